@@ -1,0 +1,51 @@
+#include "core/base/error.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace arborfs {
+
+namespace {
+
+Errc code_of(int errnum) {
+  switch (errnum) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENXIO:
+      return Errc::not_found;
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+    case EXDEV:
+      return Errc::permission;
+    case EEXIST:
+      return Errc::already_exists;
+    case EROFS:
+      return Errc::read_only;
+    case ENOSPC:
+    case EDQUOT:
+      return Errc::no_space;
+    case EFBIG:
+      return Errc::too_large;
+    case EINTR:
+      return Errc::interrupted;
+    case EBUSY:
+    case EMFILE:
+    case ENFILE:
+      return Errc::busy;
+    case EINVAL:
+    case ENAMETOOLONG:
+      return Errc::invalid_argument;
+    default:
+      return Errc::io;
+  }
+}
+
+}  // namespace
+
+Error error_from_errno(int errnum, std::string doing) {
+  char buffer[128];
+  return Error{code_of(errnum), std::move(doing) + ": " + ::strerror_r(errnum, buffer, sizeof buffer)};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,78 @@
+// Errors and results. Every function that can fail for a reason outside the program returns Result<T>;
+// exceptions are left for bugs and for memory running out (DESIGN 10). The messages are for people: they say
+// what was being done and never hold the content of a session.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace arborfs {
+
+/// What went wrong, in words of this domain. fs/ turns each into one errno, tools/ into an exit status.
+enum class Errc {
+  not_found,         // no such session, entry, file
+  invalid_argument,  // the caller's input is malformed
+  already_exists,
+  busy,        // live elsewhere, or locked past the wait
+  stale,       // what was named has been replaced or has moved on
+  read_only,   // a mount, a log of an unknown version, or content that is never written
+  permission,  // the operating system refused
+  io,          // the disk failed, or the bytes are not what they claim to be
+  no_space,
+  too_large,
+  interrupted,
+  unsupported,
+  corrupt,  // the store's content cannot be read as what it claims to be
+};
+
+struct Error {
+  Errc code = Errc::io;
+  std::string message;
+};
+
+/// Makes an Error from an errno value and what was being done, such as "open session log".
+Error error_from_errno(int errnum, std::string doing);
+
+/// A value or an Error; the member names are those of std::expected, so that it can become one.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Errc code, std::string message) : state_(std::in_place_index<1>, Error{code, std::move(message)}) {}
+
+  [[nodiscard]] bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
+  Result(Errc code, std::string message) : error_{code, std::move(message)}, failed_(true) {}
+
+  [[nodiscard]] bool has_value() const { return !failed_; }
+  explicit operator bool() const { return has_value(); }
+  [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+  bool failed_ = false;
+};
+
+}  // namespace arborfs

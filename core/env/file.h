@@ -1,0 +1,78 @@
+// Files and folders of a store, opened so that nothing in the store can lead elsewhere: relative to a folder that is
+// already open, never through a symbolic link, never blocking on a FIFO (FIELD-FAILURES S3, S15; DESIGN 10).
+// With dir.h the only door to the disk for reading. Objects may be shared by threads: every call is positional.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/unique_fd.h"
+
+namespace arborfs {
+
+/// What stat(2) says, reduced to what arborfs compares. Times are nanoseconds since 1970.
+struct FileStat {
+  std::uint64_t dev = 0;
+  std::uint64_t ino = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::uint32_t mode = 0;
+  std::uint32_t uid = 0;
+  bool operator==(const FileStat&) const = default;
+  [[nodiscard]] bool same_file(const FileStat& other) const { return dev == other.dev && ino == other.ino; }
+};
+
+class Dir;
+
+/// A regular file open for reading.
+class File {
+ public:
+  /// `name` is one component. Errors: not_found, permission (also for a symbolic link), corrupt when it is no regular
+  /// file, busy when descriptors ran out.
+  static Result<File> open_in(const Dir& dir, const std::string& name);
+
+  [[nodiscard]] Result<FileStat> stat() const;
+  /// Reads until `into` is full or the file ends; returns how many bytes came. Errors: io.
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
+  /// For handing to the kernel (splice); stays owned by this object.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  explicit File(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+struct DirEntry {
+  std::string name;
+  unsigned char type = 0;  // DT_REG, DT_DIR, DT_LNK, ... ; never DT_UNKNOWN
+};
+
+/// An open folder. Cheap to copy references to, not to copy.
+class Dir {
+ public:
+  /// The configured root: symbolic links are followed here and nowhere else.
+  static Result<Dir> open_root(const std::string& path);
+  /// A folder in this one, `name` being one component, not through a symbolic link.
+  [[nodiscard]] Result<Dir> open_in(const std::string& name) const;
+  /// Everything but "." and "..", in byte order of names.
+  [[nodiscard]] Result<std::vector<DirEntry>> list() const;
+  /// lstat of a name in it.
+  [[nodiscard]] Result<FileStat> stat(const std::string& name) const;
+  [[nodiscard]] Result<FileStat> stat() const;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  explicit Dir(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+/// True when the name may be looked up in a Dir: one component, not "", ".", "..", no '/' and no NUL.
+bool is_plain_name(std::string_view name);
+
+}  // namespace arborfs

@@ -1,0 +1,19 @@
+// Base64 as Node's Buffer decodes it (FACTS D3). Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace arborfs::json {
+
+/// Both alphabets, missing padding and stray characters accepted, ends at the first '='.
+std::string decode_base64(std::string_view text);
+
+/// Length of decode_base64(text) without decoding.
+std::uint64_t decoded_base64_size(std::string_view text);
+
+/// Canonical form: standard alphabet, padded.
+std::string encode_base64(std::string_view bytes);
+
+}  // namespace arborfs::json

@@ -1,0 +1,71 @@
+// Recogniser of JSON values inside a log, byte by byte, exactly as lenient as the agents are (FACTS A2 to A8).
+//
+// Push parser: bytes are fed in pieces of any size, memory does not grow with the value but by one bit a nesting
+// level. No recursion. One object serves one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arborfs::json {
+
+/// Receives the scalars of the value that stand at depth 1 (members of the outermost object) or depth 2 (members of
+/// an object that is a member of the outermost one), for values too long to be held in memory.
+class FieldObserver {
+ public:
+  virtual ~FieldObserver() = default;
+  /// `parent_key` is empty at depth 1. `raw` is the scalar as spelled, quotes included; it is cut (`complete` false)
+  /// beyond ValueScanner::kMaxObservedBytes. Keys are as spelled between their quotes, cut likewise.
+  virtual void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) = 0;
+  /// A container starts at depth 1 under `key`; its offset counted from the value's first byte.
+  virtual void on_container(std::string_view key, char opener, std::uint64_t offset) = 0;
+  /// The container announced last by on_container at depth 1 ended; offset just behind its closer.
+  virtual void on_container_end(std::uint64_t offset) = 0;
+};
+
+class ValueScanner {
+ public:
+  static constexpr std::size_t kMaxObservedBytes = 64 * 1024;
+
+  enum class Verdict {
+    need_more,   // every byte was consumed and the value goes on
+    value,       // a whole value ended; `used` bytes belong to it
+    error,       // a syntax error: the line on which the value started is dropped (FACTS A4)
+    unfinished,  // only from finish(): the text ended inside the value (FACTS A5)
+  };
+
+  explicit ValueScanner(FieldObserver* observer = nullptr);
+
+  /// Starts anew at a byte that must be the first of a value (white space skipped by the caller).
+  void reset();
+
+  /// Feeds the next bytes. `used` tells how many belong to the value when the verdict is `value`; a number ends only
+  /// when the byte behind it is seen, which then does not count. After any verdict but need_more call reset().
+  Verdict feed(std::string_view piece, std::size_t& used);
+
+  /// The text ends here. `value` for a number that was complete; `unfinished` where the agents wait for more, which
+  /// includes an offending token that touches the very end of the text (FACTS A5); `error` else.
+  Verdict finish();
+
+ private:
+  struct State;
+  // Defined by the implementation; see scan.cc for the automaton.
+  enum class Mode : std::uint8_t;
+  std::vector<bool> is_object_;  // one bit a nesting level
+  FieldObserver* observer_;
+  Mode mode_;
+  std::uint64_t position_ = 0;
+};
+
+struct ValueEnd {
+  ValueScanner::Verdict verdict;  // value, error or unfinished
+  std::size_t end;                // just behind the value, when it is one
+};
+
+/// The same over text that is all there: one value starting at `begin`, which must not be white space.
+ValueEnd scan_value(std::string_view text, std::size_t begin);
+
+}  // namespace arborfs::json

@@ -1,0 +1,59 @@
+// The bytes of one readable file of the mount, fixed when it is made: literal text, ranges of a log, and parts that
+// are rendered when they are read but whose size is known already. Never mixes two states of a log (DESIGN 2): a
+// range that its log no longer has reads as `stale`.
+// Built by one thread, then shared by many.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/log/log_file.h"
+
+namespace arborfs {
+
+class Content {
+ public:
+  using Renderer = std::function<Result<std::string>()>;
+
+  void add_text(std::string_view text);  // joins with literal text before it
+  void add_range(std::shared_ptr<const LogFile> log, std::uint64_t offset, std::uint64_t length);
+  /// `render` must give exactly `size` bytes, from any thread, each time; another size reads as `stale`.
+  void add_rendered(std::uint64_t size, Renderer render);
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Up to `length` bytes from `offset`, fewer only at the end. Errors: stale, io, and those of a renderer.
+  [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
+  /// Everything, for tools and tests; memory as large as the content.
+  [[nodiscard]] Result<std::string> read_all() const { return read(0, size_); }
+
+  /// One stretch that can be spliced from a descriptor instead of read; see stretch_at.
+  struct Stretch {
+    int fd = -1;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    std::shared_ptr<const LogFile> keep;
+  };
+  /// The splice-able stretch that covers `offset`, cut to `length`; fd -1 when these bytes are not in a file as such.
+  [[nodiscard]] Stretch stretch_at(std::uint64_t offset, std::uint64_t length) const;
+
+ private:
+  struct Segment {
+    std::uint64_t start = 0;  // in the content
+    std::uint64_t size = 0;
+    std::string text;  // literal, when log and render are empty
+    std::shared_ptr<const LogFile> log;
+    std::uint64_t log_offset = 0;
+    Renderer render;
+  };
+  [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const;
+  [[nodiscard]] Result<void> read_segment(const Segment& segment, std::uint64_t from, std::uint64_t length,
+                                          std::string& out) const;
+  std::vector<Segment> segments_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace arborfs

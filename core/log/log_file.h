@@ -1,0 +1,46 @@
+// The bytes of one session log as they were opened: one inode, read by position. A log that is replaced by rename
+// keeps its old bytes here. Shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/env/file.h"
+
+namespace arborfs {
+
+class LogFile {
+ public:
+  /// Opens `name` in `dir`. A log of less than 8 MiB that starts FF FE is decoded from UTF-16LE once, and every
+  /// offset counts bytes of the UTF-8 text (FACTS A1, A16). Errors: as File::open_in.
+  static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name);
+  /// The same interface over bytes in memory, for tests and tools.
+  static std::shared_ptr<const LogFile> from_bytes(std::string bytes);
+
+  /// What stat said when it was opened.
+  [[nodiscard]] const FileStat& opened() const { return opened_; }
+  /// Bytes that can be read now (grows with the file).
+  [[nodiscard]] Result<std::uint64_t> size() const;
+  /// Fresh stat of the open inode.
+  [[nodiscard]] Result<FileStat> stat() const;
+  /// Reads until full or the end; returns how many bytes came. Errors: io.
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
+  /// Exactly these bytes; `stale` when the file no longer has them.
+  [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
+  /// Descriptor for splicing, or -1 when offsets are not those of the file (decoded, in memory).
+  [[nodiscard]] int splice_fd() const;
+  [[nodiscard]] bool is_decoded() const { return memory_.has_value() && file_.has_value(); }
+  /// The bytes on disk, whatever is_decoded says (raw.jsonl).
+  [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const;
+
+ private:
+  LogFile() = default;
+  std::optional<File> file_;
+  std::optional<std::string> memory_;
+  FileStat opened_;
+};
+
+}  // namespace arborfs
