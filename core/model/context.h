@@ -1,0 +1,50 @@
+// The context: what the agent would send to the model from a given leaf (FACTS C9 to C20, C22, C23).
+//
+// Built in two steps so that no lock is held while the log is read: ContextPath copies what is needed from the index
+// under the session's read guard, build_context then reads the log. Its result holds ranges of the log where the
+// agent's text can be copied, so a context of any length takes little memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/log/content.h"
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+/// Where blob references are resolved (FACTS D5 to D7). Implemented by store/blob_store.h. Thread-safe.
+class BlobSource {
+ public:
+  virtual ~BlobSource() = default;
+  /// The bytes of a blob, checked against its name (64 lower-case hex digits); nothing when it is missing, cut short
+  /// or has other bytes: the reference then stays as it is (DESIGN 7).
+  [[nodiscard]] virtual std::optional<std::string> read_blob(std::string_view hash) const = 0;
+};
+
+/// A path of the tree, copied out of an index.
+struct ContextPath {
+  struct Step {
+    Ordinal ordinal = kNoEntry;
+    Entry entry;
+    std::uint64_t length = 0;
+    EntryId id;  // as the agents see it, after migration
+    bool is_assistant = false;
+  };
+  std::vector<Step> steps;  // root first
+  Flavour flavour = Flavour::omp13;
+  bool version_below_3 = false;  // hookMessage is read as custom (FACTS E10)
+  /// For v1 logs: ids of the entries by value index, as far as compactions of this path name them (FACTS E9).
+  std::vector<std::pair<Ordinal, EntryId>> kept_by_index;
+};
+ContextPath context_path(const LogIndex& index, Ordinal leaf);
+
+/// `{"messages":[` newline, each message on a line of its own, `],"thinkingLevel":...}` newline; without the newlines
+/// it is JSON.stringify of what the agent computes. Errors: stale (the log changed), io.
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogFile> log,
+                                                     std::shared_ptr<const BlobSource> blobs);
+
+}  // namespace arborfs

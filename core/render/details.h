@@ -1,0 +1,62 @@
+// What listing a session needs beyond the index, gathered in one pass over the log when first asked for and extended
+// as the log grows: exact sizes of the rendered texts, the images, usage. About 8 bytes an entry.
+// Not thread-safe: its owner (session/session.h) guards it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/log/log_index.h"
+#include "core/model/usage.h"
+
+namespace arborfs {
+
+/// One image block of an entry (`content` and 18's `images` arrays of a message or custom message).
+struct ImageRef {
+  Ordinal ordinal = kNoEntry;
+  std::uint32_t number = 0;       // from 1 within the entry
+  std::string extension;          // png, jpg, ...
+  std::string blob;               // 64 hex digits when it is a reference, else ""
+  std::uint64_t data_offset = 0;  // inline: the base64 text within the entry's value, quotes not counted
+  std::uint64_t data_length = 0;
+  std::uint64_t size = 0;     // of the decoded bytes when inline; a blob's size is the store's to tell
+  bool plain_base64 = false;  // no escapes, padding only at the end: any range decodes by itself
+};
+
+class LogDetails {
+ public:
+  /// What a pass found beyond what the details have; made without changing them.
+  struct Delta {
+    Ordinal first = 1;
+    std::vector<std::uint32_t> text_sizes;
+    std::vector<ImageRef> images;
+    UsageTotals usage{Flavour::omp13};
+    std::string short_summary;  // of the last compaction seen, for listings
+  };
+  explicit LogDetails(Flavour flavour) : usage_(flavour) {}
+
+  /// Reads entries (size(), entries.size()] of a log. `entries` is a copy of the new part of the index, the first one
+  /// having ordinal `first`. Errors: stale, io, interrupted.
+  [[nodiscard]] Result<Delta> read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
+                                   const std::atomic<bool>* cancelled) const;
+  void apply(Delta delta);
+
+  [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }
+  [[nodiscard]] std::uint64_t text_size(Ordinal ordinal) const { return text_sizes_[ordinal - 1]; }
+  [[nodiscard]] const std::vector<ImageRef>& images() const { return images_; }
+  [[nodiscard]] const UsageTotals& usage() const { return usage_; }
+
+ private:
+  std::vector<std::uint32_t> text_sizes_;
+  std::vector<ImageRef> images_;
+  UsageTotals usage_;
+};
+
+/// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.
+Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, const ImageRef& image,
+                                      std::uint64_t offset, std::uint64_t length);
+
+}  // namespace arborfs

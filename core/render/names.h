@@ -1,0 +1,39 @@
+// File names made from what a log says, and back (DESIGN 2). No string from a log becomes a path of the store, and no
+// name can carry an escape, a separator or a look-alike trick (FIELD-FAILURES S1, S4). Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/log/log_index.h"
+
+namespace arborfs::names {
+
+/// Bytes outside [A-Za-z0-9._-] as %XX, ".", "..", "" and a leading '-' too; over `limit` bytes cut at a whole
+/// character and closed with '~' and 16 hex digits of a hash of the whole.
+std::string encode(std::string_view text, std::size_t limit = 255);
+
+/// A label keeps its UTF-8 spelling but for '/', '%', control, bidirectional and zero-width characters, a leading
+/// '-' or '.', a trailing space and whatever is not UTF-8.
+std::string encode_label(std::string_view text, std::size_t limit = 255);
+
+/// <ordinal, 6 digits or more>-<role or type>-<id>, at most 255 - `reserve` bytes.
+std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);
+/// <ordinal>-<id>: the name of a branch.
+std::string branch_stem(const LogIndex& index, Ordinal ordinal);
+/// The ordinal that a listed or short name starts with or is: "000042-user-a1b2", "42", "000042"; nothing else.
+std::optional<Ordinal> leading_ordinal(std::string_view name);
+
+/// A project's name from its cwd: home prefix dropped, separators as '-', shell-safe, never starting with '-' or '.';
+/// "home", "root", "unknown" (DESIGN 2).
+std::string project_name(std::string_view cwd, std::string_view home);
+
+/// A readable piece of a title for recent/: lower-case letters, digits and '-', at most 60 bytes; "untitled".
+std::string slug(std::string_view title);
+
+/// The file name extension for an image block: png, jpg, gif, webp, svg, bmp, avif, or bin.
+std::string_view image_extension(std::string_view mime_type);
+
+}  // namespace arborfs::names

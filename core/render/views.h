@@ -1,0 +1,88 @@
+// The readable files of a session that are computed from it: transcript.md, tree.txt, session.json, usage.json,
+// status.json, README.md. Pure: facts in, bytes out. JSON documents are pretty-printed with two spaces and end with a
+// newline.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/log/content.h"
+#include "core/log/log_index.h"
+#include "core/model/tree.h"
+
+namespace arborfs {
+
+/// One entry of a transcript: what it takes to render it later.
+struct TranscriptStep {
+  Ordinal ordinal = kNoEntry;
+  Entry entry;
+  std::uint64_t length = 0;
+  std::uint64_t text_size = 0;
+  std::string heading;  // the markdown heading line with its newlines
+};
+/// Copies a path out of the index; `text_size_of` is LogDetails::text_size.
+std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<Ordinal>& path,
+                                             const std::vector<std::uint32_t>& text_sizes_of_path);
+/// `## user · 2026-02-16 10:20:30 · a1b2c3d4`, a blank line, the text, a blank line, for each step. What follows an
+/// entry never changes what stands before, so that `tail -f` can follow a branch.
+std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log);
+
+/// The whole tree drawn with box characters: ordinal, role or type, id, the first words, labels in [..], `<- leaf`.
+/// A run of entries without a branch stays in one column. `first_words(ordinal)` gives one line of text.
+class TreeText {
+ public:
+  virtual ~TreeText() = default;
+  [[nodiscard]] virtual std::string first_words(Ordinal ordinal) const = 0;
+};
+std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text);
+
+/// session.json: the header with the title in force (Header::json), pretty-printed; `{}` without a header.
+std::string session_json(const Header& header);
+
+/// status.json of a session: live / maybe / quiet and why, damage found, dangling labels, orphans, last error.
+struct SessionStatus {
+  std::string state = "quiet";       // live, maybe, quiet
+  std::vector<std::string> reasons;  // why live or maybe, in words
+  bool writable = true;              // false with the reason below
+  std::string read_only_reason;
+  std::string problem;  // header or reading problem in words, "" when none
+  std::string last_error;
+  std::string flavour;  // "13" or "18"
+  std::uint64_t bytes = 0;
+  Ordinal entries = 0;
+  std::uint64_t branches = 0;
+  std::uint64_t orphans = 0;
+  std::uint64_t duplicate_ids = 0;
+  std::uint64_t cycles = 0;
+  std::vector<Damage> damage;
+  std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ holds whole
+  std::vector<std::string> dangling_labels;
+  std::uint64_t missing_blobs = 0;
+};
+std::string session_status_json(const SessionStatus& status);
+
+/// status.json of the mount.
+struct MountStatus {
+  std::string version;
+  std::string agent_dir;
+  bool store_present = false;
+  std::uint64_t sessions = 0;
+  std::uint64_t projects = 0;
+  std::uint64_t unreadable_sessions = 0;
+  std::uint64_t indexed_sessions = 0;
+  std::uint64_t index_bytes = 0;
+  std::string watching;  // "inotify" or "polling" with the reason
+  std::vector<std::string> last_errors;
+};
+std::string mount_status_json(const MountStatus& status);
+
+/// README.md at the root of the mount. `read_only`: no control files and no events to speak of.
+std::string mount_readme(std::string_view version, bool read_only);
+
+/// Complete JSON values inside damage that look like entries (a string type and a string id): their ids.
+std::vector<std::string> whole_records(std::string_view damaged_bytes);
+
+}  // namespace arborfs
