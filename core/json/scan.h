@@ -4,6 +4,7 @@
 // level. No recursion. One object serves one thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,14 +51,55 @@ class ValueScanner {
   /// includes an offending token that touches the very end of the text (FACTS A5); `error` else.
   Verdict finish();
 
+  /// After the verdict `value`: the bytes of the value, counted from reset(). Differs from adding up pieces and `used`
+  /// in one case: of a lone number such as 12e+x only 12 is the value, and `e+` may have been fed in earlier pieces
+  /// (`used` is 0 then).
+  std::uint64_t length() const { return length_; }
+
  private:
-  struct State;
-  // Defined by the implementation; see scan.cc for the automaton.
-  enum class Mode : std::uint8_t;
+  enum class Mode : std::uint8_t;  // what the next byte may be; scan.cc has the automaton
+  enum class Observed : std::uint8_t { outer_key, inner_key, scalar, nothing };
+
+  // Each takes the next byte at `p` and returns where to go on; a verdict other than need_more stops the feeding.
+  const char* step(const char* p, const char* end);
+  const char* structural(const char* p);
+  const char* start_value(const char* p);
+  bool start_token(char c);
+  const char* offend(const char* p);
+  const char* open(const char* p);
+  const char* close(const char* p);
+  const char* string_bytes(const char* p, const char* end);
+  const char* escaped(const char* p);
+  const char* hex_digit(const char* p);
+  const char* literal_byte(const char* p);
+  const char* number_byte(const char* p);
+  const char* behind_integer(const char* p);
+  const char* no_exponent(const char* p, std::uint64_t back);
+  const char* token_done(const char* p);
+  const char* value_done(const char* p, std::uint64_t back = 0);
+  const char* fail(const char* p);
+
+  std::uint64_t offset_of(const char* p) const;
+  bool is_watched() const;
+  void observe(Observed what, const char* from);
+  void keep_observed(const char* to);
+
   std::vector<bool> is_object_;  // one bit a nesting level
   FieldObserver* observer_;
   Mode mode_;
-  std::uint64_t position_ = 0;
+  Verdict verdict_ = Verdict::need_more;
+  bool in_object_ = false;                // the innermost open container is an object
+  bool in_key_ = false;                   // the token being read is a key
+  bool offending_ = false;                // the token being read stands where it must not
+  int hex_left_ = 0;                      // digits missing of \uXXXX
+  std::string_view literal_left_;         // letters missing of true, false, null
+  std::uint64_t position_ = 0;            // bytes fed before the current piece
+  std::uint64_t length_ = 0;
+  const char* piece_ = nullptr;           // only during feed()
+  const char* observed_from_ = nullptr;   // only during feed()
+  Observed observed_ = Observed::nothing;
+  bool observed_whole_ = true;
+  std::array<std::string, 3> observed_text_;
 };
 
 struct ValueEnd {

@@ -16,7 +16,7 @@ bool is_valid_utf8(std::string_view bytes);
 /// The bytes with every maximal ill-formed part replaced by U+FFFD. A BOM is kept; the caller decides about it.
 std::string decode_utf8(std::string_view bytes);
 
-/// The text of a UTF-16LE file (its leading FF FE dropped) as UTF-8, lone surrogates and odd bytes as U+FFFD.
+/// The text of a UTF-16LE file, whose leading FF FE the caller has dropped, as UTF-8, lone surrogates as U+FFFD.
 std::string decode_utf16le(std::string_view bytes);
 
 /// WTF-8 to UTF-8: each lone surrogate becomes U+FFFD. For anything that is shown or used as a name.

@@ -1,0 +1,93 @@
+#include "core/json/base64.h"
+
+#include <array>
+
+namespace arborfs::json {
+namespace {
+
+constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::uint8_t kStray = 0xFF;
+
+constexpr std::array<std::uint8_t, 256> make_values() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kStray);
+  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
+    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::uint8_t>(i);
+  }
+  values['-'] = 62;
+  values['_'] = 63;
+  return values;
+}
+
+constexpr std::array<std::uint8_t, 256> kValues = make_values();
+
+std::uint32_t value_of(char c) { return kValues[static_cast<unsigned char>(c)]; }
+
+char low_byte(std::uint32_t bits) { return static_cast<char>(static_cast<unsigned char>(bits & 0xFF)); }
+
+}  // namespace
+
+std::string decode_base64(std::string_view text) {
+  text = text.substr(0, text.find('='));
+  std::string out;
+  out.reserve(text.size() / 4 * 3 + 2);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (count == 0 && i + 4 <= text.size()) {
+      const std::uint32_t a = value_of(text[i]);
+      const std::uint32_t b = value_of(text[i + 1]);
+      const std::uint32_t c = value_of(text[i + 2]);
+      const std::uint32_t d = value_of(text[i + 3]);
+      if ((a | b | c | d) < 64) {
+        const std::uint32_t group = a << 18 | b << 12 | c << 6 | d;
+        const std::array<char, 3> bytes = {low_byte(group >> 16), low_byte(group >> 8), low_byte(group)};
+        out.append(bytes.data(), bytes.size());
+        i += 4;
+        continue;
+      }
+    }
+    const std::uint32_t value = value_of(text[i++]);
+    if (value == kStray) {
+      continue;
+    }
+    bits = (bits << 6 | value) & 0xFFF;
+    count = (count + 1) % 4;
+    if (count == 2) {
+      out.push_back(low_byte(bits >> 4));
+    } else if (count == 3) {
+      out.push_back(low_byte(bits >> 2));
+    } else if (count == 0) {
+      out.push_back(low_byte(bits));
+    }
+  }
+  return out;
+}
+
+std::uint64_t decoded_base64_size(std::string_view text) {
+  text = text.substr(0, text.find('='));
+  std::uint64_t digits = 0;
+  for (const char c : text) {
+    digits += value_of(c) != kStray;
+  }
+  return digits / 4 * 3 + digits % 4 * 6 / 8;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = bytes.size() - i;
+    const auto byte = [&](std::size_t k) -> std::uint32_t {
+      return k < left ? static_cast<unsigned char>(bytes[i + k]) : 0U;
+    };
+    const std::uint32_t group = byte(0) << 16 | byte(1) << 8 | byte(2);
+    out.push_back(kAlphabet[group >> 18]);
+    out.push_back(kAlphabet[group >> 12 & 63]);
+    out.push_back(left > 1 ? kAlphabet[group >> 6 & 63] : '=');
+    out.push_back(left > 2 ? kAlphabet[group & 63] : '=');
+  }
+  return out;
+}
+
+}  // namespace arborfs::json

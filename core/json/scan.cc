@@ -1,0 +1,415 @@
+#include "core/json/scan.h"
+
+#include <algorithm>
+
+#include "core/json/text_bytes.h"
+
+namespace arborfs::json {
+
+enum class ValueScanner::Mode : std::uint8_t {
+  value,          // a value must start
+  first_element,  // behind [
+  first_key,      // behind {
+  key,            // behind a comma of an object
+  colon,
+  after_value,  // a comma or the closer of the innermost container
+  string,
+  escape,
+  hex,
+  literal,
+  minus,
+  zero,
+  integer,
+  point,
+  fraction,
+  exponent,  // behind e
+  exponent_sign,
+  exponent_digits,
+  bad_word,  // in an offending word, which may touch the end of the text
+  bad_end,   // behind an offending token
+};
+
+namespace {
+
+bool is_word_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+bool is_word(char c) { return is_word_start(c) || is_digit(c); }
+bool is_exponent(char c) { return c == 'e' || c == 'E'; }
+
+// Escapes of one letter, which are all but \u.
+bool is_short_escape(char c) {
+  return c == 'n' || c == '"' || c == '\\' || c == 't' || c == '/' || c == 'r' || c == 'b' || c == 'f';
+}
+
+std::string_view behind_first_letter(char c) {
+  switch (c) {
+    case 't':
+      return "rue";
+    case 'f':
+      return "alse";
+    case 'n':
+      return "ull";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+ValueScanner::ValueScanner(FieldObserver* observer) : observer_(observer), mode_(Mode::value) {}
+
+void ValueScanner::reset() {
+  is_object_.clear();
+  mode_ = Mode::value;
+  verdict_ = Verdict::need_more;
+  in_object_ = in_key_ = offending_ = false;
+  position_ = length_ = 0;
+  observed_ = Observed::nothing;
+}
+
+ValueScanner::Verdict ValueScanner::feed(std::string_view piece, std::size_t& used) {
+  const char* p = piece.data();
+  const char* const end = p + piece.size();
+  piece_ = observed_from_ = p;
+  while (p != end && verdict_ == Verdict::need_more) {
+    p = step(p, end);
+  }
+  if (observed_ != Observed::nothing && verdict_ == Verdict::need_more) {
+    keep_observed(end);
+  }
+  used = verdict_ == Verdict::value ? length_ - std::min(length_, position_) : static_cast<std::size_t>(p - piece_);
+  position_ += piece.size();
+  return verdict_;
+}
+
+ValueScanner::Verdict ValueScanner::finish() {
+  const bool alone = is_object_.empty() && !offending_;
+  switch (mode_) {
+    case Mode::zero:
+    case Mode::integer:
+    case Mode::fraction:
+    case Mode::exponent_digits:
+      length_ = position_;
+      return alone ? Verdict::value : Verdict::unfinished;
+    case Mode::exponent:
+    case Mode::exponent_sign:
+      length_ = position_ - (mode_ == Mode::exponent ? 1 : 2);
+      if (alone) {
+        return Verdict::value;
+      }
+      return mode_ == Mode::exponent && !offending_ ? Verdict::unfinished : Verdict::error;
+    case Mode::hex:
+      return Verdict::error;
+    default:
+      return Verdict::unfinished;
+  }
+}
+
+const char* ValueScanner::step(const char* p, const char* end) {
+  switch (mode_) {
+    case Mode::string:
+      return string_bytes(p, end);
+    case Mode::escape:
+      return escaped(p);
+    case Mode::hex:
+      return hex_digit(p);
+    case Mode::literal:
+      return literal_byte(p);
+    case Mode::minus:
+    case Mode::zero:
+    case Mode::integer:
+    case Mode::point:
+    case Mode::fraction:
+    case Mode::exponent:
+    case Mode::exponent_sign:
+    case Mode::exponent_digits:
+      return number_byte(p);
+    case Mode::bad_word:
+      return is_word(*p) ? p + 1 : fail(p);
+    case Mode::bad_end:
+      return fail(p);
+    default:
+      return is_space(*p) ? p + 1 : structural(p);
+  }
+}
+
+const char* ValueScanner::structural(const char* p) {
+  const char c = *p;
+  switch (mode_) {
+    case Mode::first_element:
+      return c == ']' ? close(p) : start_value(p);
+    case Mode::first_key:
+    case Mode::key:
+      if (c == '}' && mode_ == Mode::first_key) {
+        return close(p);
+      }
+      if (c != '"') {
+        return offend(p);
+      }
+      in_key_ = true;
+      if (is_watched()) {
+        observe(is_object_.size() == 1 ? Observed::outer_key : Observed::inner_key, p + 1);
+      }
+      mode_ = Mode::string;
+      return p + 1;
+    case Mode::colon:
+      if (c != ':') {
+        return offend(p);
+      }
+      mode_ = Mode::value;
+      return p + 1;
+    case Mode::after_value:
+      if (c == ',') {
+        mode_ = in_object_ ? Mode::key : Mode::value;
+        return p + 1;
+      }
+      return c == (in_object_ ? '}' : ']') ? close(p) : offend(p);
+    default:
+      return start_value(p);
+  }
+}
+
+const char* ValueScanner::start_value(const char* p) {
+  if (*p == '{' || *p == '[') {
+    return open(p);
+  }
+  if (!start_token(*p)) {
+    return offend(p);
+  }
+  if (is_watched()) {
+    observe(Observed::scalar, p);
+  }
+  return p + 1;
+}
+
+bool ValueScanner::start_token(char c) {
+  if (c == '"') {
+    mode_ = Mode::string;
+  } else if (c == '-') {
+    mode_ = Mode::minus;
+  } else if (is_digit(c)) {
+    mode_ = c == '0' ? Mode::zero : Mode::integer;
+  } else if (literal_left_ = behind_first_letter(c); !literal_left_.empty()) {
+    mode_ = Mode::literal;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The token at `p` is a syntax error unless it touches the end of the text, where it may have been cut short.
+const char* ValueScanner::offend(const char* p) {
+  offending_ = true;
+  if (start_token(*p)) {
+    return p + 1;
+  }
+  if (is_word_start(*p)) {
+    mode_ = Mode::bad_word;
+    return p + 1;
+  }
+  if (std::string_view("{}[],:;()=.").find(*p) != std::string_view::npos) {
+    mode_ = Mode::bad_end;
+    return p + 1;
+  }
+  return fail(p);
+}
+
+const char* ValueScanner::open(const char* p) {
+  if (observer_ != nullptr && in_object_ && is_object_.size() == 1) {
+    observer_->on_container(observed_text_[0], *p, offset_of(p));
+  }
+  in_object_ = *p == '{';
+  is_object_.push_back(in_object_);
+  mode_ = in_object_ ? Mode::first_key : Mode::first_element;
+  return p + 1;
+}
+
+const char* ValueScanner::close(const char* p) {
+  is_object_.pop_back();
+  in_object_ = !is_object_.empty() && is_object_.back();
+  if (observer_ != nullptr && in_object_ && is_object_.size() == 1) {
+    observer_->on_container_end(offset_of(p + 1));
+  }
+  return value_done(p + 1);
+}
+
+const char* ValueScanner::string_bytes(const char* p, const char* end) {
+  for (;;) {
+    p = find_string_special(p, end);
+    if (p == end) {
+      return p;
+    }
+    if (*p == '"') {
+      if (in_key_ && observed_ != Observed::nothing) {
+        keep_observed(p);
+        observed_ = Observed::nothing;
+      }
+      return token_done(p + 1);
+    }
+    if (*p != '\\') {
+      return fail(p);
+    }
+    if (end - p < 2 || !is_short_escape(p[1])) {
+      mode_ = Mode::escape;
+      return p + 1;
+    }
+    p += 2;
+  }
+}
+
+const char* ValueScanner::escaped(const char* p) {
+  if (*p == 'u') {
+    mode_ = Mode::hex;
+    hex_left_ = 4;
+    return p + 1;
+  }
+  mode_ = Mode::string;
+  return is_short_escape(*p) ? p + 1 : fail(p);
+}
+
+const char* ValueScanner::hex_digit(const char* p) {
+  if (hex_value(*p) < 0) {
+    return fail(p);
+  }
+  if (--hex_left_ == 0) {
+    mode_ = Mode::string;
+  }
+  return p + 1;
+}
+
+const char* ValueScanner::literal_byte(const char* p) {
+  if (*p == literal_left_.front()) {
+    literal_left_.remove_prefix(1);
+    return literal_left_.empty() ? token_done(p + 1) : p + 1;
+  }
+  mode_ = Mode::bad_word;
+  return p;
+}
+
+const char* ValueScanner::number_byte(const char* p) {
+  const char c = *p;
+  switch (mode_) {
+    case Mode::minus:
+      mode_ = c == '0' ? Mode::zero : Mode::integer;
+      return is_digit(c) ? p + 1 : fail(p);
+    case Mode::zero:
+      return behind_integer(p);
+    case Mode::integer:
+      return is_digit(c) ? p + 1 : behind_integer(p);
+    case Mode::point:
+      mode_ = Mode::fraction;
+      return is_digit(c) ? p + 1 : fail(p);
+    case Mode::fraction:
+      if (is_exponent(c)) {
+        mode_ = Mode::exponent;
+        return p + 1;
+      }
+      return is_digit(c) ? p + 1 : token_done(p);
+    case Mode::exponent:
+    case Mode::exponent_sign:
+      if (mode_ == Mode::exponent && (c == '+' || c == '-')) {
+        mode_ = Mode::exponent_sign;
+        return p + 1;
+      }
+      if (!is_digit(c)) {
+        return no_exponent(p, mode_ == Mode::exponent ? 1 : 2);
+      }
+      mode_ = Mode::exponent_digits;
+      return p + 1;
+    default:
+      return is_digit(c) ? p + 1 : token_done(p);
+  }
+}
+
+const char* ValueScanner::behind_integer(const char* p) {
+  if (*p == '.') {
+    mode_ = Mode::point;
+    return p + 1;
+  }
+  if (is_exponent(*p)) {
+    mode_ = Mode::exponent;
+    return p + 1;
+  }
+  return token_done(p);
+}
+
+// The number ended `back` bytes ago, before an `e` that starts no exponent but is the next token.
+const char* ValueScanner::no_exponent(const char* p, std::uint64_t back) {
+  if (is_object_.empty() && !offending_) {
+    return value_done(p, back);
+  }
+  if (offending_ || back != 1 || !is_word(*p)) {
+    return fail(p);
+  }
+  mode_ = Mode::bad_word;
+  return p + 1;
+}
+
+const char* ValueScanner::token_done(const char* p) {
+  if (offending_) {
+    mode_ = Mode::bad_end;
+    return p;
+  }
+  if (in_key_) {
+    in_key_ = false;
+    mode_ = Mode::colon;
+    return p;
+  }
+  if (observed_ == Observed::scalar) {
+    keep_observed(p);
+    observed_ = Observed::nothing;
+    const bool inner = is_object_.size() == 2;
+    observer_->on_scalar(inner ? std::string_view(observed_text_[0]) : std::string_view(),
+                         observed_text_[inner ? 1 : 0], observed_text_[2], observed_whole_);
+  }
+  return value_done(p);
+}
+
+const char* ValueScanner::value_done(const char* p, std::uint64_t back) {
+  if (is_object_.empty()) {
+    verdict_ = Verdict::value;
+    length_ = offset_of(p) - back;
+  } else {
+    mode_ = Mode::after_value;
+  }
+  return p;
+}
+
+const char* ValueScanner::fail(const char* p) {
+  verdict_ = Verdict::error;
+  return p;
+}
+
+std::uint64_t ValueScanner::offset_of(const char* p) const { return position_ + static_cast<std::uint64_t>(p - piece_); }
+
+bool ValueScanner::is_watched() const {
+  return observer_ != nullptr && in_object_ && (is_object_.size() == 1 || (is_object_.size() == 2 && is_object_[0]));
+}
+
+void ValueScanner::observe(Observed what, const char* from) {
+  observed_ = what;
+  observed_from_ = from;
+  observed_whole_ = true;
+  observed_text_[static_cast<std::size_t>(what)].clear();
+}
+
+void ValueScanner::keep_observed(const char* to) {
+  std::string& text = observed_text_[static_cast<std::size_t>(observed_)];
+  const auto length = static_cast<std::size_t>(to - observed_from_);
+  const std::size_t room = kMaxObservedBytes - text.size();
+  observed_whole_ = observed_whole_ && length <= room;
+  text.append(observed_from_, std::min(length, room));
+}
+
+ValueEnd scan_value(std::string_view text, std::size_t begin) {
+  ValueScanner scanner;
+  std::size_t used = 0;
+  ValueScanner::Verdict verdict = scanner.feed(text.substr(begin), used);
+  if (verdict == ValueScanner::Verdict::need_more) {
+    verdict = scanner.finish();
+  }
+  return {verdict, begin + static_cast<std::size_t>(scanner.length())};
+}
+
+}  // namespace arborfs::json

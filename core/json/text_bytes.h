@@ -1,0 +1,92 @@
+// Small steps over bytes shared by the files of this folder. Pure functions, any thread.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace arborfs::json {
+
+inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The value of a hexadecimal digit, or -1.
+inline int hex_value(char c) {
+  if (is_digit(c)) {
+    return c - '0';
+  }
+  if (c >= 'a' && c <= 'f') {
+    return c - 'a' + 10;
+  }
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/// The first byte in [p, end) that means something inside a JSON string: a quote, a backslash or a control; else end.
+inline const char* find_string_special(const char* p, const char* end) {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1f);
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hit)); mask != 0) {
+      return p + std::countr_zero(mask);
+    }
+  }
+#else
+  constexpr std::uint64_t ones = 0x0101010101010101U;
+  const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & (ones << 7); };
+  for (; end - p >= 8; p += 8) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, p, sizeof bytes);
+    const std::uint64_t controls = (bytes - ones * 0x20) & ~bytes & (ones << 7);
+    if ((controls | has_zero(bytes ^ (ones * '"')) | has_zero(bytes ^ (ones * '\\'))) != 0) {
+      break;
+    }
+  }
+#endif
+  while (p != end && *p != '"' && *p != '\\' && static_cast<unsigned char>(*p) >= 0x20) {
+    ++p;
+  }
+  return p;
+}
+
+/// Appends a code point as UTF-8, a surrogate as its three-byte WTF-8 form.
+inline void append_code_point(std::string& out, char32_t c) {
+  const auto byte = [&out](char32_t b) { out.push_back(static_cast<char>(static_cast<unsigned char>(b))); };
+  if (c < 0x80) {
+    byte(c);
+    return;
+  }
+  if (c < 0x800) {
+    byte(0xC0 | (c >> 6));
+  } else if (c < 0x10000) {
+    byte(0xE0 | (c >> 12));
+    byte(0x80 | ((c >> 6) & 0x3F));
+  } else {
+    byte(0xF0 | (c >> 18));
+    byte(0x80 | ((c >> 12) & 0x3F));
+    byte(0x80 | ((c >> 6) & 0x3F));
+  }
+  byte(0x80 | (c & 0x3F));
+}
+
+inline bool is_high_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDBFF; }
+inline bool is_low_surrogate(char32_t c) { return c >= 0xDC00 && c <= 0xDFFF; }
+inline char32_t join_surrogates(char32_t high, char32_t low) {
+  return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+}
+
+/// True when the bytes at p (some of them, before end) are the WTF-8 form of a surrogate.
+inline bool is_surrogate_form(const char* p, const char* end) {
+  return end - p >= 3 && static_cast<unsigned char>(p[0]) == 0xED && static_cast<unsigned char>(p[1]) >= 0xA0;
+}
+
+}  // namespace arborfs::json

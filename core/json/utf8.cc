@@ -1,0 +1,122 @@
+#include "core/json/utf8.h"
+
+#include <simdjson.h>
+
+#include "core/json/text_bytes.h"
+
+namespace arborfs::json {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+unsigned byte_at(std::string_view bytes, std::size_t i) { return static_cast<unsigned char>(bytes[i]); }
+
+// What may follow a lead byte: how many bytes, and the range of the first of them (Unicode table 3-7).
+struct Lead {
+  unsigned followers;
+  unsigned low = 0x80;
+  unsigned high = 0xBF;
+};
+
+Lead lead_of(unsigned byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) {
+    return {1};
+  }
+  if (byte >= 0xE0 && byte <= 0xEF) {
+    return {2, byte == 0xE0 ? 0xA0U : 0x80U, byte == 0xED ? 0x9FU : 0xBFU};
+  }
+  if (byte >= 0xF0 && byte <= 0xF4) {
+    return {3, byte == 0xF0 ? 0x90U : 0x80U, byte == 0xF4 ? 0x8FU : 0xBFU};
+  }
+  return {0};
+}
+
+struct Part {
+  std::size_t length;
+  bool well_formed;
+};
+
+// The character at `i`, or the maximal ill-formed part there.
+Part part_at(std::string_view bytes, std::size_t i) {
+  if (byte_at(bytes, i) < 0x80) {
+    return {1, true};
+  }
+  Lead lead = lead_of(byte_at(bytes, i));
+  if (lead.followers == 0) {
+    return {1, false};
+  }
+  std::size_t length = 1;
+  for (unsigned k = 0; k < lead.followers; ++k, ++length) {
+    if (i + length >= bytes.size() || byte_at(bytes, i + length) < lead.low || byte_at(bytes, i + length) > lead.high) {
+      return {length, false};
+    }
+    lead.low = 0x80;
+    lead.high = 0xBF;
+  }
+  return {length, true};
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
+
+std::string decode_utf8(std::string_view bytes) {
+  if (is_valid_utf8(bytes)) {
+    return std::string(bytes);
+  }
+  std::string out;
+  out.reserve(bytes.size() + bytes.size() / 16);
+  std::size_t run = 0;
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    const Part part = part_at(bytes, i);
+    if (!part.well_formed) {
+      out.append(bytes, run, i - run).append(kReplacement);
+      run = i + part.length;
+    }
+    i += part.length;
+  }
+  return out.append(bytes, run);
+}
+
+std::string decode_utf16le(std::string_view bytes) {
+  const auto unit = [bytes](std::size_t i) {
+    return static_cast<char32_t>(byte_at(bytes, 2 * i) | (byte_at(bytes, 2 * i + 1) << 8));
+  };
+  const std::size_t units = bytes.size() / 2;
+  std::string out;
+  out.reserve(bytes.size());
+  for (std::size_t i = 0; i < units; ++i) {
+    const char32_t c = unit(i);
+    if (is_high_surrogate(c) && i + 1 < units && is_low_surrogate(unit(i + 1))) {
+      append_code_point(out, join_surrogates(c, unit(++i)));
+    } else if (is_high_surrogate(c) || is_low_surrogate(c)) {
+      out.append(kReplacement);
+    } else {
+      append_code_point(out, c);
+    }
+  }
+  return out;
+}
+
+std::string replace_lone_surrogates(std::string_view wtf8) {
+  std::string out(wtf8);
+  for (std::size_t i = out.find('\xED'); i != std::string::npos; i = out.find('\xED', i + 1)) {
+    if (is_surrogate_form(out.data() + i, out.data() + out.size())) {
+      out.replace(i, kReplacement.size(), kReplacement);
+    }
+  }
+  return out;
+}
+
+std::size_t utf16_length(std::string_view wtf8) {
+  std::size_t units = 0;
+  for (const char c : wtf8) {
+    const auto byte = static_cast<unsigned char>(c);
+    units += (byte & 0xC0) != 0x80;  // every lead byte is one unit
+    units += byte >= 0xF0;           // and one more beyond the BMP
+  }
+  return units;
+}
+
+}  // namespace arborfs::json

@@ -1,0 +1,95 @@
+// All sessions of a store as people look for them: by project, by id, by recency, by terminal. Thread-safe.
+// Readers take an immutable view; the watcher and freshness checks make new ones. Lock: mutex_ (leaf; a session's own
+// locks are never taken under it, its head is read before).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/session/change_feed.h"
+#include "core/session/session.h"
+#include "core/store/blob_store.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+struct Project {
+  std::uint32_t number = 0;                                  // never reused, from 1
+  std::string name;                                          // as shown, unique
+  std::string cwd;                                           // "" when unknown
+  std::vector<std::pair<std::string, SessionPtr>> sessions;  // by shown name, byte order
+  [[nodiscard]] SessionPtr find(std::string_view shown_name) const;
+};
+using ProjectPtr = std::shared_ptr<const Project>;
+
+/// One state of the catalog.
+struct CatalogView {
+  std::vector<ProjectPtr> projects;                           // byte order of names
+  std::vector<std::pair<std::string, SessionPtr>> by_id;      // encoded session id, byte order; duplicates get ~2
+  std::map<std::string, std::string, std::less<>> by_folder;  // the store's folder name -> project name
+  std::map<std::uint32_t, std::pair<ProjectPtr, std::string>> where;  // session number -> project and shown name
+  std::uint64_t version = 0;
+
+  [[nodiscard]] ProjectPtr project(std::string_view name) const;
+  [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
+  [[nodiscard]] SessionPtr session(std::uint32_t number) const;
+  /// An id or a unique prefix of one; nothing when several fit.
+  [[nodiscard]] SessionPtr by_id_prefix(std::string_view id) const;
+};
+using CatalogViewPtr = std::shared_ptr<const CatalogView>;
+
+/// A session in recent/ or terminals/.
+struct NamedSession {
+  std::string name;
+  SessionPtr session;
+};
+
+class Catalog {
+ public:
+  Catalog(std::shared_ptr<SessionStore> store, std::string home);
+  ~Catalog();
+
+  [[nodiscard]] CatalogViewPtr view() const;
+  /// Looks at every folder of the store: new, vanished, moved logs. Cheap where nothing changed: one stat a folder and
+  /// one a log whose folder changed. Publishes changes. Errors are kept for status.json, a bad folder hides no other.
+  void rescan();
+  /// The same for one folder, and for one log of it.
+  void rescan_folder(const std::string& folder);
+  /// A log was written: refreshes the session to the depth it has, or finds it new.
+  void touch(const LogPlace& place);
+
+  /// Newest first by the log's mtime, at most `limit`; names 01-<slug of title>.
+  [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
+  [[nodiscard]] std::vector<NamedSession> terminals() const;
+
+  /// The session that a person means by a path (of the store or of a mount), an id, a unique prefix or `latest`.
+  [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const;
+
+  [[nodiscard]] SessionStore& store() const { return *store_; }
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
+  [[nodiscard]] ChangeFeed& feed() { return feed_; }
+  /// The last few failures, in words, without content.
+  [[nodiscard]] std::vector<std::string> last_errors() const;
+  void note_error(std::string text);
+
+ private:
+  struct Known;
+  void publish_view();
+  const std::shared_ptr<SessionStore> store_;
+  const std::string home_;
+  const std::shared_ptr<BlobStore> blobs_;
+  ChangeFeed feed_;
+  std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
+  mutable std::mutex mutex_;
+  std::unique_ptr<Known> known_;     // guarded by mutex_
+  CatalogViewPtr view_;              // guarded by mutex_
+  std::vector<std::string> errors_;  // guarded by mutex_
+};
+
+}  // namespace arborfs

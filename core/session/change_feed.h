@@ -1,0 +1,65 @@
+// What happened, in order: the one stream behind the kernel's invalidation and the file `events`.
+// Thread-safe. Publishing never blocks on readers: the last kKept changes are kept, a slow reader is told what it
+// missed.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+struct Change {
+  enum class Kind : std::uint8_t {
+    session_added,
+    session_removed,
+    session_appended,   // entries first..last are new, all earlier ones are as they were
+    session_rewritten,  // a new generation: earlier entries may differ
+    session_touched,    // head, title, raw bytes or state changed, no entry
+    catalog_changed,    // projects, terminals or recent changed without a session of their own
+  };
+  Kind kind = Kind::session_touched;
+  std::uint32_t session = 0;         // Session::number, 0 for catalog_changed
+  std::uint32_t old_generation = 0;  // before a rewrite
+  Ordinal first = kNoEntry;
+  Ordinal last = kNoEntry;
+  std::string session_id;
+  std::string path;            // projects/<project>/<session>
+  std::uint64_t sequence = 0;  // given by publish, from 1
+  std::int64_t time_ms = 0;    // given by publish
+};
+
+/// One line of `events`, newline included: {"seq":1,"time":"...","event":"appended","session":"...","path":"...",...}.
+std::string change_line(const Change& change);
+
+class ChangeFeed {
+ public:
+  static constexpr std::size_t kKept = 4096;
+
+  void publish(Change change);
+  /// Changes after `sequence`, at most `limit`. `missed` says how many had been dropped already.
+  [[nodiscard]] std::vector<Change> after(std::uint64_t sequence, std::size_t limit,
+                                          std::uint64_t* missed = nullptr) const;
+  [[nodiscard]] std::uint64_t last_sequence() const;
+  /// Blocks until something after `sequence` is there or close() was called; false when closed.
+  bool wait(std::uint64_t sequence) const;
+  /// Called after each publish, from the publishing thread, without locks held; for parked reads. Set once, early.
+  void on_publish(std::function<void()> callback);
+  void close();
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Change> kept_;     // guarded by mutex_
+  std::uint64_t sequence_ = 0;  // guarded by mutex_
+  bool closed_ = false;         // guarded by mutex_
+  std::function<void()> callback_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,126 @@
+// One session: its log, the index of it, and what has been derived. The same object lives as long as the session is
+// known, through appends, rewrites and renames of its folder.
+//
+// Threads: any. Locks, in order: refresh_mutex_ (one refresher at a time; held over I/O) -> mutex_ (leaf, readers share
+// it, never held over I/O). Nothing here calls the kernel's FUSE side.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "core/log/log_index.h"
+#include "core/render/details.h"
+#include "core/session/change_feed.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// How much of a session a caller needs.
+enum class Depth : std::uint8_t {
+  head,     // stat and header: a few KiB read
+  index,    // every entry's place: the log read once
+  details,  // sizes of texts, images, usage: the log read once more
+};
+
+class Session {
+ public:
+  /// What can be said without reading the whole log.
+  struct Head {
+    FileStat stat;
+    Header header;
+    std::string problem;  // "" or why the log cannot be read, in words
+  };
+
+  Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed);
+
+  /// Never reused in the life of a catalog, from 1.
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] LogPlace place() const;
+  /// The log's name without .jsonl, as disk has it.
+  [[nodiscard]] std::string stem() const;
+  [[nodiscard]] Head head() const;
+
+  /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
+  /// changes. Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
+  Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr);
+  /// True when refresh(depth) has little to read (`kQuickBytes` at most), by what is known without I/O but one stat.
+  [[nodiscard]] bool is_quick(Depth depth) const;
+  static constexpr std::uint64_t kQuickBytes = 4 << 20;
+
+  /// One state of the session, to be read while the guard lives. Do no I/O and take no lock meanwhile.
+  class Guard {
+   public:
+    [[nodiscard]] const LogIndex& index() const { return *session_->index_; }
+    [[nodiscard]] const LogDetails& details() const { return *session_->details_; }
+    [[nodiscard]] bool has_details() const {
+      return session_->details_ && session_->details_->size() == index().size();
+    }
+    [[nodiscard]] const std::shared_ptr<const LogFile>& log() const { return session_->log_; }
+    /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
+    [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
+    /// Changes with everything that can be seen of the session.
+    [[nodiscard]] std::uint32_t epoch() const { return session_->epoch_; }
+    /// Changes when earlier raw bytes may read differently.
+    [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
+    [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
+    /// The bytes of a title slot as they were at this state (they are overwritten in place), "" without one.
+    [[nodiscard]] const std::string& slot_bytes() const { return session_->slot_bytes_; }
+
+   private:
+    friend class Session;
+    Guard(const Session& session, std::shared_lock<std::shared_mutex> lock)
+        : session_(&session), lock_(std::move(lock)) {}
+    const Session* session_;
+    std::shared_lock<std::shared_mutex> lock_;
+  };
+  /// Needs an earlier refresh(Depth::index); nothing when that has not been or the log is gone.
+  [[nodiscard]] std::optional<Guard> read() const;
+
+  /// The log was found elsewhere (its folder was renamed).
+  void moved_to(const LogPlace& place);
+  /// The log is gone: the index is dropped, head().problem says so.
+  void mark_gone();
+  [[nodiscard]] bool is_gone() const;
+  /// Heap held by index and details.
+  [[nodiscard]] std::size_t memory_bytes() const;
+  /// Where the catalog shows it; set by the catalog, read for events.
+  void set_shown_path(std::string path);
+  [[nodiscard]] std::string shown_path() const;
+
+ private:
+  struct Fresh;
+  Result<void> reload_head(const FileStat& st);
+  Result<void> load_index(const std::atomic<bool>* cancelled);
+  Result<void> grow_index(const FileStat& st, const std::atomic<bool>* cancelled);
+  Result<void> load_details(const std::atomic<bool>* cancelled);
+  void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
+
+  const std::uint32_t number_;
+  const std::shared_ptr<SessionStore> store_;
+  ChangeFeed* const feed_;
+
+  std::mutex refresh_mutex_;
+
+  mutable std::shared_mutex mutex_;  // guards everything below
+  LogPlace place_;
+  Head head_;
+  bool head_loaded_ = false;
+  bool gone_ = false;
+  std::shared_ptr<const LogFile> log_;
+  std::unique_ptr<LogIndex> index_;
+  std::unique_ptr<LogDetails> details_;
+  std::uint32_t generation_ = 0;
+  std::uint32_t raw_generation_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::string slot_bytes_;
+  std::string shown_path_;
+};
+
+using SessionPtr = std::shared_ptr<Session>;
+
+}  // namespace arborfs
