@@ -1,7 +1,7 @@
 // The bytes of one readable file of the mount, fixed when it is made: literal text, ranges of a log, and parts that
 // are rendered when they are read but whose size is known already. Never mixes two states of a log (DESIGN 2): a
 // range that its log no longer has reads as `stale`.
-// Built by one thread, then shared by many.
+// Built by one thread, then shared by many. Copies share what they were built from; building goes on separately.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ class Content {
  public:
   using Renderer = std::function<Result<std::string>()>;
 
+  Content();
+
   void add_text(std::string_view text);  // joins with literal text before it
   void add_range(std::shared_ptr<const LogFile> log, std::uint64_t offset, std::uint64_t length);
   /// `render` must give exactly `size` bytes, from any thread, each time; another size reads as `stale`.
@@ -26,9 +28,13 @@ class Content {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Up to `length` bytes from `offset`, fewer only at the end. Errors: stale, io, and those of a renderer.
+  /// A rendered part that is read piece by piece is rendered once: the last one is kept until its end is read.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
   /// Everything, for tools and tests; memory as large as the content.
   [[nodiscard]] Result<std::string> read_all() const { return read(0, size_); }
+
+  /// Heap held, roughly, for caches that bound it.
+  [[nodiscard]] std::size_t memory_bytes() const;
 
   /// One stretch that can be spliced from a descriptor instead of read; see stretch_at.
   struct Stretch {
@@ -47,13 +53,18 @@ class Content {
     std::string text;  // literal, when log and render are empty
     std::shared_ptr<const LogFile> log;
     std::uint64_t log_offset = 0;
-    Renderer render;
+    std::shared_ptr<const Renderer> render;
   };
+  struct LastRendered;
+  Segment& add_segment(std::uint64_t size);
   [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const;
   [[nodiscard]] Result<void> read_segment(const Segment& segment, std::uint64_t from, std::uint64_t length,
                                           std::string& out) const;
+  [[nodiscard]] Result<void> read_rendered(const Segment& segment, std::uint64_t from, std::uint64_t length,
+                                           std::string& out) const;
   std::vector<Segment> segments_;
   std::uint64_t size_ = 0;
+  std::shared_ptr<LastRendered> last_rendered_;
 };
 
 }  // namespace arborfs

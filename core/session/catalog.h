@@ -50,17 +50,23 @@ struct NamedSession {
   SessionPtr session;
 };
 
+class DocumentCache;
+
 class Catalog {
  public:
+  /// Reads no disk yet; call rescan().
   Catalog(std::shared_ptr<SessionStore> store, std::string home);
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
-  /// Looks at every folder of the store: new, vanished, moved logs. Cheap where nothing changed: one stat a folder and
-  /// one a log whose folder changed. Publishes changes. Errors are kept for status.json, a bad folder hides no other.
+  /// Looks at every folder of the store: new, vanished, moved and changed logs. Where nothing changed it costs one
+  /// listing a folder and one stat a log. Publishes changes. Errors are kept for status.json; a bad folder hides no
+  /// other.
   void rescan();
   /// The same for one folder, and for one log of it.
   void rescan_folder(const std::string& folder);
+  /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
+  void age_tails();
   /// A log was written: refreshes the session to the depth it has, or finds it new.
   void touch(const LogPlace& place);
 
@@ -74,17 +80,31 @@ class Catalog {
   [[nodiscard]] SessionStore& store() const { return *store_; }
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
+  [[nodiscard]] DocumentCache& documents() const { return *documents_; }
   /// The last few failures, in words, without content.
   [[nodiscard]] std::vector<std::string> last_errors() const;
   void note_error(std::string text);
 
  private:
   struct Known;
-  void publish_view();
+  struct Placing;
+  void rescan_folder_locked(const std::string& folder, Placing& placing);
+  void finish(Placing& placing);
+  void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
+  void refresh_known(const SessionPtr& session);
+  void publish(const SessionPtr& session, Change::Kind kind);
+  void publish_catalog_changed();
+  void rebuild_view();
+  void add_projects(CatalogView& view, const std::vector<SessionPtr>& sessions);
+  [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
+  [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
+  [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
   const std::shared_ptr<SessionStore> store_;
   const std::string home_;
   const std::shared_ptr<BlobStore> blobs_;
   ChangeFeed feed_;
+  std::atomic<std::uint32_t> generations_{0};
+  const std::unique_ptr<DocumentCache> documents_;
   std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_

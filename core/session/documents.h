@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/log/content.h"
-#include "core/render/views.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
+#include "core/session/session_status.h"
 
 namespace arborfs {
 
@@ -30,6 +30,9 @@ enum class DocumentKind : std::uint8_t {
   damage,      // item: index into LogIndex::damage
 };
 
+/// What of the log counts as damage in this state: all of it but an unterminated end that is less than 2 s old.
+std::vector<Damage> shown_damage(const Session::Guard& guard);
+
 /// How deep the session must have been refreshed for a kind.
 Depth depth_for(DocumentKind kind);
 
@@ -48,8 +51,5 @@ struct DocumentFacts {
 };
 Result<DocumentFacts> document_facts(const Session& session, DocumentKind kind, std::uint32_t item,
                                      const Catalog& catalog);
-
-/// Everything session_status_json wants to know.
-SessionStatus session_status(const Session& session, const Catalog& catalog);
 
 }  // namespace arborfs

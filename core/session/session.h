@@ -36,7 +36,9 @@ class Session {
     std::string problem;  // "" or why the log cannot be read, in words
   };
 
-  Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed);
+  /// `feed` and `generations` (the counter behind Guard::generation) outlive the session.
+  Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed,
+          std::atomic<std::uint32_t>* generations);
 
   /// Never reused in the life of a catalog, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
@@ -44,6 +46,11 @@ class Session {
   /// The log's name without .jsonl, as disk has it.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
+  [[nodiscard]] std::int64_t mtime_ns() const;
+  /// As it was when it was last read.
+  [[nodiscard]] FileStat stat() const;
+  /// The log no longer looks as it did when it was last read, or may change its standing just by growing older.
+  [[nodiscard]] bool looks_changed(const FileStat& st) const;
 
   /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
   /// changes. Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
@@ -68,6 +75,8 @@ class Session {
     /// Changes when earlier raw bytes may read differently.
     [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
     [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
+    /// The log's unterminated end has not moved for 2 s: it is damage now, not work in progress (DESIGN 3).
+    [[nodiscard]] bool tail_aged() const { return session_->tail_aged_; }
     /// The bytes of a title slot as they were at this state (they are overwritten in place), "" without one.
     [[nodiscard]] const std::string& slot_bytes() const { return session_->slot_bytes_; }
 
@@ -93,16 +102,21 @@ class Session {
   [[nodiscard]] std::string shown_path() const;
 
  private:
-  struct Fresh;
-  Result<void> reload_head(const FileStat& st);
-  Result<void> load_index(const std::atomic<bool>* cancelled);
-  Result<void> grow_index(const FileStat& st, const std::atomic<bool>* cancelled);
+  Result<void> refresh_locked(Depth depth, const std::atomic<bool>* cancelled);
+  Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
+  Result<void> load_head(const FileStat& st);
+  Result<void> load_index(const FileStat& st, const std::atomic<bool>* cancelled);
+  Result<bool> grow_index(const FileStat& st);
   Result<void> load_details(const std::atomic<bool>* cancelled);
+  Result<void> fail(const Error& error);
+  void age_tail(const FileStat& st);
+  [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
   const std::uint32_t number_;
   const std::shared_ptr<SessionStore> store_;
   ChangeFeed* const feed_;
+  std::atomic<std::uint32_t>* const generations_;
 
   std::mutex refresh_mutex_;
 
@@ -119,6 +133,9 @@ class Session {
   std::uint32_t epoch_ = 0;
   std::string slot_bytes_;
   std::string shown_path_;
+  bool tail_aged_ = false;
+  std::atomic<bool> racy_{
+      false};  // the log was so young when it was read that a later write may leave its times as they were
 };
 
 using SessionPtr = std::shared_ptr<Session>;

@@ -1,0 +1,393 @@
+#include "core/session/catalog.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "core/render/names.h"
+#include "core/session/document_cache.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMaxErrors = 20;
+
+/// `name`, or `name~2`, `name~3`, ... - the first that is not taken yet.
+std::string unique_name(std::string name, std::set<std::string>& taken) {
+  std::string candidate = name;
+  for (int number = 2; !taken.insert(candidate).second; ++number) {
+    candidate = name + "~" + std::to_string(number);
+  }
+  return candidate;
+}
+
+std::string id_name(const Session& session) {
+  const std::string id = session.head().header.id;
+  return names::encode(id.empty() ? session.stem() : id, 240);
+}
+
+}  // namespace
+
+struct Catalog::Known {
+  std::map<LogPlace, SessionPtr> sessions;
+  std::map<std::string, std::uint32_t> project_numbers;  // by cwd
+  std::uint32_t last_session = 0;
+  std::uint32_t last_project = 0;
+  std::uint64_t version = 0;
+};
+
+/// What one rescan found, before it is decided what moved, came and went.
+struct Catalog::Placing {
+  std::vector<FoundLog> appeared;
+  std::vector<SessionPtr> missing;
+  std::vector<SessionPtr> changed;
+};
+
+Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home)
+    : store_(std::move(store)),
+      home_(std::move(home)),
+      blobs_(std::make_shared<BlobStore>(store_->paths().blobs)),
+      documents_(std::make_unique<DocumentCache>()),
+      known_(std::make_unique<Known>()),
+      view_(std::make_shared<CatalogView>()) {}
+
+Catalog::~Catalog() {
+  feed_.close();
+}
+
+CatalogViewPtr Catalog::view() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+std::vector<std::string> Catalog::last_errors() const {
+  const std::lock_guard lock(mutex_);
+  return errors_;
+}
+
+void Catalog::note_error(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (!errors_.empty() && errors_.back() == text) {
+    return;
+  }
+  errors_.push_back(std::move(text));
+  if (errors_.size() > kMaxErrors) {
+    errors_.erase(errors_.begin());
+  }
+}
+
+std::vector<SessionPtr> Catalog::all_sessions() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SessionPtr> sessions;
+  sessions.reserve(known_->sessions.size());
+  for (const auto& [place, session] : known_->sessions) {
+    sessions.push_back(session);
+  }
+  return sessions;
+}
+
+void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) {
+  std::vector<FoundLog> logs;
+  if (auto found = store_->logs(folder)) {
+    logs = std::move(found).value();
+  } else if (found.error().code != Errc::not_found) {
+    note_error("folder " + folder + ": " + found.error().message);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  std::set<LogPlace> present;
+  for (auto& log : logs) {
+    present.insert(log.place);
+    const auto known = known_->sessions.find(log.place);
+    if (known == known_->sessions.end()) {
+      placing.appeared.push_back(std::move(log));
+    } else if (known->second->looks_changed(log.stat)) {
+      placing.changed.push_back(known->second);
+    }
+  }
+  for (auto it = known_->sessions.lower_bound({folder, ""}); it != known_->sessions.end() && it->first.folder == folder;
+       ++it) {
+    if (!present.contains(it->first)) {
+      placing.missing.push_back(it->second);
+    }
+  }
+}
+
+/// A log that vanished here and appeared there with the same inode has moved; its session lives on.
+void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& session : placing.missing) {
+    known_->sessions.erase(session->place());
+    const auto same = std::find_if(placing.appeared.begin(), placing.appeared.end(),
+                                   [&](const FoundLog& log) { return log.stat.same_file(session->head().stat); });
+    if (same == placing.appeared.end()) {
+      removed.push_back(session);
+      continue;
+    }
+    session->moved_to(same->place);
+    known_->sessions[same->place] = session;
+    placing.appeared.erase(same);
+  }
+  for (auto& log : placing.appeared) {
+    const LogPlace place = log.place;
+    auto session = std::make_shared<Session>(++known_->last_session, store_, std::move(log), &feed_, &generations_);
+    known_->sessions[place] = session;
+    added.push_back(std::move(session));
+  }
+}
+
+void Catalog::finish(Placing& placing) {
+  for (const auto& session : placing.changed) {
+    refresh_known(session);
+  }
+  if (placing.appeared.empty() && placing.missing.empty()) {
+    return;
+  }
+  std::vector<SessionPtr> added;
+  std::vector<SessionPtr> removed;
+  settle(placing, added, removed);
+  for (const auto& session : added) {
+    if (auto read = session->refresh(Depth::head); !read && read.error().code != Errc::not_found) {
+      note_error("log " + session->stem() + ": " + read.error().message);
+    }
+  }
+  for (const auto& session : removed) {
+    session->mark_gone();
+  }
+  rebuild_view();
+  for (const auto& session : removed) {
+    publish(session, Change::Kind::session_removed);
+  }
+  for (const auto& session : added) {
+    publish(session, Change::Kind::session_added);
+  }
+  publish_catalog_changed();
+}
+
+void Catalog::publish(const SessionPtr& session, Change::Kind kind) {
+  Change change;
+  change.kind = kind;
+  change.session = session->number();
+  change.session_id = session->head().header.id;
+  change.path = session->shown_path();
+  feed_.publish(std::move(change));
+}
+
+void Catalog::publish_catalog_changed() {
+  Change changed;
+  changed.kind = Change::Kind::catalog_changed;
+  feed_.publish(std::move(changed));
+}
+
+void Catalog::rescan() {
+  const std::lock_guard scanning(rescan_mutex_);
+  std::set<std::string> folders;
+  if (auto found = store_->folders()) {
+    folders.insert(found->begin(), found->end());
+  } else if (found.error().code != Errc::not_found) {
+    note_error("sessions folder: " + found.error().message);
+    return;
+  }
+  for (const auto& session : all_sessions()) {
+    folders.insert(session->place().folder);
+  }
+  Placing placing;
+  for (const auto& folder : folders) {
+    rescan_folder_locked(folder, placing);
+  }
+  finish(placing);
+}
+
+void Catalog::rescan_folder(const std::string& folder) {
+  const std::lock_guard scanning(rescan_mutex_);
+  Placing placing;
+  rescan_folder_locked(folder, placing);
+  finish(placing);
+}
+
+void Catalog::touch(const LogPlace& place) {
+  SessionPtr session;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_->sessions.find(place);
+    session = found == known_->sessions.end() ? nullptr : found->second;
+  }
+  if (!session) {
+    rescan_folder(place.folder);
+    return;
+  }
+  const std::lock_guard scanning(rescan_mutex_);
+  refresh_known(session);
+  if (session->head().problem.empty()) {
+    return;
+  }
+  Placing placing;
+  rescan_folder_locked(place.folder, placing);
+  placing.changed.clear();
+  finish(placing);
+}
+
+void Catalog::age_tails() {
+  for (const auto& session : all_sessions()) {
+    if (session->looks_changed(session->stat())) {
+      touch(session->place());
+    }
+  }
+}
+
+void Catalog::refresh_known(const SessionPtr& session) {
+  const auto before = session->head();
+  if (auto refreshed = session->refresh(Depth::head); !refreshed) {
+    if (refreshed.error().code != Errc::not_found) {
+      note_error("log " + session->stem() + ": " + refreshed.error().message);
+    }
+    return;
+  }
+  const auto after = session->head();
+  if (before.header.cwd != after.header.cwd || before.header.id != after.header.id) {
+    rebuild_view();
+    publish_catalog_changed();
+  }
+}
+
+/// The projects of a view, one a cwd, in byte order of cwd while names are given out (DESIGN 2).
+void Catalog::add_projects(CatalogView& view, const std::vector<SessionPtr>& sessions) {
+  std::map<std::string, std::vector<SessionPtr>> by_cwd;
+  for (const auto& session : sessions) {
+    by_cwd[session->head().header.cwd].push_back(session);
+  }
+  std::set<std::string> taken_projects;
+  std::map<std::string, std::size_t> votes;
+  for (const auto& [cwd, members] : by_cwd) {
+    auto project = std::make_shared<Project>();
+    project->number = project_number(cwd);
+    project->cwd = cwd;
+    project->name = unique_name(names::project_name(cwd, home_), taken_projects);
+    std::set<std::string> taken;
+    std::map<std::string, std::size_t> folders;
+    for (const auto& session : members) {
+      project->sessions.emplace_back(unique_name(names::encode(session->stem(), 240), taken), session);
+      ++folders[session->place().folder];
+    }
+    std::sort(project->sessions.begin(), project->sessions.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [folder, count] : folders) {
+      if (count > votes[folder]) {
+        votes[folder] = count;
+        view.by_folder[folder] = project->name;
+      }
+    }
+    view.projects.push_back(std::move(project));
+  }
+  std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
+}
+
+std::uint32_t Catalog::project_number(const std::string& cwd) {
+  const std::lock_guard lock(mutex_);
+  auto& number = known_->project_numbers[cwd];
+  if (number == 0) {
+    number = ++known_->last_project;
+  }
+  return number;
+}
+
+void Catalog::rebuild_view() {
+  const auto sessions = all_sessions();
+  auto view = std::make_shared<CatalogView>();
+  add_projects(*view, sessions);
+  std::set<std::string> taken;
+  for (const auto& session : sessions) {
+    view->by_id.emplace_back(unique_name(id_name(*session), taken), session);
+  }
+  std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& project : view->projects) {
+    for (const auto& [name, session] : project->sessions) {
+      view->where[session->number()] = {project, name};
+      session->set_shown_path("projects/" + project->name + "/" + name);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  view->version = ++known_->version;
+  view_ = std::move(view);
+}
+
+std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
+  struct Row {
+    std::int64_t mtime;
+    std::uint32_t number;
+    SessionPtr session;
+  };
+  std::vector<Row> rows;
+  for (auto& session : all_sessions()) {
+    rows.push_back({session->mtime_ns(), session->number(), session});
+  }
+  const std::size_t count = std::min(limit, rows.size());
+  std::partial_sort(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
+      [](const Row& a, const Row& b) { return a.mtime != b.mtime ? a.mtime > b.mtime : a.number < b.number; });
+  std::vector<NamedSession> named;
+  for (std::size_t i = 0; i < count; ++i) {
+    char prefix[24];
+    std::snprintf(prefix, sizeof prefix, "%02zu-", i + 1);
+    named.push_back({prefix + names::slug(rows[i].session->head().header.title), rows[i].session});
+  }
+  return named;
+}
+
+std::vector<NamedSession> Catalog::terminals() const {
+  std::vector<NamedSession> named;
+  const auto crumbs = store_->breadcrumbs();
+  const std::lock_guard lock(mutex_);
+  for (const auto& crumb : crumbs) {
+    const auto found = known_->sessions.find(crumb.place);
+    if (found != known_->sessions.end()) {
+      named.push_back({names::encode(crumb.terminal, 240), found->second});
+    }
+  }
+  return named;
+}
+
+Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
+  std::error_code failed;
+  std::string full = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed).string();
+  for (const auto& session : all_sessions()) {
+    const LogPlace place = session->place();
+    const std::string log = store_->paths().sessions + "/" + place.folder + "/" + place.file;
+    const std::string shown = "/" + session->shown_path();
+    if (full == log || full + ".jsonl" == log || full.ends_with(shown) || full.find(shown + "/") != std::string::npos) {
+      return session;
+    }
+  }
+  return Error{Errc::not_found, "no session of this store lies at " + path};
+}
+
+Result<SessionPtr> Catalog::find(const std::string& spelled) const {
+  if (spelled == "latest") {
+    auto newest = recent(1);
+    return newest.empty() ? Result<SessionPtr>(Errc::not_found, "there are no sessions yet")
+                          : Result<SessionPtr>(newest.front().session);
+  }
+  const auto seen = view();
+  if (auto session = seen->by_id_prefix(spelled)) {
+    return session;
+  }
+  for (const auto& session : all_sessions()) {
+    if (session->stem() == spelled) {
+      return session;
+    }
+  }
+  if (spelled.find('/') != std::string::npos || spelled.ends_with(".jsonl")) {
+    return find_by_path(spelled);
+  }
+  const auto matches = std::count_if(seen->by_id.begin(), seen->by_id.end(),
+                                     [&](const auto& row) { return row.first.starts_with(spelled); });
+  if (matches > 1 && !spelled.empty()) {
+    return Error{Errc::invalid_argument,
+                 std::to_string(matches) + " sessions have ids that start so; give more of the id"};
+  }
+  return find_by_path(spelled);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,42 @@
+// Remembers what was expensive to make: whole documents while there is room, sizes for much longer. Everything here is
+// keyed by a state that never changes again, so nothing is ever invalidated. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "core/log/content.h"
+
+namespace arborfs {
+
+class DocumentCache {
+ public:
+  /// kind, generation, epoch (0 for what does not depend on it), item
+  using Key = std::tuple<std::uint8_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  static constexpr std::size_t kMaxBytes = 8 << 20;
+  static constexpr std::size_t kMaxSizes = 1 << 16;
+
+  /// Null when it is not kept.
+  [[nodiscard]] std::shared_ptr<const Content> find(const Key& key);
+  [[nodiscard]] std::optional<std::uint64_t> size_of(const Key& key) const;
+  void keep(const Key& key, std::shared_ptr<const Content> content);
+
+ private:
+  struct Kept {
+    Key key;
+    std::shared_ptr<const Content> content;
+    std::size_t cost = 0;
+  };
+  mutable std::mutex mutex_;
+  std::list<Kept> recent_;  // newest first; guarded by mutex_
+  std::map<Key, std::list<Kept>::iterator> by_key_;
+  std::map<Key, std::uint64_t> sizes_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace arborfs

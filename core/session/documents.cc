@@ -1,0 +1,420 @@
+#include "core/session/documents.h"
+
+#include <array>
+#include <utility>
+
+#include "core/model/context.h"
+#include "core/model/tree.h"
+#include "core/render/text.h"
+#include "core/session/document_cache.h"
+#include "core/session/session_status.h"
+#include "core/session/tree_document.h"
+
+namespace arborfs {
+
+namespace {
+
+using ContentPtr = std::shared_ptr<const Content>;
+using ContentResult = Result<ContentPtr>;
+
+constexpr std::int64_t kNanosPerMilli = 1'000'000;
+constexpr std::size_t kWholeTitle = 100'000;
+constexpr std::uint64_t kImageStep = 768 * 1024;  // a multiple of 3, so that base64 splits there
+
+Error not_indexed() {
+  return Error{Errc::stale, "the session changed while it was read"};
+}
+
+ContentPtr literal(std::string_view text) {
+  auto content = std::make_shared<Content>();
+  content->add_text(text);
+  return content;
+}
+
+struct Request {
+  const Session& session;
+  std::uint32_t item;
+  const Catalog& catalog;
+};
+
+ContentResult make_session_json(const Request& request) {
+  return literal(session_json(request.session.head().header));
+}
+
+ContentResult make_title(const Request& request) {
+  const std::string title = request.session.head().header.title;
+  return literal(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
+}
+
+/// The bytes as disk has them; the title slot, which is overwritten in place, as it was at this state.
+ContentResult make_raw(const Request& request) {
+  const auto guard = request.session.read();
+  if (!guard) {
+    return not_indexed();
+  }
+  const auto log = guard->log();
+  auto content = std::make_shared<Content>();
+  if (log->is_decoded()) {
+    std::string bytes(guard->stat().size, '\0');
+    auto got = log->read_raw_at(0, bytes);
+    if (!got) {
+      return got.error();
+    }
+    content->add_text(std::string_view(bytes).substr(0, *got));
+    return ContentPtr(content);
+  }
+  const std::string& slot = guard->slot_bytes();
+  content->add_text(slot);
+  if (guard->stat().size > slot.size()) {
+    content->add_range(log, slot.size(), guard->stat().size - slot.size());
+  }
+  return ContentPtr(content);
+}
+
+ContentResult context_at(const Request& request, Ordinal ordinal) {
+  ContextPath path;
+  std::shared_ptr<const LogFile> log;
+  {
+    const auto guard = request.session.read();
+    if (!guard) {
+      return not_indexed();
+    }
+    path = context_path(guard->index(), ordinal == kNoEntry ? guard->index().leaf() : ordinal);
+    log = guard->log();
+  }
+  return build_context(path, std::move(log), request.catalog.blobs());
+}
+
+ContentResult make_context(const Request& request) {
+  return context_at(request, kNoEntry);
+}
+ContentResult make_branch_context(const Request& request) {
+  return context_at(request, request.item);
+}
+
+ContentResult transcript_at(const Request& request, Ordinal ordinal) {
+  std::vector<TranscriptStep> steps;
+  std::shared_ptr<const LogFile> log;
+  {
+    const auto guard = request.session.read();
+    if (!guard || !guard->has_details()) {
+      return not_indexed();
+    }
+    const auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->index().leaf() : ordinal);
+    std::vector<std::uint32_t> sizes;
+    sizes.reserve(path.size());
+    for (const Ordinal step : path) {
+      sizes.push_back(static_cast<std::uint32_t>(guard->details().text_size(step)));
+    }
+    steps = transcript_steps(guard->index(), path, sizes);
+    log = guard->log();
+  }
+  return build_transcript(std::move(steps), std::move(log));
+}
+
+ContentResult make_transcript(const Request& request) {
+  return transcript_at(request, kNoEntry);
+}
+ContentResult make_branch_transcript(const Request& request) {
+  return transcript_at(request, request.item);
+}
+
+ContentResult make_tree(const Request& request) {
+  auto text = tree_document(request.session);
+  if (!text) {
+    return text.error();
+  }
+  return literal(*text);
+}
+
+ContentResult make_usage(const Request& request) {
+  const auto guard = request.session.read();
+  if (!guard || !guard->has_details()) {
+    return not_indexed();
+  }
+  return literal(guard->details().usage().json() + "\n");
+}
+
+ContentResult make_status(const Request& request) {
+  return literal(session_status_json(session_status(request.session, request.catalog)));
+}
+
+/// Where one entry's JSON value lies; `item` is its ordinal.
+struct EntryBytes {
+  std::shared_ptr<const LogFile> log;
+  Entry entry;
+  std::uint64_t length = 0;
+};
+
+Result<EntryBytes> entry_bytes(const Request& request) {
+  const auto guard = request.session.read();
+  if (!guard) {
+    return not_indexed();
+  }
+  if (request.item == kNoEntry || request.item > guard->index().size()) {
+    return Error{Errc::not_found, "no such entry"};
+  }
+  return EntryBytes{guard->log(), guard->index().entry(request.item), guard->index().length(request.item)};
+}
+
+ContentResult make_entry_json(const Request& request) {
+  auto where = entry_bytes(request);
+  if (!where) {
+    return where.error();
+  }
+  auto content = std::make_shared<Content>();
+  content->add_range(where->log, where->entry.offset, where->length);
+  content->add_text("\n");
+  return ContentPtr(content);
+}
+
+ContentResult make_entry_text(const Request& request) {
+  auto where = entry_bytes(request);
+  if (!where) {
+    return where.error();
+  }
+  auto text = read_text(*where->log, where->entry.type, where->entry.offset, where->length);
+  if (!text) {
+    return text.error();
+  }
+  return literal(*text);
+}
+
+ContentResult blob_content(const Request& request, const std::string& hash) {
+  auto file = request.catalog.blobs()->open(hash);
+  if (!file) {
+    return Error{Errc::corrupt, "blob " + hash + ": " + file.error().message};
+  }
+  auto st = (*file)->stat();
+  if (!st) {
+    return st.error();
+  }
+  auto content = std::make_shared<Content>();
+  for (std::uint64_t from = 0; from < st->size; from += kImageStep) {
+    const std::uint64_t step = std::min(kImageStep, st->size - from);
+    content->add_rendered(step, [file = *file, from, step]() -> Result<std::string> {
+      std::string bytes(step, '\0');
+      auto got = file->read_at(from, bytes);
+      if (!got) {
+        return got.error();
+      }
+      bytes.resize(*got);
+      return bytes;
+    });
+  }
+  return ContentPtr(content);
+}
+
+ContentResult inline_image(const EntryBytes& where, const ImageRef& image) {
+  auto content = std::make_shared<Content>();
+  const std::uint64_t step = image.plain_base64 ? kImageStep : image.size;
+  for (std::uint64_t from = 0; from < image.size; from += step) {
+    const std::uint64_t length = std::min(step, image.size - from);
+    content->add_rendered(length, [log = where.log, entry = where.entry, image, from, length] {
+      return read_inline_image(*log, entry, image, from, length);
+    });
+  }
+  return ContentPtr(content);
+}
+
+Result<std::pair<EntryBytes, ImageRef>> image_at(const Request& request) {
+  const auto guard = request.session.read();
+  if (!guard || !guard->has_details()) {
+    return not_indexed();
+  }
+  if (request.item >= guard->details().images().size()) {
+    return Error{Errc::not_found, "no such image"};
+  }
+  const ImageRef& image = guard->details().images()[request.item];
+  const auto& index = guard->index();
+  return std::pair{EntryBytes{guard->log(), index.entry(image.ordinal), index.length(image.ordinal)}, image};
+}
+
+ContentResult make_image(const Request& request) {
+  auto found = image_at(request);
+  if (!found) {
+    return found.error();
+  }
+  const auto& [where, image] = *found;
+  return image.blob.empty() ? inline_image(where, image) : blob_content(request, image.blob);
+}
+
+ContentResult make_damage(const Request& request) {
+  const auto guard = request.session.read();
+  if (!guard) {
+    return not_indexed();
+  }
+  const auto damage = shown_damage(*guard);
+  if (request.item >= damage.size()) {
+    return Error{Errc::not_found, "no such damage"};
+  }
+  auto content = std::make_shared<Content>();
+  content->add_range(guard->log(), damage[request.item].offset, damage[request.item].length);
+  return ContentPtr(content);
+}
+
+/// Until when a made document stays true.
+enum class Lasts { never_kept, epoch, generation };
+
+struct Row {
+  DocumentKind kind;
+  Depth depth;
+  Lasts lasts;
+  ContentResult (*make)(const Request&);
+};
+
+constexpr std::array kRows = {
+    Row{DocumentKind::session_json, Depth::head, Lasts::never_kept, make_session_json},
+    Row{DocumentKind::title, Depth::head, Lasts::never_kept, make_title},
+    Row{DocumentKind::raw, Depth::index, Lasts::never_kept, make_raw},
+    Row{DocumentKind::context, Depth::index, Lasts::epoch, make_context},
+    Row{DocumentKind::transcript, Depth::details, Lasts::epoch, make_transcript},
+    Row{DocumentKind::tree, Depth::index, Lasts::epoch, make_tree},
+    Row{DocumentKind::usage, Depth::details, Lasts::never_kept, make_usage},
+    Row{DocumentKind::status, Depth::details, Lasts::never_kept, make_status},
+    Row{DocumentKind::branch_context, Depth::index, Lasts::generation, make_branch_context},
+    Row{DocumentKind::branch_transcript, Depth::details, Lasts::generation, make_branch_transcript},
+    Row{DocumentKind::entry_json, Depth::index, Lasts::never_kept, make_entry_json},
+    Row{DocumentKind::entry_text, Depth::details, Lasts::never_kept, make_entry_text},
+    Row{DocumentKind::image, Depth::details, Lasts::never_kept, make_image},
+    Row{DocumentKind::damage, Depth::index, Lasts::never_kept, make_damage},
+};
+
+constexpr bool rows_are_in_order() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (static_cast<std::size_t>(kRows[i].kind) != i) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(rows_are_in_order());
+
+const Row& row_of(DocumentKind kind) {
+  return kRows[static_cast<std::size_t>(kind)];
+}
+
+std::optional<DocumentCache::Key> cache_key(const Row& row, const Session& session, std::uint32_t item) {
+  if (row.lasts == Lasts::never_kept) {
+    return std::nullopt;
+  }
+  const auto guard = session.read();
+  if (!guard) {
+    return std::nullopt;
+  }
+  const std::uint32_t epoch = row.lasts == Lasts::epoch ? guard->epoch() : 0;
+  return DocumentCache::Key{static_cast<std::uint8_t>(row.kind), guard->generation(), epoch, item};
+}
+
+/// Only what is made of one state may be remembered under it.
+void keep(const Row& row, const Request& request, const DocumentCache::Key& key, const ContentPtr& content) {
+  if (cache_key(row, request.session, request.item) == key) {
+    request.catalog.documents().keep(key, content);
+  }
+}
+
+std::int64_t mtime_of(const Session& session, DocumentKind kind, std::uint32_t item) {
+  Ordinal ordinal = kNoEntry;
+  const auto guard = session.read();
+  if (!guard) {
+    return session.head().stat.mtime_ns;
+  }
+  if (kind == DocumentKind::entry_json || kind == DocumentKind::entry_text) {
+    ordinal = item;
+  } else if (kind == DocumentKind::image && guard->has_details() && item < guard->details().images().size()) {
+    ordinal = guard->details().images()[item].ordinal;
+  }
+  if (ordinal != kNoEntry && ordinal <= guard->index().size()) {
+    const std::int64_t time = guard->index().entry(ordinal).timestamp_ms;
+    if (time != Entry::kNoTime && time > INT64_MIN / kNanosPerMilli && time < INT64_MAX / kNanosPerMilli) {
+      return time * kNanosPerMilli;
+    }
+  }
+  return guard->stat().mtime_ns;
+}
+
+/// Sizes that need no document.
+std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kind) {
+  const auto guard = request.session.read();
+  if (!guard) {
+    return std::nullopt;
+  }
+  const auto& index = guard->index();
+  const bool is_entry = request.item != kNoEntry && request.item <= index.size();
+  switch (kind) {
+    case DocumentKind::entry_json:
+      return is_entry ? std::optional(index.length(request.item) + 1) : std::nullopt;
+    case DocumentKind::entry_text:
+      return is_entry && guard->has_details() ? std::optional(guard->details().text_size(request.item)) : std::nullopt;
+    case DocumentKind::raw:
+      return guard->log()->is_decoded() ? std::nullopt : std::optional(guard->stat().size);
+    case DocumentKind::image: {
+      if (!guard->has_details() || request.item >= guard->details().images().size()) {
+        return std::nullopt;
+      }
+      const ImageRef& image = guard->details().images()[request.item];
+      if (image.blob.empty()) {
+        return image.size;
+      }
+      const auto st = request.catalog.blobs()->stat(image.blob);
+      return st ? st->size : 0;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<Damage> shown_damage(const Session::Guard& guard) {
+  auto damage = guard.index().damage();
+  if (!guard.tail_aged() && !damage.empty() && damage.back().in_progress) {
+    damage.pop_back();
+  }
+  return damage;
+}
+
+Depth depth_for(DocumentKind kind) {
+  return row_of(kind).depth;
+}
+
+Result<DocumentOf> make_document(const Session& session, DocumentKind kind, std::uint32_t item,
+                                 const Catalog& catalog) {
+  const Row& row = row_of(kind);
+  const Request request{session, item, catalog};
+  DocumentOf document;
+  document.mtime_ns = mtime_of(session, kind, item);
+  const auto key = cache_key(row, session, item);
+  if (key && (document.content = catalog.documents().find(*key))) {
+    return document;
+  }
+  auto content = row.make(request);
+  if (!content) {
+    return content.error();
+  }
+  document.content = std::move(content).value();
+  if (key) {
+    keep(row, request, *key, document.content);
+  }
+  return document;
+}
+
+Result<DocumentFacts> document_facts(const Session& session, DocumentKind kind, std::uint32_t item,
+                                     const Catalog& catalog) {
+  const Request request{session, item, catalog};
+  if (const auto size = known_size(request, kind)) {
+    return DocumentFacts{*size, mtime_of(session, kind, item)};
+  }
+  if (const auto key = cache_key(row_of(kind), session, item)) {
+    if (const auto size = catalog.documents().size_of(*key)) {
+      return DocumentFacts{*size, mtime_of(session, kind, item)};
+    }
+  }
+  auto document = make_document(session, kind, item, catalog);
+  if (!document) {
+    return document.error();
+  }
+  return DocumentFacts{document->content->size(), document->mtime_ns};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,83 @@
+#include "core/session/liveness.h"
+
+#include <array>
+#include <charconv>
+
+#include "core/env/processes.h"
+
+namespace arborfs {
+
+namespace {
+
+/// The pid in the agent's lock file `.<log>.lock`, 0 when there is none or it is malformed (FACTS G4, G5).
+long lock_owner(const Dir& folder, const std::string& log_name) {
+  auto file = File::open_in(folder, "." + log_name + ".lock");
+  if (!file) {
+    return 0;
+  }
+  std::array<char, 64> buffer{};
+  auto got = file->read_at(0, buffer);
+  long pid = 0;
+  if (!got || std::from_chars(buffer.data(), buffer.data() + *got, pid).ec != std::errc()) {
+    return 0;
+  }
+  return pid;
+}
+
+void look_at_file(const Session& session, const SessionStore& store, Liveness& found) {
+  const LogPlace place = session.place();
+  auto folder = store.folder(place);
+  if (!folder) {
+    return;
+  }
+  if (auto file = File::open_in(*folder, place.file); file && is_open_for_writing(*file)) {
+    found.state = Liveness::State::live;
+    found.reasons.emplace_back("another process has the log open for writing");
+  }
+  if (const long owner = lock_owner(*folder, place.file); is_process_alive(owner)) {
+    found.state = Liveness::State::live;
+    found.reasons.emplace_back("process " + std::to_string(owner) + " holds its lock file");
+  }
+}
+
+void look_for_traces(const Session& session, const SessionStore& store, Liveness& found) {
+  const LogPlace place = session.place();
+  for (const auto& crumb : store.breadcrumbs()) {
+    if (crumb.place == place) {
+      found.reasons.emplace_back("terminal " + crumb.terminal + " used it last");
+    }
+  }
+  const std::string cwd = session.head().header.cwd;
+  for (const auto& agent : running_agents()) {
+    if (!cwd.empty() && agent.cwd == cwd) {
+      found.reasons.emplace_back(agent.program + " (process " + std::to_string(agent.pid) +
+                                 ") runs in its working directory");
+    }
+  }
+  if (found.state == Liveness::State::quiet && !found.reasons.empty()) {
+    found.state = Liveness::State::maybe;
+  }
+}
+
+}  // namespace
+
+Liveness check_liveness(const Session& session, const SessionStore& store) {
+  Liveness found;
+  look_at_file(session, store, found);
+  look_for_traces(session, store, found);
+  return found;
+}
+
+std::string_view liveness_word(Liveness::State state) {
+  switch (state) {
+    case Liveness::State::live:
+      return "live";
+    case Liveness::State::maybe:
+      return "maybe";
+    case Liveness::State::quiet:
+      break;
+  }
+  return "quiet";
+}
+
+}  // namespace arborfs

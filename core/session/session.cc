@@ -1,0 +1,382 @@
+#include "core/session/session.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::int64_t kNanosPerMilli = 1'000'000;
+/// Coarser than any file system's clock tick in use: a log read this soon after its mtime may change without a trace.
+constexpr std::int64_t kRacyNanos = 50 * kNanosPerMilli;
+constexpr std::int64_t kTailAgeNanos = 2000 * kNanosPerMilli;
+constexpr std::size_t kMaxSlot = 4096;
+constexpr std::string_view kLogSuffix = ".jsonl";
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The first line, newline included; "" when it is longer than any slot.
+Result<std::string> first_line(const LogFile& log) {
+  std::string bytes(kMaxSlot, '\0');
+  auto got = log.read_raw_at(0, bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  const std::size_t end = bytes.find('\n');
+  return end == std::string::npos ? std::string() : bytes.substr(0, end + 1);
+}
+
+}  // namespace
+
+Session::Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed,
+                 std::atomic<std::uint32_t>* generations)
+    : number_(number),
+      store_(std::move(store)),
+      feed_(feed),
+      generations_(generations),
+      place_(std::move(found.place)) {
+  head_.stat = found.stat;
+}
+
+LogPlace Session::place() const {
+  const std::shared_lock lock(mutex_);
+  return place_;
+}
+
+std::string Session::stem() const {
+  const std::shared_lock lock(mutex_);
+  return place_.file.substr(0, place_.file.size() - kLogSuffix.size());
+}
+
+Session::Head Session::head() const {
+  const std::shared_lock lock(mutex_);
+  return head_;
+}
+
+std::int64_t Session::mtime_ns() const {
+  const std::shared_lock lock(mutex_);
+  return head_.stat.mtime_ns;
+}
+
+FileStat Session::stat() const {
+  const std::shared_lock lock(mutex_);
+  return head_.stat;
+}
+
+bool Session::looks_changed(const FileStat& st) const {
+  const std::shared_lock lock(mutex_);
+  const bool ageing = index_ && !tail_aged_ && now_ns() - st.mtime_ns >= kTailAgeNanos;
+  return !head_loaded_ || racy_.load(std::memory_order_relaxed) || ageing || !(st == head_.stat);
+}
+
+std::optional<Session::Guard> Session::read() const {
+  std::shared_lock lock(mutex_);
+  if (!index_) {
+    return std::nullopt;
+  }
+  return Guard(*this, std::move(lock));
+}
+
+bool Session::is_gone() const {
+  const std::shared_lock lock(mutex_);
+  return gone_;
+}
+
+std::size_t Session::memory_bytes() const {
+  const std::shared_lock lock(mutex_);
+  return (index_ ? index_->memory_bytes() : 0) + (details_ ? details_->size() * sizeof(std::uint32_t) : 0);
+}
+
+void Session::set_shown_path(std::string path) {
+  const std::unique_lock lock(mutex_);
+  shown_path_ = std::move(path);
+}
+
+std::string Session::shown_path() const {
+  const std::shared_lock lock(mutex_);
+  return shown_path_;
+}
+
+void Session::moved_to(const LogPlace& place) {
+  const std::unique_lock lock(mutex_);
+  place_ = place;
+  gone_ = false;
+}
+
+void Session::mark_gone() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  const std::unique_lock lock(mutex_);
+  gone_ = true;
+  head_.problem = "the log is gone";
+  log_.reset();
+  index_.reset();
+  details_.reset();
+}
+
+bool Session::is_quick(Depth depth) const {
+  const auto st = store_->stat(place());
+  if (!st || depth == Depth::head) {
+    return true;
+  }
+  const std::shared_lock lock(mutex_);
+  const bool same_file = log_ && log_->opened().same_file(*st);
+  const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), st->size) : 0;
+  const bool detailed = details_ && index_ && details_->size() == index_->size();
+  const std::uint64_t to_detail = depth == Depth::details && !detailed ? st->size : 0;
+  return st->size - indexed + to_detail <= kQuickBytes;
+}
+
+Result<void> Session::refresh(Depth depth, const std::atomic<bool>* cancelled) {
+  const std::lock_guard refreshing(refresh_mutex_);
+  return refresh_locked(depth, cancelled);
+}
+
+bool Session::is_current(const FileStat& st, Depth depth) const {
+  if (!head_loaded_ || racy_ || !(st == head_.stat)) {
+    return false;
+  }
+  return depth == Depth::head ||
+         (index_ && (depth == Depth::index || (details_ && details_->size() == index_->size())));
+}
+
+Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cancelled) {
+  const auto st = store_->stat(place());
+  if (!st) {
+    return fail(st.error());
+  }
+  {
+    const std::shared_lock lock(mutex_);
+    if (gone_) {
+      return Error{Errc::not_found, "the log is gone"};
+    }
+    if (index_ && depth == Depth::head) {
+      depth = Depth::index;
+    }
+  }
+  if (is_current(*st, depth)) {
+    age_tail(*st);
+    return {};
+  }
+  const std::int64_t started = now_ns();
+  if (auto done = take_in(*st, depth, cancelled); !done) {
+    return done.error().code == Errc::interrupted ? done : fail(done.error());
+  }
+  racy_ = started - st->mtime_ns < kRacyNanos;
+  age_tail(*st);
+  return {};
+}
+
+Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+  if (depth == Depth::head) {
+    return load_head(st);
+  }
+  const bool unchanged = head_loaded_ && index_ && !racy_ && st == head_.stat;
+  if (!unchanged) {
+    bool grown = false;
+    if (index_ && log_ && log_->opened().same_file(st) && !log_->is_decoded()) {
+      auto growth = grow_index(st);
+      if (!growth) {
+        return growth.error();
+      }
+      grown = *growth;
+    }
+    if (!grown) {
+      if (auto loaded = load_index(st, cancelled); !loaded) {
+        return loaded;
+      }
+    }
+  }
+  return depth == Depth::details ? load_details(cancelled) : Result<void>{};
+}
+
+Result<void> Session::fail(const Error& error) {
+  bool news = false;
+  {
+    const std::unique_lock lock(mutex_);
+    news = head_.problem != error.message;
+    head_.problem = error.message;
+    head_loaded_ = false;
+    if (news) {
+      ++epoch_;
+    }
+  }
+  if (news && error.code != Errc::not_found) {
+    publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+  }
+  return error;
+}
+
+Result<void> Session::load_head(const FileStat& st) {
+  auto log = store_->open(place());
+  if (!log) {
+    return log.error();
+  }
+  auto header = read_header(**log);
+  if (!header) {
+    return header.error();
+  }
+  bool news = false;
+  {
+    const std::unique_lock lock(mutex_);
+    news = head_loaded_ && !(head_.stat == st);
+    head_ = Head{st, std::move(header).value(), ""};
+    head_loaded_ = true;
+    ++epoch_;
+  }
+  if (news) {
+    publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+  }
+  return {};
+}
+
+Result<void> Session::load_index(const FileStat& st, const std::atomic<bool>* cancelled) {
+  auto log = store_->open(place());
+  if (!log) {
+    return log.error();
+  }
+  LogIndex::Options options;
+  options.cancelled = cancelled;
+  auto index = LogIndex::build(**log, options);
+  if (!index) {
+    return index.error();
+  }
+  std::string slot;
+  if ((*index)->header().has_slot) {
+    auto line = first_line(**log);
+    if (!line) {
+      return line.error();
+    }
+    slot = std::move(*line);
+  }
+  FileStat seen = (*log)->opened();
+  seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
+  std::uint32_t old_generation = 0;
+  Ordinal entries = kNoEntry;
+  {
+    const std::unique_lock lock(mutex_);
+    old_generation = generation_;
+    entries = (*index)->size();
+    head_ = Head{seen.same_file(st) ? st : seen, (*index)->header(), ""};
+    head_loaded_ = true;
+    log_ = std::move(log).value();
+    index_ = std::move(index).value();
+    details_.reset();
+    slot_bytes_ = std::move(slot);
+    generation_ = ++*generations_;
+    raw_generation_ = generation_;
+    tail_aged_ = false;
+    ++epoch_;
+  }
+  if (old_generation != 0) {
+    publish(Change::Kind::session_rewritten, old_generation, entries == kNoEntry ? kNoEntry : 1, entries);
+  }
+  return {};
+}
+
+Result<bool> Session::grow_index(const FileStat& st) {
+  auto growth = index_->read_growth(*log_);
+  if (!growth) {
+    return growth.error();
+  }
+  if (!*growth) {
+    return false;
+  }
+  std::string slot;
+  if (!slot_bytes_.empty()) {
+    auto line = first_line(*log_);
+    if (!line) {
+      return line.error();
+    }
+    slot = std::move(*line);
+  }
+  const Ordinal before = index_->size();
+  bool news = false;
+  {
+    const std::unique_lock lock(mutex_);
+    index_->apply(std::move(growth).value());
+    const bool raw_changed = slot != slot_bytes_ || st.size < head_.stat.size;
+    news = raw_changed || index_->size() != before || !(st == head_.stat);
+    if (raw_changed) {
+      raw_generation_ = ++*generations_;
+    }
+    slot_bytes_ = std::move(slot);
+    head_ = Head{st, index_->header(), ""};
+    head_loaded_ = true;
+    if (news) {
+      tail_aged_ = false;
+      ++epoch_;
+    }
+  }
+  const Ordinal after = index_->size();
+  if (after > before) {
+    publish(Change::Kind::session_appended, 0, before + 1, after);
+  } else if (news) {
+    publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+  }
+  return true;
+}
+
+Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
+  const Ordinal have = details_ ? details_->size() : 0;
+  if (details_ && have == index_->size()) {
+    return {};
+  }
+  auto fresh = details_ ? nullptr : std::make_unique<LogDetails>(index_->flavour());
+  const LogDetails& base = fresh ? *fresh : *details_;
+  std::vector<Entry> entries;
+  entries.reserve(index_->size() - have);
+  for (Ordinal ordinal = have + 1; ordinal <= index_->size(); ++ordinal) {
+    entries.push_back(index_->entry(ordinal));
+  }
+  auto delta = base.read(*log_, have + 1, entries, cancelled);
+  if (!delta) {
+    return delta.error();
+  }
+  const std::unique_lock lock(mutex_);
+  if (fresh) {
+    details_ = std::move(fresh);
+  }
+  details_->apply(std::move(delta).value());
+  return {};
+}
+
+void Session::age_tail(const FileStat& st) {
+  {
+    const std::unique_lock lock(mutex_);
+    if (!index_ || tail_aged_ || now_ns() - st.mtime_ns < kTailAgeNanos) {
+      return;
+    }
+    tail_aged_ = true;
+    const auto damage = index_->damage();
+    if (damage.empty() || !damage.back().in_progress) {
+      return;
+    }
+    ++epoch_;
+  }
+  publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+}
+
+void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last) {
+  if (feed_ == nullptr) {
+    return;
+  }
+  Change change;
+  change.kind = kind;
+  change.session = number_;
+  change.old_generation = old_generation;
+  change.first = first;
+  change.last = last;
+  {
+    const std::shared_lock lock(mutex_);
+    change.session_id = head_.header.id;
+    change.path = shown_path_;
+  }
+  feed_->publish(std::move(change));
+}
+
+}  // namespace arborfs

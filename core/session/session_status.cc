@@ -1,0 +1,96 @@
+#include "core/session/session_status.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/model/tree.h"
+#include "core/session/documents.h"
+#include "core/session/liveness.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kMaxSalvaged = 1 << 20;
+constexpr std::size_t kMaxSalvagedRuns = 256;
+
+void count_tree(const LogIndex& index, SessionStatus& status) {
+  status.entries = index.size();
+  status.branches = index.tip_count();
+  std::set<std::uint32_t> seen;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    status.orphans += index.is_orphan(ordinal) ? 1 : 0;
+    if (index.has_duplicate_ids() && index.entry(ordinal).id != 0 && !seen.insert(index.entry(ordinal).id).second) {
+      ++status.duplicate_ids;
+    }
+  }
+  status.cycles = tree_of(index).unreachable.size();
+  for (const auto& label : index.labels()) {
+    if (index.find(label.target) == kNoEntry) {
+      status.dangling_labels.push_back(label.text);
+    }
+  }
+}
+
+void judge_header(const Header& header, SessionStatus& status) {
+  if (!header.valid) {
+    status.writable = false;
+    status.problem = header.problem.empty() ? "the log has no session header" : header.problem;
+    status.read_only_reason = "a log without a valid header is not written to";
+  } else if (!header.writable_version) {
+    status.writable = false;
+    status.read_only_reason = "the log is of a version that this arborfs does not know";
+  }
+}
+
+void salvage(const LogFile& log, SessionStatus& status) {
+  for (std::size_t run = 0; run < std::min(status.damage.size(), kMaxSalvagedRuns); ++run) {
+    const Damage& damage = status.damage[run];
+    if (damage.kind == Damage::Kind::nul) {
+      continue;
+    }
+    if (auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged))) {
+      const auto ids = whole_records(*bytes);
+      status.whole_records_in_damage.insert(status.whole_records_in_damage.end(), ids.begin(), ids.end());
+    }
+  }
+}
+
+}  // namespace
+
+SessionStatus session_status(const Session& session, const Catalog& catalog) {
+  SessionStatus status;
+  const auto head = session.head();
+  status.bytes = head.stat.size;
+  judge_header(head.header, status);
+  std::shared_ptr<const LogFile> log;
+  std::set<std::string> blobs;
+  if (const auto guard = session.read()) {
+    log = guard->log();
+    status.flavour = guard->index().flavour() == Flavour::omp18 ? "18" : "13";
+    count_tree(guard->index(), status);
+    status.damage = shown_damage(*guard);
+    if (guard->has_details()) {
+      for (const auto& image : guard->details().images()) {
+        if (!image.blob.empty()) {
+          blobs.insert(image.blob);
+        }
+      }
+    }
+  }
+  if (!head.problem.empty()) {
+    status.problem = head.problem;
+  }
+  if (log) {
+    salvage(*log, status);
+  }
+  for (const auto& blob : blobs) {
+    status.missing_blobs += catalog.blobs()->open(blob) ? 0 : 1;
+  }
+  const auto liveness = check_liveness(session, catalog.store());
+  status.state = liveness_word(liveness.state);
+  status.reasons = liveness.reasons;
+  return status;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,200 @@
+#include "core/session/watcher.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/base/unique_fd.h"
+
+namespace arborfs {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How often everything is looked at where inotify is silent or absent, and where it works (for what it may have
+/// missed).
+constexpr auto kPollEvery = std::chrono::milliseconds(450);
+constexpr auto kCheckEvery = std::chrono::seconds(5);
+constexpr std::uint32_t kFolderEvents =
+    IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
+constexpr std::uint32_t kRootEvents =
+    IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
+
+bool is_log_name(std::string_view name) {
+  return name.ends_with(".jsonl") && !name.starts_with(".");
+}
+
+}  // namespace
+
+struct Watcher::Impl {
+  Impl(Catalog& owner, Mode mode) : catalog(owner), stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (mode == Mode::inotify) {
+      notify = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+      set_how(notify ? "inotify" : "polling: the kernel gives no more inotify instances");
+    } else {
+      set_how("polling: asked for");
+    }
+    thread = std::thread([this] { run(); });
+  }
+
+  ~Impl() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(stop.get(), &one, sizeof one));
+    thread.join();
+  }
+
+  void set_how(std::string text) {
+    const std::lock_guard lock(mutex);
+    how = std::move(text);
+  }
+
+  void run() {
+    renew_watches();
+    auto next_poll = Clock::now();
+    for (;;) {
+      if (Clock::now() >= next_poll) {
+        poll_store();
+        next_poll = Clock::now() + kPollEvery;
+      }
+      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_poll - Clock::now()).count();
+      std::array<pollfd, 2> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}}};
+      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait)));
+      if ((fds[0].revents & POLLIN) != 0) {
+        return;
+      }
+      if ((fds[1].revents & POLLIN) != 0) {
+        take_events();
+      }
+    }
+  }
+
+  /// One watch on the sessions folder, one on each folder in it, one on the breadcrumbs.
+  void renew_watches() {
+    if (!notify) {
+      return;
+    }
+    const auto& paths = catalog.store().paths();
+    add_watch(paths.sessions, "", kRootEvents);
+    add_watch(paths.terminals, "/terminals", kFolderEvents);
+    if (auto names = catalog.store().folders()) {
+      for (const auto& folder : *names) {
+        add_watch(paths.sessions + "/" + folder, folder, kFolderEvents);
+      }
+    }
+  }
+
+  void add_watch(const std::string& path, const std::string& meaning, std::uint32_t events) {
+    const int watch = ::inotify_add_watch(notify.get(), path.c_str(), events | IN_ONLYDIR | IN_DONT_FOLLOW);
+    if (watch >= 0) {
+      folders[watch] = meaning;
+    } else if (errno == ENOSPC) {
+      partly = true;
+      set_how("polling in part: fs.inotify.max_user_watches is used up");
+    }
+  }
+
+  void take_events() {
+    alignas(inotify_event) std::array<char, 64 * 1024> buffer;
+    std::set<LogPlace> touched;
+    std::set<std::string> changed_folders;
+    bool everything = false;
+    for (;;) {
+      const ssize_t got = ::read(notify.get(), buffer.data(), buffer.size());
+      if (got <= 0) {
+        break;
+      }
+      for (ssize_t at = 0; at < got;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+        sort_event(*event, touched, changed_folders, everything);
+      }
+    }
+    if (everything) {
+      renew_watches();
+      catalog.rescan();
+    }
+    for (const auto& folder : changed_folders) {
+      catalog.rescan_folder(folder);
+    }
+    for (const auto& place : touched) {
+      catalog.touch(place);
+    }
+  }
+
+  void sort_event(const inotify_event& event, std::set<LogPlace>& touched, std::set<std::string>& changed_folders,
+                  bool& everything) {
+    const auto found = folders.find(event.wd);
+    if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end() || found->second.empty()) {
+      everything = true;
+      return;
+    }
+    if ((event.mask & IN_IGNORED) != 0) {
+      folders.erase(found);
+      everything = true;
+      return;
+    }
+    if (found->second == "/terminals") {
+      Change change;
+      change.kind = Change::Kind::catalog_changed;
+      catalog.feed().publish(std::move(change));
+      return;
+    }
+    const std::string name = event.len > 0 ? event.name : "";
+    if (!is_log_name(name)) {
+      return;
+    }
+    if ((event.mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_TO)) != 0) {
+      touched.insert({found->second, name});
+    } else {
+      changed_folders.insert(found->second);
+    }
+  }
+
+  /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old (DESIGN 3).
+  void poll_store() {
+    const auto names = catalog.store().folders();
+    const std::size_t count = names ? names->size() : 0;
+    const bool unwatched = count != last_folders;
+    if (unwatched) {
+      last_folders = count;
+      renew_watches();
+    }
+    if (!notify || partly || unwatched || Clock::now() >= next_check) {
+      next_check = Clock::now() + kCheckEvery;
+      catalog.rescan();
+    } else {
+      catalog.age_tails();
+    }
+  }
+
+  Catalog& catalog;
+  UniqueFd stop;
+  UniqueFd notify;
+  std::map<int, std::string> folders;  // watch -> store folder; "" the sessions folder
+  std::size_t last_folders = 0;
+  bool partly = false;  // some folder could not be watched
+  Clock::time_point next_check;
+  mutable std::mutex mutex;
+  std::string how;  // guarded by mutex
+  std::thread thread;
+};
+
+Watcher::Watcher(Catalog& catalog, Mode mode) : impl_(std::make_unique<Impl>(catalog, mode)) {}
+Watcher::~Watcher() = default;
+
+std::string Watcher::how() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->how;
+}
+
+}  // namespace arborfs

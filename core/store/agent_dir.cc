@@ -1,0 +1,59 @@
+#include "core/store/agent_dir.h"
+
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+
+namespace arborfs {
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+/// Absolute and free of links as far as the path exists; what does not exist yet stays as spelled.
+std::string resolved(const std::string& path) {
+  std::error_code failed;
+  const auto canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
+  return failed ? path : canonical.string();
+}
+
+/// `<value of variable>/omp` when that folder exists: the agent then keeps its data there.
+std::string xdg_folder(const char* variable) {
+  const std::string base = environment(variable);
+  return !base.empty() && is_folder(base + "/omp") ? base + "/omp" : std::string();
+}
+
+}  // namespace
+
+std::string default_agent_dir() {
+  const std::string chosen = environment("PI_CODING_AGENT_DIR");
+  return chosen.empty() ? environment("HOME") + "/.omp/agent" : chosen;
+}
+
+StorePaths locate_agent_dir(const std::string& agent_dir) {
+  const bool own = agent_dir.empty();
+  StorePaths paths;
+  paths.agent_dir = resolved(own ? default_agent_dir() : agent_dir);
+  std::string data = paths.agent_dir;
+  std::string state = paths.agent_dir;
+  if (own && environment("PI_CODING_AGENT_DIR").empty()) {
+    const std::string xdg_data = xdg_folder("XDG_DATA_HOME");
+    const std::string xdg_state = xdg_folder("XDG_STATE_HOME");
+    data = xdg_data.empty() ? data : resolved(xdg_data);
+    state = xdg_state.empty() ? state : resolved(xdg_state);
+  }
+  paths.sessions = data + "/sessions";
+  paths.blobs = data + "/blobs";
+  paths.terminals = state + "/terminal-sessions";
+  return paths;
+}
+
+}  // namespace arborfs

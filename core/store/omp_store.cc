@@ -1,0 +1,178 @@
+#include "core/store/omp_store.h"
+
+#include <dirent.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::string_view kLogSuffix = ".jsonl";
+constexpr std::size_t kMaxBreadcrumb = 16 * 1024;
+
+bool is_log_name(std::string_view name) {
+  return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// The session that a path below the sessions folder means; a path into an artifact folder means its session.
+LogPlace place_below(std::string_view sessions, std::string_view path) {
+  if (!path.starts_with(sessions) || path.size() <= sessions.size() || path[sessions.size()] != '/') {
+    return {};
+  }
+  path.remove_prefix(sessions.size() + 1);
+  const std::size_t folder_end = path.find('/');
+  if (folder_end == std::string_view::npos) {
+    return {};
+  }
+  LogPlace place{std::string(path.substr(0, folder_end)), std::string(path.substr(folder_end + 1))};
+  if (const std::size_t deeper = place.file.find('/'); deeper != std::string::npos) {
+    place.file = place.file.substr(0, deeper) + std::string(kLogSuffix);
+  }
+  return is_plain_name(place.folder) && is_plain_name(place.file) && is_log_name(place.file) ? place : LogPlace{};
+}
+
+class OmpStore : public SessionStore {
+ public:
+  explicit OmpStore(StorePaths paths) : paths_(std::move(paths)) {}
+
+  [[nodiscard]] std::string_view format() const override { return "omp"; }
+  [[nodiscard]] const StorePaths& paths() const override { return paths_; }
+  [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
+
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override {
+    auto root = Dir::open_root(paths_.sessions);
+    if (!root) {
+      return root.error();
+    }
+    auto entries = root->list();
+    if (!entries) {
+      return entries.error();
+    }
+    std::vector<std::string> names;
+    for (auto& entry : *entries) {
+      if (entry.type == DT_DIR && entry.name.front() != '.') {
+        names.push_back(std::move(entry.name));
+      }
+    }
+    return names;
+  }
+
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder) const override {
+    auto dir = open_folder(folder);
+    if (!dir) {
+      return dir.error();
+    }
+    auto entries = dir->list();
+    if (!entries) {
+      return entries.error();
+    }
+    std::vector<FoundLog> found;
+    for (auto& entry : *entries) {
+      if (entry.type != DT_REG || !is_log_name(entry.name)) {
+        continue;
+      }
+      if (auto st = dir->stat(entry.name)) {
+        found.push_back({LogPlace{folder, std::move(entry.name)}, *st});
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
+    auto dir = open_folder(place.folder);
+    if (!dir) {
+      return dir.error();
+    }
+    auto st = dir->stat(place.file);
+    if (st && !S_ISREG(st->mode)) {
+      return Error{Errc::corrupt, "not a regular file"};
+    }
+    return st;
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
+    auto dir = open_folder(place.folder);
+    if (!dir) {
+      return dir.error();
+    }
+    return LogFile::open(*dir, place.file);
+  }
+
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return open_folder(place.folder); }
+
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override {
+    auto dir = open_folder(place.folder);
+    if (!dir) {
+      return dir.error();
+    }
+    return dir->open_in(place.file.substr(0, place.file.size() - kLogSuffix.size()));
+  }
+
+  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override {
+    std::vector<Breadcrumb> found;
+    auto dir = Dir::open_root(paths_.terminals);
+    if (!dir) {
+      return found;
+    }
+    auto entries = dir->list();
+    if (!entries) {
+      return found;
+    }
+    for (const auto& entry : *entries) {
+      if (entry.type == DT_REG && entry.name.front() != '.') {
+        if (auto crumb = read_breadcrumb(*dir, entry.name)) {
+          found.push_back(std::move(*crumb));
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
+    auto root = Dir::open_root(paths_.sessions);
+    if (!root) {
+      return root.error();
+    }
+    return root->open_in(folder);
+  }
+
+  [[nodiscard]] std::optional<Breadcrumb> read_breadcrumb(const Dir& dir, const std::string& name) const {
+    auto file = File::open_in(dir, name);
+    if (!file) {
+      return std::nullopt;
+    }
+    std::array<char, kMaxBreadcrumb> buffer{};
+    auto got = file->read_at(0, buffer);
+    if (!got) {
+      return std::nullopt;
+    }
+    std::string_view text(buffer.data(), *got);
+    Breadcrumb crumb;
+    crumb.terminal = name;
+    crumb.cwd = take_line(text);
+    crumb.log_path = take_line(text);
+    crumb.place = place_below(paths_.sessions, crumb.log_path);
+    return crumb;
+  }
+
+  const StorePaths paths_;
+};
+
+}  // namespace
+
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths) {
+  return std::make_shared<OmpStore>(std::move(paths));
+}
+
+}  // namespace arborfs

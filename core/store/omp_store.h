@@ -1,0 +1,14 @@
+// The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts beside each log, breadcrumbs in
+// terminal-sessions/ (FACTS F). Thread-safe: it keeps no state but the paths, so a store that appears or is replaced
+// while mounted is simply there at the next call (DESIGN 7).
+#pragma once
+
+#include <memory>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths);
+
+}  // namespace arborfs

@@ -1,0 +1,33 @@
+// The one list of formats. A new one is a folder or file pair here and a row below.
+#include <array>
+
+#include "core/store/agent_dir.h"
+#include "core/store/omp_store.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+namespace {
+
+struct Format {
+  /// Null when the agent dir is none of this format's; the last row takes what no other wants.
+  std::shared_ptr<SessionStore> (*open)(const StorePaths& paths);
+};
+
+constexpr std::array kFormats = {
+    Format{[](const StorePaths& paths) { return make_omp_store(paths); }},
+};
+
+}  // namespace
+
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir) {
+  const StorePaths paths = locate_agent_dir(agent_dir);
+  for (const auto& format : kFormats) {
+    if (auto store = format.open(paths)) {
+      return store;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace arborfs
