@@ -21,46 +21,59 @@ constexpr std::array<std::uint8_t, 256> make_values() {
 
 constexpr std::array<std::uint8_t, 256> kValues = make_values();
 
-std::uint32_t value_of(char c) { return kValues[static_cast<unsigned char>(c)]; }
+std::uint32_t value_of(char c) {
+  return kValues[static_cast<unsigned char>(c)];
+}
 
-char low_byte(std::uint32_t bits) { return static_cast<char>(static_cast<unsigned char>(bits & 0xFF)); }
+char low_byte(std::uint32_t bits) {
+  return static_cast<char>(static_cast<unsigned char>(bits & 0xFF));
+}
+
+// Decodes as many whole groups of four digits as there are in a row; returns the characters taken.
+std::size_t decode_groups(std::string_view text, char*& to) {
+  std::size_t i = 0;
+  for (; i + 4 <= text.size(); i += 4) {
+    const std::uint32_t a = value_of(text[i]);
+    const std::uint32_t b = value_of(text[i + 1]);
+    const std::uint32_t c = value_of(text[i + 2]);
+    const std::uint32_t d = value_of(text[i + 3]);
+    if ((a | b | c | d) >= 64) {
+      break;
+    }
+    const std::uint32_t group = a << 18 | b << 12 | c << 6 | d;
+    *to++ = low_byte(group >> 16);
+    *to++ = low_byte(group >> 8);
+    *to++ = low_byte(group);
+  }
+  return i;
+}
 
 }  // namespace
 
 std::string decode_base64(std::string_view text) {
   text = text.substr(0, text.find('='));
-  std::string out;
-  out.reserve(text.size() / 4 * 3 + 2);
+  std::string out(text.size() / 4 * 3 + 3, '\0');
+  char* to = out.data();
   std::uint32_t bits = 0;
-  int count = 0;
+  int digits = 0;  // of the group of four being read
   for (std::size_t i = 0; i < text.size();) {
-    if (count == 0 && i + 4 <= text.size()) {
-      const std::uint32_t a = value_of(text[i]);
-      const std::uint32_t b = value_of(text[i + 1]);
-      const std::uint32_t c = value_of(text[i + 2]);
-      const std::uint32_t d = value_of(text[i + 3]);
-      if ((a | b | c | d) < 64) {
-        const std::uint32_t group = a << 18 | b << 12 | c << 6 | d;
-        const std::array<char, 3> bytes = {low_byte(group >> 16), low_byte(group >> 8), low_byte(group)};
-        out.append(bytes.data(), bytes.size());
-        i += 4;
-        continue;
-      }
+    if (digits == 0) {
+      i += decode_groups(text.substr(i), to);
+    }
+    if (i == text.size()) {
+      break;
     }
     const std::uint32_t value = value_of(text[i++]);
     if (value == kStray) {
       continue;
     }
-    bits = (bits << 6 | value) & 0xFFF;
-    count = (count + 1) % 4;
-    if (count == 2) {
-      out.push_back(low_byte(bits >> 4));
-    } else if (count == 3) {
-      out.push_back(low_byte(bits >> 2));
-    } else if (count == 0) {
-      out.push_back(low_byte(bits));
+    bits = bits << 6 | value;
+    digits = (digits + 1) % 4;
+    if (digits != 1) {
+      *to++ = low_byte(bits >> (4 - digits) % 4 * 2);
     }
   }
+  out.resize(static_cast<std::size_t>(to - out.data()));
   return out;
 }
 

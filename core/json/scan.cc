@@ -6,36 +6,7 @@
 
 namespace arborfs::json {
 
-enum class ValueScanner::Mode : std::uint8_t {
-  value,          // a value must start
-  first_element,  // behind [
-  first_key,      // behind {
-  key,            // behind a comma of an object
-  colon,
-  after_value,  // a comma or the closer of the innermost container
-  string,
-  escape,
-  hex,
-  literal,
-  minus,
-  zero,
-  integer,
-  point,
-  fraction,
-  exponent,  // behind e
-  exponent_sign,
-  exponent_digits,
-  bad_word,  // in an offending word, which may touch the end of the text
-  bad_end,   // behind an offending token
-};
-
 namespace {
-
-bool is_word_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-}
-bool is_word(char c) { return is_word_start(c) || is_digit(c); }
-bool is_exponent(char c) { return c == 'e' || c == 'E'; }
 
 // Escapes of one letter, which are all but \u.
 bool is_short_escape(char c) {
@@ -287,65 +258,6 @@ const char* ValueScanner::literal_byte(const char* p) {
   return p;
 }
 
-const char* ValueScanner::number_byte(const char* p) {
-  const char c = *p;
-  switch (mode_) {
-    case Mode::minus:
-      mode_ = c == '0' ? Mode::zero : Mode::integer;
-      return is_digit(c) ? p + 1 : fail(p);
-    case Mode::zero:
-      return behind_integer(p);
-    case Mode::integer:
-      return is_digit(c) ? p + 1 : behind_integer(p);
-    case Mode::point:
-      mode_ = Mode::fraction;
-      return is_digit(c) ? p + 1 : fail(p);
-    case Mode::fraction:
-      if (is_exponent(c)) {
-        mode_ = Mode::exponent;
-        return p + 1;
-      }
-      return is_digit(c) ? p + 1 : token_done(p);
-    case Mode::exponent:
-    case Mode::exponent_sign:
-      if (mode_ == Mode::exponent && (c == '+' || c == '-')) {
-        mode_ = Mode::exponent_sign;
-        return p + 1;
-      }
-      if (!is_digit(c)) {
-        return no_exponent(p, mode_ == Mode::exponent ? 1 : 2);
-      }
-      mode_ = Mode::exponent_digits;
-      return p + 1;
-    default:
-      return is_digit(c) ? p + 1 : token_done(p);
-  }
-}
-
-const char* ValueScanner::behind_integer(const char* p) {
-  if (*p == '.') {
-    mode_ = Mode::point;
-    return p + 1;
-  }
-  if (is_exponent(*p)) {
-    mode_ = Mode::exponent;
-    return p + 1;
-  }
-  return token_done(p);
-}
-
-// The number ended `back` bytes ago, before an `e` that starts no exponent but is the next token.
-const char* ValueScanner::no_exponent(const char* p, std::uint64_t back) {
-  if (is_object_.empty() && !offending_) {
-    return value_done(p, back);
-  }
-  if (offending_ || back != 1 || !is_word(*p)) {
-    return fail(p);
-  }
-  mode_ = Mode::bad_word;
-  return p + 1;
-}
-
 const char* ValueScanner::token_done(const char* p) {
   if (offending_) {
     mode_ = Mode::bad_end;
@@ -381,7 +293,9 @@ const char* ValueScanner::fail(const char* p) {
   return p;
 }
 
-std::uint64_t ValueScanner::offset_of(const char* p) const { return position_ + static_cast<std::uint64_t>(p - piece_); }
+std::uint64_t ValueScanner::offset_of(const char* p) const {
+  return position_ + static_cast<std::uint64_t>(p - piece_);
+}
 
 bool ValueScanner::is_watched() const {
   return observer_ != nullptr && in_object_ && (is_object_.size() == 1 || (is_object_.size() == 2 && is_object_[0]));

@@ -57,7 +57,29 @@ class ValueScanner {
   std::uint64_t length() const { return length_; }
 
  private:
-  enum class Mode : std::uint8_t;  // what the next byte may be; scan.cc has the automaton
+  // What the next byte may be.
+  enum class Mode : std::uint8_t {
+    value,          // a value must start
+    first_element,  // behind [
+    first_key,      // behind {
+    key,            // behind a comma of an object
+    colon,
+    after_value,  // a comma or the closer of the innermost container
+    string,
+    escape,
+    hex,
+    literal,
+    minus,
+    zero,
+    integer,
+    point,
+    fraction,
+    exponent,  // behind e
+    exponent_sign,
+    exponent_digits,
+    bad_word,  // in an offending word, which may touch the end of the text
+    bad_end,   // behind an offending token
+  };
   enum class Observed : std::uint8_t { outer_key, inner_key, scalar, nothing };
 
   // Each takes the next byte at `p` and returns where to go on; a verdict other than need_more stops the feeding.
@@ -88,15 +110,15 @@ class ValueScanner {
   FieldObserver* observer_;
   Mode mode_;
   Verdict verdict_ = Verdict::need_more;
-  bool in_object_ = false;                // the innermost open container is an object
-  bool in_key_ = false;                   // the token being read is a key
-  bool offending_ = false;                // the token being read stands where it must not
-  int hex_left_ = 0;                      // digits missing of \uXXXX
-  std::string_view literal_left_;         // letters missing of true, false, null
-  std::uint64_t position_ = 0;            // bytes fed before the current piece
+  bool in_object_ = false;         // the innermost open container is an object
+  bool in_key_ = false;            // the token being read is a key
+  bool offending_ = false;         // the token being read stands where it must not
+  int hex_left_ = 0;               // digits missing of \uXXXX
+  std::string_view literal_left_;  // letters missing of true, false, null
+  std::uint64_t position_ = 0;     // bytes fed before the current piece
   std::uint64_t length_ = 0;
-  const char* piece_ = nullptr;           // only during feed()
-  const char* observed_from_ = nullptr;   // only during feed()
+  const char* piece_ = nullptr;          // only during feed()
+  const char* observed_from_ = nullptr;  // only during feed()
   Observed observed_ = Observed::nothing;
   bool observed_whole_ = true;
   std::array<std::string, 3> observed_text_;

@@ -12,8 +12,20 @@
 
 namespace arborfs::json {
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// What a word may hold in JavaScript, as far as ASCII goes.
+inline bool is_word_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+inline bool is_word(char c) {
+  return is_word_start(c) || is_digit(c);
+}
 
 /// The value of a hexadecimal digit, or -1.
 inline int hex_value(char c) {
@@ -78,8 +90,12 @@ inline void append_code_point(std::string& out, char32_t c) {
   byte(0x80 | (c & 0x3F));
 }
 
-inline bool is_high_surrogate(char32_t c) { return c >= 0xD800 && c <= 0xDBFF; }
-inline bool is_low_surrogate(char32_t c) { return c >= 0xDC00 && c <= 0xDFFF; }
+inline bool is_high_surrogate(char32_t c) {
+  return c >= 0xD800 && c <= 0xDBFF;
+}
+inline bool is_low_surrogate(char32_t c) {
+  return c >= 0xDC00 && c <= 0xDFFF;
+}
 inline char32_t join_surrogates(char32_t high, char32_t low) {
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }

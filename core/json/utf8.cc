@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-unsigned byte_at(std::string_view bytes, std::size_t i) { return static_cast<unsigned char>(bytes[i]); }
+unsigned byte_at(std::string_view bytes, std::size_t i) {
+  return static_cast<unsigned char>(bytes[i]);
+}
 
 // What may follow a lead byte: how many bytes, and the range of the first of them (Unicode table 3-7).
 struct Lead {
@@ -58,7 +60,9 @@ Part part_at(std::string_view bytes, std::size_t i) {
 
 }  // namespace
 
-bool is_valid_utf8(std::string_view bytes) { return simdjson::validate_utf8(bytes.data(), bytes.size()); }
+bool is_valid_utf8(std::string_view bytes) {
+  return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
 
 std::string decode_utf8(std::string_view bytes) {
   if (is_valid_utf8(bytes)) {

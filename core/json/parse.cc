@@ -1,0 +1,290 @@
+// The parser behind json::parse. RapidJSON's own Reader is not used: it refuses numbers beyond the range of doubles and
+// lone surrogate escapes, both of which the agents accept. Its Document is filled through the same events.
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/json/document.h"
+#include "core/json/key_order.h"
+#include "core/json/number.h"
+#include "core/json/reorder.h"
+#include "core/json/text_bytes.h"
+#include "core/json/utf8.h"
+
+namespace arborfs::json {
+namespace {
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : p_(text.data()), end_(p_ + text.size()) {}
+
+  bool operator()(Document& out);
+  bool must_reorder() const { return must_reorder_; }
+
+ private:
+  struct Open {
+    bool is_object;
+    rapidjson::SizeType count;
+    std::size_t first_key;  // in keys_
+  };
+
+  bool value(Document& out);
+  bool begin_container(Document& out);
+  void end_container(Document& out);
+  bool end_of_value(Document& out);
+  bool key(Document& out);
+  bool scalar(Document& out);
+  bool literal(std::string_view word);
+  bool string(std::string_view& content, bool& escaped);
+  bool unescape(const char* from);
+  bool unicode_escape();
+  bool hex4(char32_t& unit);
+  bool take(char c);
+  void skip_space();
+
+  const char* p_;
+  const char* end_;
+  std::vector<Open> open_;
+  std::vector<std::string_view> keys_;  // of all open objects
+  std::string unescaped_;
+  bool must_reorder_ = false;
+};
+
+bool Parser::operator()(Document& out) {
+  do {
+    if (!value(out)) {
+      return false;
+    }
+  } while (!open_.empty());
+  skip_space();
+  return p_ == end_;
+}
+
+// One scalar with all that ends behind it, or the start of a container.
+bool Parser::value(Document& out) {
+  if (!open_.empty()) {
+    ++open_.back().count;
+    if (open_.back().is_object && !key(out)) {
+      return false;
+    }
+  }
+  skip_space();
+  if (p_ != end_ && (*p_ == '{' || *p_ == '[')) {
+    if (!begin_container(out)) {
+      return true;
+    }
+  } else if (!scalar(out)) {
+    return false;
+  }
+  return end_of_value(out);
+}
+
+// True when the container is empty, so that it has ended already.
+bool Parser::begin_container(Document& out) {
+  const bool is_object = *p_++ == '{';
+  open_.push_back({is_object, 0, keys_.size()});
+  is_object ? out.StartObject() : out.StartArray();
+  skip_space();
+  if (!take(is_object ? '}' : ']')) {
+    return false;
+  }
+  end_container(out);
+  return true;
+}
+
+void Parser::end_container(Document& out) {
+  const Open container = open_.back();
+  open_.pop_back();
+  if (!container.is_object) {
+    out.EndArray(container.count);
+    return;
+  }
+  out.EndObject(container.count);
+  must_reorder_ = must_reorder_ || !keys_in_order(std::span(keys_).subspan(container.first_key));
+  keys_.resize(container.first_key);
+}
+
+// Takes the closers behind a value and the comma that announces the next one.
+bool Parser::end_of_value(Document& out) {
+  while (!open_.empty()) {
+    skip_space();
+    if (take(',')) {
+      return true;
+    }
+    if (!take(open_.back().is_object ? '}' : ']')) {
+      return false;
+    }
+    end_container(out);
+  }
+  return true;
+}
+
+bool Parser::key(Document& out) {
+  std::string_view name;
+  bool escaped = false;
+  skip_space();
+  if (!take('"') || !string(name, escaped)) {
+    return false;
+  }
+  out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()), true);
+  if (escaped) {
+    must_reorder_ = true;  // such a name may equal another; its text does not stay
+  } else {
+    keys_.push_back(name);
+  }
+  skip_space();
+  return take(':');
+}
+
+bool Parser::scalar(Document& out) {
+  if (p_ == end_) {
+    return false;
+  }
+  switch (*p_) {
+    case '"': {
+      std::string_view content;
+      bool escaped = false;
+      ++p_;
+      return string(content, escaped) &&
+             out.String(content.data(), static_cast<rapidjson::SizeType>(content.size()), true);
+    }
+    case 't':
+      return literal("true") && out.Bool(true);
+    case 'f':
+      return literal("false") && out.Bool(false);
+    case 'n':
+      return literal("null") && out.Null();
+    default: {
+      const char* number = p_;
+      p_ = skip_number(p_, end_);
+      return p_ != nullptr && out.Double(number_value({number, static_cast<std::size_t>(p_ - number)}));
+    }
+  }
+}
+
+bool Parser::literal(std::string_view word) {
+  if (!std::string_view(p_, static_cast<std::size_t>(end_ - p_)).starts_with(word)) {
+    return false;
+  }
+  p_ += word.size();
+  return true;
+}
+
+// Behind the opening quote. The content stays until the next string, or for good when nothing in it was escaped.
+bool Parser::string(std::string_view& content, bool& escaped) {
+  const char* from = p_;
+  p_ = find_string_special(p_, end_);
+  if (p_ == end_) {
+    return false;
+  }
+  escaped = *p_ != '"';
+  if (escaped) {
+    if (!unescape(from)) {
+      return false;
+    }
+    content = unescaped_;
+    return true;
+  }
+  content = {from, static_cast<std::size_t>(p_++ - from)};
+  return true;
+}
+
+bool Parser::unescape(const char* from) {
+  unescaped_.assign(from, p_);
+  while (p_ != end_ && *p_ != '"') {
+    if (*p_ != '\\' || ++p_ == end_) {
+      return false;
+    }
+    const char letter = *p_++;
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+    if (const std::size_t known = kLetters.find(letter); known != std::string_view::npos) {
+      unescaped_.push_back(kMeanings[known]);
+    } else if (letter != 'u' || !unicode_escape()) {
+      return false;
+    }
+    const char* run = p_;
+    p_ = find_string_special(p_, end_);
+    unescaped_.append(run, p_);
+  }
+  return take('"');
+}
+
+bool Parser::unicode_escape() {
+  char32_t c = 0;
+  if (!hex4(c)) {
+    return false;
+  }
+  if (is_high_surrogate(c) && end_ - p_ >= 6 && p_[0] == '\\' && p_[1] == 'u') {
+    const char* const behind_high = p_;
+    char32_t low = 0;
+    p_ += 2;
+    if (!hex4(low)) {
+      return false;
+    }
+    if (is_low_surrogate(low)) {
+      c = join_surrogates(c, low);
+    } else {
+      p_ = behind_high;
+    }
+  }
+  append_code_point(unescaped_, c);
+  return true;
+}
+
+bool Parser::hex4(char32_t& unit) {
+  if (end_ - p_ < 4) {
+    return false;
+  }
+  unit = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int digit = hex_value(*p_++);
+    if (digit < 0) {
+      return false;
+    }
+    unit = unit << 4 | static_cast<char32_t>(digit);
+  }
+  return true;
+}
+
+bool Parser::take(char c) {
+  if (p_ == end_ || *p_ != c) {
+    return false;
+  }
+  ++p_;
+  return true;
+}
+
+void Parser::skip_space() {
+  while (p_ != end_ && is_space(*p_)) {
+    ++p_;
+  }
+}
+
+}  // namespace
+
+bool parse(std::string_view text, Document& out) {
+  if (text.size() > std::numeric_limits<rapidjson::SizeType>::max()) {
+    out.SetNull();
+    return false;
+  }
+  std::string decoded;
+  if (!is_valid_utf8(text)) {
+    decoded = decode_utf8(text);
+    text = decoded;
+  }
+  Parser parser(text);
+  bool ok = false;
+  auto generate = [&](Document& document) { return ok = parser(document); };
+  out.Populate(generate);
+  if (!ok) {
+    out.SetNull();
+    return false;
+  }
+  if (parser.must_reorder()) {
+    reorder_keys(out);
+  }
+  return true;
+}
+
+}  // namespace arborfs::json
