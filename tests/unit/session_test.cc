@@ -1,0 +1,247 @@
+// Sessions and catalog over a real folder: growth, rewrites, torn tails, moves, projects (DESIGN 2, 3, 6, 7).
+#include "core/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/session/catalog.h"
+#include "core/session/documents.h"
+#include "core/session/watcher.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using testing::TempStore;
+
+constexpr char kFolder[] = "--work-pi--";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+
+std::string two_entries() {
+  return TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1", "", "one") + "\n" +
+         TempStore::user("e2", "e1", "two") + "\n";
+}
+
+std::string bytes_of(const SessionPtr& session, DocumentKind kind, std::uint32_t item, const Catalog& catalog) {
+  auto document = make_document(*session, kind, item, catalog);
+  if (!document) {
+    return "error: " + document.error().message;
+  }
+  auto bytes = document->content->read_all();
+  return bytes ? *bytes : "error: " + bytes.error().message;
+}
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : catalog(open_store(temp.root()), "/home/dev") {}
+  SessionPtr only() {
+    catalog.rescan();
+    const auto view = catalog.view();
+    return view->by_id.empty() ? nullptr : view->by_id.front().second;
+  }
+  static void expect_ok(const Result<void>& result) { EXPECT_TRUE(result) << result.error().message; }
+
+  TempStore temp;
+  Catalog catalog;
+};
+
+TEST_F(SessionTest, HeadIsKnownWithoutTheIndex) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->head().header.cwd, "/work/pi");
+  EXPECT_FALSE(session->read());
+}
+
+TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::details));
+  const auto generation = session->read()->generation();
+  const auto seen = catalog.feed().last_sequence();
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  expect_ok(session->refresh(Depth::details));
+  EXPECT_EQ(session->read()->generation(), generation);
+  EXPECT_EQ(session->read()->index().size(), 3U);
+  const auto changes = catalog.feed().after(seen, 10);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
+  EXPECT_EQ(changes[0].first, 3U);
+  EXPECT_EQ(bytes_of(session, DocumentKind::entry_text, 3, catalog), "three\n");
+}
+
+TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  const auto generation = session->read()->generation();
+  auto old_entry = make_document(*session, DocumentKind::entry_json, 2, catalog);
+  ASSERT_TRUE(old_entry);
+  temp.replace(kFolder, kName,
+               TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("f1", "", "shifted") + "\n" +
+                   TempStore::user("f2", "f1", "other") + "\n");
+  expect_ok(session->refresh(Depth::index));
+  EXPECT_NE(session->read()->generation(), generation);
+  auto bytes = old_entry->content->read_all();
+  EXPECT_TRUE(!bytes || *bytes == TempStore::user("e2", "e1", "two") + "\n");
+}
+
+TEST_F(SessionTest, TruncationInPlaceIsNoticedAndOldHandlesGoStale) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  auto old_entry = make_document(*session, DocumentKind::entry_json, 2, catalog);
+  ASSERT_TRUE(old_entry);
+  std::filesystem::resize_file(temp.log(kFolder, kName), 150);
+  expect_ok(session->refresh(Depth::index));
+  EXPECT_LT(session->read()->index().size(), 2U);
+  const auto bytes = old_entry->content->read_all();
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Errc::stale);
+}
+
+TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
+  temp.write(kFolder, kName, two_entries() + R"({"type":"message","id":"e3","par)");
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  EXPECT_EQ(session->read()->index().size(), 2U);
+  EXPECT_TRUE(shown_damage(*session->read()).empty());
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(3);
+  std::filesystem::last_write_time(temp.log(kFolder, kName), old);
+  expect_ok(session->refresh(Depth::index));
+  EXPECT_EQ(shown_damage(*session->read()).size(), 1U);
+}
+
+TEST_F(SessionTest, DeletionRemovesAndFolderRenameKeepsTheSession) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  std::filesystem::rename(temp.sessions() / kFolder, temp.sessions() / "-moved");
+  const auto after = only();
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->number(), session->number());
+  expect_ok(after->refresh(Depth::index));
+  std::filesystem::remove_all(temp.sessions() / "-moved");
+  EXPECT_FALSE(only());
+  EXPECT_TRUE(session->is_gone());
+  EXPECT_FALSE(session->read());
+}
+
+TEST_F(SessionTest, F15ProjectsComeFromTheHeaderNotTheFolder) {
+  temp.write("--a-b-c--", "x_1", TempStore::header("1", "/a/b-c") + "\n");
+  temp.write("--a-b-c--", "x_2", TempStore::header("2", "/a-b/c") + "\n");
+  temp.write("--a-b-c--", "x_3", "no header at all\n");
+  catalog.rescan();
+  const auto view = catalog.view();
+  ASSERT_EQ(view->projects.size(), 3U);
+  EXPECT_EQ(view->projects[0]->name, "a-b-c");
+  EXPECT_EQ(view->projects[0]->cwd, "/a-b/c");
+  EXPECT_EQ(view->projects[1]->name, "a-b-c~2");
+  EXPECT_EQ(view->projects[2]->name, "unknown");
+}
+
+TEST_F(SessionTest, F13WhatIsNoLogHidesNothing) {
+  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, "empty", "");
+  std::filesystem::create_directory(temp.log(kFolder, "folder"));
+  std::filesystem::create_symlink("/nonexistent", temp.log(kFolder, "dangling"));
+  ASSERT_EQ(::mkfifo(temp.log(kFolder, "fifo").c_str(), 0600), 0);
+  catalog.rescan();
+  EXPECT_EQ(catalog.view()->by_id.size(), 2U);
+}
+
+TEST_F(SessionTest, FoundByIdPrefixStemPathAndLatest) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  for (const std::string& spelled : {std::string("aaaa"), std::string(kName), temp.log(kFolder, kName).string(),
+                                     std::string("latest"), "/mnt/projects/work-pi/" + std::string(kName)}) {
+    auto found = catalog.find(spelled);
+    ASSERT_TRUE(found) << spelled << ": " << found.error().message;
+    EXPECT_EQ((*found)->number(), session->number());
+  }
+  EXPECT_FALSE(catalog.find("bbbb"));
+}
+
+TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
+  const std::string slot(R"({"type":"title","v":1,"title":"Old","updatedAt":"2026-02-16T10:20:30.000Z","pad":")");
+  const auto line = [&](const std::string& title) {
+    std::string text = slot;
+    text.replace(text.find("Old"), 3, title);
+    text += std::string(253 - text.size(), ' ') + "\"}\n";
+    return text;
+  };
+  temp.write(kFolder, kName, line("Old") + two_entries());
+  const auto session = only();
+  EXPECT_EQ(session->head().header.title, "Old");
+  expect_ok(session->refresh(Depth::index));
+  const auto generation = session->read()->generation();
+  const auto raw = session->read()->raw_generation();
+  auto old_raw = make_document(*session, DocumentKind::raw, 0, catalog);
+  ASSERT_TRUE(old_raw);
+  std::fstream(temp.log(kFolder, kName), std::ios::in | std::ios::out) << line("New");
+  expect_ok(session->refresh(Depth::index));
+  EXPECT_EQ(session->head().header.title, "New");
+  EXPECT_EQ(session->read()->generation(), generation);
+  EXPECT_NE(session->read()->raw_generation(), raw);
+  EXPECT_EQ(*old_raw->content->read_all(), line("Old") + two_entries());
+  EXPECT_EQ(bytes_of(session, DocumentKind::raw, 0, catalog), line("New") + two_entries());
+}
+
+TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
+  temp.write(kFolder, kName, two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
+  const auto session = only();
+  expect_ok(session->refresh(Depth::details));
+  for (int kind = 0; kind <= static_cast<int>(DocumentKind::damage); ++kind) {
+    const auto which = static_cast<DocumentKind>(kind);
+    const std::uint32_t item = which == DocumentKind::damage || which == DocumentKind::image ? 0 : 2;
+    auto facts = document_facts(*session, which, item, catalog);
+    auto document = make_document(*session, which, item, catalog);
+    if (which == DocumentKind::image) {
+      EXPECT_FALSE(document);
+      continue;
+    }
+    ASSERT_TRUE(facts && document) << kind;
+    const auto bytes = document->content->read_all();
+    ASSERT_TRUE(bytes) << kind;
+    EXPECT_EQ(facts->size, bytes->size()) << kind;
+    EXPECT_EQ(document->content->size(), bytes->size()) << kind;
+  }
+}
+
+class WatcherTest : public SessionTest, public ::testing::WithParamInterface<Watcher::Mode> {};
+
+TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
+  temp.write(kFolder, kName, two_entries());
+  catalog.rescan();
+  const Watcher watcher(catalog, GetParam());
+  const auto wait_for = [&](Change::Kind kind, std::uint64_t after) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < deadline) {
+      const auto changes = catalog.feed().after(after, 100);
+      if (std::any_of(changes.begin(), changes.end(), [&](const Change& change) { return change.kind == kind; })) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  };
+  auto mark = catalog.feed().last_sequence();
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  EXPECT_TRUE(wait_for(Change::Kind::session_touched, mark));
+  mark = catalog.feed().last_sequence();
+  temp.write("-new-project", "y_1", TempStore::header("9", "/new") + "\n");
+  EXPECT_TRUE(wait_for(Change::Kind::session_added, mark));
+  mark = catalog.feed().last_sequence();
+  std::filesystem::remove(temp.log("-new-project", "y_1"));
+  EXPECT_TRUE(wait_for(Change::Kind::session_removed, mark));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, WatcherTest, ::testing::Values(Watcher::Mode::inotify, Watcher::Mode::poll_only),
+                         [](const auto& mode) {
+                           return mode.param == Watcher::Mode::inotify ? "Inotify" : "PollOnly";
+                         });
+
+}  // namespace
+}  // namespace arborfs
