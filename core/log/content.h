@@ -41,7 +41,7 @@ class Content {
     int fd = -1;
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
-    std::shared_ptr<const LogFile> keep;
+    std::shared_ptr<const File> keep;  // holds `fd` open
   };
   /// The splice-able stretch that covers `offset`, cut to `length`; fd -1 when these bytes are not in a file as such.
   [[nodiscard]] Stretch stretch_at(std::uint64_t offset, std::uint64_t length) const;

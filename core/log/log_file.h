@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/env/file.h"
+#include "core/env/pooled_file.h"
 
 namespace arborfs {
 
@@ -16,7 +17,10 @@ class LogFile {
  public:
   /// Opens `name` in `dir`. A log of less than 8 MiB that starts FF FE is decoded from UTF-16LE once, and every
   /// offset counts bytes of the UTF-8 text (FACTS A1, A16). Errors: as File::open_in.
-  static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name);
+  /// With `reopen` the log may be closed while it is not used (pooled_file.h); reads of one whose name leads elsewhere
+  /// by then are `stale`.
+  static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name,
+                                                     PooledFile::Opener reopen = {});
   /// The same interface over bytes in memory, for tests and tools.
   static std::shared_ptr<const LogFile> from_bytes(std::string bytes);
 
@@ -30,15 +34,16 @@ class LogFile {
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
   /// Exactly these bytes; `stale` when the file no longer has them.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
-  /// Descriptor for splicing, or -1 when offsets are not those of the file (decoded, in memory).
-  [[nodiscard]] int splice_fd() const;
+  /// The open file for splicing; null when offsets are not those of a file (decoded, in memory) or it is gone.
+  [[nodiscard]] std::shared_ptr<const File> splice_file() const;
   [[nodiscard]] bool is_decoded() const { return memory_.has_value() && file_.has_value(); }
   /// The bytes on disk, whatever is_decoded says (raw.jsonl).
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const;
 
  private:
   LogFile() = default;
-  std::optional<File> file_;
+  [[nodiscard]] Result<std::size_t> read_file(std::uint64_t offset, std::span<char> into) const;
+  std::optional<PooledFile> file_;
   std::optional<std::string> memory_;
   FileStat opened_;
 };

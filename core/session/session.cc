@@ -180,10 +180,10 @@ Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic
     bool grown = false;
     if (index_ && log_ && log_->opened().same_file(st) && !log_->is_decoded()) {
       auto growth = grow_index(st);
-      if (!growth) {
+      if (!growth && growth.error().code != Errc::stale) {
         return growth.error();
       }
-      grown = *growth;
+      grown = growth && *growth;
     }
     if (!grown) {
       if (auto loaded = load_index(st, cancelled); !loaded) {
@@ -293,6 +293,9 @@ Result<bool> Session::grow_index(const FileStat& st) {
       return line.error();
     }
     slot = std::move(*line);
+  }
+  if (st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns && slot == slot_bytes_) {
+    return false;  // written, yet neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();
   bool news = false;

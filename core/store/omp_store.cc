@@ -105,7 +105,14 @@ class OmpStore : public SessionStore {
     if (!dir) {
       return dir.error();
     }
-    return LogFile::open(*dir, place.file);
+    return LogFile::open(*dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
+      auto root = Dir::open_root(sessions);
+      if (!root) {
+        return root.error();
+      }
+      auto folder = root->open_in(place.folder);
+      return folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
+    });
   }
 
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return open_folder(place.folder); }

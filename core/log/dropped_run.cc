@@ -1,0 +1,93 @@
+#include "core/log/dropped_run.h"
+
+#include <algorithm>
+#include <array>
+
+namespace arborfs {
+
+namespace {
+
+bool is_json_space(unsigned char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+// UTF-8 of the white space of ECMAScript beyond ASCII, as big-endian numbers.
+bool is_wide_space(std::uint32_t utf8) {
+  constexpr std::array<std::uint32_t, 7> kOthers = {0xC2A0, 0xE19A80, 0xE280A8, 0xE280A9, 0xE280AF, 0xE2819F, 0xE38080};
+  return (utf8 >= 0xE28080 && utf8 <= 0xE2808A) || utf8 == 0xEFBBBF ||
+         std::find(kOthers.begin(), kOthers.end(), utf8) != kOthers.end();
+}
+
+// Length of the characters among them that start with that byte, 0 for none.
+int wide_space_length(unsigned char lead) {
+  switch (lead) {
+    case 0xC2:
+      return 2;
+    case 0xE1:
+    case 0xE2:
+    case 0xE3:
+    case 0xEF:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void DroppedRun::feed(std::string_view piece) {
+  for (const char c : piece) {
+    take(static_cast<unsigned char>(c));
+    ++at_;
+  }
+}
+
+void DroppedRun::take(unsigned char byte) {
+  if (blank_) {
+    judge_blank(byte);
+  }
+  if (is_json_space(byte)) {
+    return;
+  }
+  first_ = std::min(first_, at_);
+  last_ = at_ + 1;
+  if (byte != 0) {
+    first_solid_ = std::min(first_solid_, at_);
+    last_solid_ = at_ + 1;
+  }
+}
+
+void DroppedRun::judge_blank(unsigned char byte) {
+  if (pending_length_ == 0) {
+    pending_ = byte;
+    pending_length_ = wide_space_length(byte);
+    blank_ = pending_length_ != 0 || is_json_space(byte) || byte == '\v' || byte == '\f';
+    pending_length_ = pending_length_ == 0 ? 0 : pending_length_ - 1;
+    return;
+  }
+  pending_ = pending_ << 8 | byte;
+  if (--pending_length_ == 0) {
+    blank_ = is_wide_space(pending_);
+  }
+}
+
+std::vector<Damage> DroppedRun::runs(Damage::Kind kind) const {
+  std::vector<Damage> found;
+  if (first_ == UINT64_MAX) {
+    return found;
+  }
+  if (first_solid_ == UINT64_MAX) {
+    found.push_back({first_, last_ - first_, Damage::Kind::nul, false});
+    return found;
+  }
+  if (first_ < first_solid_) {
+    found.push_back({first_, first_solid_ - first_, Damage::Kind::nul, false});
+  }
+  found.push_back({first_solid_, last_solid_ - first_solid_, kind, false});
+  if (last_solid_ < last_) {
+    found.push_back({last_solid_, last_ - last_solid_, Damage::Kind::nul, false});
+  }
+  return found;
+}
+
+}  // namespace arborfs

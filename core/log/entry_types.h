@@ -1,0 +1,19 @@
+// The words of EntryType. Pure functions, any thread.
+#pragma once
+
+#include <string_view>
+
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+/// `other` for a word that is none of the known ones.
+EntryType entry_type_of(std::string_view word);
+
+/// The word of a known type, "" for `none` and `other`.
+std::string_view entry_type_word(EntryType type);
+
+/// Only the younger generation writes these (FACTS J3).
+bool is_omp18_type(EntryType type);
+
+}  // namespace arborfs

@@ -1,0 +1,207 @@
+#include "core/log/index_state.h"
+
+#include <algorithm>
+
+#include "core/base/hash.h"
+#include "core/log/entry_types.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kHeadChecked = 4096;
+constexpr std::uint64_t kTailChecked = 256;
+constexpr Ordinal kMostEntries = 0x7FFFFFFE;  // IdTable keeps 31 bits
+constexpr std::string_view kNoTypeName = "value";
+
+Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uint64_t to) {
+  const auto size = static_cast<std::size_t>(to - from);
+  if (size == 0) {
+    return xxh64({});
+  }
+  auto text = window.view(from, size);
+  if (!text) {
+    return text.error();
+  }
+  return xxh64(text->substr(0, size));
+}
+
+std::uint8_t root_word(const FieldValue& parent) {
+  switch (parent.kind) {
+    case FieldValue::Kind::null:
+      return entry_flags::kParentNull;
+    case FieldValue::Kind::string:
+      return entry_flags::kParentEmpty;
+    case FieldValue::Kind::number:
+      return entry_flags::kParentZero;
+    case FieldValue::Kind::boolean:
+      return entry_flags::kParentFalse;
+    default:
+      return entry_flags::kParentMissing;
+  }
+}
+
+}  // namespace
+
+Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume) {
+  Fingerprint made;
+  made.head_end = std::min(resume, slot_end + kHeadChecked);
+  made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
+  // The tail first: it is what the window has.
+  auto tail = hash_range(window, made.tail_from, resume);
+  auto slot = hash_range(window, 0, slot_end);
+  auto head = hash_range(window, slot_end, made.head_end);
+  if (!tail || !slot || !head) {
+    return (!tail ? tail : !slot ? slot : head).error();
+  }
+  made.tail = *tail;
+  made.slot = *slot;
+  made.head = *head;
+  return made;
+}
+
+bool IndexState::is_younger(const RecordFields& record) {
+  return is_omp18_type(record.entry_type());
+}
+
+Result<bool> IndexState::scan(const LogFile& log, LogWindow& window) {
+  auto found = read_head(window, forced);
+  if (!found) {
+    return found.error();
+  }
+  head = *found;
+  header = missing_header(head.slot.has_value());
+  flavour = forced ? *forced : head.slot ? Flavour::omp18 : flavour;
+  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, window.end()));
+  for (;;) {
+    auto record = scanner.next();
+    if (!record) {
+      return record.error();
+    }
+    if (*record == nullptr) {
+      break;
+    }
+    if (turns_omp18(**record)) {
+      if (!dropped_sessions.empty()) {
+        return false;
+      }
+      flavour = Flavour::omp18;
+    }
+    if (auto taken = take_first(window, **record); !taken) {
+      return taken.error();
+    } else if (!*taken) {
+      admit(**record);
+    }
+    if (entries.size() >= kMostEntries) {
+      return Error{Errc::too_large, "the log holds more entries than can be numbered"};
+    }
+  }
+  tail = scanner.tail();
+  losses = scanner.take_losses();
+  scanned_size = window.end();
+  auto made = take_fingerprint(window, head.slot_end, tail.resume.offset);
+  if (!made) {
+    return made.error();
+  }
+  fingerprint = *made;
+  entries.shrink();
+  ids.shrink();
+  labels.settle();
+  return true;
+}
+
+// True when the record was the log's first and is its header.
+Result<bool> IndexState::take_first(LogWindow& window, const RecordFields& record) {
+  if (values != 0) {
+    return false;
+  }
+  auto session = read_session_header(window, record.offset, record.length, head.slot);
+  if (!session) {
+    return session.error();
+  }
+  header = std::move(session->header);
+  gives_ids = session->gives_ids;
+  renames_hooks = session->renames_hooks;
+  values = header.valid ? 1 : 0;
+  return header.valid;
+}
+
+void IndexState::admit(const RecordFields& record) {
+  if (drops(record)) {
+    dropped_sessions.push_back(values++);
+    return;
+  }
+  ++values;
+  const Ordinal ordinal = entries.size() + 1;
+  Entry entry;
+  entry.offset = record.offset;
+  entry.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(record.length, kLongLength));
+  if (entry.length == kLongLength) {
+    long_lengths.emplace(ordinal, record.length);
+  }
+  entry.type = record.entry_type();
+  entry.timestamp_ms = to_timestamp(record.timestamp);
+  put_name(record, entry, ordinal);
+  put_ids(record, entry);
+  entries.push(entry);
+  link(entry, ordinal);
+  if (entry.type == EntryType::label) {
+    labels.take(record, ordinal);
+  }
+}
+
+void IndexState::put_name(const RecordFields& record, Entry& entry, Ordinal ordinal) {
+  std::string_view name = entry.type == EntryType::none ? kNoTypeName : record.type.text;
+  if (entry.type == EntryType::message && record.role.kind == FieldValue::Kind::string && !record.role.text.empty()) {
+    name = renames_hooks && record.role.text == "hookMessage" ? "custom" : record.role.text;
+    if (name == "assistant") {
+      entry.flags |= entry_flags::kAssistant;
+    }
+  }
+  entry.name = names.intern(name, ordinal);
+}
+
+void IndexState::put_ids(const RecordFields& record, Entry& entry) {
+  if (!gives_ids || entry.type == EntryType::session) {
+    entry.id = ids.intern(record.id);
+    if (record.parent.is_truthy()) {
+      entry.parent = ids.intern(record.parent);
+    } else {
+      entry.flags |= root_word(record.parent);
+    }
+    return;
+  }
+  ++made_ids;
+  if (record.shape == RecordFields::Shape::scalar) {
+    return;  // has no properties that could be set
+  }
+  entry.id = ids.intern_hex(made_ids);
+  entry.parent = last_made;
+  if (last_made == 0) {
+    entry.flags |= entry_flags::kParentNull;
+  }
+  last_made = entry.id;
+}
+
+// Keeps the count of entries without children. Of several entries with one id the last has the children.
+void IndexState::link(const Entry& entry, Ordinal ordinal) {
+  ++tips;
+  if (entry.id == 0) {
+    last_without_id = ordinal;
+  } else {
+    const bool is_duplicate = ids.owner(entry.id) != kNoEntry;
+    has_duplicates = has_duplicates || is_duplicate;
+    if (ids.is_parent(entry.id) && !is_duplicate) {
+      --tips;
+    }
+    ids.set_owner(entry.id, ordinal);
+  }
+  if (entry.parent != 0 && entry.parent != entry.id && !ids.is_parent(entry.parent)) {
+    ids.set_parent(entry.parent);
+    if (ids.owner(entry.parent) != kNoEntry) {
+      --tips;
+    }
+  }
+}
+
+}  // namespace arborfs

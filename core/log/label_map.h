@@ -1,0 +1,30 @@
+// Labels in force, with the order of a JavaScript Map: setting again keeps the place, deleting and setting moves to
+// the end (FACTS C6, C7). Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/log/log_index.h"
+#include "core/log/record_fields.h"
+
+namespace arborfs {
+
+class LabelMap {
+ public:
+  /// Takes in a label entry.
+  void take(const RecordFields& record, Ordinal ordinal);
+  /// Closes the gaps that deletions left; call it before labels() when entries were taken in.
+  void settle();
+  [[nodiscard]] const std::vector<Label>& labels() const { return labels_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  std::vector<Label> labels_;  // set_by is kNoEntry where one was deleted since settle()
+  std::unordered_map<std::string, std::size_t> places_;
+  std::size_t gaps_ = 0;
+};
+
+}  // namespace arborfs

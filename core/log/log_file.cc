@@ -1,0 +1,143 @@
+#include "core/log/log_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/json/utf8.h"
+
+namespace arborfs {
+
+namespace {
+
+// Below this size the agents decode the whole text, UTF-16 included; above they stream UTF-8 (FACTS A16).
+constexpr std::uint64_t kDecodedBelow = 8 * 1024 * 1024;
+constexpr std::string_view kUtf16Mark = "\xFF\xFE";
+
+std::size_t copy_from(std::string_view bytes, std::uint64_t offset, std::span<char> into) {
+  if (offset >= bytes.size()) {
+    return 0;
+  }
+  const std::size_t count = std::min(into.size(), bytes.size() - static_cast<std::size_t>(offset));
+  std::memcpy(into.data(), bytes.data() + offset, count);
+  return count;
+}
+
+// The decoded text of a small UTF-16LE log, nothing for other logs.
+Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t size) {
+  if (size <= kUtf16Mark.size() || size >= kDecodedBelow) {
+    return std::optional<std::string>();
+  }
+  std::string bytes(kUtf16Mark.size(), '\0');
+  auto got = file.read_at(0, bytes);
+  if (!got) {
+    return got.error();
+  }
+  if (*got < bytes.size() || bytes != kUtf16Mark) {
+    return std::optional<std::string>();
+  }
+  bytes.resize(size);
+  got = file.read_at(0, bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  return std::optional<std::string>(json::decode_utf16le(std::string_view(bytes).substr(kUtf16Mark.size())));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::string& name,
+                                                     PooledFile::Opener reopen) {
+  auto file = File::open_in(dir, name);
+  if (!file) {
+    return file.error();
+  }
+  auto stat = file->stat();
+  if (!stat) {
+    return stat.error();
+  }
+  auto decoded = decode_utf16(*file, stat->size);
+  if (!decoded) {
+    return decoded.error();
+  }
+  const std::shared_ptr<LogFile> log(new LogFile);
+  log->opened_ = *stat;
+  log->file_.emplace(std::move(file).value(), *stat, std::move(reopen));
+  log->memory_ = std::move(*decoded);
+  return std::shared_ptr<const LogFile>(log);
+}
+
+std::shared_ptr<const LogFile> LogFile::from_bytes(std::string bytes) {
+  const std::shared_ptr<LogFile> log(new LogFile);
+  log->opened_.size = bytes.size();
+  log->memory_ = std::move(bytes);
+  return log;
+}
+
+Result<std::uint64_t> LogFile::size() const {
+  if (memory_) {
+    return static_cast<std::uint64_t>(memory_->size());
+  }
+  auto now = stat();
+  if (!now) {
+    return now.error();
+  }
+  return now->size;
+}
+
+Result<FileStat> LogFile::stat() const {
+  if (!file_) {
+    return opened_;
+  }
+  auto file = file_->acquire();
+  if (!file) {
+    return file.error();
+  }
+  return (*file)->stat();
+}
+
+Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into) const {
+  return memory_ ? Result<std::size_t>(copy_from(*memory_, offset, into)) : read_file(offset, into);
+}
+
+Result<std::size_t> LogFile::read_file(std::uint64_t offset, std::span<char> into) const {
+  auto file = file_->acquire();
+  if (!file) {
+    return file.error();
+  }
+  return (*file)->read_at(offset, into);
+}
+
+Result<std::string> LogFile::read(std::uint64_t offset, std::uint64_t length) const {
+  auto total = size();
+  if (!total) {
+    return total.error();
+  }
+  if (offset > *total || length > *total - offset) {
+    return Error{Errc::stale, "the log no longer has these bytes"};
+  }
+  std::string bytes(length, '\0');
+  auto got = read_at(offset, bytes);
+  if (!got) {
+    return got.error();
+  }
+  if (*got < length) {
+    return Error{Errc::stale, "the log was cut while it was read"};
+  }
+  return bytes;
+}
+
+std::shared_ptr<const File> LogFile::splice_file() const {
+  if (memory_) {
+    return nullptr;
+  }
+  auto file = file_->acquire();
+  return file ? *file : nullptr;
+}
+
+Result<std::size_t> LogFile::read_raw_at(std::uint64_t offset, std::span<char> into) const {
+  return file_ ? read_file(offset, into) : read_at(offset, into);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,190 @@
+// Growth of an index: reading on where the scan ended, and telling growth from a rewrite (DESIGN 3, FACTS A5, G9).
+#include <string>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/log/index_state.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kCheckStep = 4096;
+
+// What may follow the digits of a number without ending it.
+bool continues_number(char c) {
+  return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
+}
+
+Result<bool> number_goes_on(LogWindow& window, const ScanPoint& point) {
+  if (point.phase != ScanPoint::Phase::after_number) {
+    return false;
+  }
+  auto text = window.view(point.offset, 1);
+  if (!text) {
+    return text.error();
+  }
+  return !text->empty() && continues_number(text->front());
+}
+
+// The header under the slot as it reads now; nothing when the line is no slot of the same length any more.
+Result<std::optional<Header>> header_of_changed_slot(LogWindow& window, const IndexState& state) {
+  const auto size = static_cast<std::size_t>(state.head.slot_end);
+  auto text = window.view(0, size);
+  if (!text) {
+    return text.error();
+  }
+  const std::string_view line = text->substr(0, size);
+  const auto slot = line.find('\n') == size - 1 ? parse_title_slot_line(line) : std::nullopt;
+  if (!slot) {
+    return std::optional<Header>();
+  }
+  if (!state.header.valid) {
+    return std::optional<Header>(state.header);
+  }
+  auto session = read_session_header(window, state.header.offset, state.header.length, slot);
+  return session ? Result<std::optional<Header>>(std::move(session->header)) : session.error();
+}
+
+// Looks for records that would change how earlier ones read.
+class ConflictCheck {
+ public:
+  explicit ConflictCheck(const IndexState& state) : state_(state), made_ids_(state.made_ids) {}
+
+  bool conflicts(const RecordFields& record) {
+    if (state_.turns_omp18(record)) {
+      return true;
+    }
+    if (state_.drops(record)) {
+      return false;
+    }
+    if (state_.gives_ids && !record.type.is_string("session")) {
+      return state_.ids.find_hex(++made_ids_) != 0;
+    }
+    if (state_.ids.find(record.id) != 0 || fresh_.find(record.id) != 0) {
+      return true;
+    }
+    fresh_.intern(record.id);
+    if (record.parent.is_truthy()) {
+      fresh_.intern(record.parent);
+    }
+    return false;
+  }
+
+ private:
+  const IndexState& state_;
+  IdTable fresh_;  // ids and parents among the new records
+  std::uint32_t made_ids_;
+};
+
+// True when what growth leaves as it is has stayed; notes a changed title in `growth`.
+Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::Growth& growth) {
+  auto now = take_fingerprint(window, state.head.slot_end, state.tail.resume.offset);
+  if (!now) {
+    return now.error();
+  }
+  if (now->head != state.fingerprint.head || now->tail != state.fingerprint.tail) {
+    return false;
+  }
+  growth.fingerprint.slot = now->slot;
+  if (now->slot != state.fingerprint.slot) {
+    auto header = header_of_changed_slot(window, state);
+    if (!header) {
+      return header.error();
+    }
+    growth.header = std::move(*header);
+    return growth.header.has_value();
+  }
+  auto goes_on = number_goes_on(window, state.tail.resume);
+  return goes_on ? Result<bool>(!*goes_on) : goes_on.error();
+}
+
+// False when a record conflicts with earlier ones.
+Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIndex::Growth& growth) {
+  ConflictCheck check(state);
+  for (;;) {
+    auto record = scanner.next();
+    if (!record) {
+      return record.error();
+    }
+    if (*record == nullptr) {
+      return true;
+    }
+    if (check.conflicts(**record)) {
+      return false;
+    }
+    growth.records.push_back(with_own_texts(**record, growth.texts));
+  }
+}
+
+// True when the log can only be read anew, whatever came.
+bool must_rebuild(const LogFile& log, const IndexState& state, std::uint64_t size) {
+  return state.values == 0 || state.tail.has_records || state.head.may_be_slot || size < state.tail.resume.offset ||
+         has_lenient_boms(log, size) != has_lenient_boms(log, state.scanned_size);
+}
+
+}  // namespace
+
+Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
+  auto size = log.size();
+  if (!size) {
+    return size.error();
+  }
+  if (must_rebuild(log, *impl_, *size)) {
+    return GrowthPtr();
+  }
+  GrowthPtr growth(new Growth);
+  LogWindow checked(log, *size, nullptr, kCheckStep);
+  auto same = is_same_log(checked, *impl_, *growth);
+  if (!same) {
+    return same.error();
+  }
+  if (!*same) {
+    return GrowthPtr();
+  }
+  LogWindow window(log, *size);
+  RecordScanner scanner(window, impl_->tail.resume, has_lenient_boms(log, *size));
+  auto read = read_records(scanner, *impl_, *growth);
+  if (!read) {
+    return read.error();
+  }
+  if (!*read) {
+    return GrowthPtr();
+  }
+  growth->tail = scanner.tail();
+  growth->losses = scanner.take_losses();
+  growth->scanned_size = window.end();
+  auto made = take_fingerprint(window, impl_->head.slot_end, growth->tail.resume.offset);
+  if (!made) {
+    return made.error();
+  }
+  const std::uint64_t slot = growth->fingerprint.slot;
+  growth->fingerprint = *made;
+  growth->fingerprint.slot = slot;  // as it was when the header was read
+  return growth;
+}
+
+void LogIndex::apply(GrowthPtr growth) {
+  IndexState& state = *impl_;
+  for (const RecordFields& record : growth->records) {
+    state.admit(record);
+  }
+  state.labels.settle();
+  state.losses.damage.resize(state.tail.damage);
+  state.losses.malformed = state.tail.malformed + growth->losses.malformed;
+  growth->tail.damage += state.tail.damage;
+  growth->tail.malformed += state.tail.malformed;
+  state.losses.damage.insert(state.losses.damage.end(), growth->losses.damage.begin(), growth->losses.damage.end());
+  state.tail = growth->tail;
+  state.fingerprint = growth->fingerprint;
+  state.scanned_size = growth->scanned_size;
+  if (growth->header) {
+    state.header = std::move(*growth->header);
+  }
+}
+
+void LogIndex::GrowthDeleter::operator()(Growth* growth) const {
+  delete growth;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,21 @@
+// What the extended attributes of a mount say about entries and sessions (DESIGN 2): names without prefix, and values
+// without control characters. Thread-safe; the session was refreshed before (Depth::index).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/session/session.h"
+
+namespace arborfs {
+
+using AttributeList = std::vector<std::pair<std::string, std::string>>;
+
+/// id, parent, type, role, timestamp, model, label: those that the entry has. Errors: stale, io.
+Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal);
+/// id, cwd, title, leaf, entries, parent-session: those that the session has. Errors: stale.
+Result<AttributeList> session_attributes(const Session& session);
+
+}  // namespace arborfs
