@@ -3,6 +3,10 @@
 // Built in two steps so that no lock is held while the log is read: ContextPath copies what is needed from the index
 // under the session's read guard, build_context then reads the log. Its result holds ranges of the log where the
 // agent's text can be copied, so a context of any length takes little memory.
+//
+// Where the agents crash, the entry at fault is passed over or shown as it is (DESIGN 6). Not known here, and so
+// treated as entries that say nothing to the model: experimental_context_notes, experimental-context-rollover. An entry
+// over 64 MiB is never loaded: its message is copied as the log spells it, settings in it do not count.
 #pragma once
 
 #include <memory>
@@ -28,16 +32,21 @@ class BlobSource {
 /// A path of the tree, copied out of an index.
 struct ContextPath {
   struct Step {
-    Ordinal ordinal = kNoEntry;
     Entry entry;
     std::uint64_t length = 0;
-    EntryId id;  // as the agents see it, after migration
+    Ordinal ordinal = kNoEntry;
     bool is_assistant = false;
   };
   std::vector<Step> steps;  // root first
+  /// Ids of the steps as the agents see them, after migration; filled only where the path holds a compaction, which
+  /// may name them.
+  std::vector<EntryId> ids;
   Flavour flavour = Flavour::omp13;
   bool version_below_3 = false;  // hookMessage is read as custom (FACTS E10)
-  /// For v1 logs: ids of the entries by value index, as far as compactions of this path name them (FACTS E9).
+  /// Of logs below version 3: where the header lies, and for the entries of this path their value index, the header
+  /// being 0, with their id, ascending; compactions of version 1 name entries by it (FACTS E9).
+  std::uint64_t header_offset = 0;
+  std::uint64_t header_length = 0;
   std::vector<std::pair<Ordinal, EntryId>> kept_by_index;
 };
 ContextPath context_path(const LogIndex& index, Ordinal leaf);

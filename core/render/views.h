@@ -23,7 +23,7 @@ struct TranscriptStep {
   std::uint64_t text_size = 0;
   std::string heading;  // the markdown heading line with its newlines
 };
-/// Copies a path out of the index; `text_size_of` is LogDetails::text_size.
+/// Copies a path out of the index, with LogDetails::text_size of each entry.
 std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<Ordinal>& path,
                                              const std::vector<std::uint32_t>& text_sizes_of_path);
 /// `## user · 2026-02-16 10:20:30 · a1b2c3d4`, a blank line, the text, a blank line, for each step. What follows an
@@ -79,10 +79,14 @@ struct MountStatus {
 };
 std::string mount_status_json(const MountStatus& status);
 
-/// README.md at the root of the mount. `read_only`: no control files and no events to speak of.
+/// README.md at the root of the mount. This version writes nothing; `read_only` tells of a mount with -o ro.
 std::string mount_readme(std::string_view version, bool read_only);
 
-/// Complete JSON values inside damage that look like entries (a string type and a string id): their ids.
+/// The name of a run of damage in damage/: its offset in 12 digits or more, '-', what is wrong with it.
+std::string damage_name(const Damage& damage);
+
+/// Complete JSON values inside damage that look like entries (a string type and a string id, and not just a block of
+/// an entry's content): their ids. Looks at the first MiB, in linear time.
 std::vector<std::string> whole_records(std::string_view damaged_bytes);
 
 }  // namespace arborfs

@@ -1,0 +1,75 @@
+#include "core/base/log.h"
+
+#include <fcntl.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <mutex>
+
+#include "core/base/unique_fd.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Whole lines, one write each.
+class FdSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FdSink(UniqueFd fd) : fd_(std::move(fd)) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& msg) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(msg, line);
+    static_cast<void>(!::write(fd_.get(), line.data(), line.size()));
+  }
+  void flush_() override {}
+
+ private:
+  UniqueFd fd_;
+};
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::debug:
+      break;
+  }
+  return spdlog::level::debug;
+}
+
+std::shared_ptr<spdlog::logger>& logger() {
+  static std::shared_ptr<spdlog::logger> instance =
+      std::make_shared<spdlog::logger>("arborfs", std::make_shared<spdlog::sinks::null_sink_mt>());
+  return instance;
+}
+
+}  // namespace
+
+Result<void> open_log(const std::string& path, LogLevel level) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd fd(path.empty() ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), kFlags, 0600));
+  if (!fd) {
+    return error_from_errno(errno, "open log file " + path);
+  }
+  auto fresh = std::make_shared<spdlog::logger>("arborfs", std::make_shared<FdSink>(std::move(fd)));
+  fresh->set_pattern(path.empty() ? "arborfs: %v" : "%Y-%m-%dT%H:%M:%S.%e %l %v");
+  fresh->set_level(spdlog_level(level));
+  logger() = std::move(fresh);
+  return {};
+}
+
+void write_log(LogLevel level, std::string_view message) {
+  logger()->log(spdlog_level(level), message);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,63 @@
+#include "core/model/context.h"
+
+#include <cstdint>
+
+#include "core/model/context_layout.h"
+#include "core/model/context_messages.h"
+#include "core/model/context_plan.h"
+#include "core/model/context_settings.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kStepsAtOnce = 4096;
+
+// 18 mends the list of messages as a whole; 13's are laid out as they come.
+Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const context::Source& source,
+                     context::Layout& layout) {
+  const bool is_18 = path.flavour == Flavour::omp18;
+  context::MessageReader reader(path, plan, source);
+  for (;;) {
+    auto drafts = reader.next(is_18 ? SIZE_MAX : kStepsAtOnce);
+    if (!drafts) {
+      return drafts.error();
+    }
+    if (!*drafts) {
+      return {};
+    }
+    if (is_18) {
+      context::repair_as_18(**drafts, path);
+    }
+    for (const context::Draft& draft : (*drafts)->list) {
+      auto done = draft.is_dropped ? Result<void>() : layout.add(draft.piece);
+      if (!done) {
+        return done;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogFile> log,
+                                                     std::shared_ptr<const BlobSource> blobs) {
+  using namespace context;
+  const auto source =
+      std::make_shared<const Source>(Source{std::move(log), std::move(blobs), path.flavour, path.version_below_3});
+  const auto settings = read_settings(path, *source);
+  if (!settings) {
+    return settings.error();
+  }
+  const auto plan = plan_of(path, *source);
+  if (!plan) {
+    return plan.error();
+  }
+  Layout layout(source);
+  if (auto done = lay_out(path, *plan, *source, layout); !done) {
+    return done.error();
+  }
+  return layout.finish(settings->json(path.flavour));
+}
+
+}  // namespace arborfs

@@ -1,0 +1,125 @@
+#include "core/model/context_compaction.h"
+
+#include <algorithm>
+
+#include "core/json/date.h"
+
+namespace arborfs::context {
+namespace {
+
+const json::Value* preserved(const json::Document& entry, std::string_view key) {
+  const json::Value* data = json::member(entry, "preserveData");
+  return data == nullptr ? nullptr : json::member(*data, key);
+}
+
+// The remote history when it is of a form that the flavour accepts.
+const json::Value* remote_of(const json::Document& entry, Flavour flavour) {
+  const json::Value* remote = preserved(entry, "openaiRemoteCompaction");
+  if (remote == nullptr || json::string_member(*remote, "provider").value_or("").empty()) {
+    return nullptr;
+  }
+  const json::Value* items = json::member(*remote, "replacementHistory");
+  if (items == nullptr || !items->IsArray()) {
+    return nullptr;
+  }
+  const bool is_strict = flavour == Flavour::omp18;
+  const auto is_object = [](const json::Value& item) { return item.IsObject(); };
+  return !is_strict || std::all_of(items->Begin(), items->End(), is_object) ? remote : nullptr;
+}
+
+const json::Value* anthropic_of(const json::Document& entry, Flavour flavour) {
+  const json::Value* found = preserved(entry, "anthropicCompaction");
+  return flavour == Flavour::omp18 && json::is_truthy(found) ? found : nullptr;
+}
+
+std::string provider_payload(const json::Document& entry, Flavour flavour) {
+  std::string out = "{";
+  if (const json::Value* remote = remote_of(entry, flavour)) {
+    add_member_json(out, "type", "\"openaiResponsesHistory\"");
+    add_member(out, "provider", json::member(*remote, "provider"));
+    add_member(out, "items", json::member(*remote, "replacementHistory"));
+  } else if (const json::Value* anthropic = anthropic_of(entry, flavour)) {
+    add_member_json(out, "type", "\"anthropicCompaction\"");
+    add_member(out, "provider", json::member(*anthropic, "provider"));
+    add_member(out, "content", json::member(*anthropic, "content"));
+    const json::Value* encrypted = json::member(*anthropic, "encryptedContent");
+    add_member(out, "encryptedContent", json::is_truthy(encrypted) ? encrypted : nullptr);
+  } else {
+    return {};
+  }
+  return out + "}";
+}
+
+std::optional<EntryId> id_of(const json::Value* value) {
+  if (value == nullptr) {
+    return EntryId();
+  }
+  if (value->IsObject() || value->IsArray()) {
+    return std::nullopt;
+  }
+  return value->IsString() ? EntryId{EntryId::Kind::string, std::string(json::as_string(*value))}
+                           : EntryId{EntryId::Kind::other, json::stringify(*value)};
+}
+
+std::optional<EntryId> id_at(const json::Value& value_index, const ContextPath& path) {
+  const double wanted = value_index.GetDouble();
+  for (const auto& [index, id] : path.kept_by_index) {
+    if (static_cast<double>(index) == wanted) {
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
+                           bool names_by_index) {
+  Compaction found;
+  found.is_remote = remote_of(entry, source.flavour) != nullptr;
+  found.is_anthropic = anthropic_of(entry, source.flavour) != nullptr;
+  found.first_kept = id_of(json::member(entry, "firstKeptEntryId"));
+  const json::Value* index = json::member(entry, "firstKeptEntryIndex");
+  if (names_by_index && index != nullptr && index->IsNumber()) {
+    if (const auto id = id_at(*index, path)) {
+      found.first_kept = id;
+    }
+  }
+  const json::Value* replay = json::member(entry, "providerReplayThroughEntryId");
+  if (source.flavour == Flavour::omp18 && json::is_truthy(replay)) {
+    found.replay_through = id_of(replay);
+  }
+  return found;
+}
+
+std::string compaction_message(const json::Document& entry, const Source& source, std::optional<double> time) {
+  const bool is_18 = source.flavour == Flavour::omp18;
+  const auto copy = [&entry](std::string& out, std::string_view key) {
+    add_member(out, key, json::member(entry, key));
+  };
+  std::string out = "{\"role\":\"compactionSummary\"";
+  copy(out, "summary");
+  copy(out, "shortSummary");
+  copy(out, "tokensBefore");
+  if (is_18) {
+    copy(out, "tokensAfter");
+    copy(out, "method");
+  }
+  if (const std::string payload = provider_payload(entry, source.flavour); !payload.empty()) {
+    add_member_json(out, "providerPayload", payload);
+  }
+  if (is_18) {
+    const ArchiveBlocks archive = archive_blocks(preserved(entry, "snapcompact"), source.blobs.get());
+    if (!archive.blocks.empty()) {
+      add_member_json(out, "blocks", archive.blocks);
+    }
+    if (!archive.images.empty()) {
+      add_member_json(out, "images", archive.images);
+    }
+    copy(out, "warning");
+  }
+  add_member_json(out, "timestamp", time ? json::number_text(*time) : date_json(json::member(entry, "timestamp")));
+  return out + "}";
+}
+
+}  // namespace arborfs::context

@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "core/json/document.h"
+#include "core/model/context.h"
+#include "core/model/tree.h"
+
+namespace arborfs {
+namespace {
+
+// The rename of hookMessage happened if the migration ended in version 3; a version that is no number stays (FACTS E8).
+bool was_below_3(const Header& header) {
+  json::Document document;
+  if (!header.migrated || !json::parse(header.json, document)) {
+    return false;
+  }
+  const json::Value* version = json::member(document, "version");
+  return version != nullptr && version->IsNumber();
+}
+
+// Second session lines are values but, for one of the flavours, no entries: then an index has no ordinal.
+std::vector<std::pair<Ordinal, EntryId>> ids_by_value(const LogIndex& index, const ContextPath& path) {
+  std::vector<Ordinal> wanted;
+  for (const ContextPath::Step& step : path.steps) {
+    wanted.push_back(step.ordinal);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  std::vector<std::pair<Ordinal, EntryId>> ids;
+  const std::uint64_t last_value = std::uint64_t{index.size()} * 2 + 1;
+  for (std::uint64_t value = 1; value <= last_value && ids.size() < wanted.size(); ++value) {
+    const Ordinal ordinal = index.entry_at_value(value);
+    if (std::binary_search(wanted.begin(), wanted.end(), ordinal) && index.entry(ordinal).type != EntryType::session) {
+      ids.emplace_back(static_cast<Ordinal>(value), index.id(ordinal));
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+ContextPath context_path(const LogIndex& index, Ordinal leaf) {
+  ContextPath path;
+  path.flavour = index.flavour();
+  path.version_below_3 = was_below_3(index.header());
+  path.header_offset = index.header().offset;
+  path.header_length = index.header().length;
+  const std::vector<Ordinal> ordinals = path_to(index, leaf);
+  path.steps.reserve(ordinals.size());
+  bool has_compaction = false;
+  for (const Ordinal ordinal : ordinals) {
+    const Entry& entry = index.entry(ordinal);
+    path.steps.push_back({entry, index.length(ordinal), ordinal, index.is_assistant(ordinal)});
+    has_compaction = has_compaction || entry.type == EntryType::compaction;
+  }
+  if (has_compaction) {
+    path.ids.reserve(ordinals.size());
+    for (const Ordinal ordinal : ordinals) {
+      path.ids.push_back(index.id(ordinal));
+    }
+    if (path.version_below_3) {
+      path.kept_by_index = ids_by_value(index, path);
+    }
+  }
+  return path;
+}
+
+}  // namespace arborfs

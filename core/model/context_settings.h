@@ -1,0 +1,59 @@
+// The settings in force at the end of a path: what follows the messages in a context (FACTS C9 to C13). Internal to
+// core/model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/model/context_source.h"
+
+namespace arborfs::context {
+
+/// `models`: an object as JavaScript builds it, key by key.
+class ModelTable {
+ public:
+  void set(std::string_view role, std::string json);
+  [[nodiscard]] std::string json() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+  std::unordered_map<std::string, std::size_t> row_of_;
+};
+
+/// A JavaScript Set of JSON values in the order of their first coming.
+class RuleSet {
+ public:
+  /// Adds what iterating the value gives: elements of an array, characters of a string, nothing else.
+  void add_all(const json::Value* iterable);
+  [[nodiscard]] std::string json() const { return "[" + items_ + "]"; }
+
+ private:
+  std::unordered_set<std::string> known_;
+  std::string items_;
+};
+
+/// Values are JSON text; nothing stands for `undefined`.
+struct Settings {
+  std::string thinking_level = "\"off\"";
+  std::optional<std::string> configured_thinking_level;
+  std::optional<std::string> service_tier;
+  ModelTable models;
+  RuleSet rules;
+  std::optional<std::string> tools;
+  std::optional<std::string> mode = "\"none\"";
+  std::optional<std::string> mode_data;
+
+  /// `],"thinkingLevel":...}`: the context from the end of its messages on.
+  [[nodiscard]] std::string json(Flavour flavour) const;
+};
+
+/// Errors: io, stale.
+Result<Settings> read_settings(const ContextPath& path, const Source& source);
+
+/// 18's reading of a service tier (FACTS C12); nothing when it means none.
+std::optional<std::string> tier_by_family(const json::Value* value);
+
+}  // namespace arborfs::context

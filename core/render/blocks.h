@@ -1,0 +1,136 @@
+// The blocks of a rendered entry: paragraphs, fences, lists of names, with a blank line between them and one newline at
+// the end. The base of message_text.h and entry_text.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/render/value_text.h"
+
+namespace arborfs {
+
+template <class Node, class Sink>
+class Blocks {
+ public:
+  explicit Blocks(Sink& sink) : sink_(sink) {}
+
+  /// Ends the text.
+  void end() { sink_.raw("\n"); }
+  [[nodiscard]] bool in_order() const { return in_order_; }
+  [[nodiscard]] std::uint32_t images() const { return images_; }
+
+ protected:
+  void begin_block() {
+    if (any_) {
+      sink_.raw("\n\n");
+    }
+    any_ = true;
+  }
+
+  void paragraph(std::string_view text) {
+    const std::string_view trimmed = without_end_newlines(text);
+    if (!trimmed.empty()) {
+      begin_block();
+      put_text(sink_, trimmed);
+    }
+  }
+
+  void quote(std::string_view text) {
+    const std::string_view trimmed = without_end_newlines(text);
+    if (!trimmed.empty()) {
+      begin_block();
+      put_prefixed(sink_, "> ", trimmed);
+    }
+  }
+
+  /// `body(sink)` between fences that nothing in it can close.
+  template <class Body>
+  void fenced(std::string_view language, Body body) {
+    FenceProbe probe;
+    body(probe);
+    const std::string fence = probe.fence();
+    begin_block();
+    sink_.raw(fence);
+    sink_.raw(language);
+    sink_.raw("\n");
+    body(sink_);
+    sink_.raw("\n");
+    sink_.raw(fence);
+  }
+
+  void fenced_text(std::string_view language, std::string_view text) {
+    const std::string_view trimmed = without_end_newlines(text);
+    if (!trimmed.empty()) {
+      fenced(language, [&](auto& sink) { put_text(sink, trimmed); });
+    }
+  }
+
+  void fenced_json(const Node& node) {
+    fenced("json", [&](auto& sink) { json(node, sink); });
+  }
+
+  void plain_json(const Node& node) {
+    begin_block();
+    json(node, sink_);
+  }
+
+  /// Text as it is, anything else as JSON; nothing for what is missing or null.
+  void text_or_json(const Node& node) {
+    if (node.kind() == NodeKind::string) {
+      paragraph(node.text());
+    } else if (node.kind() != NodeKind::missing && node.kind() != NodeKind::null) {
+      fenced_json(node);
+    }
+  }
+
+  template <class Other>
+  void json(const Node& node, Other& sink) {
+    PrettyJson<Node, Other> printer(sink);
+    in_order_ = printer.print(node) && in_order_;
+  }
+
+  template <class Other>
+  void outline(const Node& node, Other& sink) {
+    Outline<Node, Other> printer(sink);
+    in_order_ = printer.print(node) && in_order_;
+  }
+
+  static bool is_empty_container(const Node& node) { return is_container(node) && typename Node::Cursor(node).done(); }
+
+  static bool is_text(const Node& node) { return node.kind() == NodeKind::string; }
+  static std::string_view text_of(const Node& node) { return is_text(node) ? node.text() : std::string_view(); }
+  static bool is_true(const Node& node) { return node.kind() == NodeKind::boolean && node.boolean(); }
+
+  /// A scalar on the line that is being written; containers as "...".
+  void phrase(const Node& node) {
+    if (is_text(node)) {
+      put_line(sink_, node.text());
+    } else if (is_container(node)) {
+      sink_.raw("...");
+    } else {
+      put_plain_scalar(node, sink_);
+    }
+  }
+
+  /// "a, b, c" from an array, on the line that is being written.
+  void names(const Node& list) {
+    if (list.kind() != NodeKind::array) {
+      return phrase(list);
+    }
+    typename Node::Cursor cursor(list);
+    std::string_view key;
+    for (bool first = true; !cursor.done(); first = false) {
+      sink_.raw(first ? "" : ", ");
+      phrase(cursor.next(key));
+    }
+  }
+
+  Sink& sink_;                // NOLINT: shared by the renderers built on this
+  std::uint32_t images_ = 0;  // NOLINT
+  bool in_order_ = true;      // NOLINT
+
+ private:
+  bool any_ = false;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,138 @@
+// Characters that must not reach a terminal or a file name as they are, and one scanner that replaces them by a
+// spelling (FIELD-FAILURES S1, S4). Pure functions, any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace arborfs::chars {
+
+struct Char {
+  char32_t code = 0xFFFD;
+  std::uint32_t length = 1;  // bytes; of a maximal ill-formed part when not valid
+  bool valid = false;        // false for ill-formed bytes and for surrogates (code is then the surrogate)
+};
+
+/// The character that starts at `at`, which must be inside `text`.
+Char decode(std::string_view text, std::size_t at);
+
+/// C0 (newline and tab included), DEL, C1.
+bool is_control(char32_t code);
+/// Bidirectional controls, zero-width characters but U+200D, tag characters.
+bool is_invisible(char32_t code);
+/// White space beyond ASCII, line separators included.
+bool is_wide_space(char32_t code);
+
+/// `code` in lower-case hex, at least `digits` digits, written to the end of what `out` points at; returns the end.
+char* put_hex(char32_t code, int digits, char* out);
+
+using Buffer = std::array<char, 16>;
+using CareTable = std::array<bool, 256>;
+
+/// Bytes with which a character begins that may need a spelling, in text known to be WTF-8.
+constexpr CareTable care_table(std::string_view more) {
+  CareTable table{};
+  for (std::size_t byte = 0; byte < 0x20; ++byte) {
+    table[byte] = byte != '\n' && byte != '\t';
+  }
+  for (const unsigned byte : {0x7FU, 0xC2U, 0xD8U, 0xE1U, 0xE2U, 0xEDU, 0xEFU, 0xF3U}) {
+    table[byte] = true;
+  }
+  for (const char byte : more) {
+    table[static_cast<unsigned char>(byte)] = true;
+  }
+  return table;
+}
+
+inline constexpr std::size_t kLane = 16;
+inline constexpr std::size_t kBlock = 4 * kLane;
+
+/// True when none of the `Size` bytes at `bytes`, a multiple of kLane, is in care_table(""). Compilers do not vectorise
+/// the plain loop, hence the vector types.
+template <std::size_t Size>
+bool are_plain(const char* bytes) {
+  using Lane [[gnu::vector_size(kLane)]] = unsigned char;
+  using Mask [[gnu::vector_size(kLane)]] = signed char;
+  Mask bad{};
+  for (std::size_t at = 0; at < Size; at += kLane) {
+    Lane lane;
+    std::memcpy(&lane, bytes + at, kLane);
+    const Mask control = (lane < 0x20) & (lane != '\n') & (lane != '\t');
+    const Mask lead = (lane == 0x7F) | (lane == 0xC2) | (lane == 0xD8) | (lane == 0xE1) | (lane == 0xE2) |
+                      ((lane & 0xFD) == 0xED) | (lane == 0xF3);
+    bad |= control | lead;
+  }
+  std::array<std::uint64_t, 2> halves;
+  std::memcpy(halves.data(), &bad, kLane);
+  return (halves[0] | halves[1]) == 0;
+}
+
+/// How many of the first bytes can be passed over at once; 0 when they need a closer look.
+inline std::size_t plain_bytes(std::string_view text) {
+  if (text.size() >= kBlock && are_plain<kBlock>(text.data())) {
+    return kBlock;
+  }
+  return text.size() >= kLane && are_plain<kLane>(text.data()) ? kLane : 0;
+}
+
+struct LineCount {
+  std::size_t all = 1;  // one more than newlines
+  std::size_t empty = 0;
+};
+LineCount count_lines(std::string_view text);
+
+/// Policies of scan(): kCare names the bytes to look at, spell() gives what to write instead of a character, or a
+/// view without data for the character itself.
+struct TextPolicy {  // newlines and tabs stay
+  static constexpr bool kBlocks = true;
+  static constexpr CareTable kCare = care_table("");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+struct LinePolicy {  // newlines and tabs become spaces
+  static constexpr bool kBlocks = false;
+  static constexpr CareTable kCare = care_table("\n\t");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+struct JsonPolicy {  // inside a JSON string literal, valid JSON and readable at once
+  static constexpr bool kBlocks = false;
+  static constexpr CareTable kCare = care_table("\n\t\"\\");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+
+/// Calls put(piece) with stretches of `wtf8` and with spellings, in order.
+template <class Policy, class Put>
+void scan(std::string_view wtf8, Put&& put) {
+  const std::size_t size = wtf8.size();
+  std::size_t run = 0;
+  std::size_t at = 0;
+  Buffer buffer;
+  while (at < size) {
+    if constexpr (Policy::kBlocks) {
+      if (const std::size_t plain = plain_bytes(wtf8.substr(at))) {
+        at += plain;
+        continue;
+      }
+    }
+    const std::size_t stop = size - at < kLane ? size : at + kLane;
+    while (at < stop) {
+      if (!Policy::kCare[static_cast<unsigned char>(wtf8[at])]) {
+        ++at;
+        continue;
+      }
+      const Char c = decode(wtf8, at);
+      const std::string_view spelling = Policy::spell(c, buffer);
+      if (spelling.data() != nullptr) {
+        put(wtf8.substr(run, at - run));
+        put(spelling);
+        run = at + c.length;
+      }
+      at += c.length;
+    }
+  }
+  put(wtf8.substr(run));
+}
+
+}  // namespace arborfs::chars

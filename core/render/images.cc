@@ -1,0 +1,118 @@
+#include "core/render/images.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/json/base64.h"
+#include "core/model/skim.h"
+#include "core/render/names.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::string_view kBlobPrefix = "blob:sha256:";
+constexpr std::size_t kHashDigits = 64;
+
+constexpr std::array<bool, 256> kBase64 = [] {
+  std::array<bool, 256> table{};
+  for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")) {
+    table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
+bool is_blob_hash(std::string_view text) {
+  return text.size() == kHashDigits &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_plain_base64(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.find_last_not_of('=') + 1);
+  return text.size() - digits.size() <= 2 &&
+         std::all_of(digits.begin(), digits.end(), [](char c) { return kBase64[static_cast<unsigned char>(c)]; });
+}
+
+/// Fills in where the data are; false when they lead nowhere. `literal` is a string within `raw`.
+bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
+  const std::string_view spelled = literal.substr(1, literal.size() - 2);
+  const bool escaped = spelled.find('\\') != std::string_view::npos;
+  const std::string meant = escaped ? skim::string_value(literal).value_or("") : "";
+  const std::string_view text = escaped ? std::string_view(meant) : spelled;
+  if (text.starts_with(kBlobPrefix)) {
+    image.blob = text.substr(kBlobPrefix.size());
+    return is_blob_hash(image.blob);
+  }
+  image.data_offset = static_cast<std::uint64_t>(spelled.data() - raw.data());
+  image.data_length = spelled.size();
+  image.size = json::decoded_base64_size(text);
+  image.plain_base64 = !escaped && is_plain_base64(text);
+  return true;
+}
+
+void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
+  if (!list.starts_with('[')) {
+    return;
+  }
+  skim::Cursor items(list);
+  while (items.next()) {
+    const std::string_view data = skim::member(items.value(), "data");
+    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
+      continue;
+    }
+    ++next.number;
+    ImageRef image = next;
+    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
+    image.extension = names::image_extension(mime_type.value_or(""));
+    if (locate(raw, data, image)) {
+      images.push_back(std::move(image));
+    }
+  }
+}
+
+/// The decoded text of an image that cannot be decoded piecewise, checked against what was found when it was listed.
+Result<std::string> decode_whole(std::string_view spelled, const ImageRef& image) {
+  const std::string quoted = "\"" + std::string(spelled) + "\"";
+  std::string bytes = json::decode_base64(skim::string_value(quoted).value_or(""));
+  if (bytes.size() != image.size) {
+    return Result<std::string>(Errc::stale, "read image: the log has changed");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images) {
+  const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;
+  ImageRef next;
+  next.ordinal = ordinal;
+  find_in(raw, skim::member(owner, "content"), next, images);
+  find_in(raw, skim::member(owner, "images"), next, images);
+}
+
+Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, const ImageRef& image,
+                                      std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t from = std::min(offset, image.size);
+  const std::uint64_t count = std::min(length, image.size - from);
+  std::uint64_t text_from = 0;
+  std::uint64_t text_length = image.data_length;
+  if (image.plain_base64) {
+    text_from = from / 3 * 4;
+    text_length = std::min(((from + count + 2) / 3 * 4) - text_from, image.data_length - text_from);
+  }
+  auto text = log.read(entry.offset + image.data_offset + text_from, text_length);
+  if (!text) {
+    return text.error();
+  }
+  if (!image.plain_base64) {
+    auto whole = decode_whole(*text, image);
+    return whole ? Result<std::string>(whole->substr(from, count)) : whole;
+  }
+  const std::string bytes = json::decode_base64(*text);
+  const std::uint64_t skip = from - (from / 3 * 3);
+  if (bytes.size() < skip + count) {
+    return Result<std::string>(Errc::stale, "read image: the log has changed");
+  }
+  return bytes.substr(skip, count);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,180 @@
+#include "core/render/names.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/hash.h"
+#include "core/json/utf8.h"
+#include "core/render/chars.h"
+
+namespace arborfs::names {
+namespace {
+
+constexpr std::size_t kHashSuffix = 17;        // '~' and 16 hex digits
+constexpr std::size_t kOrdinalDigits = 6;      // listed ordinals have at least as many
+constexpr std::size_t kWordLimit = 64;         // for the role or type within a stem
+constexpr std::string_view kEmpty = "%empty";  // no encoding of anything else: '%' is followed by hex there
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter_or_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_portable(char c) {
+  return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
+}
+
+std::string percent(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    out += {'%', "0123456789ABCDEF"[value >> 4U], "0123456789ABCDEF"[value & 0xFU]};
+  }
+  return out;
+}
+
+std::string hash_suffix(std::string_view whole) {
+  std::array<char, 16> digits{};
+  chars::put_hex(static_cast<char32_t>(xxh64(whole) >> 32U), 8, digits.data());
+  chars::put_hex(static_cast<char32_t>(xxh64(whole) & 0xFFFFFFFFU), 8, digits.data() + 8);
+  return "~" + std::string(digits.data(), digits.size());
+}
+
+/// A name that is put together of units (a character or its encoding) and cut between them when it gets too long.
+class LimitedName {
+ public:
+  LimitedName(std::string_view whole, std::size_t limit) : whole_(whole), limit_(std::max(limit, kHashSuffix + 1)) {}
+  /// False when the name is full; nothing more needs adding.
+  bool add(std::string_view unit) {
+    name_ += unit;
+    if (name_.size() <= limit_ - kHashSuffix) {
+      fits_cut_ = name_.size();
+    }
+    return name_.size() <= limit_;
+  }
+  [[nodiscard]] bool empty() const { return name_.empty(); }
+  [[nodiscard]] std::string take() {
+    if (name_.size() > limit_) {
+      name_.resize(fits_cut_);
+      name_ += hash_suffix(whole_);
+    }
+    return std::move(name_);
+  }
+
+ private:
+  std::string_view whole_;
+  std::size_t limit_;
+  std::string name_;
+  std::size_t fits_cut_ = 0;
+};
+
+bool label_keeps(const chars::Char& c, bool first, bool last) {
+  if (!c.valid || chars::is_control(c.code) || chars::is_invisible(c.code) || c.code == 0x200D) {
+    return false;
+  }
+  if (c.code == 0x2028 || c.code == 0x2029 || c.code == '/' || c.code == '%') {
+    return false;
+  }
+  return !(first && (c.code == '-' || c.code == '.')) && !(last && (c.code == ' ' || chars::is_wide_space(c.code)));
+}
+
+std::string padded(Ordinal ordinal) {
+  const std::string digits = std::to_string(ordinal);
+  return std::string(kOrdinalDigits - std::min(kOrdinalDigits, digits.size()), '0') + digits;
+}
+
+/// `-<id>` within what is left of a name; "" without an id.
+std::string id_part(const LogIndex& index, Ordinal ordinal, std::size_t used, std::size_t limit) {
+  const EntryId id = index.id(ordinal);
+  if (id.kind == EntryId::Kind::missing) {
+    return "";
+  }
+  return "-" + encode(id.text, limit - used - 1);
+}
+
+}  // namespace
+
+std::string encode(std::string_view text, std::size_t limit) {
+  if (text.empty()) {
+    return std::string(kEmpty);
+  }
+  const bool dots = text == "." || text == "..";
+  LimitedName name(text, limit);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool keeps = is_portable(text[at]) && !dots && !(at == 0 && text[at] == '-');
+    const std::string_view byte = text.substr(at, 1);
+    if (!name.add(keeps ? std::string(byte) : percent(byte))) {
+      break;
+    }
+  }
+  return name.take();
+}
+
+std::string encode_label(std::string_view text, std::size_t limit) {
+  if (text.empty()) {
+    return std::string(kEmpty);
+  }
+  LimitedName name(text, limit);
+  for (std::size_t at = 0; at < text.size();) {
+    const chars::Char c = chars::decode(text, at);
+    const std::string_view bytes = text.substr(at, c.length);
+    const bool keeps = label_keeps(c, at == 0, at + c.length == text.size());
+    if (!name.add(keeps ? std::string(bytes) : percent(bytes))) {
+      break;
+    }
+    at += c.length;
+  }
+  return name.take();
+}
+
+std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve) {
+  std::string stem = padded(ordinal) + "-" + encode(index.name(ordinal), kWordLimit);
+  stem += id_part(index, ordinal, stem.size(), 255 - reserve);
+  return stem;
+}
+
+std::string branch_stem(const LogIndex& index, Ordinal ordinal) {
+  std::string stem = padded(ordinal);
+  stem += id_part(index, ordinal, stem.size(), 255);
+  return stem;
+}
+
+std::optional<Ordinal> leading_ordinal(std::string_view name) {
+  const auto digits_end = std::find_if_not(name.begin(), name.end(), is_digit);
+  const auto digits = static_cast<std::size_t>(digits_end - name.begin());
+  const bool is_whole = digits == name.size();
+  if (digits == 0 || (!is_whole && (name[digits] != '-' || digits < kOrdinalDigits))) {
+    return std::nullopt;
+  }
+  if (name[0] == '0' && digits != kOrdinalDigits) {
+    return std::nullopt;
+  }
+  Ordinal ordinal = kNoEntry;
+  const auto parsed = std::from_chars(name.data(), name.data() + digits, ordinal);
+  return parsed.ec == std::errc() && ordinal != kNoEntry ? std::optional(ordinal) : std::nullopt;
+}
+
+std::string_view image_extension(std::string_view mime_type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kExtensions{{
+      {"image/png", "png"},
+      {"image/jpeg", "jpg"},
+      {"image/jpg", "jpg"},
+      {"image/gif", "gif"},
+      {"image/webp", "webp"},
+      {"image/svg+xml", "svg"},
+      {"image/svg", "svg"},
+      {"image/bmp", "bmp"},
+      {"image/x-ms-bmp", "bmp"},
+      {"image/avif", "avif"},
+  }};
+  std::string type(mime_type.substr(0, mime_type.find(';')));
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c | 32) : c; });
+  const auto* found =
+      std::find_if(kExtensions.begin(), kExtensions.end(), [&](const auto& row) { return row.first == type; });
+  return found == kExtensions.end() ? "bin" : found->second;
+}
+
+}  // namespace arborfs::names

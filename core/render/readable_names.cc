@@ -1,0 +1,130 @@
+// The names of names.h that are made to be read rather than to be told apart: projects and titles.
+#include <algorithm>
+#include <string>
+
+#include "core/render/chars.h"
+#include "core/render/names.h"
+
+namespace arborfs::names {
+namespace {
+
+constexpr std::size_t kProjectLimit = 200;  // leaves room for "~2"
+constexpr std::size_t kSlugLimit = 60;
+
+bool is_ascii_word(char32_t code) {
+  return (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || (code >= '0' && code <= '9');
+}
+
+bool project_keeps(const chars::Char& c) {
+  if (c.code < 0x80) {
+    return is_ascii_word(c.code) || c.code == '.' || c.code == '_' || c.code == '~' || c.code == '+';
+  }
+  return c.valid && !chars::is_control(c.code) && !chars::is_invisible(c.code) && !chars::is_wide_space(c.code) &&
+         c.code != 0x200D;
+}
+
+struct CodeRange {
+  char32_t first;
+  char32_t last;
+};
+/// Beyond ASCII: punctuation, symbols, emoji and private characters, which a slug leaves out.
+constexpr CodeRange kNoLetters[] = {
+    {0x80, 0xA9},     {0xAB, 0xB4},       {0xB6, 0xB9},        {0xBB, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},
+    {0x2000, 0x206F}, {0x20A0, 0x20CF},   {0x2100, 0x2BFF},    {0x3000, 0x3004}, {0x3008, 0x3020}, {0x3030, 0x3030},
+    {0xE000, 0xF8FF}, {0xFE00, 0xFE6F},   {0xFF00, 0xFF0F},    {0xFF1A, 0xFF20}, {0xFF3B, 0xFF40}, {0xFF5B, 0xFF65},
+    {0xFFE0, 0xFFFF}, {0x1F000, 0x1FAFF}, {0xE0000, 0x10FFFF},
+};
+
+bool slug_keeps(const chars::Char& c) {
+  if (!c.valid || chars::is_invisible(c.code) || chars::is_wide_space(c.code)) {
+    return false;
+  }
+  if (c.code < 0x80) {
+    return is_ascii_word(c.code);
+  }
+  return std::none_of(std::begin(kNoLetters), std::end(kNoLetters),
+                      [&](const CodeRange& range) { return c.code >= range.first && c.code <= range.last; });
+}
+
+/// Lower case of ASCII, Latin-1, Greek and Cyrillic, which is what titles have.
+char32_t to_lower(char32_t code) {
+  const bool plus_32 = (code >= 'A' && code <= 'Z') || (code >= 0xC0 && code <= 0xDE && code != 0xD7) ||
+                       (code >= 0x391 && code <= 0x3A9) || (code >= 0x410 && code <= 0x42F);
+  if (plus_32) {
+    return code + 32;
+  }
+  return code >= 0x400 && code <= 0x40F ? code + 80 : code;
+}
+
+/// The spelling of a kept character in lower case; only one- and two-byte characters change.
+std::string lower_bytes(const chars::Char& c, std::string_view bytes) {
+  const char32_t lower = to_lower(c.code);
+  if (lower == c.code) {
+    return std::string(bytes);
+  }
+  if (lower < 0x80) {
+    return std::string(1, static_cast<char>(lower));
+  }
+  return {static_cast<char>(0xC0U | (lower >> 6U)), static_cast<char>(0x80U | (lower & 0x3FU))};
+}
+
+std::string strip(std::string name, std::string_view leading) {
+  name.erase(0, std::min(name.find_first_not_of(leading), name.size()));
+  name.resize(name.find_last_not_of('-') + 1);
+  return name;
+}
+
+/// Kept characters through `spell`, everything else as '-', never two of these in a row, at most `limit` bytes.
+template <class Keeps, class Spell>
+std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell spell) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const chars::Char c = chars::decode(text, at);
+    const std::string unit = keeps(c) ? spell(c, text.substr(at, c.length)) : "-";
+    at += c.length;
+    if (unit == "-" && (out.empty() || out.back() == '-')) {
+      continue;
+    }
+    if (out.size() + unit.size() > limit) {
+      break;
+    }
+    out += unit;
+  }
+  return out;
+}
+
+std::string_view without_end_slashes(std::string_view path) {
+  return path.substr(0, path.find_last_not_of('/') + 1);
+}
+
+}  // namespace
+
+std::string project_name(std::string_view cwd, std::string_view home) {
+  if (cwd.empty()) {
+    return "unknown";
+  }
+  std::string_view path = without_end_slashes(cwd);
+  const std::string_view base = without_end_slashes(home);
+  if (path.empty()) {
+    return "root";
+  }
+  if (!base.empty() && path == base) {
+    return "home";
+  }
+  if (!base.empty() && path.starts_with(base) && path[base.size()] == '/') {
+    path.remove_prefix(base.size() + 1);
+  }
+  const auto as_is = [](const chars::Char&, std::string_view bytes) { return std::string(bytes); };
+  std::string name = strip(dashed(path, path.size(), project_keeps, as_is), "-.~");
+  if (name.size() > kProjectLimit) {
+    name = encode_label(name, kProjectLimit);
+  }
+  return name.empty() ? "unnamed" : name;
+}
+
+std::string slug(std::string_view title) {
+  std::string name = strip(dashed(title, kSlugLimit, slug_keeps, lower_bytes), "-");
+  return name.empty() ? "untitled" : name;
+}
+
+}  // namespace arborfs::names

@@ -1,0 +1,98 @@
+// The JSON documents of views.h.
+#include <string>
+#include <utility>
+
+#include "core/json/document.h"
+#include "core/render/sink.h"
+#include "core/render/value_text.h"
+#include "core/render/views.h"
+
+namespace arborfs {
+namespace {
+
+std::string pretty(const json::Value& value) {
+  std::string out;
+  StringSink sink(out);
+  PrettyJson<SlowNode, StringSink>(sink).print(SlowNode(&value));
+  out += '\n';
+  return out;
+}
+
+/// A JSON object in the making, its members in the order of the calls.
+class Object {
+ public:
+  explicit Object(json::Document& owner) : owner_(owner), object_(rapidjson::kObjectType) {}
+  Object& text(std::string_view key, std::string_view value) { return put(key, json::make_string(value, owner_)); }
+  Object& text_or_null(std::string_view key, std::string_view value) {
+    return value.empty() ? put(key, json::Value()) : text(key, value);
+  }
+  Object& number(std::string_view key, std::uint64_t value) {
+    return put(key, json::Value(static_cast<double>(value)));
+  }
+  Object& flag(std::string_view key, bool value) { return put(key, json::Value(value)); }
+  Object& texts(std::string_view key, const std::vector<std::string>& values) {
+    json::Value list(rapidjson::kArrayType);
+    for (const std::string& value : values) {
+      list.PushBack(json::make_string(value, owner_), owner_.GetAllocator());
+    }
+    return put(key, std::move(list));
+  }
+  Object& put(std::string_view key, json::Value value) {
+    object_.AddMember(json::make_string(key, owner_), value, owner_.GetAllocator());
+    return *this;
+  }
+  json::Value take() { return std::move(object_); }
+
+ private:
+  json::Document& owner_;
+  json::Value object_;
+};
+
+json::Value damage_list(const std::vector<Damage>& damage, json::Document& owner) {
+  json::Value list(rapidjson::kArrayType);
+  for (const Damage& run : damage) {
+    Object object(owner);
+    object.text("file", damage_name(run)).number("offset", run.offset).number("length", run.length);
+    object.text("kind", damage_word(run.kind)).flag("inProgress", run.in_progress);
+    list.PushBack(object.take(), owner.GetAllocator());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string session_json(const Header& header) {
+  json::Document document;
+  if (header.json.empty() || !json::parse(header.json, document)) {
+    return "{}\n";
+  }
+  return pretty(document);
+}
+
+std::string session_status_json(const SessionStatus& status) {
+  json::Document owner;
+  Object object(owner);
+  object.text("state", status.state).texts("why", status.reasons).flag("writable", status.writable);
+  object.text_or_null("readOnlyReason", status.writable ? "" : status.read_only_reason);
+  object.text_or_null("problem", status.problem).text_or_null("lastError", status.last_error);
+  object.text_or_null("flavour", status.flavour).number("bytes", status.bytes).number("entries", status.entries);
+  object.number("branches", status.branches).number("orphans", status.orphans);
+  object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
+  object.put("damage", damage_list(status.damage, owner));
+  object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
+  object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);
+  return pretty(object.take());
+}
+
+std::string mount_status_json(const MountStatus& status) {
+  json::Document owner;
+  Object object(owner);
+  object.text("version", status.version).text("agentDir", status.agent_dir).flag("storePresent", status.store_present);
+  object.number("projects", status.projects).number("sessions", status.sessions);
+  object.number("unreadableSessions", status.unreadable_sessions).number("indexedSessions", status.indexed_sessions);
+  object.number("indexBytes", status.index_bytes).text_or_null("watching", status.watching);
+  object.texts("lastErrors", status.last_errors);
+  return pretty(object.take());
+}
+
+}  // namespace arborfs

@@ -1,0 +1,46 @@
+// What is answered about a file: its attributes, and how long the kernel may go on believing them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "fs/node_id.h"
+
+namespace arborfs {
+
+enum class FileType : std::uint8_t { directory, file, symlink };
+
+/// How long an answer holds without asking again. `moment` is under a second, so that everything is right within a
+/// second even if the kernel is never told of a change (DESIGN 3).
+enum class Life : std::uint8_t { moment, forever };
+
+struct Attr {
+  NodeId node;
+  std::uint64_t ino = 0;  // st_ino: the same after a remount, unlike the node
+  FileType type = FileType::file;
+  Life life = Life::moment;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+};
+
+/// A name's node, before its attributes are asked for.
+struct Child {
+  NodeId node;
+  Life name_life = Life::moment;
+};
+
+/// The answer to a lookup.
+struct Found {
+  Attr attr;
+  Life name_life = Life::moment;
+};
+
+inline Attr directory_attr(NodeId node, std::uint64_t ino, std::int64_t mtime_ns) {
+  return {node, ino, FileType::directory, Life::moment, 0, mtime_ns};
+}
+
+inline Attr symlink_attr(NodeId node, std::uint64_t ino, Life life, const std::string& target, std::int64_t mtime_ns) {
+  return {node, ino, FileType::symlink, life, target.size(), mtime_ns};
+}
+
+}  // namespace arborfs

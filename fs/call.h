@@ -1,0 +1,51 @@
+// One request on its way through the vfs: on the quick lane, where nothing may take long, or on the slow one.
+//
+// An operation that finds out that it would take long returns defer(); the server then runs the same operation once
+// more on the slow lane (slow_lane.h). So operations change nothing before that point. Used by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/session/session.h"
+
+namespace arborfs {
+
+class Call {
+ public:
+  /// On the quick lane.
+  Call() = default;
+  /// On the slow lane; `cancelled` ends long work early.
+  explicit Call(const std::atomic<bool>* cancelled) : may_take_long_(true), cancelled_(cancelled) {}
+
+  [[nodiscard]] bool may_take_long() const { return may_take_long_; }
+  [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
+
+  /// The result of an operation that has to go on elsewhere.
+  Error defer() {
+    deferred_ = true;
+    return {Errc::interrupted, "goes on where it may take long"};
+  }
+  [[nodiscard]] bool is_deferred() const { return deferred_; }
+
+  /// One refresh of a session is enough for a request.
+  [[nodiscard]] bool has_refreshed(std::uint32_t session, Depth depth) const {
+    return refreshed_ == session && depth <= depth_;
+  }
+  void note_refreshed(std::uint32_t session, Depth depth) {
+    refreshed_ = session;
+    depth_ = depth;
+  }
+  void forget_refreshed() { refreshed_ = 0; }
+
+ private:
+  bool may_take_long_ = false;
+  bool deferred_ = false;
+  const std::atomic<bool>* cancelled_ = nullptr;
+  std::uint32_t refreshed_ = 0;
+  Depth depth_ = Depth::head;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,121 @@
+#include "fs/change_map.h"
+
+#include <array>
+#include <map>
+
+#include "core/render/names.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::branches, Kind::damage};
+constexpr std::size_t kLongestIdName = 240;
+
+/// What one session's changes come to.
+Change merged(const Change& one, const Change& other) {
+  Change both = other;
+  if (one.kind == Change::Kind::session_rewritten) {
+    both.kind = one.kind;
+  }
+  return both;
+}
+
+bool is_of_catalog(Change::Kind kind) {
+  return kind == Change::Kind::session_added || kind == Change::Kind::session_removed ||
+         kind == Change::Kind::catalog_changed;
+}
+
+}  // namespace
+
+std::vector<Forget> ChangeMap::forgets(const std::vector<Change>& changes) {
+  std::vector<Forget> out;
+  std::map<std::uint32_t, Change> by_session;
+  for (const auto& change : changes) {
+    if (is_of_catalog(change.kind)) {
+      add_catalog(change, out);
+    } else if (const auto [place, is_new] = by_session.emplace(change.session, change); !is_new) {
+      place->second = merged(place->second, change);
+    }
+  }
+  for (const auto& [number, change] : by_session) {
+    add_session(change, out);
+  }
+  if (!changes.empty()) {
+    add_shortcuts(out);
+  }
+  return out;
+}
+
+/// A session that nobody has looked at has no slot, and the kernel knows nothing of it.
+void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) {
+  const std::uint32_t home = state_.slots.find(change.session, 0);
+  const auto session = state_.catalog.view()->session(change.session);
+  if (home == 0 || !session) {
+    return;
+  }
+  const NodeId folder(Kind::session, home, 0);
+  out.push_back({folder, ""});
+  for (const auto name : changing_names(change.kind == Change::Kind::session_rewritten)) {
+    out.push_back({folder, std::string(name)});
+  }
+  out.push_back({NodeId(Kind::labels, home, 0), ""});
+  std::uint32_t generation = 0;
+  std::uint32_t raw_generation = 0;
+  if (const auto guard = session->read()) {
+    generation = guard->generation();
+    raw_generation = guard->raw_generation();
+  }
+  out.push_back({NodeId(Kind::raw, home, raw_generation), ""});
+  out.push_back({NodeId(Kind::transcript, home, state_.lineages.last_of(change.session)), ""});
+  if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
+    for (const Kind kind : kGenerationFolders) {
+      out.push_back({NodeId(kind, slot, 0), ""});
+    }
+    out.push_back({NodeId(Kind::branches, slot, 0), "current"});
+  }
+}
+
+void ChangeMap::add_catalog(const Change& change, std::vector<Forget>& out) {
+  const NodeId projects(Kind::projects, 0, 0);
+  const NodeId by_id(Kind::by_id, 0, 0);
+  out.push_back({projects, ""});
+  out.push_back({by_id, ""});
+  if (!change.session_id.empty()) {
+    out.push_back({by_id, names::encode(change.session_id, kLongestIdName)});
+  }
+  // projects/<project>/<session>
+  const std::size_t first = change.path.find('/');
+  const std::size_t second = first == std::string::npos ? first : change.path.find('/', first + 1);
+  if (second == std::string::npos) {
+    return;
+  }
+  const std::string project_name = change.path.substr(first + 1, second - first - 1);
+  out.push_back({projects, project_name});
+  if (const auto project = state_.catalog.view()->project(project_name)) {
+    const NodeId node(Kind::project, 0, project->number);
+    out.push_back({node, ""});
+    out.push_back({node, change.path.substr(second + 1)});
+  }
+}
+
+void ChangeMap::add_shortcuts(std::vector<Forget>& out) {
+  const NodeId recent(Kind::recent, 0, 0);
+  const NodeId terminals(Kind::terminals, 0, 0);
+  out.push_back({recent, ""});
+  out.push_back({terminals, ""});
+  std::set<std::string> names;
+  for (auto& row : state_.catalog.recent()) {
+    names.insert(std::move(row.name));
+  }
+  recent_names_.insert(names.begin(), names.end());
+  for (const auto& name : recent_names_) {
+    out.push_back({recent, name});
+  }
+  recent_names_ = std::move(names);
+  for (auto& row : state_.catalog.terminals()) {
+    out.push_back({terminals, std::move(row.name)});
+  }
+}
+
+}  // namespace arborfs

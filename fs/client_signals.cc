@@ -1,0 +1,51 @@
+#include "fs/client_signals.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/unique_fd.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t bit(int signal_number) {
+  return std::uint64_t{1} << static_cast<unsigned>(signal_number - 1);
+}
+
+std::uint64_t mask_after(std::string_view status, std::string_view key) {
+  const std::size_t at = status.find(key);
+  if (at == std::string_view::npos) {
+    return 0;
+  }
+  std::string_view digits = status.substr(at + key.size());
+  digits.remove_prefix(std::min(digits.find_first_not_of(" \t"), digits.size()));
+  std::uint64_t mask = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), mask, 16);
+  return mask;
+}
+
+}  // namespace
+
+bool is_asked_to_stop(pid_t tid) {
+  constexpr std::uint64_t kStops = bit(SIGINT) | bit(SIGTERM) | bit(SIGHUP) | bit(SIGQUIT);
+  const std::string path = "/proc/" + std::to_string(tid) + "/status";
+  const UniqueFd fd(tid <= 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> buffer{};
+  const ssize_t got = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
+  if (got <= 0) {
+    return true;
+  }
+  const std::string_view status(buffer.data(), static_cast<std::size_t>(got));
+  const std::uint64_t pending = mask_after(status, "\nSigPnd:") | mask_after(status, "\nShdPnd:");
+  return (pending & bit(SIGKILL)) != 0 || (pending & kStops & ~mask_after(status, "\nSigBlk:")) != 0;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,13 @@
+// Whether the process behind a request is being killed. The kernel announces every signal of a waiting process the same
+// way; only a deadly one may end a stat or a readdir, whose callers do not expect EINTR.
+#pragma once
+
+#include <sys/types.h>
+
+namespace arborfs {
+
+/// True when the thread `tid` has a signal pending that asks it to stop (KILL, INT, TERM, HUP, QUIT), is gone, or cannot
+/// be seen from here. Reads /proc; any thread.
+bool is_asked_to_stop(pid_t tid);
+
+}  // namespace arborfs

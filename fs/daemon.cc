@@ -1,0 +1,132 @@
+#include "fs/daemon.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "core/base/log.h"
+#include "core/session/catalog.h"
+#include "core/session/watcher.h"
+#include "fs/events_file.h"
+#include "fs/fuse_server.h"
+#include "fs/invalidator.h"
+#include "fs/vfs.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::chrono::milliseconds kAskAgain{10};
+
+sigset_t leaving_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    ::sigaddset(&set, number);
+  }
+  return set;
+}
+
+/// Waits for a signal to leave; every other thread has them blocked.
+class SignalThread {
+ public:
+  explicit SignalThread(std::function<void()> on_signal)
+      : on_signal_(std::move(on_signal)), thread_([this] { run(); }) {}
+  ~SignalThread() {
+    stopping_ = true;
+    ::pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  void run() {
+    const sigset_t set = leaving_signals();
+    int number = 0;
+    while (::sigwait(&set, &number) == 0 && !stopping_) {
+      on_signal_();
+    }
+  }
+  std::function<void()> on_signal_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+class Daemon {
+ public:
+  explicit Daemon(const DaemonPlan& plan)
+      : plan_(plan),
+        catalog_(plan.store, plan.home),
+        vfs_(catalog_, plan.settings.read_only),
+        events_(catalog_.feed()),
+        server_(vfs_, events_, plan.settings) {}
+
+  Result<void> run(const std::function<void()>& on_ready) {
+    catalog_.rescan();
+    if (auto done = server_.mount(); !done) {
+      return done;
+    }
+    const bool served = server_.serve([this, &on_ready] {
+      start_threads();
+      on_ready();
+    });
+    signals_.reset();
+    server_.stop_slow_work();
+    invalidator_.reset();
+    watcher_.reset();
+    catalog_.feed().close();
+    events_.close();
+    server_.unmount();
+    return served ? Result<void>() : Result<void>(Errc::io, "serving the mount failed");
+  }
+
+ private:
+  void start_threads() {
+    watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
+    vfs_.state().watching = [this] { return watcher_->how(); };
+    if (plan_.settings.notify) {
+      invalidator_.emplace(vfs_.state(), catalog_.feed(), server_.session());
+    }
+    signals_.emplace([this] { leave(); });
+  }
+
+  /// Requests are still served meanwhile: the invalidator may wait for one.
+  void leave() {
+    server_.stop_slow_work();
+    invalidator_.reset();
+    while (server_.leave()) {
+      std::this_thread::sleep_for(kAskAgain);
+    }
+  }
+
+  const DaemonPlan& plan_;
+  Catalog catalog_;
+  Vfs vfs_;
+  EventsFile events_;
+  FuseServer server_;
+  std::optional<Watcher> watcher_;
+  std::optional<Invalidator> invalidator_;
+  std::optional<SignalThread> signals_;  // the last to start, so that leave() finds the others
+};
+
+}  // namespace
+
+Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready) {
+  const sigset_t set = leaving_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  for (const int number : {SIGPIPE, SIGIO}) {
+    ::signal(number, SIG_IGN);
+  }
+  if (::chdir("/") != 0) {
+    write_log(LogLevel::warning, "cannot change to /");
+  }
+  return Daemon(plan).run(on_ready);
+}
+
+}  // namespace arborfs

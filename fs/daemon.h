@@ -1,0 +1,25 @@
+// The serving process: the catalog and everything that runs beside the kernel's requests, started after the fork and
+// stopped in the order that keeps every waiting thread able to go on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+#include "fs/mount_settings.h"
+
+namespace arborfs {
+
+struct DaemonPlan {
+  std::shared_ptr<SessionStore> store;
+  MountSettings settings;
+  bool inotify = true;
+  std::string home;
+};
+
+/// Mounts and serves until unmounted or until SIGTERM, SIGINT or SIGHUP, which is a success too. `on_ready` is called
+/// once mounted. The caller must have no other threads. Errors: io.
+Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready);
+
+}  // namespace arborfs

@@ -1,0 +1,455 @@
+#include "fs/fuse_operations.h"
+
+#include <poll.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/base/log.h"
+#include "fs/errno_map.h"
+#include "fs/fuse_reply.h"
+#include "fs/fuse_server.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kLongestName = 255;
+
+/// What an operation came to: a value, or an errno.
+template <class T>
+struct Outcome {
+  std::optional<T> value;
+  int error = 0;
+};
+
+template <class T>
+Outcome<T> outcome_of(Result<T> result) {
+  return result ? Outcome<T>{std::move(*result), 0} : Outcome<T>{std::nullopt, errno_of(result.error().code)};
+}
+
+/// Exceptions mean a bug or no memory; neither may pass through libfuse.
+template <class T, class Work>
+Outcome<T> guarded(Work& work, Call& call) {
+  try {
+    return outcome_of<T>(work(call));
+  } catch (const std::bad_alloc&) {
+    write_log(LogLevel::error, "out of memory in a request");
+    return {std::nullopt, ENOMEM};
+  } catch (const std::exception& failure) {
+    write_log(LogLevel::error, std::string("a request failed inside: ") + failure.what());
+    return {std::nullopt, EIO};
+  }
+}
+
+template <class T, class Answer>
+void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
+  if (!outcome.value) {
+    fuse_reply_err(req, outcome.error);
+    return;
+  }
+  answer(req, std::move(*outcome.value));
+}
+
+/// Waits for `events` to have something for a parked read.
+class EventsRead final : public EventsFile::Waiter {
+ public:
+  EventsRead(EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
+             std::shared_ptr<ParkedRequest> request)
+      : events_(events), reader_(std::move(reader)), size_(size), request_(std::move(request)) {}
+
+  bool wake(bool closing) override {
+    if (!closing && !events_.has_some(*reader_)) {
+      return request_->is_over();
+    }
+    fuse_req_t req = request_->claim();
+    if (req != nullptr) {
+      const std::string bytes = closing ? "" : events_.take(*reader_, size_);
+      fuse_reply_buf(req, bytes.data(), bytes.size());
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_over() const override { return request_->is_over(); }
+
+ private:
+  EventsFile& events_;
+  const std::shared_ptr<EventReader> reader_;
+  const std::size_t size_;
+  const std::shared_ptr<ParkedRequest> request_;
+};
+
+/// A poll of `events`: the newest of a handle counts.
+class EventsPoll final : public EventsFile::Waiter {
+ public:
+  EventsPoll(EventsFile& events, std::shared_ptr<EventReader> reader, fuse_pollhandle* handle)
+      : events_(events), reader_(std::move(reader)), handle_(handle) {}
+  ~EventsPoll() override { drop(); }
+  EventsPoll(const EventsPoll&) = delete;
+  EventsPoll& operator=(const EventsPoll&) = delete;
+
+  bool wake(bool closing) override {
+    if (!closing && !events_.has_some(*reader_)) {
+      return is_over();
+    }
+    if (fuse_pollhandle* handle = take()) {
+      fuse_lowlevel_notify_poll(handle);
+      fuse_pollhandle_destroy(handle);
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_over() const override {
+    const std::lock_guard lock(mutex_);
+    return handle_ == nullptr;
+  }
+  void drop() {
+    if (fuse_pollhandle* handle = take()) {
+      fuse_pollhandle_destroy(handle);
+    }
+  }
+
+ private:
+  fuse_pollhandle* take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(handle_, nullptr);
+  }
+  EventsFile& events_;
+  const std::shared_ptr<EventReader> reader_;
+  mutable std::mutex mutex_;  // leaf
+  fuse_pollhandle* handle_;   // guarded by mutex_
+};
+
+/// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
+struct FileHandle {
+  OpenFilePtr file;
+  std::shared_ptr<EventReader> events;
+  std::mutex mutex;                  // leaf
+  std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
+};
+
+FileHandle& file_handle(const fuse_file_info* fi) {
+  return *reinterpret_cast<FileHandle*>(fi->fh);
+}
+
+OpenDirPtr& dir_handle(const fuse_file_info* fi) {
+  return *reinterpret_cast<OpenDirPtr*>(fi->fh);
+}
+
+}  // namespace
+
+struct FuseOperations {
+  static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
+
+  /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be
+  /// killed. `work` gets the Vfs and a Call and must not touch the request; `answer` gets the request and the value.
+  template <class T, class Work, class Answer>
+  static void serve(fuse_req_t req, fuse_ino_t ino, Work work, Answer answer) {
+    if (!NodeId(ino).is_known()) {
+      fuse_reply_err(req, ESTALE);
+      return;
+    }
+    FuseServer& server = server_of(req);
+    auto run = [work = std::move(work), vfs = &server.vfs_](Call& call) { return work(*vfs, call); };
+    Call quick;
+    auto outcome = guarded<T>(run, quick);
+    if (!quick.is_deferred()) {
+      answer_with(req, std::move(outcome), answer);
+      return;
+    }
+    auto parked = ParkedRequest::park(req, EndsBy::stop_signal, server.interrupts_);
+    server.slow_lane_.submit([run, answer, parked](const std::atomic<bool>* cancelled) mutable {
+      Call slow(cancelled);
+      auto done = guarded<T>(run, slow);
+      if (fuse_req_t request = parked->claim()) {
+        answer_with(request, std::move(done), answer);
+      }
+    });
+  }
+
+  static void init(void* userdata, fuse_conn_info* conn) {
+    auto& server = *static_cast<FuseServer*>(userdata);
+    conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
+                                   FUSE_CAP_EXPIRE_ONLY);
+    conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
+    if (server.on_ready_) {
+      server.on_ready_();
+    }
+  }
+
+  static void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
+    if (std::strlen(name) > kLongestName) {
+      fuse_reply_err(req, ENAMETOOLONG);
+      return;
+    }
+    serve<Found>(
+        req, parent,
+        [parent, name = std::string(name)](Vfs& vfs, Call& call) { return vfs.lookup(call, NodeId(parent), name); },
+        [](fuse_req_t request, const Found& found) {
+          const fuse_entry_param entry = entry_of(found);
+          fuse_reply_entry(request, &entry);
+        });
+  }
+
+  static void forget(fuse_req_t req, fuse_ino_t /*ino*/, std::uint64_t /*count*/) { fuse_reply_none(req); }
+  static void forget_multi(fuse_req_t req, std::size_t /*count*/, fuse_forget_data* /*forgets*/) {
+    fuse_reply_none(req);
+  }
+
+  static void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* /*fi*/) {
+    serve<Attr>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.getattr(call, NodeId(ino)); },
+        [](fuse_req_t request, const Attr& attr) {
+          const struct stat st = stat_of(attr);
+          fuse_reply_attr(request, &st, seconds_of(attr.life));
+        });
+  }
+
+  static void readlink(fuse_req_t req, fuse_ino_t ino) {
+    serve<std::string>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.readlink(call, NodeId(ino)); },
+        [](fuse_req_t request, const std::string& target) { fuse_reply_readlink(request, target.c_str()); });
+  }
+
+  static void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    if ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC) != 0) {
+      fuse_reply_err(req, EACCES);
+      return;
+    }
+    if (NodeId(ino).kind() == Kind::events) {
+      open_events(req, *fi);
+      return;
+    }
+    serve<OpenFilePtr>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.open(call, NodeId(ino)); },
+        [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
+          info.keep_cache = file->keeps_cache() ? 1 : 0;
+          info.noflush = 1;
+          reply_open(request, info, std::move(file), nullptr);
+        });
+  }
+
+  static void open_events(fuse_req_t req, fuse_file_info info) {
+    info.direct_io = 1;
+    info.nonseekable = 1;
+    info.noflush = 1;
+    reply_open(req, info, nullptr, server_of(req).events_.open());
+  }
+
+  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events) {
+    auto handle = std::make_unique<FileHandle>();
+    handle->file = std::move(file);
+    handle->events = std::move(events);
+    info.fh = reinterpret_cast<std::uint64_t>(handle.get());
+    if (fuse_reply_open(req, &info) == 0) {
+      static_cast<void>(handle.release());
+    }
+  }
+
+  static void release(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
+    const std::unique_ptr<FileHandle> handle(&file_handle(fi));
+    if (handle->poll) {
+      handle->poll->drop();
+    }
+    fuse_reply_err(req, 0);
+  }
+
+  static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    FileHandle& handle = file_handle(fi);
+    if (handle.events) {
+      read_events(req, handle, size, fi->flags);
+      return;
+    }
+    // Bytes stay in the thread's buffer between work and answer, which run one after the other.
+    thread_local std::vector<char> buffer;
+    serve<std::size_t>(
+        req, ino,
+        [file = handle.file, size, offset](Vfs& vfs, Call& call) {
+          buffer.resize(std::max(buffer.size(), size));
+          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), std::span<char>(buffer).first(size));
+        },
+        [](fuse_req_t request, std::size_t got) { fuse_reply_buf(request, buffer.data(), got); });
+  }
+
+  static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {
+    FuseServer& server = server_of(req);
+    const std::string bytes = server.events_.take(*handle.events, size);
+    if (!bytes.empty()) {
+      fuse_reply_buf(req, bytes.data(), bytes.size());
+    } else if ((flags & O_NONBLOCK) != 0) {
+      fuse_reply_err(req, EAGAIN);
+    } else {
+      auto parked = ParkedRequest::park(req, EndsBy::any_signal, server.interrupts_);
+      server.events_.park(std::make_shared<EventsRead>(server.events_, handle.events, size, std::move(parked)));
+    }
+  }
+
+  static void poll(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi, fuse_pollhandle* ph) {
+    FileHandle& handle = file_handle(fi);
+    EventsFile& events = server_of(req).events_;
+    std::shared_ptr<EventsPoll> fresh;
+    if (ph != nullptr) {
+      fresh = std::make_shared<EventsPoll>(events, handle.events, ph);
+    }
+    const bool has_some = !handle.events || events.has_some(*handle.events);
+    if (fresh && !has_some) {
+      const std::lock_guard lock(handle.mutex);
+      if (handle.poll) {
+        handle.poll->drop();
+      }
+      handle.poll = fresh;
+    }
+    fuse_reply_poll(req, has_some ? POLLIN | POLLRDNORM : 0);
+    if (fresh && !has_some) {
+      events.park(std::move(fresh));
+    }
+  }
+
+  static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, 0); }
+  static void fsync(fuse_req_t req, fuse_ino_t /*ino*/, int /*datasync*/, fuse_file_info* /*fi*/) {
+    fuse_reply_err(req, 0);
+  }
+
+  static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    serve<OpenDirPtr>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.opendir(call, NodeId(ino)); },
+        [info = *fi](fuse_req_t request, OpenDirPtr dir) mutable {
+          info.cache_readdir = 1;
+          info.keep_cache = dir->keeps_cache() ? 1 : 0;
+          auto handle = std::make_unique<OpenDirPtr>(std::move(dir));
+          info.fh = reinterpret_cast<std::uint64_t>(handle.get());
+          if (fuse_reply_open(request, &info) == 0) {
+            static_cast<void>(handle.release());
+          }
+        });
+  }
+
+  static void list(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi, bool plus) {
+    serve<std::shared_ptr<DirBuffer>>(
+        req, ino,
+        [dir = dir_handle(fi), size, offset, plus](Vfs& vfs, Call& call) -> Result<std::shared_ptr<DirBuffer>> {
+          auto buffer = std::make_shared<DirBuffer>(size, plus);
+          const auto done = vfs.readdir(call, *dir, static_cast<std::uint64_t>(offset),
+                                        [&](const ListItem& item) { return buffer->add(item); });
+          if (!done && buffer->bytes().empty()) {
+            return done.error();
+          }
+          return buffer;
+        },
+        [](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
+          fuse_reply_buf(request, buffer->bytes().data(), buffer->bytes().size());
+        });
+  }
+  static void readdir(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    list(req, ino, size, offset, fi, false);
+  }
+  static void readdirplus(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    list(req, ino, size, offset, fi, true);
+  }
+
+  static void releasedir(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
+    const std::unique_ptr<OpenDirPtr> handle(&dir_handle(fi));
+    fuse_reply_err(req, 0);
+  }
+
+  static void statfs(fuse_req_t req, fuse_ino_t /*ino*/) {
+    struct statvfs st {};
+    st.f_bsize = kBlock;
+    st.f_frsize = kBlock;
+    st.f_namemax = kLongestName;
+    fuse_reply_statfs(req, &st);
+  }
+
+  static void reply_sized(fuse_req_t req, std::size_t size, const std::string& value) {
+    if (size == 0) {
+      fuse_reply_xattr(req, value.size());
+    } else if (value.size() > size) {
+      fuse_reply_err(req, ERANGE);
+    } else {
+      fuse_reply_buf(req, value.data(), value.size());
+    }
+  }
+  static void getxattr(fuse_req_t req, fuse_ino_t ino, const char* name, std::size_t size) {
+    if (std::strncmp(name, "user.arborfs.", 13) != 0) {
+      fuse_reply_err(req, ENODATA);
+      return;
+    }
+    serve<std::optional<std::string>>(
+        req, ino,
+        [ino, name = std::string(name)](Vfs& vfs, Call& call) -> Result<std::optional<std::string>> {
+          auto value = vfs.xattr(call, NodeId(ino), name);
+          if (!value && value.error().code != Errc::not_found) {
+            return value.error();
+          }
+          return value ? std::optional(std::move(*value)) : std::nullopt;
+        },
+        [size](fuse_req_t request, const std::optional<std::string>& value) {
+          value ? reply_sized(request, size, *value) : static_cast<void>(fuse_reply_err(request, ENODATA));
+        });
+  }
+  static void listxattr(fuse_req_t req, fuse_ino_t ino, std::size_t size) {
+    serve<std::string>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.xattr_names(call, NodeId(ino)); },
+        [size](fuse_req_t request, const std::string& names) { reply_sized(request, size, names); });
+  }
+  static void no_getxattr(fuse_req_t req, fuse_ino_t /*ino*/, const char* /*name*/, std::size_t /*size*/) {
+    fuse_reply_err(req, ENOSYS);
+  }
+  static void no_listxattr(fuse_req_t req, fuse_ino_t /*ino*/, std::size_t /*size*/) { fuse_reply_err(req, ENOSYS); }
+};
+
+namespace {
+
+/// Whatever would change something.
+template <class... Arguments>
+void not_permitted(fuse_req_t req, Arguments... /*arguments*/) {
+  fuse_reply_err(req, EPERM);
+}
+
+void refuse_changes(fuse_lowlevel_ops& ops) {
+  ops.setattr = not_permitted;
+  ops.mknod = not_permitted;
+  ops.mkdir = not_permitted;
+  ops.unlink = not_permitted;
+  ops.rmdir = not_permitted;
+  ops.symlink = not_permitted;
+  ops.rename = not_permitted;
+  ops.link = not_permitted;
+  ops.create = not_permitted;
+  ops.write = not_permitted;
+  ops.setxattr = not_permitted;
+  ops.removexattr = not_permitted;
+}
+
+}  // namespace
+
+fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
+  fuse_lowlevel_ops ops{};
+  ops.init = FuseOperations::init;
+  ops.lookup = FuseOperations::lookup;
+  ops.forget = FuseOperations::forget;
+  ops.forget_multi = FuseOperations::forget_multi;
+  ops.getattr = FuseOperations::getattr;
+  ops.readlink = FuseOperations::readlink;
+  ops.open = FuseOperations::open;
+  ops.read = FuseOperations::read;
+  ops.flush = FuseOperations::flush;
+  ops.release = FuseOperations::release;
+  ops.fsync = FuseOperations::fsync;
+  ops.opendir = FuseOperations::opendir;
+  ops.readdir = FuseOperations::readdir;
+  ops.readdirplus = FuseOperations::readdirplus;
+  ops.releasedir = FuseOperations::releasedir;
+  ops.statfs = FuseOperations::statfs;
+  ops.poll = FuseOperations::poll;
+  ops.getxattr = with_xattrs ? FuseOperations::getxattr : FuseOperations::no_getxattr;
+  ops.listxattr = with_xattrs ? FuseOperations::listxattr : FuseOperations::no_listxattr;
+  refuse_changes(ops);
+  return ops;
+}
+
+}  // namespace arborfs

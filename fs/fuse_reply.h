@@ -1,0 +1,35 @@
+// Answers in the kernel's words. No state; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/attr.h"
+#include "fs/fuse_request.h"
+#include "fs/listing.h"
+
+namespace arborfs {
+
+/// Seconds for which the kernel may believe an answer.
+double seconds_of(Life life);
+struct stat stat_of(const Attr& attr);
+fuse_entry_param entry_of(const Found& found);
+
+/// One answer to readdir or readdirplus being filled.
+class DirBuffer {
+ public:
+  DirBuffer(std::size_t size, bool with_attributes)
+      : bytes_(size), with_attributes_(with_attributes) {}
+  /// False when the item no longer fits.
+  bool add(const ListItem& item);
+  [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
+
+ private:
+  std::vector<char> bytes_;
+  std::size_t used_ = 0;
+  bool with_attributes_;
+  std::string name_;
+};
+
+}  // namespace arborfs

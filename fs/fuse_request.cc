@@ -1,0 +1,143 @@
+#include "fs/fuse_request.h"
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "fs/client_signals.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{50};
+
+}  // namespace
+
+std::shared_ptr<ParkedRequest> ParkedRequest::park(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch) {
+  auto parked = std::make_shared<ParkedRequest>(request, ends_by, watch);
+  fuse_req_interrupt_func(request, &ParkedRequest::on_interrupt, parked.get());
+  bool early = false;
+  {
+    const std::lock_guard lock(parked->mutex_);
+    parked->registered_ = true;
+    early = parked->early_;
+  }
+  if (early) {
+    parked->interrupted(Caller::anyone);
+  }
+  return parked;
+}
+
+/// libfuse holds its lock of the request meanwhile, and while the function is being registered an answer would free
+/// the request under it; so an early interrupt is left to park().
+void ParkedRequest::on_interrupt(fuse_req_t /*request*/, void* data) {
+  const auto parked = static_cast<ParkedRequest*>(data)->shared_from_this();
+  {
+    const std::lock_guard lock(parked->mutex_);
+    if (!parked->registered_) {
+      parked->early_ = true;
+      return;
+    }
+  }
+  parked->interrupted(Caller::interrupt_function);
+}
+
+fuse_req_t ParkedRequest::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(request_, nullptr);
+}
+
+void ParkedRequest::interrupted(Caller caller) {
+  if (ends_by_ == EndsBy::any_signal) {
+    answer_interrupted(caller);
+  } else if (!end_if_stopped(caller)) {
+    watch_.add(weak_from_this());
+  }
+}
+
+bool ParkedRequest::end_if_stopped(Caller caller) {
+  pid_t client = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (request_ == nullptr) {
+      return true;
+    }
+    client = fuse_req_ctx(request_)->pid;
+  }
+  if (!is_asked_to_stop(client)) {
+    return false;
+  }
+  answer_interrupted(caller);
+  return true;
+}
+
+void ParkedRequest::answer_interrupted(Caller caller) {
+  fuse_req_t request = caller == Caller::anyone ? claim() : take();
+  if (request != nullptr) {
+    fuse_reply_err(request, EINTR);
+  }
+}
+
+fuse_req_t ParkedRequest::claim() {
+  fuse_req_t request = take();
+  if (request != nullptr) {
+    // Waits for an interrupt function that is running, so that this object may go; none starts after it.
+    fuse_req_interrupt_func(request, nullptr, nullptr);
+  }
+  return request;
+}
+
+bool ParkedRequest::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return request_ == nullptr;
+}
+
+InterruptWatch::~InterruptWatch() {
+  stop();
+}
+
+void InterruptWatch::add(std::weak_ptr<ParkedRequest> request) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) {
+    return;
+  }
+  requests_.push_back(std::move(request));
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  wake_.notify_one();
+}
+
+void InterruptWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (requests_.empty()) {
+      wake_.wait(lock);
+      continue;
+    }
+    std::vector<std::weak_ptr<ParkedRequest>> looked_at;
+    looked_at.swap(requests_);
+    lock.unlock();
+    std::erase_if(looked_at, [](const auto& weak) {
+      const auto request = weak.lock();
+      return !request || request->end_if_stopped();
+    });
+    lock.lock();
+    requests_.insert(requests_.end(), looked_at.begin(), looked_at.end());
+    wake_.wait_for(lock, kLookAgain);
+  }
+}
+
+void InterruptWatch::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+}  // namespace arborfs

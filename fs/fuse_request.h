@@ -1,0 +1,76 @@
+// Requests of the kernel that are answered later, from another thread, or not at all because their client was killed.
+// This, fuse_*.cc and invalidator.cc are the only places that know libfuse.
+#pragma once
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace arborfs {
+
+class InterruptWatch;
+
+/// Which signals end the wait with EINTR: any, as for a pipe, or only those that ask the client to stop.
+enum class EndsBy { any_signal, stop_signal };
+
+/// A request with two who may answer it: whoever has the result, and the client's signal. Thread-safe.
+///
+/// libfuse calls the interrupt function under its own lock of the request, so that lock comes before mutex_, and no
+/// libfuse call that takes it is made under mutex_.
+class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
+ public:
+  /// From here on `request` is answered through claim() alone. `watch` outlives all requests.
+  static std::shared_ptr<ParkedRequest> park(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch);
+  ParkedRequest(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch)
+      : request_(request), ends_by_(ends_by), watch_(watch) {}
+
+  /// The request, for the caller to answer, or null when it has been answered.
+  fuse_req_t claim();
+  [[nodiscard]] bool is_over() const;
+  /// Answers EINTR if the client is to stop by now. True when the request is over.
+  bool end_if_stopped() { return end_if_stopped(Caller::anyone); }
+
+ private:
+  enum class Caller { anyone, interrupt_function };
+  static void on_interrupt(fuse_req_t request, void* data);
+  void interrupted(Caller caller);
+  bool end_if_stopped(Caller caller);
+  void answer_interrupted(Caller caller);
+  fuse_req_t take();
+
+  mutable std::mutex mutex_;
+  fuse_req_t request_;       // null once answered; guarded by mutex_
+  bool registered_ = false;  // guarded by mutex_
+  bool early_ = false;       // interrupted before it was registered; guarded by mutex_
+  const EndsBy ends_by_;
+  InterruptWatch& watch_;
+};
+
+/// Looks again at requests whose client got a signal that does not end them: the kernel does not say when the next
+/// signal, perhaps a deadly one, arrives. Its thread starts with the first such request. Thread-safe.
+class InterruptWatch {
+ public:
+  InterruptWatch() = default;
+  /// As stop().
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  void add(std::weak_ptr<ParkedRequest> request);
+  void stop();
+
+ private:
+  void run();
+  std::mutex mutex_;  // leaf
+  std::condition_variable wake_;
+  std::vector<std::weak_ptr<ParkedRequest>> requests_;  // guarded by mutex_
+  bool stopping_ = false;                               // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace arborfs

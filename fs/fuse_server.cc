@@ -1,0 +1,109 @@
+#include "fs/fuse_server.h"
+
+
+#include <csignal>
+#include <utility>
+
+#include "fs/fuse_operations.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr unsigned kThreads = 10;
+/// Ends the wait of the thread in serve(); the handler has nothing to do.
+constexpr int kWakeSignal = SIGUSR1;
+
+void handle_wake(int /*signal*/) {}
+
+/// libfuse splits its options at commas.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ',' || c == '\\') {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out;
+}
+
+std::string option_text(const MountSettings& settings) {
+  std::string text = "default_permissions,nosuid,nodev,subtype=arborfs,fsname=" + escaped(settings.source);
+  if (settings.read_only) {
+    text += ",ro";
+  }
+  for (const auto& option : settings.fuse_options) {
+    text += "," + option;
+  }
+  return text;
+}
+
+}  // namespace
+
+FuseServer::FuseServer(Vfs& vfs, EventsFile& events, MountSettings settings)
+    : vfs_(vfs), events_(events), settings_(std::move(settings)) {}
+
+FuseServer::~FuseServer() {
+  slow_lane_.stop();
+  interrupts_.stop();
+  unmount();
+  if (session_ != nullptr) {
+    fuse_session_destroy(session_);
+  }
+}
+
+Result<void> FuseServer::mount() {
+  fuse_args args = FUSE_ARGS_INIT(0, nullptr);
+  fuse_opt_add_arg(&args, "arborfs");
+  fuse_opt_add_arg(&args, "-o");
+  fuse_opt_add_arg(&args, option_text(settings_).c_str());
+  if (settings_.debug) {
+    fuse_opt_add_arg(&args, "-d");
+  }
+  const fuse_lowlevel_ops ops = fuse_operations(settings_.xattr);
+  session_ = fuse_session_new(&args, &ops, sizeof ops, this);
+  fuse_opt_free_args(&args);
+  if (session_ == nullptr) {
+    return {Errc::invalid_argument, "libfuse refused the mount options"};
+  }
+  if (fuse_session_mount(session_, settings_.mountpoint.c_str()) != 0) {
+    return {Errc::io, "cannot mount on " + settings_.mountpoint};
+  }
+  is_mounted_ = true;
+  return {};
+}
+
+bool FuseServer::serve(std::function<void()> on_ready) {
+  on_ready_ = std::move(on_ready);
+  fuse_loop_config* config = fuse_loop_cfg_create();
+  fuse_loop_cfg_set_max_threads(config, kThreads);
+  fuse_loop_cfg_set_idle_threads(config, kThreads);
+  fuse_loop_cfg_set_clone_fd(config, 0);
+  struct sigaction action {};
+  action.sa_handler = handle_wake;
+  ::sigaction(kWakeSignal, &action, nullptr);
+  thread_ = ::pthread_self();
+  is_serving_ = true;
+  const int status = fuse_session_loop_mt(session_, config);
+  is_serving_ = false;
+  fuse_loop_cfg_destroy(config);
+  return status >= 0;
+}
+
+bool FuseServer::leave() {
+  if (!is_serving_) {
+    return false;
+  }
+  fuse_session_exit(session_);
+  ::pthread_kill(thread_, kWakeSignal);
+  return true;
+}
+
+void FuseServer::unmount() {
+  if (std::exchange(is_mounted_, false)) {
+    fuse_session_unmount(session_);
+  }
+}
+
+}  // namespace arborfs

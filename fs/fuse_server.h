@@ -1,0 +1,57 @@
+// The kernel's side of a mount: libfuse callbacks that decode a request, run one operation of the Vfs and answer. An
+// operation that would take long goes on in the slow lane; its client can be killed meanwhile. No exception leaves a
+// callback, no lock is held across an answer (DESIGN 10).
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fs/fuse_request.h"
+#include "fs/events_file.h"
+#include "fs/mount_settings.h"
+#include "fs/slow_lane.h"
+#include "fs/vfs.h"
+
+namespace arborfs {
+
+class FuseServer {
+ public:
+  /// `vfs` and `events` outlive the server.
+  FuseServer(Vfs& vfs, EventsFile& events, MountSettings settings);
+  ~FuseServer();
+  FuseServer(const FuseServer&) = delete;
+  FuseServer& operator=(const FuseServer&) = delete;
+
+  /// Mounts. libfuse says on standard error what went wrong. Errors: io.
+  Result<void> mount();
+  /// Serves until unmounted or told to leave. `on_ready` is called once, from a thread of the server, when the kernel
+  /// has said hello. False when serving ended by an error.
+  bool serve(std::function<void()> on_ready);
+  /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
+  /// again until it returns false: then serve() has returned.
+  bool leave();
+  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail.
+  void stop_slow_work() { slow_lane_.stop(); }
+  /// Unmounts; nothing is served any more.
+  void unmount();
+  [[nodiscard]] fuse_session* session() const { return session_; }
+
+ private:
+  friend struct FuseOperations;
+  Vfs& vfs_;
+  EventsFile& events_;
+  const MountSettings settings_;
+  std::function<void()> on_ready_;
+  fuse_session* session_ = nullptr;
+  bool is_mounted_ = false;
+  pthread_t thread_{};  // in serve(); set before is_serving_
+  std::atomic<bool> is_serving_{false};
+  InterruptWatch interrupts_;
+  SlowLane slow_lane_;  // stops before the watch and the session go
+};
+
+}  // namespace arborfs

@@ -1,0 +1,37 @@
+// st_ino: hashes of what a file is, so that they are the same after a remount and nothing has to be stored.
+#pragma once
+
+#include <cstdint>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/log/log_index.h"
+#include "core/session/catalog.h"
+
+namespace arborfs {
+
+/// `word` says what kind of file it is (NodeRow::word), `what` which one. Never 0 or 1.
+std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_view what = {});
+
+/// The same for a file that belongs to one entry. It goes by the entry's id, so it outlives a rewrite of the log; only
+/// entries without an id of their own go by their ordinal.
+std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal);
+
+/// The seeds of sessions, from the names of their logs. Thread-safe; mutex_ comes before the locks of sessions, so it is
+/// never taken under a Guard.
+class InodeSeeds {
+ public:
+  std::uint64_t seed_of(const Session& session, const CatalogView& view);
+
+ private:
+  std::string key_of(const Session& session, const CatalogView& view);  // needs mutex_
+  std::shared_mutex mutex_;
+  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;           // by session number; guarded by mutex_
+  std::uint64_t view_version_ = 0;                                   // of places_; guarded by mutex_
+  std::unordered_map<std::string, std::vector<LogPlace>> places_;  // by stem; guarded by mutex_
+};
+
+}  // namespace arborfs

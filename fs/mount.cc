@@ -1,0 +1,191 @@
+#include "fs/mount.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/log.h"
+#include "core/base/unique_fd.h"
+#include "fs/daemon.h"
+#include "fs/mountpoint.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr char kReady = '+';
+
+std::string hint_for_failed_mount(const MountOptions& options) {
+  if (::access("/dev/fuse", F_OK) != 0) {
+    return "; there is no /dev/fuse: load the kernel module fuse";
+  }
+  if (::access("/dev/fuse", R_OK | W_OK) != 0) {
+    return "; /dev/fuse may not be opened by this user";
+  }
+  if (options.allow_other && ::getuid() != 0) {
+    return "; allow_other needs user_allow_other in /etc/fuse.conf";
+  }
+  return "";
+}
+
+/// Everything that is checked before anything is done; nothing is left to find out in the background but the mount
+/// itself.
+Result<DaemonPlan> plan_of(const MountOptions& options) {
+  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) {
+    return Error{Errc::permission, "arborfs does not run set-uid"};
+  }
+  const auto mountpoint = resolve_mountpoint(options.mountpoint);
+  if (!mountpoint) {
+    return mountpoint.error();
+  }
+  DaemonPlan plan;
+  plan.store = open_store(options.agent_dir);
+  if (!plan.store) {
+    return Error{Errc::not_found, "no agent keeps sessions there"};
+  }
+  const StorePaths& paths = plan.store->paths();
+  if (auto done = heal_mountpoint(*mountpoint); !done) {
+    return done.error();
+  }
+  if (auto done = check_apart(*mountpoint, {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}); !done) {
+    return done.error();
+  }
+  plan.settings.mountpoint = *mountpoint;
+  plan.settings.source = paths.agent_dir;
+  plan.settings.fuse_options = options.fuse_options;
+  if (options.allow_other) {
+    plan.settings.fuse_options.emplace_back("allow_other");
+  }
+  plan.settings.read_only = options.read_only;
+  plan.settings.xattr = options.xattr;
+  plan.settings.notify = options.notify;
+  plan.settings.debug = options.debug;
+  plan.inotify = options.inotify;
+  const char* home = std::getenv("HOME");
+  plan.home = home == nullptr ? "" : home;
+  return plan;
+}
+
+Result<void> start_log(const MountOptions& options) {
+  const LogLevel level = options.debug ? LogLevel::debug : LogLevel::info;
+  if (!options.log_file.empty()) {
+    return open_log(options.log_file, level);
+  }
+  return options.foreground ? open_log("", level) : Result<void>();
+}
+
+/// From now on nobody reads what this process prints, and the folder it was started in is let go.
+void detach_from_terminal() {
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(null.get(), fd);
+  }
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(fd, text.data(), text.size());
+    if (done < 0 && errno != EINTR) {
+      return;
+    }
+    text.remove_prefix(done < 0 ? 0 : static_cast<std::size_t>(done));
+  }
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char buffer[512];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return text;
+    }
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const std::function<void()>& on_ready) {
+  if (!options.debug) {
+    ::prctl(PR_SET_DUMPABLE, 0);
+  }
+  auto done = run_daemon(plan, on_ready);
+  if (!done && done.error().code == Errc::io) {
+    return {Errc::io, done.error().message + hint_for_failed_mount(options)};
+  }
+  return done;
+}
+
+/// The process that stays: says through `parent` that it is mounted, or why not.
+[[noreturn]] void become_daemon(const MountOptions& options, const DaemonPlan& plan, UniqueFd parent) {
+  ::setsid();
+  bool is_ready = false;
+  auto done = start_log(options);
+  if (done) {
+    done = serve(options, plan, [&] {
+      is_ready = true;
+      detach_from_terminal();
+      write_all(parent.get(), {&kReady, 1});
+      parent.reset();
+    });
+  }
+  if (!is_ready) {
+    write_all(parent.get(), done ? "the mount ended at once" : done.error().message);
+  } else if (!done) {
+    write_log(LogLevel::error, done.error().message);
+  }
+  ::_exit(done ? 0 : 1);
+}
+
+Result<void> mount_in_background(const MountOptions& options, const DaemonPlan& plan) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return error_from_errno(errno, "make a pipe");
+  }
+  UniqueFd own(ends[0]);
+  UniqueFd of_child(ends[1]);
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return error_from_errno(errno, "start in the background");
+  }
+  if (child == 0) {
+    own.reset();
+    become_daemon(options, plan, std::move(of_child));
+  }
+  of_child.reset();
+  const std::string said = read_all(own.get());
+  if (!said.empty() && said.front() == kReady) {
+    return {};
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {Errc::io, said.empty() ? "the daemon died before it was mounted" : said};
+}
+
+}  // namespace
+
+Result<void> run_mount(const MountOptions& options) {
+  const auto plan = plan_of(options);
+  if (!plan) {
+    return plan.error();
+  }
+  if (!options.foreground) {
+    return mount_in_background(options, *plan);
+  }
+  if (auto done = start_log(options); !done) {
+    return done;
+  }
+  return serve(options, *plan, [] {});
+}
+
+}  // namespace arborfs

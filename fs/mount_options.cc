@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <array>
+
+#include "fs/mount.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Options without a value that arborfs itself knows.
+struct Flag {
+  std::string_view word;
+  void (*apply)(MountOptions&);
+};
+
+constexpr std::array kFlags = {
+    Flag{"ro", [](MountOptions& options) { options.read_only = true; }},
+    Flag{"rw", [](MountOptions& options) { options.read_only = false; }},
+    Flag{"allow_other", [](MountOptions& options) { options.allow_other = true; }},
+    Flag{"xattr", [](MountOptions& options) { options.xattr = true; }},
+    Flag{"noxattr", [](MountOptions& options) { options.xattr = false; }},
+    Flag{"noinotify", [](MountOptions& options) { options.inotify = false; }},
+    Flag{"nonotify", [](MountOptions& options) { options.notify = false; }},
+    Flag{"debug", [](MountOptions& options) { options.debug = true; }},
+};
+
+/// Said by mount(8), fstab and sshfs users; without meaning here, or true anyway.
+constexpr std::array<std::string_view, 38> kPassedOver = {
+    "defaults", "auto",       "noauto",      "user",        "nouser",      "users",         "nousers",
+    "owner",    "group",      "_netdev",     "nofail",      "suid",        "nosuid",        "dev",
+    "nodev",    "exec",       "async",       "sync",        "dirsync",     "atime",         "relatime",
+    "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",     "nolazytime",
+    "mand",     "nomand",     "iversion",    "noiversion",  "silent",      "loud",          "default_permissions",
+    "nonempty", "big_writes", "large_read"};
+
+constexpr std::array<std::string_view, 3> kForLibfuse = {"noexec", "noatime", "auto_unmount"};
+
+/// Beginnings of options with a value that are passed over: the source is always the agent dir, the type arborfs.
+constexpr std::array<std::string_view, 9> kPassedOverWithValue = {
+    "x-", "X-", "comment=", "fsname=", "subtype=", "max_threads=", "max_idle_threads=", "uid=", "gid="};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<void> apply_value(const std::string& word, std::string_view name, std::string value, MountOptions& into) {
+  if (name == "agent_dir") {
+    into.agent_dir = std::move(value);
+    return {};
+  }
+  if (name == "log") {
+    into.log_file = std::move(value);
+    return {};
+  }
+  if (name == "max_read" && is_number(value)) {
+    into.fuse_options.push_back(word);
+    return {};
+  }
+  return {Errc::invalid_argument, "unknown mount option '" + word + "'; man 1 arborfs lists those there are"};
+}
+
+Result<void> apply(const std::string& word, MountOptions& into) {
+  const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& row) { return row.word == word; });
+  if (flag != kFlags.end()) {
+    flag->apply(into);
+    return {};
+  }
+  if (contains(kForLibfuse, word)) {
+    into.fuse_options.push_back(word);
+    return {};
+  }
+  const bool passed_over =
+      word.empty() || contains(kPassedOver, word) ||
+      std::any_of(kPassedOverWithValue.begin(), kPassedOverWithValue.end(),
+                  [&](std::string_view beginning) { return word.starts_with(beginning); });
+  if (passed_over) {
+    return {};
+  }
+  const std::size_t equals = word.find('=');
+  const std::string_view name = std::string_view(word).substr(0, equals);
+  return apply_value(word, name, equals == std::string::npos ? "" : word.substr(equals + 1), into);
+}
+
+}  // namespace
+
+Result<void> parse_mount_options(std::string_view list, MountOptions& into) {
+  std::string word;
+  for (std::size_t at = 0; at <= list.size(); ++at) {
+    if (at == list.size() || list[at] == ',') {
+      if (auto done = apply(word, into); !done) {
+        return done;
+      }
+      word.clear();
+    } else if (list[at] == '\\' && at + 1 < list.size()) {
+      word += list[++at];
+    } else {
+      word += list[at];
+    }
+  }
+  return {};
+}
+
+Result<MountOptions> parse_mount_options(std::string_view list) {
+  MountOptions options;
+  auto done = parse_mount_options(list, options);
+  return done ? Result<MountOptions>(std::move(options)) : Result<MountOptions>(done.error());
+}
+
+}  // namespace arborfs

@@ -1,0 +1,60 @@
+// What all operations of one mount share: the catalog it shows, and the numbers it has given out. Every member is
+// thread-safe by itself and outlives every request.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "core/session/catalog.h"
+#include "fs/intern_table.h"
+#include "fs/inode_number.h"
+#include "fs/lineages.h"
+#include "fs/open_documents.h"
+#include "fs/slot_table.h"
+
+namespace arborfs {
+
+struct MountState {
+  MountState(Catalog& shown, bool is_read_only)
+      : catalog(shown),
+        read_only(is_read_only),
+        mounted_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count()) {}
+
+  Catalog& catalog;
+  const bool read_only;
+  const std::int64_t mounted_ns;
+  /// How changes are noticed, for status.json; set before the first request.
+  std::function<std::string()> watching = [] { return std::string("nothing"); };
+
+  SlotTable slots;
+  InodeSeeds seeds;
+  InternTable artifact_paths;
+  InternTable blob_names;
+  OpenDocuments documents;
+  Lineages lineages;
+  TextVersions versions;
+
+  /// When the catalog's present view was first looked at: the time of folders that list it.
+  std::int64_t view_time(const CatalogView& view) {
+    const std::lock_guard lock(view_mutex_);
+    if (view.version > seen_version_) {
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      view_ns_ = seen_version_ == 0 ? mounted_ns : std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+      seen_version_ = view.version;
+    }
+    return view_ns_;
+  }
+
+ private:
+  std::mutex view_mutex_;           // leaf
+  std::uint64_t seen_version_ = 0;  // guarded by view_mutex_
+  std::int64_t view_ns_ = 0;        // guarded by view_mutex_
+};
+
+}  // namespace arborfs

@@ -1,0 +1,36 @@
+// The folder to mount on: found by any spelling, freed of a dead mount, kept apart from the store (DESIGN 7).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace arborfs {
+
+/// What is mounted on a folder, as /proc/self/mountinfo has it.
+struct MountEntry {
+  std::string path;
+  std::string type;
+  std::string source;
+};
+/// The topmost mount right on `path` (absolute, without symbolic links); nothing when there is none.
+std::optional<MountEntry> mount_at(const std::string& path);
+bool is_arborfs(const MountEntry& entry);
+
+/// Absolute and without symbolic links; works for a folder whose daemon is dead. Errors: not_found, invalid_argument
+/// (no folder).
+Result<std::string> resolve_mountpoint(const std::string& path);
+
+/// Takes away what a killed daemon left behind. Errors: already_exists when a live arborfs is mounted there, io.
+Result<void> heal_mountpoint(const std::string& path);
+
+/// Errors: invalid_argument when the mountpoint lies inside one of the store's folders, around it, or is it. Compares
+/// the folders themselves, so that no spelling and no bind mount hides it.
+Result<void> check_apart(const std::string& mountpoint, const std::vector<std::string>& store_folders);
+
+/// Unmounts a path that carries an arborfs; lazily when it is busy. Errors: io.
+Result<void> detach(const std::string& path);
+
+}  // namespace arborfs

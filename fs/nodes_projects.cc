@@ -1,0 +1,132 @@
+#include "fs/nodes.h"
+
+namespace arborfs::project_nodes {
+
+namespace {
+
+constexpr std::string_view kCwdName = "cwd";
+
+Result<ProjectPtr> project_at(MountState& state, NodeId node) {
+  auto project = state.catalog.view()->project(node.item());
+  return project ? Result<ProjectPtr>(std::move(project)) : Result<ProjectPtr>(stale_error());
+}
+
+std::uint64_t project_ino(const Project& project, NodeId node) {
+  return stable_ino(0, word_of(node), project.cwd);
+}
+
+std::string cwd_text(const Project& project) {
+  return project.cwd.empty() ? "" : project.cwd + "\n";
+}
+
+/// The time of its newest log.
+std::int64_t newest(const Project& project, std::int64_t otherwise) {
+  std::int64_t time = INT64_MIN;
+  for (const auto& [name, session] : project.sessions) {
+    time = std::max(time, session->mtime_ns());
+  }
+  return time == INT64_MIN ? otherwise : time;
+}
+
+}  // namespace
+
+Result<Attr> attr(MountState& state, Call& /*call*/, NodeId node) {
+  return directory_attr(node, stable_ino(0, word_of(node)), state.view_time(*state.catalog.view()));
+}
+
+Result<Child> lookup(MountState& state, Call& /*call*/, NodeId /*node*/, std::string_view name) {
+  const auto view = state.catalog.view();
+  if (const auto project = view->project(name)) {
+    return Child{NodeId(Kind::project, 0, project->number), Life::moment};
+  }
+  const auto by_folder = view->by_folder.find(name);
+  const auto project = by_folder == view->by_folder.end() ? nullptr : view->project(by_folder->second);
+  if (!project) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::project_alias, 0, project->number), Life::moment};
+}
+
+Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
+  const auto view = state.catalog.view();
+  std::vector<NameListing::Item> items;
+  items.reserve(view->projects.size());
+  for (const auto& project : view->projects) {
+    items.push_back({project->name, {NodeId(Kind::project, 0, project->number), Life::moment}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NameListing>(std::move(items), view->version));
+}
+
+Result<Attr> project_attr(MountState& state, Call& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  if (!project) {
+    return project.error();
+  }
+  return directory_attr(node, project_ino(**project, node), newest(**project, state.mounted_ns));
+}
+
+Result<Child> project_lookup(MountState& state, Call& /*call*/, NodeId node, std::string_view name) {
+  const auto project = project_at(state, node);
+  if (!project) {
+    return project.error();
+  }
+  if (name == kCwdName) {
+    return Child{NodeId(Kind::project_cwd, 0, node.item()), Life::forever};
+  }
+  const auto session = (*project)->find(name);
+  const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
+  if (slot == 0) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::session, slot, 0), Life::moment};
+}
+
+Result<ListingPtr> project_list(MountState& state, Call& /*call*/, NodeId node) {
+  const auto view = state.catalog.view();
+  const auto project = view->project(node.item());
+  if (!project) {
+    return stale_error();
+  }
+  std::vector<NameListing::Item> items;
+  items.reserve(project->sessions.size() + 1);
+  items.push_back({std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), Life::forever}, std::nullopt});
+  for (const auto& [name, session] : project->sessions) {
+    const NodeId child(Kind::session, state.slots.slot_of(session->number(), 0), 0);
+    items.push_back({name, {child, Life::moment}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NameListing>(std::move(items), view->version));
+}
+
+Result<Attr> cwd_attr(MountState& state, Call& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  if (!project) {
+    return project.error();
+  }
+  const std::uint64_t size = cwd_text(**project).size();
+  return Attr{node, project_ino(**project, node), FileType::file, Life::forever, size, state.mounted_ns};
+}
+
+Result<OpenFilePtr> cwd_open(MountState& state, Call& call, NodeId node) {
+  const auto attr = cwd_attr(state, call, node);
+  const auto project = project_at(state, node);
+  if (!attr || !project) {
+    return stale_error();
+  }
+  return OpenFilePtr(
+      std::make_shared<DocumentFile>(state.documents.put(literal_document(*attr, cwd_text(**project)), false)));
+}
+
+Result<Attr> alias_attr(MountState& state, Call& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  if (!project) {
+    return project.error();
+  }
+  return symlink_attr(node, project_ino(**project, node), Life::moment, (*project)->name, state.mounted_ns);
+}
+
+Result<std::string> alias_target(MountState& state, Call& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  return project ? Result<std::string>((*project)->name) : Result<std::string>(project.error());
+}
+
+}  // namespace arborfs::project_nodes

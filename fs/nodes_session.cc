@@ -1,0 +1,236 @@
+#include <array>
+
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "fs/change_map.h"
+#include "fs/nodes.h"
+
+namespace arborfs {
+
+namespace {
+
+/// When a name is there at all, and which node it is.
+enum class Has {
+  document,    // always
+  status,      // always, even when the log cannot be read
+  leaf,        // unless the session is at its root
+  generation,  // a folder whose content goes with one generation
+  damage,      // when there is any
+  home,        // a folder that outlives generations
+  artifacts,   // when the agent made any
+};
+
+/// What hangs in the folder of a session; control files will be rows of their own.
+struct SessionRow {
+  std::string_view name;
+  Kind kind;
+  Has has;
+  bool takes_work = false;  // its size is known only when it is made
+};
+
+constexpr std::array kSessionRows = {
+    SessionRow{"session.json", Kind::session_json, Has::document},
+    SessionRow{"title", Kind::title, Has::document},
+    SessionRow{"raw.jsonl", Kind::raw, Has::document},
+    SessionRow{"leaf", Kind::leaf_link, Has::leaf},
+    SessionRow{"context.json", Kind::context, Has::document, true},
+    SessionRow{"transcript.md", Kind::transcript, Has::document, true},
+    SessionRow{"tree.txt", Kind::tree, Has::document, true},
+    SessionRow{"usage.json", Kind::usage, Has::document, true},
+    SessionRow{"status.json", Kind::session_status, Has::status, true},
+    SessionRow{"entries", Kind::entries, Has::generation},
+    SessionRow{"text", Kind::texts, Has::generation},
+    SessionRow{"images", Kind::images, Has::generation},
+    SessionRow{"branches", Kind::branches, Has::generation},
+    SessionRow{"labels", Kind::labels, Has::home},
+    SessionRow{"damage", Kind::damage, Has::damage},
+    SessionRow{"artifacts", Kind::artifact_dir, Has::artifacts},
+};
+
+Result<NodeId> leaf_node(MountState& state, const SessionRef& ref) {
+  const auto slot = generation_slot(state, ref);
+  if (!slot) {
+    return slot.error();
+  }
+  auto guard = guard_of(ref);
+  if (!guard || guard->index().leaf() == kNoEntry) {
+    return no_such_name();
+  }
+  return NodeId(Kind::leaf_link, *slot, guard->index().leaf());
+}
+
+Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {
+  const auto slot = generation_slot(state, ref);
+  if (!slot) {
+    return slot.error();
+  }
+  auto guard = guard_of(ref);
+  if (!guard || shown_damage(*guard).empty()) {
+    return no_such_name();
+  }
+  return NodeId(Kind::damage, *slot, 0);
+}
+
+/// The node that a row's name has now; not_found when the name is absent.
+Result<NodeId> node_of_row(MountState& state, Call& call, const SessionRef& ref, const SessionRow& row) {
+  switch (row.has) {
+    case Has::document:
+    case Has::status:
+      return present_node(state, call, ref, row.kind);
+    case Has::leaf:
+      return leaf_node(state, ref);
+    case Has::generation: {
+      const auto slot = generation_slot(state, ref);
+      return slot ? Result<NodeId>(NodeId(row.kind, *slot, 0)) : Result<NodeId>(slot.error());
+    }
+    case Has::damage:
+      return damage_node(state, ref);
+    case Has::home:
+      return NodeId(row.kind, ref.home, 0);
+    case Has::artifacts:
+      break;
+  }
+  const auto folder = state.catalog.store().artifacts(ref.session->place());
+  return folder ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
+}
+
+/// How far the log must have been read for a name.
+Depth depth_of_row(const SessionRow& row) {
+  return row.has == Has::document ? document_depth(row.kind) : Depth::index;
+}
+
+/// The item of a listing, or nothing when the name is absent. What takes work is left for the kernel to ask.
+Result<std::optional<NameListing::Item>> item_of_row(MountState& state, Call& call, const SessionRef& ref,
+                                                     const SessionRow& row) {
+  NameListing::Item item{std::string(row.name), {}, std::nullopt};
+  if (row.takes_work) {
+    const NodeId node(row.kind, ref.home, 0);
+    item.child.node = node;
+    item.brief = Attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, Life::moment, 0, 0};
+    return std::optional(std::move(item));
+  }
+  auto node = node_of_row(state, call, ref, row);
+  if (!node) {
+    return node.error().code == Errc::not_found ? Result<std::optional<NameListing::Item>>(std::nullopt)
+                                                : Result<std::optional<NameListing::Item>>(node.error());
+  }
+  item.child.node = *node;
+  return std::optional(std::move(item));
+}
+
+/// Of a session whose log cannot be read only status.json is shown: it says why.
+ListingPtr status_only(const SessionRef& ref) {
+  const NodeId node(Kind::session_status, ref.home, 0);
+  Attr brief{node, stable_ino(ref.seed, word_of(node)), FileType::file, Life::moment, 0, 0};
+  std::vector<NameListing::Item> items;
+  items.push_back({"status.json", {node, Life::moment}, brief});
+  return std::make_shared<NameListing>(std::move(items), 0);
+}
+
+bool tells_of_the_log(const Error& error) {
+  return error.code != Errc::stale && error.code != Errc::interrupted;
+}
+
+}  // namespace
+
+std::vector<std::string_view> changing_names(bool after_rewrite) {
+  std::vector<std::string_view> names;
+  for (const SessionRow& row : kSessionRows) {
+    const bool is_folder = row.has == Has::generation || row.has == Has::home;
+    if (!is_folder || (after_rewrite && row.has == Has::generation)) {
+      names.push_back(row.name);
+    }
+  }
+  return names;
+}
+
+namespace session_nodes {
+
+Result<Attr> attr(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_of(state, node);
+  if (!ref) {
+    return ref.error();
+  }
+  if (!call.has_refreshed(ref->session->number(), Depth::head)) {
+    static_cast<void>(refresh_again(call, *ref, Depth::head));  // an unreadable log has its folder all the same
+  }
+  if (call.is_deferred()) {
+    return call.defer();
+  }
+  return directory_attr(node, stable_ino(ref->seed, word_of(node)), ref->session->mtime_ns());
+}
+
+Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_view name) {
+  for (const SessionRow& row : kSessionRows) {
+    if (row.name != name) {
+      continue;
+    }
+    const bool needs_log = row.has != Has::status;
+    auto ref = needs_log ? session_at(state, call, node, depth_of_row(row)) : session_of(state, node);
+    if (!ref) {
+      return tells_of_the_log(ref.error()) ? no_such_name() : ref.error();
+    }
+    const auto found = node_of_row(state, call, *ref, row);
+    return found ? Result<Child>(Child{*found, Life::moment}) : Result<Child>(found.error());
+  }
+  return no_such_name();
+}
+
+Result<ListingPtr> list(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_at(state, call, node, Depth::index);
+  if (!ref) {
+    auto bare = session_of(state, node);
+    return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(status_only(*bare))
+                                                 : Result<ListingPtr>(ref.error());
+  }
+  std::vector<NameListing::Item> items;
+  for (const SessionRow& row : kSessionRows) {
+    auto item = item_of_row(state, call, *ref, row);
+    if (!item) {
+      return item.error();
+    }
+    if (*item) {
+      items.push_back(std::move(**item));
+    }
+  }
+  const auto guard = guard_of(*ref);
+  return ListingPtr(std::make_shared<NameListing>(std::move(items), guard ? guard->epoch() : 0));
+}
+
+Result<Attr> folder_attr(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_at(state, call, node, Depth::index);
+  if (!ref) {
+    return ref.error();
+  }
+  return directory_attr(node, stable_ino(ref->seed, word_of(node)), ref->session->mtime_ns());
+}
+
+Result<Attr> leaf_attr(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_at(state, call, node, Depth::index);
+  const auto target = leaf_target(state, call, node);
+  if (!ref || !target) {
+    return ref ? target.error() : ref.error();
+  }
+  const auto guard = guard_of(*ref);
+  if (!guard) {
+    return guard.error();
+  }
+  return symlink_attr(node, stable_ino(ref->seed, word_of(node)), Life::forever, *target,
+                      entry_nodes::entry_time(*guard, node.item()));
+}
+
+Result<std::string> leaf_target(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_at(state, call, node, Depth::index);
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  if (node.item() == kNoEntry || node.item() > guard->index().size()) {
+    return stale_error();
+  }
+  return "entries/" + names::entry_stem(guard->index(), node.item()) + ".json";
+}
+
+}  // namespace session_nodes
+
+}  // namespace arborfs

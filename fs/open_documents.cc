@@ -1,0 +1,57 @@
+#include "fs/open_documents.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace arborfs {
+
+DocumentPtr OpenDocuments::find(NodeId node) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(node);
+  return found == known_.end() ? nullptr : found->second.lock();
+}
+
+DocumentPtr OpenDocuments::put_locked(DocumentPtr document, bool grows) {
+  auto& place = known_[document->attr.node];
+  if (DocumentPtr now = place.lock()) {
+    const bool keeps = !grows || now->attr.size > document->attr.size ||
+                       (now->attr.size == document->attr.size && now->epoch > document->epoch);
+    if (keeps) {
+      return now;
+    }
+  }
+  place = document;
+  if (known_.size() >= sweep_at_) {
+    sweep();
+  }
+  return document;
+}
+
+void OpenDocuments::sweep() {
+  std::erase_if(known_, [](const auto& row) { return row.second.expired(); });
+  sweep_at_ = std::max<std::size_t>(1024, 2 * known_.size());
+}
+
+DocumentPtr OpenDocuments::put(DocumentPtr document, bool grows) {
+  const std::lock_guard lock(mutex_);
+  return put_locked(std::move(document), grows);
+}
+
+DocumentPtr OpenDocuments::put_recent(DocumentPtr document, bool grows) {
+  std::vector<DocumentPtr> dropped;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  document = put_locked(std::move(document), grows);
+  if (!recent_.empty() && recent_.front() == document) {
+    return document;
+  }
+  recent_bytes_ += document->content->memory_bytes();
+  recent_.push_front(document);
+  while (recent_.size() > kMaxRecent || (recent_bytes_ > kMaxRecentBytes && recent_.size() > 1)) {
+    recent_bytes_ -= recent_.back()->content->memory_bytes();
+    dropped.push_back(std::move(recent_.back()));
+    recent_.pop_back();
+  }
+  return document;
+}
+
+}  // namespace arborfs

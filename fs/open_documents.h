@@ -1,0 +1,60 @@
+// The documents behind nodes: those that somebody has open, so that a handle and an fstat of it go on showing what was
+// opened whatever becomes of the log (DESIGN 2), and the last few that were looked up, because an open follows.
+// Thread-safe; mutex_ is a leaf.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/log/content.h"
+#include "core/session/session.h"
+#include "fs/attr.h"
+
+namespace arborfs {
+
+struct Document {
+  Attr attr;
+  std::shared_ptr<const Content> content;
+  std::uint32_t epoch = 0;  // of the session when it was made, or an earlier one
+  std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
+
+  // What it was made from, so that a reader can tell whether those bytes are still there; null without a log.
+  SessionPtr session;
+  std::shared_ptr<const LogFile> log;
+  std::uint32_t raw_generation = 0;
+};
+using DocumentPtr = std::shared_ptr<const Document>;
+
+/// An open that comes this soon after the lookup of a node finds what was looked up, even if the session has moved on
+/// meanwhile; else a log that is written all the time could never be opened.
+inline constexpr std::chrono::milliseconds kJustLookedUp{100};
+
+class OpenDocuments {
+ public:
+  /// Null when nobody has it open and it was not looked up lately.
+  [[nodiscard]] DocumentPtr find(NodeId node) const;
+  /// Remembers a document while somebody holds it. A node that only grows takes the longer one, any other keeps the
+  /// first, which the kernel may have cached. Returns what the node has now.
+  DocumentPtr put(DocumentPtr document, bool grows);
+  /// The same, and holds it for a while by itself.
+  DocumentPtr put_recent(DocumentPtr document, bool grows);
+
+ private:
+  static constexpr std::size_t kMaxRecent = 64;
+  static constexpr std::size_t kMaxRecentBytes = std::size_t{32} << 20U;
+
+  DocumentPtr put_locked(DocumentPtr document, bool grows);
+  void sweep();
+
+  mutable std::mutex mutex_;
+  std::unordered_map<NodeId, std::weak_ptr<const Document>> known_;  // guarded by mutex_
+  std::size_t sweep_at_ = 1024;                                      // guarded by mutex_
+  std::list<DocumentPtr> recent_;                                    // newest first; guarded by mutex_
+  std::size_t recent_bytes_ = 0;                                     // guarded by mutex_
+};
+
+}  // namespace arborfs

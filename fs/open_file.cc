@@ -1,0 +1,145 @@
+#include "fs/open_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "fs/nodes.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Rendered content longer than this is read where it may take long: one part of it can be that long.
+constexpr std::uint64_t kQuickContent = 4U << 20U;
+/// A log written less than this ago may be written again without its time showing it.
+constexpr auto kRacy = std::chrono::milliseconds(50);
+
+Result<std::size_t> read_stretch(const Content::Stretch& stretch, std::span<char> into) {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t got = ::pread(stretch.fd, into.data() + done, into.size() - done,
+                                static_cast<off_t>(stretch.offset + done));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return error_from_errno(errno, "read session log");
+    }
+    if (got == 0) {
+      return Error{Errc::stale, "the log no longer has these bytes"};
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+/// Bytes that lie in the log as they are go straight from it; all others through Content::read.
+Result<std::size_t> read_content(const Content& content, Call& call, std::uint64_t offset, std::span<char> into) {
+  std::size_t done = 0;
+  while (done < into.size() && offset + done < content.size()) {
+    const std::span<char> rest = into.subspan(done);
+    const auto stretch = content.stretch_at(offset + done, rest.size());
+    if (stretch.fd >= 0) {
+      auto got = read_stretch(stretch, rest.first(stretch.length));
+      if (!got) {
+        return got;
+      }
+      done += *got;
+      continue;
+    }
+    if (!call.may_take_long() && content.size() > kQuickContent) {
+      return call.defer();
+    }
+    auto bytes = content.read(offset + done, std::max<std::uint64_t>(stretch.length, 1));
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (bytes->empty()) {
+      break;
+    }
+    std::memcpy(rest.data(), bytes->data(), bytes->size());
+    done += bytes->size();
+  }
+  return done;
+}
+
+}  // namespace
+
+DocumentPtr DocumentFile::current() const {
+  const std::lock_guard lock(mutex_);
+  return document_;
+}
+
+void DocumentFile::take(DocumentPtr longer) {
+  const std::lock_guard lock(mutex_);
+  if (longer->attr.size > document_->attr.size) {
+    document_ = std::move(longer);
+  }
+}
+
+/// Cheap while the log looks as it did; else the session is asked whether what it had is still there. A log that was
+/// replaced keeps its old bytes in the file that is open.
+Result<void> DocumentFile::check_log(const Document& document, Call& call) {
+  const auto st = document.log->stat();
+  if (!st) {
+    return st.error();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (*st == checked_) {
+      return {};
+    }
+  }
+  if (!call.may_take_long() && !document.session->is_quick(Depth::index)) {
+    return call.defer();
+  }
+  if (auto done = document.session->refresh(Depth::index, call.cancelled()); !done) {
+    return {};  // gone or unreadable by name: nobody writes to what is open
+  }
+  const auto guard = document.session->read();
+  const bool same_file = guard && guard->log()->opened().same_file(document.log->opened());
+  if (same_file && guard->raw_generation() != document.raw_generation) {
+    return {Errc::stale, "the log was changed in place"};
+  }
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(st->mtime_ns);
+  if (age > kRacy) {
+    const std::lock_guard lock(mutex_);
+    checked_ = *st;
+  }
+  return {};
+}
+
+Result<std::size_t> DocumentFile::read_of(const Document& document, Call& call, std::uint64_t offset,
+                                          std::span<char> into) {
+  auto got = read_content(*document.content, call, offset, into);
+  if (got && document.log) {
+    if (auto right = check_log(document, call); !right) {
+      return right.error();
+    }
+  }
+  return got;
+}
+
+Result<std::size_t> DocumentFile::read(MountState& /*state*/, Call& call, std::uint64_t offset, std::span<char> into) {
+  return read_of(*current(), call, offset, into);
+}
+
+Result<std::size_t> GrowingFile::read(MountState& state, Call& call, std::uint64_t offset, std::span<char> into) {
+  if (const auto document = current(); offset + into.size() > document->attr.size) {
+    if (auto longer = document_of_node(state, call, document->attr.node)) {
+      take(std::move(longer).value());
+    } else if (call.is_deferred()) {
+      return longer.error();
+    }
+  }
+  return read_of(*current(), call, offset, into);
+}
+
+Result<std::size_t> DiskFile::read(MountState& /*state*/, Call& /*call*/, std::uint64_t offset, std::span<char> into) {
+  return file_->read_at(offset, into);
+}
+
+}  // namespace arborfs

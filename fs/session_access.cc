@@ -1,0 +1,90 @@
+#include "fs/session_access.h"
+
+#include "fs/slot_table.h"
+
+namespace arborfs {
+
+Error stale_error() {
+  return {Errc::stale, "this state of the session is gone"};
+}
+
+Error no_such_name() {
+  return {Errc::not_found, "no such name"};
+}
+
+Result<SessionRef> session_of(MountState& state, NodeId node) {
+  const auto slot = state.slots.at(node.slot());
+  if (!slot) {
+    return stale_error();
+  }
+  SessionRef ref;
+  ref.view = state.catalog.view();
+  ref.session = ref.view->session(slot->session);
+  if (!ref.session) {
+    return stale_error();
+  }
+  ref.generation = slot->generation;
+  ref.home = slot->generation == 0 ? node.slot() : state.slots.slot_of(slot->session, 0);
+  ref.seed = state.seeds.seed_of(*ref.session, *ref.view);
+  return ref;
+}
+
+Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
+  if (!call.may_take_long() && !ref.session->is_quick(depth)) {
+    return call.defer();
+  }
+  if (auto done = ref.session->refresh(depth, call.cancelled()); !done) {
+    return done.error().code == Errc::not_found ? stale_error() : done.error();
+  }
+  call.note_refreshed(ref.session->number(), depth);
+  return {};
+}
+
+Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth depth) {
+  auto ref = session_of(state, node);
+  if (!ref) {
+    return ref;
+  }
+  if (!call.has_refreshed(ref->session->number(), depth)) {
+    if (auto done = refresh_again(call, *ref, depth); !done) {
+      return done.error();
+    }
+  }
+  if (ref->generation != 0) {
+    if (auto guard = guard_of(*ref); !guard) {
+      return guard.error();
+    }
+  }
+  return ref;
+}
+
+Result<Session::Guard> guard_of(const SessionRef& ref) {
+  auto guard = ref.session->read();
+  if (!guard || (ref.generation != 0 && guard->generation() != ref.generation)) {
+    return stale_error();
+  }
+  return std::move(*guard);
+}
+
+Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) {
+  std::uint32_t generation = 0;
+  {
+    auto guard = guard_of(ref);
+    if (!guard) {
+      return guard.error();
+    }
+    generation = guard->generation();
+  }
+  const std::uint32_t slot = state.slots.slot_of(ref.session->number(), generation);
+  if (slot == 0) {
+    return Error{Errc::no_space, "this mount has shown too many states; mount it anew"};
+  }
+  return slot;
+}
+
+std::string shown_path(const CatalogView& view, const Session& session) {
+  const auto found = view.where.find(session.number());
+  return found == view.where.end() ? "" : "projects/" + found->second.first->name + "/" + found->second.second;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,43 @@
+// The way from a node to its session: looked up in the catalog's view, brought up to date, and checked to be the
+// generation that the node was made for. Any thread; no lock is held on return but the guard's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/session/catalog.h"
+#include "fs/call.h"
+#include "fs/mount_state.h"
+
+namespace arborfs {
+
+/// A session as one request sees it.
+struct SessionRef {
+  SessionPtr session;
+  CatalogViewPtr view;
+  std::uint32_t home = 0;        // its slot
+  std::uint32_t generation = 0;  // that the node was made for; 0: any
+  std::uint64_t seed = 0;        // of its inode numbers
+};
+
+/// The session of a node, refreshed to `depth`. Errors: stale (session or generation gone), interrupted (deferred, or
+/// cancelled), and what reading the log says.
+Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth depth);
+/// The same without touching the log: for files that are there even when the log cannot be read.
+Result<SessionRef> session_of(MountState& state, NodeId node);
+/// Brings a session up to date once more, after an answer `stale` from below.
+Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth);
+
+/// Its state now. Errors: stale when it is another generation than the ref's, or none.
+Result<Session::Guard> guard_of(const SessionRef& ref);
+
+/// Slots of generations. Errors: stale when it has none now, no_space when the numbers ran out.
+Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref);
+
+/// projects/<project>/<session>, or "" when it is shown nowhere.
+std::string shown_path(const CatalogView& view, const Session& session);
+
+Error stale_error();
+Error no_such_name();
+
+}  // namespace arborfs

@@ -1,0 +1,57 @@
+#include "fs/slow_lane.h"
+
+#include <utility>
+
+namespace arborfs {
+
+SlowLane::~SlowLane() {
+  stop();
+}
+
+void SlowLane::submit(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!cancelled_) {
+      jobs_.push_back(std::move(job));
+      if (idle_ < jobs_.size() && threads_.size() < kThreads) {
+        threads_.emplace_back([this] { run(); });
+      }
+      wake_.notify_one();
+      return;
+    }
+  }
+  job(&cancelled_);
+}
+
+void SlowLane::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    wake_.wait(lock, [this] { return cancelled_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) {
+      return;
+    }
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job(&cancelled_);
+    job = nullptr;
+    lock.lock();
+  }
+}
+
+void SlowLane::stop() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,43 @@
+// The threads for what may take long, so that the kernel's other requests never wait for it (DESIGN 7). Jobs wait in
+// order; a job that nobody waits for any more still runs, because its result (an index, a document) helps the next.
+// Thread-safe. Threads start with the first job; mutex_ is a leaf.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace arborfs {
+
+class SlowLane {
+ public:
+  using Job = std::function<void(const std::atomic<bool>* cancelled)>;
+
+  SlowLane() = default;
+  /// As stop().
+  ~SlowLane();
+  SlowLane(const SlowLane&) = delete;
+  SlowLane& operator=(const SlowLane&) = delete;
+
+  /// A job must not throw. After stop() it is run at once, cancelled, on the caller's thread.
+  void submit(Job job);
+  /// Tells running jobs that they are cancelled, runs waiting ones so that they can answer, and joins.
+  void stop();
+
+ private:
+  static constexpr std::size_t kThreads = 4;
+  void run();
+  std::atomic<bool> cancelled_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;              // guarded by mutex_
+  std::size_t idle_ = 0;              // guarded by mutex_
+  std::vector<std::thread> threads_;  // guarded by mutex_ until stop()
+};
+
+}  // namespace arborfs

@@ -1,0 +1,207 @@
+#include "fs/vfs.h"
+
+#include "fs/node_table.h"
+#include "fs/nodes.h"
+#include "fs/xattrs.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kDotNames = 2;
+
+Error not_a(const char* what) {
+  return {Errc::invalid_argument, std::string("this is no ") + what};
+}
+
+/// The folder that a folder lies in; nothing changes there, so it is computed.
+NodeId parent_of(MountState& state, NodeId node) {
+  const auto slot = state.slots.at(node.slot());
+  switch (node.kind()) {
+    case Kind::project:
+      return {Kind::projects, 0, 0};
+    case Kind::session: {
+      const auto view = state.catalog.view();
+      const auto found = slot ? view->where.find(slot->session) : view->where.end();
+      return found == view->where.end() ? NodeId::root() : NodeId(Kind::project, 0, found->second.first->number);
+    }
+    case Kind::branch:
+      return {Kind::branches, node.slot(), 0};
+    case Kind::branch_entries:
+      return {Kind::branch, node.slot(), node.item()};
+    case Kind::artifact_dir: {
+      const auto path = state.artifact_paths.text_of(node.item());
+      const std::size_t slash = path ? path->rfind('/') : std::string::npos;
+      if (!path) {
+        return {Kind::session, node.slot(), 0};
+      }
+      const bool is_top = slash == std::string::npos;
+      return {Kind::artifact_dir, node.slot(), is_top ? 0 : state.artifact_paths.number_of(path->substr(0, slash))};
+    }
+    default:
+      break;
+  }
+  return slot ? NodeId(Kind::session, state.slots.slot_of(slot->session, 0), 0) : NodeId::root();
+}
+
+/// "." and "..": their numbers count, nothing else does.
+Result<bool> emit_dots(MountState& state, Call& call, NodeId node, std::uint64_t offset, const Listing::Emit& emit) {
+  for (; offset < kDotNames; ++offset) {
+    const NodeId shown = offset == 0 ? node : parent_of(state, node);
+    auto attr = attr_of(state, call, shown);
+    if (call.is_deferred()) {
+      return attr.error();
+    }
+    const Attr shown_attr = attr ? *attr : directory_attr(shown, stable_ino(0, "gone"), 0);
+    if (!emit({offset == 0 ? "." : "..", shown_attr, Life::moment, false, offset + 1})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
+  const NodeRow& row = row_of(parent.kind());
+  if (row.lookup == nullptr) {
+    return not_a("folder");
+  }
+  const auto child = row.lookup(state_, call, parent, name);
+  if (!child) {
+    return child.error();
+  }
+  auto attr = attr_of(state_, call, child->node);
+  if (!attr) {
+    return attr.error();
+  }
+  return Found{*attr, child->name_life};
+}
+
+/// What is open goes on having the attributes it was opened with.
+Result<Attr> Vfs::getattr(Call& call, NodeId node) {
+  auto attr = attr_of(state_, call, node);
+  if (attr || call.is_deferred()) {
+    return attr;
+  }
+  const auto open = state_.documents.find(node);
+  return open ? Result<Attr>(open->attr) : std::move(attr);
+}
+
+Result<std::string> Vfs::readlink(Call& call, NodeId node) {
+  const NodeRow& row = row_of(node.kind());
+  return row.target == nullptr ? not_a("symbolic link") : row.target(state_, call, node);
+}
+
+Result<OpenFilePtr> Vfs::open(Call& call, NodeId node) {
+  const NodeRow& row = row_of(node.kind());
+  return row.open == nullptr ? Result<OpenFilePtr>(not_a("regular file")) : row.open(state_, call, node);
+}
+
+Result<std::size_t> Vfs::read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into) {
+  return file.read(state_, call, offset, into);
+}
+
+Result<ListingPtr> Vfs::listing_of(Call& call, NodeId node) {
+  const NodeRow& row = row_of(node.kind());
+  return row.list == nullptr ? Result<ListingPtr>(not_a("folder")) : row.list(state_, call, node);
+}
+
+/// True when this version is what was listed last.
+bool Vfs::note_listed(NodeId node, std::uint64_t version) {
+  const std::lock_guard lock(listed_mutex_);
+  if (listed_.size() >= kMaxListed) {
+    listed_.clear();
+  }
+  const auto [place, is_new] = listed_.try_emplace(node, version);
+  const bool is_same = !is_new && place->second == version;
+  place->second = version;
+  return is_same;
+}
+
+/// A handle lists another version than the one it was opened at: what the kernel then remembers is nobody's.
+void Vfs::forget_listed(NodeId node, std::uint64_t version) {
+  const std::lock_guard lock(listed_mutex_);
+  const auto found = listed_.find(node);
+  if (found != listed_.end() && found->second != version) {
+    listed_.erase(found);
+  }
+}
+
+Result<OpenDirPtr> Vfs::opendir(Call& call, NodeId node) {
+  auto listing = listing_of(call, node);
+  if (!listing) {
+    return listing.error();
+  }
+  auto dir = std::make_shared<OpenDir>(node);
+  dir->listing_ = std::move(*listing);
+  dir->keeps_cache_ = note_listed(node, dir->listing_->version());
+  return dir;
+}
+
+Result<ListingPtr> Vfs::snapshot(Call& call, OpenDir& dir, bool afresh) {
+  {
+    const std::lock_guard lock(dir.mutex_);
+    if (!afresh || dir.is_fresh_) {
+      return dir.listing_;
+    }
+  }
+  auto listing = listing_of(call, dir.node());
+  if (!listing) {
+    return listing;
+  }
+  forget_listed(dir.node(), (*listing)->version());
+  const std::lock_guard lock(dir.mutex_);
+  dir.listing_ = *listing;
+  return listing;
+}
+
+Result<void> Vfs::readdir(Call& call, OpenDir& dir, std::uint64_t offset, const Listing::Emit& emit) {
+  const auto listing = snapshot(call, dir, offset == 0);
+  if (!listing) {
+    return listing.error();
+  }
+  if (offset < kDotNames) {
+    const auto goes_on = emit_dots(state_, call, dir.node(), offset, emit);
+    if (!goes_on || !*goes_on) {
+      return goes_on ? Result<void>() : Result<void>(goes_on.error());
+    }
+    offset = kDotNames;
+  }
+  auto done = (*listing)->walk(state_, call, offset - kDotNames, [&](const ListItem& item) {
+    return emit({item.name, item.attr, item.name_life, item.is_complete, item.next + kDotNames});
+  });
+  if (done && !call.is_deferred()) {
+    const std::lock_guard lock(dir.mutex_);
+    dir.is_fresh_ = false;
+  }
+  return done;
+}
+
+Result<std::string> Vfs::xattr(Call& call, NodeId node, std::string_view name) {
+  const auto all = xattrs_of(state_, call, node);
+  if (!all) {
+    return all.error();
+  }
+  for (const auto& [key, value] : *all) {
+    if (key == name) {
+      return value;
+    }
+  }
+  return Error{Errc::not_found, "no such attribute"};
+}
+
+Result<std::string> Vfs::xattr_names(Call& call, NodeId node) {
+  const auto all = xattrs_of(state_, call, node);
+  if (!all) {
+    return all.error();
+  }
+  std::string names;
+  for (const auto& [key, value] : *all) {
+    names += key;
+    names += '\0';
+  }
+  return names;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,71 @@
+// The mount as operations on node ids, without the kernel's side: what fuse_server.cc translates to and from, and what
+// tests call without a mount. Any thread; no lock is held on return. Every error has words for people.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/session/catalog.h"
+#include "fs/attr.h"
+#include "fs/call.h"
+#include "fs/listing.h"
+#include "fs/mount_state.h"
+#include "fs/open_file.h"
+
+namespace arborfs {
+
+/// An open folder, behind a directory handle.
+class OpenDir {
+ public:
+  explicit OpenDir(NodeId node) : node_(node) {}
+  [[nodiscard]] NodeId node() const { return node_; }
+  /// The kernel may go on using what it remembers of an earlier listing.
+  [[nodiscard]] bool keeps_cache() const { return keeps_cache_; }
+
+ private:
+  friend class Vfs;
+  const NodeId node_;
+  bool keeps_cache_ = false;
+  std::mutex mutex_;    // leaf
+  ListingPtr listing_;  // guarded by mutex_; of the last rewind
+  bool is_fresh_ = true;  // nothing of it has been read; guarded by mutex_
+};
+using OpenDirPtr = std::shared_ptr<OpenDir>;
+
+class Vfs {
+ public:
+  /// `catalog` outlives it.
+  Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
+
+  Result<Found> lookup(Call& call, NodeId parent, std::string_view name);
+  Result<Attr> getattr(Call& call, NodeId node);
+  Result<std::string> readlink(Call& call, NodeId node);
+  Result<OpenFilePtr> open(Call& call, NodeId node);
+  Result<std::size_t> read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
+  Result<OpenDirPtr> opendir(Call& call, NodeId node);
+  /// Emits "." and ".." and what the folder lists, from `offset` on. Offset 0 lists afresh.
+  Result<void> readdir(Call& call, OpenDir& dir, std::uint64_t offset, const Listing::Emit& emit);
+  /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
+  Result<std::string> xattr(Call& call, NodeId node, std::string_view name);
+  Result<std::string> xattr_names(Call& call, NodeId node);
+
+  MountState& state() { return state_; }
+
+ private:
+  static constexpr std::size_t kMaxListed = 4096;
+
+  Result<ListingPtr> listing_of(Call& call, NodeId node);
+  Result<ListingPtr> snapshot(Call& call, OpenDir& dir, bool afresh);
+  bool note_listed(NodeId node, std::uint64_t version);
+  void forget_listed(NodeId node, std::uint64_t version);
+
+  MountState state_;
+  std::mutex listed_mutex_;                            // leaf
+  std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
+};
+
+}  // namespace arborfs

@@ -1,0 +1,16 @@
+// The extended attributes of entries and sessions (DESIGN 2, -o xattr). Any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fs/call.h"
+#include "fs/mount_state.h"
+
+namespace arborfs {
+
+/// Names with their `user.arborfs.` and values; empty for files that have none. Errors: as NodeRow.
+Result<std::vector<std::pair<std::string, std::string>>> xattrs_of(MountState& state, Call& call, NodeId node);
+
+}  // namespace arborfs

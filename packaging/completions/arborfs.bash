@@ -1,0 +1,69 @@
+# bash completion for arborfs
+
+_arborfs_sessions() {
+  printf 'latest\n'
+  arborfs ls -q -n 200 "$@" 2>/dev/null
+}
+
+_arborfs() {
+  local cur prev verb='' agent_dir=() i options
+  cur=${COMP_WORDS[COMP_CWORD]}
+  prev=${COMP_WORDS[COMP_CWORD - 1]}
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+      mount | umount | ls | show | tree | context | text | doctor | completion)
+        [[ -n $verb ]] || verb=${COMP_WORDS[i]}
+        ;;
+      --agent-dir)
+        agent_dir=(--agent-dir "${COMP_WORDS[i + 1]-}")
+        ;;
+    esac
+  done
+
+  case $prev in
+    --agent-dir)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      return
+      ;;
+    -o | --options)
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -- "$cur")
+      return
+      ;;
+    -p | --project)
+      mapfile -t COMPREPLY < <(compgen -W "$(arborfs ls --json "${agent_dir[@]}" 2>/dev/null |
+        sed -n 's/.*"project":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
+      return
+      ;;
+    -n | --limit)
+      return
+      ;;
+  esac
+
+  case $verb in
+    '') options='mount umount ls show tree context text doctor completion --help --version' ;;
+    mount) options='--json --agent-dir --foreground --options --help' ;;
+    umount | completion) options='--json --help' ;;
+    ls) options='--json --agent-dir --limit --project --quiet --help' ;;
+    *) options='--json --agent-dir --help' ;;
+  esac
+  if [[ -z $verb || $cur == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+    return
+  fi
+  case $verb in
+    mount | umount)
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      ;;
+    completion)
+      mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur")
+      ;;
+    show | tree | context | text | doctor)
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+      ;;
+  esac
+}
+
+complete -F _arborfs arborfs

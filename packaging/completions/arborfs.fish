@@ -1,0 +1,33 @@
+# fish completion for arborfs
+
+function __arborfs_sessions
+    echo latest
+    arborfs ls -q -n 200 2>/dev/null
+end
+
+set -l verbs mount umount ls show tree context text doctor completion
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Print the version'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a umount -d 'Unmount'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List the sessions, newest first'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show one session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print the context that the model would get'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
+complete -c arborfs -s h -l help -d 'Print help'
+complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
+
+set -l store mount ls show tree context text doctor
+complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'Where the agent keeps its state'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -d 'Mount options'
+complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'At most so many'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -s p -l project -x -d 'Only this project'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Only the ids'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -1,0 +1,169 @@
+// The context of every session of the corpus, at its leaf and elsewhere, byte for byte as both generations of the agent
+// compute it.
+#include "core/model/context.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/base/hash.h"
+#include "tests/support/corpus.h"
+
+namespace arborfs::conformance {
+namespace {
+
+// What arborfs decides otherwise than the agents, by case, with the reason.
+struct Exception {
+  std::string_view name;
+  std::string_view reason;
+};
+
+// A tampered blob is served by the agents and left out by arborfs (DESIGN 7): compared with an unchecked blob folder.
+constexpr Exception kTamperedBlobs[] = {
+    {"h-blob-corrupt", "the blob's bytes are not what its name says"},
+};
+
+// 13 follows references that 18 and arborfs leave alone (FACTS D7).
+constexpr Exception kReferencesOf13[] = {
+    {"h-blob-badref", "13 reads any path behind blob:sha256:"},
+};
+
+template <std::size_t N>
+bool is_listed(const Exception (&list)[N], std::string_view name) {
+  return std::any_of(std::begin(list), std::end(list), [name](const Exception& e) { return e.name == name; });
+}
+
+std::string without_newlines(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
+  return text;
+}
+
+// The JSON text of the member `models` of a context; it stands behind the messages, so that the last one counts.
+std::string models_of(const std::string& context) {
+  json::Document document;
+  EXPECT_TRUE(json::parse(context, document));
+  const json::Value* models = json::member(document, "models");
+  return models == nullptr ? "" : json::stringify(*models);
+}
+
+std::string with_models(std::string context, const std::string& models) {
+  const std::string own = "\"models\":" + models_of(context);
+  const std::size_t at = context.rfind(own);
+  return at == std::string::npos ? context : context.replace(at, own.size(), "\"models\":" + models);
+}
+
+class ContextConformance : public testing::TestWithParam<CorpusCase> {
+ protected:
+  void SetUp() override {
+    session_ = open_session(GetParam());
+    read_oracle(GetParam(), oracle_);
+    read_oracle({GetParam().name, Flavour::omp18}, oracle_18_);
+  }
+
+  [[nodiscard]] std::string context_at(Ordinal leaf, bool with_checked_blobs) const {
+    const ContextPath path = context_path(*session_.index, leaf);
+    const auto blobs = std::make_shared<CorpusBlobs>(GetParam(), with_checked_blobs);
+    auto content = build_context(path, session_.log, blobs);
+    if (!content) {
+      ADD_FAILURE() << content.error().message;
+      return {};
+    }
+    auto text = (*content)->read_all();
+    if (!text) {
+      ADD_FAILURE() << text.error().message;
+      return {};
+    }
+    EXPECT_EQ(text->size(), (*content)->size());
+    return *text;
+  }
+
+  // What an oracle says of one context: of the leaf, or a member of contextAt.
+  static std::optional<std::string> models_in(const json::Value* answer) {
+    for (const std::string_view key : {"context", "contextAbridged"}) {
+      const json::Value* context = answer == nullptr ? nullptr : json::member(*answer, key);
+      if (context != nullptr && json::member(*context, "models") != nullptr) {
+        return json::stringify(*json::member(*context, "models"));
+      }
+    }
+    return std::nullopt;
+  }
+
+  void check(Ordinal leaf, const json::Value& answer, const json::Value* answer_of_18) const;
+  [[nodiscard]] bool is_13() const { return GetParam().flavour == Flavour::omp13; }
+
+  CorpusSession session_;
+  json::Document oracle_;
+  json::Document oracle_18_;
+};
+
+void ContextConformance::check(Ordinal leaf, const json::Value& answer, const json::Value* answer_of_18) const {
+  const bool is_tampered = is_listed(kTamperedBlobs, GetParam().name);
+  const std::string text = without_newlines(context_at(leaf, !is_tampered));
+  const auto hash = json::string_member(answer, "contextSha256");
+  if (!hash || (is_13() && is_listed(kReferencesOf13, GetParam().name))) {
+    return;  // the agent crashed or never ended here
+  }
+  // 13's models depart from the documents; they are 18's here, all else is 13's.
+  const auto expected_models = models_in(&answer);
+  const std::string compared = is_13() && expected_models ? with_models(text, *expected_models) : text;
+  EXPECT_EQ(sha256_hex(compared), *hash) << compared.substr(0, 4000) << "\nexpected\n"
+                                         << json::stringify(*json::member(answer, "context")).substr(0, 4000);
+  if (is_13()) {
+    ASSERT_TRUE(expected_models) << "the oracle no longer tells 13's models";
+    EXPECT_EQ(models_of(text), models_in(answer_of_18).value_or(*expected_models));
+  }
+}
+
+TEST_P(ContextConformance, AtLeaf) {
+  const bool is_comparable = json::is_string(json::member(oracle_, "outcome"), "ok");
+  const bool is_18_comparable = json::is_string(json::member(oracle_18_, "outcome"), "ok");
+  if (is_comparable) {
+    check(session_.index->leaf(), oracle_, is_18_comparable ? &oracle_18_ : nullptr);
+  } else {
+    EXPECT_FALSE(context_at(session_.index->leaf(), true).empty());
+  }
+}
+
+TEST_P(ContextConformance, AtOtherEntries) {
+  const json::Value* answers = json::member(oracle_, "contextAt");
+  if (answers == nullptr) {
+    return;  // the agent did not open the log
+  }
+  const json::Value* answers_of_18 = json::member(oracle_18_, "contextAt");
+  for (const auto& [id, answer] : answers->GetObject()) {
+    SCOPED_TRACE(json::as_string(id));
+    const Ordinal leaf = session_.index->find(json::as_string(id));
+    ASSERT_NE(leaf, kNoEntry);
+    check(leaf, answer, answers_of_18 == nullptr ? nullptr : json::member(*answers_of_18, json::as_string(id)));
+  }
+}
+
+// A line for each message, so that line tools can read a context.
+TEST_P(ContextConformance, HasALineForEachMessage) {
+  const std::string text = context_at(session_.index->leaf(), true);
+  json::Document document;
+  ASSERT_TRUE(json::parse(text, document));
+  const auto messages = json::member(document, "messages")->Size();
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), messages + std::size_t{2});
+  EXPECT_TRUE(text.starts_with("{\"messages\":[\n"));
+  EXPECT_TRUE(text.ends_with("}\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, ContextConformance, testing::ValuesIn(corpus_cases()),
+                         [](const auto& test) { return test.param.title(); });
+
+TEST(ContextBlobs, TamperedBlobLeavesTheReference) {
+  for (const Exception& exception : kTamperedBlobs) {
+    const CorpusCase corpus_case{std::string(exception.name), Flavour::omp18};
+    const CorpusSession session = open_session(corpus_case);
+    const auto content = build_context(context_path(*session.index, session.index->leaf()), session.log,
+                                       std::make_shared<CorpusBlobs>(corpus_case, true));
+    ASSERT_TRUE(content);
+    const auto text = (*content)->read_all();
+    ASSERT_TRUE(text);
+    EXPECT_NE(text->find("\"data\":\"blob:sha256:"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace arborfs::conformance

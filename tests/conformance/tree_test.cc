@@ -1,0 +1,123 @@
+// Tree, labels, leaf and usage of every session of the corpus, as both generations of the agent compute them.
+#include "core/model/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/model/usage.h"
+#include "tests/support/corpus.h"
+
+namespace arborfs::conformance {
+namespace {
+
+// An id as oracles have it; there an absent one reads null.
+std::string id_json(const EntryId& id) {
+  if (id.kind == EntryId::Kind::missing) {
+    return "null";
+  }
+  std::string text;
+  id.kind == EntryId::Kind::string ? json::stringify_string(id.text, text) : void(text = id.text);
+  return text;
+}
+
+// A label as arborfs shows it.
+std::string label_text(const json::Value& label) {
+  return label.IsString() ? std::string(json::as_string(label)) : json::stringify(label);
+}
+
+class TreeConformance : public testing::TestWithParam<CorpusCase> {
+ protected:
+  void SetUp() override {
+    session_ = open_session(GetParam());
+    read_oracle(GetParam(), oracle_);
+  }
+  [[nodiscard]] const json::Value* answer(std::string_view key) const {
+    return json::is_string(json::member(oracle_, "outcome"), "ok") ? json::member(oracle_, key) : nullptr;
+  }
+
+  CorpusSession session_;
+  json::Document oracle_;
+};
+
+TEST_P(TreeConformance, PreOrder) {
+  const LogIndex& index = *session_.index;
+  const Tree tree = tree_of(index);
+  const json::Value* expected = answer("treeFlat");
+  if (expected == nullptr) {
+    return;  // the agent refused the log, or its tree never ends
+  }
+  ASSERT_EQ(tree.nodes.size(), expected->Size());
+  for (rapidjson::SizeType i = 0; i < expected->Size(); ++i) {
+    const json::Value& row = (*expected)[i];
+    const EntryId id = index.id(tree.nodes[i].ordinal);
+    EXPECT_EQ(tree.nodes[i].depth, row[0].GetDouble()) << i;
+    EXPECT_EQ(id_json(id), json::stringify(row[1])) << i;
+    const Label* label = label_of(index, id);
+    ASSERT_EQ(label != nullptr, row.Size() > 2) << i;
+    if (label != nullptr) {
+      EXPECT_EQ(label->text, label_text(row[2])) << i;
+    }
+  }
+}
+
+TEST_P(TreeConformance, EveryEntryIsInTheTreeOrUnreachable) {
+  const LogIndex& index = *session_.index;
+  const Tree tree = tree_of(index);
+  std::vector<bool> listed(index.size() + std::size_t{1});
+  for (const TreeNode& node : tree.nodes) {
+    listed[node.ordinal] = true;
+  }
+  for (const Ordinal ordinal : tree.unreachable) {
+    EXPECT_FALSE(listed[ordinal]);
+    listed[ordinal] = true;
+  }
+  for (Ordinal o = 1; o <= index.size(); ++o) {
+    EXPECT_TRUE(listed[o] || index.find(index.id(o)) != o) << o;
+  }
+}
+
+TEST_P(TreeConformance, LeafAndEntries) {
+  if (const json::Value* count = answer("entryCount")) {
+    EXPECT_EQ(session_.index->size(), count->GetDouble());
+  }
+  if (const json::Value* leaf = answer("leafId"); leaf != nullptr && session_.index->leaf() != kNoEntry) {
+    EXPECT_EQ(id_json(session_.index->id(session_.index->leaf())), json::stringify(*leaf));
+  }
+}
+
+TEST_P(TreeConformance, Labels) {
+  const json::Value* expected = answer("labels");
+  if (expected == nullptr) {
+    return;
+  }
+  std::map<std::string, std::string> ours;
+  for (const Label& label : session_.index->labels()) {
+    ours[label.target.kind == EntryId::Kind::missing ? "undefined" : label.target.text] = label.text;
+  }
+  std::map<std::string, std::string> theirs;
+  for (const auto& [target, label] : expected->GetObject()) {
+    theirs[std::string(json::as_string(target))] = label_text(label);
+  }
+  EXPECT_EQ(ours, theirs);
+}
+
+TEST_P(TreeConformance, Usage) {
+  const LogIndex& index = *session_.index;
+  UsageTotals totals(GetParam().flavour);
+  for (Ordinal o = 1; o <= index.size(); ++o) {
+    const auto raw = session_.log->read(index.entry(o).offset, index.length(o));
+    ASSERT_TRUE(raw);
+    totals.add(index.entry(o).type, *raw);
+  }
+  if (const json::Value* expected = answer("usage")) {
+    EXPECT_EQ(totals.json(), json::stringify(*expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, TreeConformance, testing::ValuesIn(corpus_cases()),
+                         [](const auto& test) { return test.param.title(); });
+
+}  // namespace
+}  // namespace arborfs::conformance

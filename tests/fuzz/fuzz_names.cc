@@ -1,0 +1,140 @@
+// Whatever a log says, the names made of it are short, plain and distinct (DESIGN 2, FIELD-FAILURES S1, S4).
+#include <algorithm>
+#include <string>
+
+#include "core/json/document.h"
+#include "core/json/utf8.h"
+#include "core/render/names.h"
+#include "tests/fuzz/support/check.h"
+
+namespace arborfs::fuzz {
+namespace {
+
+constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kNameMax = 255;
+
+bool is_plain(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+void check_file_name(const std::string& name, std::size_t limit) {
+  check(!name.empty() && name != "." && name != "..", "not a file name", name);
+  check(name.size() <= limit, "a name too long", name);
+  check(name.find('/') == std::string::npos && name.find('\0') == std::string::npos, "a name with a separator", name);
+  check(name.front() != '-', "a name like an option", name);
+}
+
+void check_encoded(const std::string& name, std::size_t limit) {
+  check_file_name(name, limit);
+  for (const char c : name) {
+    check(is_plain(c) || c == '%' || c == '~', "a byte that is not plain", name);
+  }
+}
+
+void check_ends(std::string_view text, std::size_t limit) {
+  check_encoded(names::encode(text, limit), limit);
+  const std::string label = names::encode_label(text, limit);
+  check_file_name(label, limit);
+  check(json::is_valid_utf8(label), "a label's name that is not UTF-8", label);
+  check(label.front() != '.' && label.back() != ' ', "a label's name with a tricky end", label);
+}
+
+// Characters that hide, turn or escape what stands around them.
+void check_visible(std::string_view label) {
+  static constexpr std::string_view kForbidden[] = {
+      "\xD8\x9C",     "\xE2\x80\x8B", "\xE2\x80\x8C", "\xE2\x80\x8D", "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8",
+      "\xE2\x80\xA9", "\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA0",
+      "\xE2\x81\xA6", "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9", "\xEF\xBB\xBF",
+  };
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    const auto c = static_cast<unsigned char>(label[i]);
+    const bool is_high_control = c == 0xC2 && i + 1 < label.size() && static_cast<unsigned char>(label[i + 1]) < 0xA0;
+    check(c >= 0x20 && c != 0x7F && !is_high_control, "a control character in a label's name", std::string(label));
+  }
+  for (const std::string_view bad : kForbidden) {
+    check(label.find(bad) == std::string_view::npos, "an invisible character in a label's name", std::string(label));
+  }
+}
+
+void check_entry_names(std::string_view text) {
+  std::string literal;
+  json::stringify_string(json::decode_utf8(text), literal);
+  const std::string log = R"({"type":"session","version":3,"id":"s","timestamp":"","cwd":""})"
+                          "\n"
+                          R"({"type":)" +
+                          literal + R"(,"id":)" + literal +
+                          R"(,"parentId":null})"
+                          "\n"
+                          R"({"type":"message","id":"m","parentId":)" +
+                          literal + R"(,"message":{"role":)" + literal + "}}\n";
+  const auto index = LogIndex::build(*LogFile::from_bytes(log));
+  check(index.has_value(), "an index of bytes in memory cannot fail");
+  for (Ordinal o = 1; o <= (*index)->size(); ++o) {
+    const std::string stem = names::entry_stem(**index, o);
+    check_encoded(stem, kNameMax - 5);
+    check(names::leading_ordinal(stem) == o, "ordinal of a stem", stem);
+    const std::string branch = names::branch_stem(**index, o);
+    check_encoded(branch, kNameMax);
+    check(names::leading_ordinal(branch) == o, "ordinal of a branch", branch);
+  }
+}
+
+// Names that are made to be read keep letters of all scripts; what a shell would take for its own is left out.
+void check_readable(const std::string& name, std::string_view kept_ascii, std::size_t limit) {
+  check_file_name(name, limit);
+  check(json::is_valid_utf8(name), "a readable name that is not UTF-8", name);
+  check_visible(name);
+  for (const char c : name) {
+    const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+    check(!is_ascii || kept_ascii.find(c) != std::string_view::npos, "a byte that a shell takes for its own", name);
+  }
+}
+
+void check_other_names(std::string_view text) {
+  static const std::string lower = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  static const std::string all = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ._~+%";
+  for (const std::string& home : {std::string("/home/dev"), std::string(text)}) {
+    const std::string project = names::project_name(text, home);
+    check_readable(project, all, kNameMax - 5);
+    check(project.front() != '.' && project.front() != '~', "a project's name with a tricky start", project);
+  }
+  check_readable(names::slug(text), lower, 60);
+  check_encoded(std::string("x.") + std::string(names::image_extension(text)), 8);
+}
+
+// Two texts must not share a name.
+void check_distinct(std::string_view one, std::string_view two) {
+  if (one != two) {
+    check(names::encode(one) != names::encode(two), "two texts with one name", names::encode(one));
+  }
+  const std::string decoded_one = json::decode_utf8(one);
+  const std::string decoded_two = json::decode_utf8(two);
+  if (decoded_one != decoded_two) {
+    check(names::encode_label(decoded_one) != names::encode_label(decoded_two), "two labels with one name",
+          names::encode_label(decoded_one));
+  }
+}
+
+}  // namespace
+
+void run(std::string_view input) {
+  if (input.size() > kLongest) {
+    return;
+  }
+  check_ends(input, kNameMax);
+  check_ends(input, 64);
+  check_visible(names::encode_label(input));
+  check_entry_names(input);
+  check_other_names(input);
+  const std::size_t middle = input.size() / 2;
+  check_distinct(input.substr(0, middle), input.substr(middle));
+  check_distinct(input, input.substr(0, middle));
+  names::leading_ordinal(input);
+}
+
+}  // namespace arborfs::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  arborfs::fuzz::run(arborfs::fuzz::as_text(data, size));
+  return 0;
+}

@@ -1,0 +1,458 @@
+"""What went wrong for users of session stores elsewhere (field failures F1 to F25), for reading: each log is damaged as
+it was there, and the mount shows what the contract promises."""
+
+import errno
+import json
+import os
+import socket
+
+from agentdir import PNG, backdate, compact
+from mounting import SANITIZED, at_most, equal, eventually, fails_with, run
+
+
+def status(folder):
+    return json.loads((folder / "status.json").read_bytes())
+
+
+def damage(folder):
+    """The bytes that damage/ holds, in order; nothing when the folder is absent."""
+    if not (folder / "damage").exists():
+        return []
+    return [(folder / "damage" / name).read_bytes() for name in sorted(os.listdir(folder / "damage"))]
+
+
+def entries(folder):
+    """The listed entries' ids in order, from their content."""
+    names = sorted(os.listdir(folder / "entries"))
+    return [json.loads((folder / "entries" / name).read_bytes().decode("utf-8", "replace")).get("id") for name in names]
+
+
+def messages(path):
+    """The texts of the messages of a context."""
+    found = []
+    for message in json.loads(path.read_bytes())["messages"]:
+        content = message.get("content", message.get("summary"))
+        found.append(content if isinstance(content, str) else content[0]["text"])
+    return found
+
+
+def put_log(case, data, name="2026-02-16T10-20-30-000Z_1f9d2a6b9c0d0fff", folder="--srv-shop--"):
+    """Writes a log of any bytes, old enough to be nobody's work in progress."""
+    path = case.agent.sessions / folder / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    backdate(path)
+    return path
+
+
+def only_session(mount):
+    """The folder of the one session of a mount."""
+    found = list((mount / "projects").glob("*/*/raw.jsonl"))
+    assert len(found) == 1, f"sessions {found}"
+    return found[0].parent
+
+
+def talk(case, turns=5, **options):
+    session = case.agent.session(**options)
+    session.talk(turns)
+    return session
+
+
+def written_lines(session):
+    """The entries of a session as lines, without the header."""
+    return [compact(entry) + b"\n" for entry in session.entries]
+
+
+def unchanged(case, mount_checks):
+    """Runs checks in a mount and asserts that the store is as before."""
+    before = case.agent.state()
+    with case.mount() as mount:
+        mount_checks(mount)
+    equal(case.agent.state(), before, "the store")
+
+
+def test_f1_torn_tail_is_damage(case):
+    """F1: a tail without a newline that does not parse is no entry; its bytes are in damage/, the rest is untouched."""
+    session = talk(case)
+    torn = b'{"type":"message","id":"t","par'
+    session.raw(torn)
+    backdate(session.write())
+
+    def checks(mount):
+        folder = mount.session(session)
+        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(damage(folder), [torn], "damage")
+        equal((folder / "raw.jsonl").read_bytes(), session.bytes, "raw.jsonl")
+        equal(messages(folder / "context.json")[-1], "turn 5", "last message")
+        equal([run_["length"] for run_ in status(folder)["damage"]], [len(torn)], "status.json")
+
+    unchanged(case, checks)
+
+
+def test_f1_whole_tail_without_newline_is_an_entry(case):
+    """F1: a tail that parses is an entry although its newline is missing."""
+    session = talk(case)
+    path = put_log(case, session.bytes[:-1])
+    with case.mount() as mount:
+        folder = mount / "projects" / "srv-shop" / path.stem
+        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal((folder / "entries" / f"{session.stem(session.leaf)}.json").read_bytes(), session.line(session.leaf))
+        equal(damage(folder), [], "damage")
+
+
+def test_f2_glued_records_show_the_first_and_keep_the_second(case):
+    """F2: of two records on one line the agents see the first; the second is in damage/, named in status.json, and its
+    children are roots."""
+    session = talk(case)
+    lines = written_lines(session)
+    lines[1] = lines[1].rstrip(b"\n")
+    path = put_log(case, session.header_line + b"".join(lines))
+    ids = [entry["id"] for entry in session.entries]
+
+    def checks(mount):
+        folder = only_session(mount)
+        equal(entries(folder), ids[:2] + ids[3:], "entries")
+        assert b"".join(damage(folder)).strip() == lines[2].strip(), damage(folder)
+        equal(status(folder)["wholeRecordsInDamage"], [ids[2]], "status.json")
+        equal(status(folder)["orphans"], 1, "orphans")
+        equal(messages(folder / "context.json"), ["turn 4", "turn 5"], "context from the orphan on")
+        equal((folder / "raw.jsonl").read_bytes(), path.read_bytes(), "raw.jsonl")
+
+    unchanged(case, checks)
+
+
+def test_f3_corrupt_header_shows_every_entry(case):
+    """F3: with a header that cannot be read every entry is shown, status.json says what is wrong, nothing is written."""
+    session = talk(case)
+    path = put_log(case, b"#" + session.bytes[1:])
+
+    def checks(mount):
+        folder = only_session(mount)
+        equal(folder.name, path.stem, "name")
+        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        said = status(folder)
+        assert said["problem"] and not said["writable"], said
+        run("find", mount.path, "-type", "f", "!", "-name", "events", "-exec", "cat", "{}", "+")
+
+    unchanged(case, checks)
+
+
+def test_f3_missing_empty_and_unreadable_are_three_things(case):
+    """F3: an empty log, one without any header and one that is gone are told apart."""
+    empty = put_log(case, b"", "2026-02-16T10-20-30-000Z_000000000000000e")
+    headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n', "2026-02-16T10-20-30-000Z_000000000000000f")
+    with case.mount() as mount:
+        folders = {folder.name: folder for folder in (mount / "projects").glob("*/*")}
+        said = [status(folders[path.stem])["problem"] for path in (empty, headless)]
+        assert all(said) and said[0] != said[1], f"problems {said}"
+        equal(entries(folders[headless.stem]), ["a"], "entries of the headless log")
+        equal(os.listdir(folders[empty.stem] / "entries"), [], "entries of the empty log")
+        fails_with(errno.ENOENT, os.stat, mount / "projects" / "unknown" / "no-such-session")
+
+
+def test_f10_missing_blob_leaves_the_reference(case):
+    """F10: a reference to a missing blob stays in the context; the image file gives EIO; status.json counts it."""
+    session = case.agent.session()
+    reference = "blob:sha256:" + "ab" * 32
+    session.image(reference)
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        context = json.loads((folder / "context.json").read_bytes())
+        equal(context["messages"][0]["content"][1]["data"], reference, "data in the context")
+        fails_with(errno.EIO, (folder / "images" / f"000001-{session.leaf}-1.png").read_bytes)
+        equal(status(folder)["missingBlobs"], 1, "missingBlobs")
+        run("ls", "-l", folder / "images")
+
+
+def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
+    """F11: a blob cut short gives EIO in images/ and blobs/, and its reference stays; whole again it is read at once."""
+    session = case.agent.session()
+    content = PNG * 50
+    reference = case.agent.blob(content)
+    blob = case.agent.blobs / reference.removeprefix("blob:sha256:")
+    session.image(reference)
+    session.write()
+    blob.write_bytes(content[:len(content) // 2])
+    backdate(blob)
+    with case.mount() as mount:
+        folder = mount.session(session)
+        image = folder / "images" / f"000001-{session.leaf}-1.png"
+        fails_with(errno.EIO, image.read_bytes)
+        fails_with(errno.EIO, (mount / "blobs" / blob.name).read_bytes)
+        equal(json.loads((folder / "context.json").read_bytes())["messages"][0]["content"][1]["data"], reference, "data")
+        blob.write_bytes(content)
+        eventually(2, lambda: image.read_bytes() == content, "the restored blob")
+        equal((mount / "blobs" / blob.name).read_bytes(), content, "blobs/")
+        equal(len(content), os.stat(image).st_size, "size")
+
+
+def test_f12_runs_of_nul_hide_nothing_else(case):
+    """F12: NULs over a line and at the end are damage; every other entry is there."""
+    session = talk(case, 7)
+    lines = written_lines(session)
+    lines[3] = b"\0" * (len(lines[3]) - 1) + b"\n"
+    put_log(case, session.header_line + b"".join(lines) + b"\0" * 4096)
+    ids = [entry["id"] for entry in session.entries]
+
+    def checks(mount):
+        folder = only_session(mount)
+        equal(entries(folder), ids[:3] + ids[4:], "entries")
+        assert sum(data.count(b"\0") for data in damage(folder)) == len(lines[3]) - 1 + 4096, "NULs in damage/"
+        assert {"nul"} <= {found["kind"] for found in status(folder)["damage"]}, status(folder)
+        shown = run("cat", folder / "transcript.md", folder / "tree.txt").stdout
+        assert b"\0" not in shown
+
+    unchanged(case, checks)
+
+
+def test_f12_record_behind_nuls_is_kept(case):
+    """F12: a whole record on the line of a NUL run is shown in damage/ and named in status.json."""
+    session = talk(case, 3)
+    lines = written_lines(session)
+    lines[1] = b"\0" * 300 + lines[1]
+    put_log(case, session.header_line + b"".join(lines))
+    with case.mount() as mount:
+        folder = only_session(mount)
+        equal(status(folder)["wholeRecordsInDamage"], [session.entries[1]["id"]], "status.json")
+        assert lines[1].strip(b"\0\n") in b"".join(damage(folder)), "its bytes in damage/"
+
+
+def test_f13_bad_files_hide_no_good_ones(case):
+    """F13: an empty file, a folder, a FIFO, a socket, a dangling link and an unreadable log beside three good ones: the
+    three are listed and read within a second."""
+    good = [talk(case) for _ in range(3)]
+    for session in good:
+        session.write()
+    folder = good[0].path.parent
+    (folder / "empty.jsonl").touch()
+    (folder / "folder.jsonl").mkdir()
+    os.mkfifo(folder / "fifo.jsonl")
+    (folder / "dangling.jsonl").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as listener:
+        os.chdir(folder)
+        listener.bind("socket.jsonl")
+        os.chdir("/")
+    (folder / "secret.jsonl").touch(mode=0)
+    (case.agent.sessions / "closed").mkdir(mode=0)
+    with case.mount(prefix=without_override()) as mount:
+        with at_most(1, "listing and reading the good sessions"):
+            names = set(os.listdir(mount / "projects" / "srv-shop"))
+            for session in good:
+                assert session.name in names, f"{session.name} is not in {names}"
+                equal(entries(mount.session(session)), [entry["id"] for entry in session.entries])
+        run("find", mount.path, "-ls")
+        run("ls", "-R", mount.path)
+
+
+def test_f13_unreadable_log_is_listed_with_its_error(case):
+    """F13: a log that may not be read is listed, its content gives an error, status.json says why; made readable, it is
+    read without a remount."""
+    session, neighbour = talk(case), talk(case)
+    session.write()
+    neighbour.write()
+    os.chmod(session.path, 0)
+    with case.mount(prefix=without_override()) as mount:
+        found = list((mount / "projects").glob(f"*/{session.name}"))
+        if found:
+            fails_with((errno.EACCES, errno.EIO), (found[0] / "raw.jsonl").read_bytes)
+            assert status(found[0])["problem"], "status.json says nothing"
+        equal(len(entries(mount.session(neighbour))), 5, "the neighbour")
+        os.chmod(session.path, 0o644)
+        eventually(3, lambda: len(entries(mount.session(session))) == 5, "readable again")
+
+
+def without_override():
+    """A prefix that takes from root the right to read what modes forbid, so that the daemon meets modes as users do."""
+    if os.geteuid() != 0:
+        return ()
+    return ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
+
+
+def test_f14_huge_line_among_thousands_of_sessions(case):
+    """F14: a log of one 200 MB line and 3000 small ones: the root lists in two seconds, the head of the log is read, the
+    daemon stays small."""
+    for number in range(3000):
+        session = case.agent.session(f"/srv/many-{number % 30}")
+        session.user("hi")
+        session.write()
+    huge = case.agent.session("/srv/huge")
+    line = huge.line(huge.user("x" * 200_000_000))
+    huge.write()
+    with case.mount() as mount:
+        with at_most(2, "listing everything"):
+            equal(len(os.listdir(mount / "projects")), 31, "projects")
+            equal(len(os.listdir(mount / "by-id")), 3001, "by-id")
+            equal(len(os.listdir(mount / "recent")), 50, "recent")
+        with at_most(2, "the head of the huge log"):
+            equal(run("head", "-c", "100", mount.session(huge) / "raw.jsonl").stdout, (huge.header_line + line)[:100], "head")
+        entry = mount.session(huge) / "entries" / f"{huge.stem(huge.leaf)}.json"
+        equal(os.stat(entry).st_size, len(line), "size of the huge entry")
+        equal(run("tail", "-c", "60", entry).stdout, line[-60:], "its end")
+        small(mount, 200)
+
+
+def small(mount, megabytes):
+    """Asserts that the daemon uses no more memory of its own than this."""
+    if not SANITIZED:
+        used = mount.memory() / 1e6
+        assert used < megabytes, f"the daemon uses {used:.0f} MB, allowed are {megabytes}"
+
+
+def test_f15_folders_of_two_projects_are_told_apart(case):
+    """F15: two working directories that the agent's folder names confuse are two projects."""
+    for cwd in ("/a/b-c", "/a-b/c"):
+        session = talk(case, cwd=cwd, folder="--a-b-c--")
+        session.write()
+    with case.mount() as mount:
+        found = {(mount / "projects" / name / "cwd").read_text().strip() for name in os.listdir(mount / "projects")}
+        equal(found, {"/a/b-c", "/a-b/c"}, "projects")
+
+
+def test_f16_any_folder_name_holds_sessions(case):
+    """F16: sessions are found in folders of any name: hashed, with spaces, dots, newlines."""
+    names = ["3f9a0c", "two words", ".hidden", "new\nline", "größe", "-tmp-x", "a" * 255]
+    sessions = [talk(case, folder=name) for name in names]
+    for session in sessions:
+        session.write()
+    with case.mount() as mount:
+        found = set(os.listdir(mount / "projects" / "srv-shop")) - {"cwd"}
+        equal(found, {session.name for session in sessions}, "sessions")
+
+
+def test_f18_missing_parent_makes_a_root(case):
+    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it."""
+    session = talk(case, 6)
+    lines = written_lines(session)
+    put_log(case, session.header_line + b"".join(lines[:2] + lines[3:]))
+    ids = [entry["id"] for entry in session.entries]
+    with case.mount() as mount:
+        folder = only_session(mount)
+        equal(entries(folder), ids[:2] + ids[3:], "entries")
+        assert "orphans" not in os.listdir(folder)
+        equal(status(folder)["orphans"], 1, "orphans")
+        equal(messages(folder / "context.json"), ["turn 4", "turn 5", "turn 6"], "the second half")
+        equal(messages(folder / "branches" / ids[1] / "context.json"), ["turn 1", "turn 2"], "the first half")
+        tree = (folder / "tree.txt").read_text()
+        equal(sum(f"turn {turn}" in tree for turn in range(1, 7)), 5, "entries in the tree")
+
+
+def test_f19_cycles_and_doubles_end(case):
+    """F19: an entry that is its own parent, two that are each other's, two with one id: everything ends, each line is
+    shown once."""
+    session = talk(case, 2)
+    session.user("own parent", entry_id="00000aaa", parent="00000aaa")
+    session.user("first of two", entry_id="00000bbb", parent="00000ccc")
+    session.user("second of two", entry_id="00000ccc", parent="00000bbb")
+    session.user("double one", entry_id="00000ddd", parent=session.entries[0]["id"])
+    session.user("double two", entry_id="00000ddd", parent=session.entries[0]["id"])
+    session.user("child of a cycle", parent="00000bbb")
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        run("timeout", "20", "find", mount.path)
+        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(len({os.stat(folder / "entries" / name).st_ino for name in os.listdir(folder / "entries")}), 8, "inodes")
+        texts = ["".join(path.read_text()) for path in sorted((folder / "text").iterdir())]
+        equal(sum("double" in text for text in texts), 2, "both doubles have a text")
+        equal(messages(folder / "context.json"), ["second of two", "first of two", "child of a cycle"], "context")
+        for entry_id in ("00000aaa", "00000bbb", "00000ccc", "00000ddd"):
+            assert messages(folder / "branches" / entry_id / "context.json"), entry_id
+        said = status(folder)
+        assert said["duplicateIds"] == 1 and said["cycles"] > 0, said
+        equal(json.loads((folder / "entries" / "00000ddd.json").read_bytes())["message"]["content"], "double two", "lookup")
+
+
+def test_f20_metadata_entries_do_not_hide_the_path(case):
+    """F20: labels, custom and mode entries between messages: the branch's entries are the parent chain, in order."""
+    session = case.agent.session()
+    first = session.user("one")
+    session.label(first, "a")
+    session.add("mode_change", mode="plan")
+    session.assistant("two")
+    session.user("aside", parent=first)
+    session.add("custom", customType="x", data={}, parent=session.entries[3]["id"])
+    session.user("three")
+    session.add("custom", customType="session_exit", data={})
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        chain = [f"{session.stem(entry_id)}.json" for entry_id in session.ancestry(session.leaf)]
+        equal(sorted(os.listdir(folder / "branches" / "current" / "entries")), chain, "path")
+        equal(messages(folder / "context.json"), ["one", "two", "three"], "context")
+        text = (folder / "transcript.md").read_text()
+        assert text.index("one") < text.index("two") < text.index("three"), "order in the transcript"
+        assert "aside" not in text
+
+
+def test_f21_compaction_with_a_dangling_reference(case):
+    """F21: a compaction whose first kept entry is unknown keeps nothing but its summary in the context; every entry
+    before it is still shown."""
+    session = talk(case, 4)
+    session.add("compaction", summary="What was before.", firstKeptEntryId="deadbeef", tokensBefore=1)
+    session.user("after")
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        equal(messages(folder / "context.json"), ["What was before.", "after"], "context")
+        equal(len(entries(folder)), 6, "entries")
+        equal(messages(folder / "branches" / "4" / "context.json"), [f"turn {turn}" for turn in range(1, 5)], "before it")
+
+
+def test_f22_errors_of_reading_surface(case):
+    """F22: a log that loses bytes under an open handle gives an error to the reader, not silence."""
+    session = case.agent.session()
+    for _ in range(40):
+        session.user("x" * 20_000)
+    session.write()
+    with case.mount() as mount:
+        with open(mount.session(session) / "raw.jsonl", "rb", buffering=0) as handle:
+            handle.read(10)
+            os.truncate(session.path, 1000)
+            fails_with((errno.ESTALE, errno.EIO), os.pread, handle.fileno(), 100, len(session.bytes) - 100)
+
+
+def test_f23_lone_surrogates_and_bad_utf8_are_served(case):
+    """F23: an escaped lone surrogate and a raw 0xFF: both entries are listed byte for byte, texts are valid UTF-8."""
+    session = talk(case, 1)
+    surrogate = compact(session.entry(session.user("SURROGATE"))).replace(b"SURROGATE", rb"half \ud83d pair") + b"\n"
+    broken = compact(session.entry(session.user("BROKEN"))).replace(b"BROKEN", b"bad \xff byte") + b"\n"
+    path = put_log(case, session.header_line + written_lines(session)[0] + surrogate + broken)
+    with case.mount() as mount:
+        folder = only_session(mount)
+        names = sorted(os.listdir(folder / "entries"))
+        equal(len(names), 3, "entries")
+        equal((folder / "entries" / names[1]).read_bytes(), surrogate, "the surrogate")
+        equal((folder / "entries" / names[2]).read_bytes(), broken, "the bad byte")
+        equal((folder / "raw.jsonl").read_bytes(), path.read_bytes(), "raw.jsonl")
+        texts = [(folder / "text" / name.replace(".json", ".md")).read_bytes().decode("utf-8") for name in names]
+        assert all("\N{REPLACEMENT CHARACTER}" in text for text in texts[1:]), texts
+        (folder / "transcript.md").read_bytes().decode("utf-8")
+        assert rb"\ud83d" in (folder / "context.json").read_bytes(), "JSON keeps the escape"
+
+
+def test_f24_line_separators_bom_and_crlf(case):
+    """F24: only LF ends a line: U+2028 and U+0085 in a text, CR before LF and a BOM at the start lose nothing."""
+    session = talk(case, 2)
+    session.user("one\u2028two\u2029three\u0085four")
+    path = put_log(case, b"\xef\xbb\xbf" + session.bytes.replace(b"\n", b"\r\n"))
+    with case.mount() as mount:
+        folder = only_session(mount)
+        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(messages(folder / "context.json")[-1], "one\u2028two\u2029three\u0085four", "text")
+        equal((folder / "raw.jsonl").read_bytes(), path.read_bytes(), "raw.jsonl")
+        equal(damage(folder), [], "damage")
+        equal(json.loads((folder / "session.json").read_bytes())["id"], session.id, "header")
+
+
+def test_f25_unknown_versions_and_types_are_shown(case):
+    """F25: a log of version 99 with entry types from the future is browsed like any other, and marked read-only."""
+    session = talk(case, 2, version=99)
+    session.add("hologram", beam={"power": 9})
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        assert f"000003-hologram-{session.leaf}.json" in os.listdir(folder / "entries")
+        assert "power" in (folder / "text" / f"000003-hologram-{session.leaf}.md").read_text()
+        equal(messages(folder / "context.json"), ["turn 1", "turn 2"], "context")
+        assert status(folder)["writable"] is False and status(folder)["readOnlyReason"], status(folder)

@@ -1,0 +1,462 @@
+"""A foreign writer beside the mount (DESIGN 3): what another process did is seen in time, nothing that is read is a mix
+of two states, and open handles keep theirs.
+
+Each case runs three times: with inotify and kernel notifications, with a daemon that polls, and with a daemon that
+never notifies the kernel.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import threading
+import time
+
+from agentdir import PNG, append_bytes, backdate, compact, overwrite_bytes, replace_by_rename, slot_line
+from crawl import ROOT_CONTROLS, SESSION_CONTROLS
+from mounting import PATIENCE, equal, eventually, fails_with, variants, visible_within
+
+EVENTS_LIMIT = 0.2
+POLL_LIMIT = 1.2
+MODES = {
+    "notified": {"limit": EVENTS_LIMIT, "options": ()},
+    "polling": {"limit": POLL_LIMIT, "options": ("noinotify",)},
+    "unnotified": {"limit": POLL_LIMIT, "options": ("nonotify",)},
+}
+in_each_mode = variants(**MODES)
+
+
+def session_of(case, turns=20, **options):
+    session = case.agent.session(**options)
+    session.talk(turns)
+    session.write()
+    return session
+
+
+def absent(path):
+    return not os.path.lexists(path)
+
+
+def prime(folder):
+    """Fills the kernel's caches with all that a session shows, so that staleness would show."""
+    for place, _, files in os.walk(folder):
+        for name in set(files) - ROOT_CONTROLS - SESSION_CONTROLS:
+            with contextlib.suppress(OSError):
+                path = os.path.join(place, name)
+                os.stat(path)
+                with open(path, "rb") as file:
+                    file.read()
+
+
+def contents(folder):
+    """The texts of the messages of a context."""
+    messages = json.loads((folder / "context.json").read_bytes())["messages"]
+    return [part["text"] if isinstance(part, dict) else part for message in messages
+            for part in ([message["content"]] if isinstance(message["content"], str) else message["content"])]
+
+
+def everywhere(folder, session, last_text):
+    """True when every view of a session shows its present state."""
+    log = session.path.read_bytes()
+    stem = session.stem(session.leaf) + ".json"
+    return (os.stat(folder / "raw.jsonl").st_size == len(log)
+            and (folder / "raw.jsonl").read_bytes() == log
+            and sorted(os.listdir(folder / "entries"))[-1] == stem
+            and os.readlink(folder / "leaf") == f"entries/{stem}"
+            and (folder / "entries" / stem).read_bytes() == session.line(session.leaf)
+            and os.readlink(folder / "branches" / "current") == session.branch(session.leaf)
+            and contents(folder)[-1] == last_text
+            and last_text in (folder / "transcript.md").read_text()
+            and last_text in (folder / "tree.txt").read_text()
+            and os.stat(folder / "raw.jsonl").st_mtime_ns == os.stat(session.path).st_mtime_ns)
+
+
+@in_each_mode
+def test_append_is_seen_in_every_view(case, limit, options):
+    """A line appended by another process is in the log, the entries, the leaf, the branch, the context and the texts."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        for text in ("news one", "news two", "news three"):
+            prime(folder)
+            session.user(text)
+            assert absent(folder / "entries" / f"{session.stem(session.leaf)}.json"), "a name not yet written"
+            visible_within(limit, session.grow, lambda: everywhere(folder, session, text), text)
+
+
+@in_each_mode
+def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
+    """A line that arrives in pieces is no entry and no damage until its newline is there."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        session.user("in three pieces")
+        line = session.pending()
+        for piece in (line[:10], line[10:-20]):
+            visible_within(limit, lambda: append_bytes(session.path, piece),
+                           lambda: (folder / "raw.jsonl").read_bytes() == session.path.read_bytes(), "a piece")
+            assert len(os.listdir(folder / "entries")) == 20 and absent(folder / "damage")
+        visible_within(limit, lambda: append_bytes(session.path, line[-20:]),
+                       lambda: everywhere(folder, session, "in three pieces"), "the whole line")
+
+
+@in_each_mode
+def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
+    """A tail without a newline is in progress; two seconds later it is shown as damage, until it is finished."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        session.user("late")
+        line = session.pending()
+        append_bytes(session.path, line[:30])
+        eventually(limit, lambda: (folder / "raw.jsonl").read_bytes().endswith(line[:30]), "the piece in the log")
+        assert absent(folder / "damage"), "damage too early"
+        assert all(run["inProgress"] for run in status(folder)["damage"]), status(folder)
+        eventually(2 + limit + 0.5, lambda: damaged_bytes(folder) == [line[:30]], "the piece in damage/")
+        visible_within(limit, lambda: append_bytes(session.path, line[30:]),
+                       lambda: everywhere(folder, session, "late") and absent(folder / "damage"), "the line made whole")
+
+
+def status(folder):
+    return json.loads((folder / "status.json").read_bytes())
+
+
+def damaged_bytes(folder):
+    """What damage/ holds, in order."""
+    return [(folder / "damage" / name).read_bytes() for name in sorted(os.listdir(folder / "damage"))]
+
+
+@in_each_mode
+def test_title_written_in_place_is_seen(case, limit, options):
+    """A title slot overwritten in place, size and inode unchanged, shows in title, session.json, raw.jsonl, recent/."""
+    session = session_of(case, slot=True, title="Before")
+    backdate(session.path)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        for title in ("After", "Much later"):
+            prime(folder)
+            os.listdir(mount / "recent")
+            slug = title.lower().replace(" ", "-")
+            visible_within(
+                limit, lambda: overwrite_bytes(session.path, 0, slot_line(title)),
+                lambda: ((folder / "title").read_text().strip() == title
+                         and json.loads((folder / "session.json").read_bytes())["title"] == title
+                         and (folder / "raw.jsonl").read_bytes() == session.path.read_bytes()
+                         and os.listdir(mount / "recent") == [f"01-{slug}"]), title)
+
+
+@in_each_mode
+def test_rewrite_by_rename_is_seen(case, limit, options):
+    """A log replaced by one with shifted content under the same ids shows the new bytes everywhere."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        for round_ in range(3):
+            prime(folder)
+            texts = [f"round {round_} " + "x" * (40 * round_ + turn) for turn in range(21 + round_)]
+            session.retell(texts)
+            visible_within(limit, lambda: replace_by_rename(session.path, session.bytes),
+                           lambda: everywhere(folder, session, texts[-1]), f"round {round_}")
+            for entry in session.entries:
+                path = folder / "entries" / f"{session.stem(entry['id'])}.json"
+                equal(path.read_bytes(), session.line(entry["id"]), path.name)
+
+
+@in_each_mode
+def test_truncation_is_seen(case, limit, options):
+    """A log cut back in place shows the entries that are left; what is appended then is seen too."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        gone = session.entries[10]
+        session.cut(10)
+        visible_within(limit, lambda: os.truncate(session.path, len(session.bytes)),
+                       lambda: everywhere(folder, session, "turn 10"), "the cut log")
+        equal(len(os.listdir(folder / "entries")), 10, "entries")
+        fails_with(errno.ENOENT, os.stat, folder / "entries" / f"{gone['id']}.json")
+        session.user("after the cut")
+        visible_within(limit, session.grow, lambda: everywhere(folder, session, "after the cut"), "an append")
+
+
+@in_each_mode
+def test_deleted_session_goes_and_comes_back(case, limit, options):
+    """A deleted log is not listed and gives ENOENT; created anew, it is there with its new content."""
+    session, neighbour = session_of(case), session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        names = [mount / "by-id" / session.id, folder, folder / "raw.jsonl", folder / "entries"]
+        visible_within(limit, session.path.unlink, lambda: all(absent(name) for name in names)
+                       and session.name not in os.listdir(folder.parent)
+                       and session.id not in os.listdir(mount / "by-id")
+                       and len(os.listdir(mount / "recent")) == 1, "deleted")
+        equal(os.listdir(mount / "by-id"), [neighbour.id], "the neighbour")
+        session.retell(["a new life"])
+        visible_within(limit, session.write, lambda: everywhere(folder, session, "a new life")
+                       and len(os.listdir(mount / "recent")) == 2, "created anew")
+
+
+@in_each_mode
+def test_new_sessions_and_projects_are_seen(case, limit, options):
+    """A new log in a known folder, in a new folder, and one in a project that did not exist."""
+    first = session_of(case)
+    with case.mount(*options) as mount:
+        prime(mount.path)
+        for cwd in ("/srv/shop", "/srv/shop", "/srv/new-project"):
+            session = case.agent.session(cwd, folder=None if cwd.endswith("project") else first.folder)
+            session.user("a first word")
+            folder = mount.session(session)
+            assert absent(folder) and absent(mount / "by-id" / session.id), "a name not yet created"
+            visible_within(limit, session.write, lambda: everywhere(folder, session, "a first word")
+                           and session.name in os.listdir(folder.parent)
+                           and session.id in os.listdir(mount / "by-id"), f"a session in {cwd}")
+
+
+@in_each_mode
+def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
+    """F16: a store folder renamed under the mount: the session stays where it is, same inode, open handles still read,
+    and what is appended then is seen."""
+    session = session_of(case, folder="-x")
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        number = os.stat(folder).st_ino
+        with open(folder / "entries" / f"{session.stem(session.leaf)}.json", "rb") as handle:
+            os.stat(mount / "projects" / "-x")
+            session.folder = "-y"
+            visible_within(limit, lambda: os.rename(case.agent.sessions / "-x", case.agent.sessions / "-y"),
+                           lambda: everywhere(folder, session, "turn 20")
+                           and os.path.isdir(mount / "projects" / "-y") and absent(mount / "projects" / "-x"), "renamed")
+            equal(os.stat(folder).st_ino, number, "inode number of the session")
+            equal(handle.read(), session.line(session.leaf), "an open handle")
+        session.user("after the move")
+        visible_within(limit, session.grow, lambda: everywhere(folder, session, "after the move"), "an append")
+
+
+@in_each_mode
+def test_labels_and_branches_of_others_are_seen(case, limit, options):
+    """A label and a branch that the agent makes appear; a renamed label moves."""
+    session = session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(folder)
+        target = session.entries[4]["id"]
+        session.label(target, "here")
+        entry = f"../entries/{session.stem(target)}.json"
+        visible_within(limit, session.grow, lambda: os.readlink(folder / "labels" / "here") == entry, "a label")
+        session.label(target, "there")
+        visible_within(limit, session.grow, lambda: os.listdir(folder / "labels") == ["there"], "another label")
+        tip = session.branch(session.leaf)
+        session.user("elsewhere", parent=target)
+        visible_within(limit, session.grow, lambda: sorted(os.listdir(folder / "branches")) == sorted(
+            ["current", tip, session.branch(session.leaf)]), "a branch")
+        names = sorted(os.listdir(folder / "branches" / "current" / "entries"))
+        equal(names, [f"{session.stem(entry_id)}.json" for entry_id in session.ancestry(session.leaf)], "its path")
+
+
+@in_each_mode
+def test_things_beside_logs_are_seen(case, limit, options):
+    """Blobs, artifacts and breadcrumbs that appear."""
+    session = session_of(case)
+    reference = case.agent.blob(PNG * 40)
+    case.agent.terminals.mkdir()
+    session.image(reference)
+    session.grow()
+    shutil.move(case.agent.blobs, case.root / "kept")
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        prime(mount.path)
+        image = folder / "images" / f"000021-{session.leaf}-1.png"
+        fails_with(errno.EIO, image.read_bytes)
+        visible_within(limit, lambda: shutil.move(case.root / "kept", case.agent.blobs),
+                       lambda: image.read_bytes() == PNG * 40, "a blob")
+        artifacts = session.path.with_suffix("")
+        visible_within(limit, artifacts.mkdir, lambda: os.listdir(folder / "artifacts") == [], "artifacts")
+        visible_within(limit, lambda: (artifacts / "1.log").write_text("x"),
+                       lambda: (folder / "artifacts" / "1.log").read_text() == "x", "an artifact")
+        visible_within(limit, lambda: case.agent.breadcrumb("pts-7", session),
+                       lambda: os.path.samefile(mount / "terminals" / "pts-7", folder), "a breadcrumb")
+
+
+@in_each_mode
+def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
+    """A log replaced by a folder, a FIFO, a dangling link, a socket: it goes or gives an error at once, its neighbour is
+    untouched, and the log is back when it is back."""
+    session, neighbour = session_of(case), session_of(case)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+
+        def gone_or_error():
+            try:
+                (folder / "raw.jsonl").read_bytes()
+            except OSError:
+                return everywhere(mount.session(neighbour), neighbour, "turn 20")
+            return False
+
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/nonexistent", path)):
+            prime(folder)
+            session.path.unlink()
+            visible_within(limit, lambda: make(session.path), gone_or_error, "the log is no log")
+            (os.rmdir if session.path.is_dir() else os.unlink)(session.path)
+            visible_within(limit, session.write, lambda: everywhere(folder, session, "turn 20"), "the log is back")
+
+
+@in_each_mode
+def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
+    """Mounted before the agent ever ran: an empty tree, then the sessions as they appear."""
+    session = case.agent.session()
+    session.user("hello")
+    case.agent.sessions.rmdir()
+    case.agent.path.rmdir()
+    with case.mount(*options) as mount:
+        equal(os.listdir(mount / "projects"), [], "projects")
+        equal(json.loads((mount / "status.json").read_bytes())["storePresent"], False, "storePresent")
+        # A folder that does not exist cannot be watched: a second is allowed.
+        visible_within(POLL_LIMIT, session.write, lambda: everywhere(mount.session(session), session, "hello"), "hello")
+        session.user("and again")
+        eventually(3, lambda: os.listdir(mount / "projects") == ["srv-shop"])
+        visible_within(limit, session.grow, lambda: everywhere(mount.session(session), session, "and again"), "again")
+
+
+# -- open handles
+
+
+BIG = "y" * 2000
+HANDLE_FILES = ("raw.jsonl", "context.json", "transcript.md", "entry")
+
+
+def append_outside(session):
+    session.user("appended " + BIG)
+    session.grow()
+
+
+def rename_shifted(session):
+    session.retell(["shifted " + "z" * 2345 for _ in range(320)])
+    replace_by_rename(session.path, session.bytes)
+
+
+def rewrite_in_place(session):
+    session.retell(["in place " + "w" * 1777 for _ in range(400)])
+    with open(session.path, "r+b") as file:
+        file.truncate(0)
+        file.write(session.bytes)
+
+
+def cut_back(session):
+    os.truncate(session.path, len(session.bytes) // 3)
+
+
+def delete(session):
+    session.path.unlink()
+
+
+def rename_title(session):
+    overwrite_bytes(session.path, 0, slot_line("Quite another title"))
+
+
+CHANGES = {function.__name__: {"change": function} for function in
+           (append_outside, rename_shifted, rewrite_in_place, cut_back, delete, rename_title)}
+
+
+@variants(**CHANGES)
+def test_f30_open_handle_keeps_its_state(case, change):
+    """F30: a file opened before the log changes gives the bytes of its own state, or ESTALE; never a mix. The log and a
+    transcript may grow, so that tail -f works."""
+    for options in ((), ("nonotify",)):
+        session = case.agent.session(slot=True, title="A title", folder=f"folder-{'-'.join(options)}")
+        for turn in range(300):
+            session.user(f"turn {turn} {BIG}")
+        session.write()
+        with case.mount(*options) as mount:
+            folder = mount.session(session)
+            before = {name: handle_path(folder, session, name).read_bytes() for name in HANDLE_FILES}
+        with case.mount(*options) as mount:
+            folder = mount.session(session)
+            handles = {name: open_at_start(handle_path(folder, session, name)) for name in HANDLE_FILES}
+            change(session)
+            settle(folder, session)
+            for name, handle in handles.items():
+                holds_its_state(name, handle, before[name], grows=change is append_outside)
+            for handle in handles.values():
+                os.close(handle)
+
+
+def handle_path(folder, session, name):
+    if name == "entry":
+        return folder / "entries" / f"{session.stem(session.entries[150]['id'])}.json"
+    return folder / name
+
+
+def open_at_start(path):
+    """A descriptor with the first bytes read."""
+    descriptor = os.open(path, os.O_RDONLY)
+    os.read(descriptor, 100)
+    return descriptor
+
+
+def settle(folder, session):
+    """Waits until new opens of the log show its present bytes, or that it is gone."""
+    wanted = session.path.read_bytes() if session.path.exists() else None
+
+    def shows():
+        try:
+            return (folder / "raw.jsonl").read_bytes() == wanted
+        except OSError:
+            return wanted is None
+
+    eventually(3, shows, "the change is seen by new opens")
+
+
+def holds_its_state(name, descriptor, before, grows):
+    """Reads a handle in pieces to its end, which must not come early, or to ESTALE."""
+    offset = 0
+    while True:
+        try:
+            piece = os.pread(descriptor, 50_000, offset)
+        except OSError as error:
+            assert error.errno == errno.ESTALE, f"{name} at {offset}: {error!r}"
+            return
+        if not piece:
+            break
+        old = before[offset:offset + len(piece)]
+        may_be_longer = grows and name in ("raw.jsonl", "transcript.md")
+        assert piece == old or (may_be_longer and piece.startswith(old)), f"{name}: other bytes from {offset} on"
+        offset += len(piece)
+    assert offset >= len(before), f"{name}: ends early, at {offset} of {len(before)}"
+
+
+def test_f29_torn_appends_are_no_phantom_damage(case):
+    """F29: a log that is appended to in three pieces, 10 ms apart, never shows damage to a reader who looks all the
+    time."""
+    session = session_of(case)
+    with case.mount() as mount:
+        folder = mount.session(session)
+        done = threading.Event()
+        thread = threading.Thread(target=append_in_pieces, args=(session, 60, done))
+        thread.start()
+        looks = 0
+        while not done.is_set():
+            damage = status(folder)["damage"]
+            assert all(run["inProgress"] for run in damage), f"phantom damage {damage}"
+            assert absent(folder / "damage"), os.listdir(folder / "damage")
+            looks += 1
+        thread.join()
+        assert looks > 20 / PATIENCE, f"only {looks} looks"
+        eventually(POLL_LIMIT, lambda: everywhere(folder, session, session.entries[-1]["message"]["content"]))
+
+
+def append_in_pieces(session, lines, done):
+    try:
+        for number in range(lines):
+            line = compact(session.entry(session.user(f"piecemeal {number}"))) + b"\n"
+            session.pending()
+            third = len(line) // 3
+            for piece in (line[:third], line[third:2 * third], line[2 * third:]):
+                append_bytes(session.path, piece)
+                time.sleep(0.01)
+    finally:
+        done.set()

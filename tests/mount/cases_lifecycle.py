@@ -1,0 +1,559 @@
+"""The life of a mount: coming up, refusing bad places, leaving under load, healing after a crash, and the command line
+around it."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from agentdir import compact
+from crawl import paths_below
+from mounting import (BINARY, PATIENCE, SANITIZED, Skip, at_most, concurrent, daemons, detach, equal, eventually, fails_with,
+                      is_mounted, mount_line, needs, needs_root, run, variants)
+
+NOT_CONNECTED = (errno.ENOTCONN, errno.ECONNABORTED)
+
+
+def simple(case, turns=4):
+    session = case.agent.session()
+    session.talk(turns)
+    session.write()
+    return session
+
+
+@contextlib.contextmanager
+def background(case, *options, mountpoint=None, agent_dir=None):
+    """A mount whose command returns, as users start it; yields the mount point."""
+    point = Path(mountpoint) if mountpoint else case.new_path("mnt")
+    point.mkdir(exist_ok=True)
+    words = ["-o", ",".join(options)] if options else []
+    command = ["mount", "--agent-dir", str(agent_dir or case.agent.path), *words, str(point)]
+    try:
+        yield point, case.arborfs(*command)
+    finally:
+        detach(point)
+        gone_within(5, case)
+
+
+def gone_within(seconds, case):
+    """Waits until no daemon of this case is left; kills what stays."""
+    try:
+        eventually(seconds, lambda: not daemons(case.root), "the daemon left")
+    except AssertionError:
+        for pid in daemons(case.root):
+            os.kill(pid, signal.SIGKILL)
+        raise
+
+
+# -- coming up
+
+
+def test_mount_returns_when_the_mount_is_there(case):
+    """`arborfs mount` without -f returns 0 and says nothing, and the tree is there at that very moment."""
+    session = simple(case)
+    for _ in range(5):
+        with background(case) as (point, done):
+            names = os.listdir(point)
+            assert "README.md" in names, f"right after the command returned: {names}"
+            equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
+            equal(done.stderr, b"", "standard error")
+            equal(len(daemons(case.root)), 1, "daemons")
+
+
+def test_background_daemon_is_a_daemon(case):
+    """The daemon in the background has a session of its own, holds no terminal, no pipe of its parent and no folder."""
+    simple(case)
+    with background(case) as (_, done):
+        assert done.returncode == 0  # its output pipes were closed, or this would still wait
+        pid = daemons(case.root)[0]
+        equal(os.readlink(f"/proc/{pid}/cwd"), "/", "working directory")
+        assert os.getsid(pid) != os.getsid(0), "its own session"
+
+
+def test_foreground_stays_until_unmounted(case):
+    """-f stays in the foreground, and ends with 0 at the unmount."""
+    simple(case)
+    with case.mount() as mount:
+        assert mount.process.poll() is None
+        equal(mount.said(), "", "what the daemon says without a reason")
+
+
+@variants(missing={"kind": "missing"}, file={"kind": "file"})
+def test_mount_on_nothing_fails(case, kind):
+    """A mount point that does not exist or is a file: status 1, a message naming it, nothing mounted, no daemon left."""
+    simple(case)
+    point = case.new_path("point")
+    if kind == "file":
+        point.write_text("x")
+    for words in ([], ["-f"]):
+        done = case.arborfs("mount", "--agent-dir", case.agent.path, *words, point, check=False)
+        equal(done.returncode, 1, f"status with {words}; {done.stderr}")
+        assert point.name.encode() in done.stderr, done.stderr
+    equal(daemons(case.root), [], "daemons")
+
+
+def test_wrong_usage_gives_two(case):
+    """No mount point, an unknown flag, an unknown option of -o: status 2 and a message."""
+    point = case.new_path("mnt")
+    point.mkdir()
+    for words in (["mount"], ["mount", "--no-such-flag", point], ["mount", "-o", "no_such_option", point], ["umount"],
+                  ["no-such-verb"]):
+        done = case.arborfs(*words, check=False)
+        detach(point)
+        equal(done.returncode, 2, f"status of {words}; {done.stderr}")
+        assert done.stderr, words
+
+
+def test_generic_mount_options_are_accepted(case):
+    """Options of fstab that are no business of arborfs are taken: rw, nosuid, nodev, noatime, _netdev, x-..."""
+    simple(case)
+    with background(case, "rw", "nosuid", "nodev", "noexec", "noatime", "_netdev", "noauto", "user", "x-gvfs-hide",
+                    "x-systemd.automount") as (point, _):
+        assert "projects" in os.listdir(point)
+        options = mount_line(point)[5]
+        assert "nosuid" in options and "nodev" in options and "noexec" in options, options
+
+
+@needs_root
+def test_mount_command_of_the_system(case):
+    """mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro, as fstab says it, and umount."""
+    session = simple(case)
+    point = case.new_path("mnt")
+    point.mkdir()
+    environment = dict(case.environment, PATH=f"{os.path.dirname(os.path.abspath(BINARY))}:{os.environ['PATH']}")
+    try:
+        run("mount", "-t", "fuse.arborfs", "-o", "ro,nosuid,nodev", case.agent.path, point, env=environment)
+        assert is_mounted(point)
+        equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
+        equal(mount_line(point)[-3], "fuse.arborfs", "type")
+        run("umount", point)
+        gone_within(5, case)
+    finally:
+        detach(point)
+
+
+def test_agent_dir_comes_from_the_environment(case):
+    """Without --agent-dir the agent's own variable tells where the sessions are, else ~/.omp/agent."""
+    session = simple(case)
+    for variables in ({"PI_CODING_AGENT_DIR": str(case.agent.path)}, {}):
+        if not variables:
+            (case.home / ".omp").mkdir()
+            (case.home / ".omp" / "agent").symlink_to(case.agent.path)
+        point = case.new_path("mnt")
+        point.mkdir()
+        try:
+            run(BINARY, "mount", point, env={**case.environment, **variables})
+            assert (point / "projects" / "srv-shop" / session.name).exists(), variables
+        finally:
+            detach(point)
+    gone_within(5, case)
+
+
+def test_two_mounts_of_one_store(case):
+    """Two mounts of one store at once show the same and leave one by one."""
+    simple(case)
+    with case.mount() as first, case.mount("ro") as second:
+        names = set(paths_below(second.path))
+        missing = names - set(paths_below(first.path))
+        equal(missing, set(), "names of the read-only mount that the other lacks")
+
+
+ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s", "größe", "-o", "back\\slash", "#hash",
+             "per%cent", "x" * 200]
+
+
+def test_odd_mount_point_names(case):
+    """Mount points with commas, spaces, newlines, quotes, dashes: mounted there, with no option smuggled in, and
+    unmounted by the same name."""
+    session = simple(case)
+    for name in ODD_NAMES:
+        point = case.root / name
+        with background(case, mountpoint=point):
+            assert is_mounted(point), name
+            assert (point / "projects" / "srv-shop" / session.name).exists(), name
+            assert "allow_other" not in " ".join(mount_line(point)[-1:]), mount_line(point)
+            case.arborfs("umount", point)
+            assert not is_mounted(point), name
+        gone_within(5, case)
+
+
+def test_relative_mount_point(case):
+    """A mount point told relative to the working directory."""
+    simple(case)
+    (case.root / "here").mkdir()
+    try:
+        case.arborfs("mount", "--agent-dir", "agent", "here", cwd=case.root)
+        assert "projects" in os.listdir(case.root / "here")
+        case.arborfs("umount", "here", cwd=case.root)
+    finally:
+        detach(case.root / "here")
+    gone_within(5, case)
+
+
+# -- refused places
+
+
+def refuse(case, point, agent_dir=None):
+    """Asserts that mounting there fails with a message, and that nothing is mounted."""
+    for words in ([], ["-f"]):
+        done = case.arborfs("mount", "--agent-dir", agent_dir or case.agent.path, *words, point, check=False, timeout=10)
+        mounted = is_mounted(os.path.realpath(point))
+        detach(os.path.realpath(point))
+        assert not mounted and done.returncode == 1, f"mounted over {point}: status {done.returncode}, {done.stderr}"
+        assert done.stderr.strip(), "no message"
+    assert os.listdir(case.agent.sessions), "the store"
+
+
+def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
+    """The agent dir itself, folders in it, folders around it."""
+    session = simple(case)
+    inside = case.agent.path / "mnt"
+    inside.mkdir()
+    for point in (case.agent.path, case.agent.sessions, session.path.parent, inside, case.agent.path.parent):
+        refuse(case, point)
+
+
+def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
+    """The same through a symbolic link, through `..`, with doubled slashes, and with a linked agent dir."""
+    simple(case)
+    link = case.root / "link"
+    link.symlink_to(case.agent.sessions)
+    refuse(case, link)
+    refuse(case, f"{case.agent.path}/../agent//sessions/.")
+    refuse(case, f"{case.home}/../agent")
+    alias = case.root / "alias"
+    alias.symlink_to(case.agent.path)
+    refuse(case, case.agent.sessions, agent_dir=alias)
+    refuse(case, alias, agent_dir=alias)
+    refuse(case, case.root, agent_dir=alias)
+
+
+@needs_root
+def test_mount_points_in_a_bind_of_the_store_are_refused(case):
+    """The same through a bind mount, which has another path but the same folders."""
+    simple(case)
+    bound = case.new_path("bound")
+    bound.mkdir()
+    if run("mount", "--bind", case.agent.path, bound, check=False).returncode != 0:
+        raise Skip("cannot bind folders")
+    for point in (bound, bound / "sessions"):
+        done = case.arborfs("mount", "--agent-dir", case.agent.path, point, check=False, timeout=10)
+        equal(done.returncode, 1, f"status for {point}: {done.stderr}")
+        assert b"fuse" not in run("findmnt", "-n", "-o", "FSTYPE", "-T", point).stdout, "mounted"
+    refuse(case, case.agent.sessions, agent_dir=bound)
+
+
+def test_mount_around_a_store_that_does_not_exist_yet_is_refused(case):
+    """Around a store that is yet to appear is refused as well."""
+    done = case.arborfs("mount", "--agent-dir", case.home / "later" / "agent", case.home, check=False, timeout=10)
+    detach(case.home)
+    equal(done.returncode, 1, f"status; {done.stderr}")
+
+
+# -- dying and healing
+
+
+@variants(background={"foreground": False}, foreground={"foreground": True})
+def test_dead_mount_is_healed_by_the_same_command(case, foreground):
+    """After kill -9 the mount point gives ENOTCONN; the same command cleans it up and mounts."""
+    session = simple(case)
+    mount = case.mount().start()
+    try:
+        mount.process.kill()
+        mount.process.wait()
+        fails_with(NOT_CONNECTED, os.listdir, mount.path)
+        if foreground:
+            case.mount(mountpoint=mount.path).start()
+            eventually(10, lambda: os.listdir(mount.path), "healed")
+        else:
+            run(*mount.command, env=case.environment)
+        equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
+    finally:
+        detach(mount.path)
+        gone_within(5, case)
+    assert not is_mounted(mount.path), "a dead mount below the new one"
+
+
+def test_dead_mount_can_be_unmounted(case):
+    """`arborfs umount` removes a dead mount."""
+    simple(case)
+    mount = case.mount().start()
+    mount.process.kill()
+    mount.process.wait()
+    case.arborfs("umount", mount.path)
+    assert not is_mounted(mount.path)
+
+
+def test_mounted_twice_is_refused_or_stacked_cleanly(case):
+    """A second mount on a living mount point is refused with a message; the first one stays."""
+    session = simple(case)
+    with case.mount() as mount:
+        done = run(*mount.command, env=case.environment, check=False, timeout=10)
+        equal(done.returncode, 1, f"status; {done.stderr}")
+        assert done.stderr.strip(), "no message"
+        equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
+
+
+# -- leaving
+
+
+class Load:
+    """Programs that read everything again and again until told to stop."""
+
+    def __init__(self, path):
+        self.path = path
+        self._stop = threading.Event()
+        self._finished = 0
+        self._threads = [threading.Thread(target=self._crawl, args=(command,), daemon=True) for command in (
+            ["find", path, "-ls"], ["grep", "-r", "--exclude=events", "x", path],
+            ["tar", "-cf", "/dev/null", "--exclude=events", path])]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        eventually(10, lambda: self._finished > 2, "the clients are at work")
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(20 * PATIENCE)
+        assert not any(thread.is_alive() for thread in self._threads), "a client hangs after the mount went"
+
+    def _crawl(self, command):
+        while not self._stop.is_set():
+            run(*command, check=False)
+            self._finished += 1
+
+
+@concurrent
+@variants(term={"number": signal.SIGTERM}, interrupt={"number": signal.SIGINT}, hangup={"number": signal.SIGHUP})
+def test_signal_under_load_leaves_cleanly(case, number):
+    """SIGTERM, SIGINT, SIGHUP while clients read: the daemon ends with 0 within two seconds, nothing stays mounted, no
+    client hangs."""
+    case.browse()
+    mount = case.mount().start()
+    try:
+        with Load(mount.path):
+            with at_most(2, "leaving"):
+                os.kill(mount.process.pid, number)
+                equal(mount.wait_gone(), 0, "exit status")
+            assert not is_mounted(mount.path), "still mounted"
+    finally:
+        mount.force_away()
+
+
+@concurrent
+def test_umount_under_load(case):
+    """`arborfs umount` while clients read leaves with 0, or says that the mount is busy and leaves it working."""
+    case.browse()
+    mount = case.mount().start()
+    try:
+        with Load(mount.path):
+            with at_most(10, "umount"):
+                done = case.arborfs("umount", mount.path, check=False)
+            if done.returncode != 0:
+                assert b"busy" in done.stderr, done.stderr
+                assert os.listdir(mount / "projects"), "the mount is dead"
+        eventually(5, lambda: not is_mounted(mount.path) or case.arborfs(
+            "umount", mount.path, check=False).returncode == 0, "unmounted when nobody reads")
+        equal(mount.wait_gone(), 0, "exit status")
+    finally:
+        mount.force_away()
+
+
+def test_second_umount_is_no_trouble(case):
+    """Unmounting what is not mounted any more is no error; of what never was a mount it says so, without harm."""
+    simple(case)
+    with background(case) as (point, _):
+        case.arborfs("umount", point)
+        assert not is_mounted(point)
+        case.arborfs("umount", point)
+    case.arborfs("umount", case.home, check=False)
+    assert case.home.exists()
+
+
+@needs_root
+def test_umount_leaves_foreign_mounts_alone(case):
+    """`arborfs umount` of somebody else's mount is refused."""
+    other = case.new_path("other")
+    other.mkdir()
+    if run("mount", "-t", "tmpfs", "none", other, check=False).returncode != 0:
+        raise Skip("cannot mount a tmpfs")
+    done = case.arborfs("umount", other, check=False)
+    assert is_mounted(other) and done.returncode == 1, f"status {done.returncode}, {done.stderr}"
+
+
+def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
+    """A lazy unmount with a file open: the handle works until it is closed, then the daemon leaves."""
+    session = simple(case)
+    mount = case.mount().start()
+    try:
+        with open(mount.session(session) / "raw.jsonl", "rb") as handle:
+            run("fusermount3", "-u", "-z", mount.path)
+            equal(handle.read(), session.bytes, "the open handle")
+        equal(mount.wait_gone(), 0, "exit status")
+    finally:
+        mount.force_away()
+
+
+# -- options
+
+
+CONTROLS = ("append", "branch", "label", "fork", "new", "events")
+
+
+def test_read_only_mount_has_no_controls(case):
+    """-o ro shows neither control files nor events; writing gives EROFS."""
+    with case.browse("ro") as mount:
+        names = [name for name in paths_below(mount.path) if os.path.basename(name) in CONTROLS
+                 and "/entries/" not in name]
+        equal(names, [], "control files")
+        title = mount.session(case.store["shop"]) / "title"
+        equal(oct(os.lstat(title).st_mode & 0o777), "0o400", "mode of title")
+        fails_with(errno.EROFS, os.open, title, os.O_WRONLY)
+        fails_with(errno.EROFS, os.mkdir, mount / "new")
+        assert "ro" in mount_line(mount.path)[5].split(","), mount_line(mount.path)
+
+
+def test_read_only_mount_is_fresh_too(case):
+    """-o ro sees what others append."""
+    session = simple(case)
+    with case.mount("ro") as mount:
+        path = mount.session(session) / "raw.jsonl"
+        equal(path.read_bytes(), session.bytes)
+        session.user("more")
+        session.grow()
+        eventually(1.2, lambda: path.read_bytes() == session.bytes, "the new line")
+        name = f"{session.stem(session.leaf)}.json"
+        eventually(1.2, lambda: name in os.listdir(mount.session(session) / "entries"), "the new entry")
+
+
+def test_events_tell_each_change(case):
+    """events gives one JSON line for each change, as it happens, to each reader; reading ends with the mount."""
+    session = simple(case)
+    mount = case.mount().start()
+    try:
+        outputs = [case.new_path("events") for _ in range(2)]
+        readers = [case.spawn(["cat", mount / "events"], output) for output in outputs]
+        eventually(5, lambda: all("events" in link for reader in readers for link in [held(reader.pid)]), "opened")
+        session.user("news")
+        session.grow()
+        for output in outputs:
+            line = eventually(2, lambda: event_of(output, session), "an event")
+            assert {"seq", "time", "event", "session", "path"} <= line.keys(), line
+            equal(line["path"], f"projects/srv-shop/{session.name}", "path")
+        other = case.agent.session("/srv/other")
+        other.user("hello")
+        other.write()
+        for output in outputs:
+            eventually(2, lambda: event_of(output, other), "an event of a new session")
+            numbers = [line["seq"] for line in events_in(output)]
+            equal(numbers, sorted(set(numbers)), "sequence numbers")
+    finally:
+        os.kill(mount.process.pid, signal.SIGTERM)
+        mount.wait_gone()
+        mount.force_away()
+    for reader in readers:
+        reader.wait(5)
+
+
+def held(pid):
+    """The file that a process has open as its third descriptor, "" before that."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/3")
+    return ""
+
+
+def events_in(output):
+    return [json.loads(line) for line in output.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def event_of(output, session):
+    return next((line for line in events_in(output) if line.get("session") == session.id), None)
+
+
+def test_events_without_readers_and_with_killed_ones(case):
+    """A killed reader of events dies at once, and the next one is served."""
+    session = simple(case)
+    with case.mount() as mount:
+        for _ in range(3):
+            reader = case.spawn(["cat", mount / "events"])
+            eventually(5, lambda: "events" in held(reader.pid), "opened")
+            with at_most(0.5, "dying"):
+                reader.kill()
+                reader.wait()
+        output = case.new_path("events")
+        reader = case.spawn(["cat", mount / "events"], output)
+        eventually(5, lambda: "events" in held(reader.pid), "opened")
+        session.user("news")
+        session.grow()
+        eventually(2, lambda: event_of(output, session), "an event")
+        case.end(reader)
+
+
+# -- slow logs
+
+
+@concurrent
+@variants(text={"piece": b"x"}, numbers={"piece": b"1,"})
+def test_killed_client_of_a_slow_log_dies_at_once(case, piece):
+    """A log of one line of 300 MB that nobody has read yet: whoever asks for it can be killed at once, and `ls` and `cat`
+    of other sessions are quick meanwhile."""
+    good, slow = simple(case), case.agent.session("/srv/slow")
+    entry = compact(slow.entry(slow.user("PLACE")))
+    quotes = (b'"', b'"') if piece == b"x" else (b"[", b"1]")
+    slow.path.parent.mkdir(parents=True)
+    with open(slow.path, "wb") as file:
+        before, after = entry.split(b'"PLACE"')
+        file.write(slow.header_line + before + quotes[0])
+        for _ in range(30):
+            file.write(piece * (10_000_000 // len(piece)))
+        file.write(quotes[1] + after + b"\n")
+    with case.mount() as mount:
+        os.listdir(mount / "projects")
+        for name in ("context.json", "transcript.md", "tree.txt", "entries", "text", "status.json"):
+            command = ["ls", "-l"] if name in ("entries", "text") else ["cat"]
+            client = subprocess.Popen([*command, mount.session(slow) / name], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            try:
+                with at_most(0.5, f"others beside {name}"):
+                    equal(len(os.listdir(mount.session(good) / "entries")), 4)
+                    equal((mount.session(good) / "raw.jsonl").read_bytes(), good.bytes)
+                with at_most(0.5, f"killing a client of {name}"):
+                    client.kill()
+                    client.wait()
+            finally:
+                client.kill()
+                client.wait()
+        if not SANITIZED:
+            assert mount.memory() < 250e6, f"the daemon uses {mount.memory() / 1e6:.0f} MB"
+
+
+@needs("jq")
+def test_interrupted_client_leaves_the_daemon_well(case):
+    """Clients that are killed in the middle of reads leave nothing behind: all is served afterwards, handles are freed."""
+    with case.browse() as mount:
+        for delay in range(0, 40, 4):
+            client = subprocess.Popen(["bash", "-c", "cat */*/*/*.json */*/*/*/*.json"], cwd=mount.path,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            time.sleep(delay / 1000)
+            os.killpg(client.pid, signal.SIGKILL)
+            client.wait()
+        run("jq", "-e", ".messages", mount.session(case.store["long"]) / "context.json")
+        eventually(3, lambda: open_logs(mount.process.pid, case) <= len(case.store) + 1, "log handles are freed")
+
+
+def open_logs(pid, case):
+    """How many logs of the store a process has open."""
+    links = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(link))
+    return sum(re.search(r"\.jsonl$", link) is not None and link.startswith(str(case.agent.path)) for link in links)

@@ -1,0 +1,85 @@
+"""Looking never writes (DESIGN 3): after any crawl every byte, mode, name, inode and mtime of the store is as before."""
+
+import os
+import socket
+
+from crawl import paths_below
+from mounting import Skip, equal, run, shell, variants
+
+# The programs that look at everything there is; whether they succeed is another case's matter.
+CRAWL = """
+find . -ls > /dev/null
+find . -type f ! -name events -exec cat {} + > /dev/null
+find . -exec stat {} + > /dev/null
+find -L . -maxdepth 6 > /dev/null
+find . -exec getfattr -d {} + > /dev/null
+tar -cf /dev/null --exclude=events .
+grep -r --exclude=events needle . > /dev/null
+ls -lR > /dev/null
+true
+"""
+
+
+def odd_store(case):
+    """A rich store with everything that an agent dir may hold besides."""
+    case.browse()
+    hurt = case.store["hurt"]
+    hurt.raw(b'{"type":"message","id":"torn')
+    hurt.write()
+    folder = hurt.path.parent
+    (folder / "empty.jsonl").touch()
+    (folder / f".{hurt.path.name}.lock").write_text("1:1\n")
+    (folder / f"{hurt.path.name}.123.bak").write_bytes(hurt.bytes)
+    (folder / "folder.jsonl").mkdir()
+    (folder / "link.jsonl").symlink_to(hurt.path.name)
+    (folder / "dangling.jsonl").symlink_to("nowhere")
+    os.mkfifo(folder / "fifo.jsonl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        os.chdir(folder)
+        listener.bind("socket.jsonl")
+        os.chdir("/")
+    (case.agent.blobs / "not-a-blob").write_text("x")
+    (case.agent.blobs / ("0" * 64)).write_text("other bytes than its name says")
+    (case.agent.path / "history.db").write_bytes(b"SQLite")
+
+
+@variants(default={"options": ()}, with_attributes={"options": ("xattr",)}, read_only={"options": ("ro",)})
+def test_looking_changes_nothing(case, options):
+    """find, cat, stat, getfattr, tar, grep and ls over everything leave the store as it was."""
+    odd_store(case)
+    before = case.agent.state()
+    with case.mount(*options) as mount:
+        run("bash", "-c", CRAWL, cwd=mount.path, check=False)
+        equal(changes(before, case.agent.state()), {}, "while mounted")
+        assert len(paths_below(mount.path)) > 1000
+    equal(changes(before, case.agent.state()), {}, "after the unmount")
+
+
+def changes(before, after):
+    """What differs between two states of an agent dir."""
+    return {name: (before.get(name), after.get(name)) for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def test_looking_leaves_no_file_behind(case):
+    """Neither the agent dir nor the state, data and cache folders of the user hold anything new after a crawl, but what
+    others may read of it."""
+    with case.browse() as mount:
+        run("bash", "-c", CRAWL, cwd=mount.path, check=False)
+    for folder in ("state", "data", "cache"):
+        path = case.root / folder
+        if path.exists():
+            equal(shell(f"find '{path}' -perm /077"), "", "files that others may read")
+
+
+def test_read_only_store_is_served(case):
+    """A store on a read-only bind of itself serves the same tree: nothing needs to be written."""
+    case.browse()
+    with case.mount() as mount:
+        wanted = paths_below(mount.path)
+    read_only = case.new_path("read-only")
+    read_only.mkdir()
+    if os.geteuid() != 0 or run("mount", "--bind", case.agent.path, read_only, check=False).returncode != 0:
+        raise Skip("cannot bind folders")
+    run("mount", "-o", "remount,bind,ro", read_only)
+    with case.mount(agent_dir=read_only) as mount:
+        equal(paths_below(mount.path), wanted, "paths")

@@ -1,0 +1,302 @@
+"""The tree itself (DESIGN 2): names, modes, owners, times, inode numbers, and the names that resolve unlisted."""
+
+import errno
+import json
+import os
+import stat
+
+from agentdir import PNG, START_MS, STEP_MS
+from crawl import is_control, paths_below
+from mounting import equal, fails_with, output_of
+
+
+def numbers(root):
+    """{relative path: inode number} of everything that is listed."""
+    return {relative: os.lstat(os.path.join(root, relative)).st_ino for relative in paths_below(root)}
+
+
+def test_root_has_the_promised_names(case):
+    """The root of a mount lists what the documentation says."""
+    with case.browse() as mount:
+        names = set(os.listdir(mount.path))
+        missing = {"README.md", "status.json", "projects", "by-id", "recent", "terminals", "blobs"} - names
+        assert not missing, f"{missing} are missing in {names}"
+        assert json.loads((mount / "status.json").read_text())["version"], "status.json tells the version"
+        assert "arborfs" in (mount / "README.md").read_text()
+
+
+def test_session_has_the_promised_names(case):
+    """A session lists what the documentation says; damage/ only where there is damage."""
+    with case.browse() as mount:
+        wanted = {"session.json", "title", "raw.jsonl", "leaf", "context.json", "transcript.md", "tree.txt", "usage.json",
+                  "status.json", "entries", "text", "images", "branches", "labels"}
+        names = set(os.listdir(mount.session(case.store["shop"])))
+        assert wanted <= names, f"{wanted - names} are missing"
+        assert "artifacts" in names and "damage" not in names, names
+        assert "damage" in os.listdir(mount.session(case.store["hurt"]))
+        assert "artifacts" not in os.listdir(mount.session(case.store["hurt"]))
+
+
+def test_projects_are_grouped_by_working_directory(case):
+    """One project for each cwd, shell-safe, home prefix dropped, its cwd told; the store's folder name resolves too."""
+    with case.browse() as mount:
+        projects = mount / "projects"
+        equal(sorted(os.listdir(projects)), ["notes", "srv-long-haul", "srv-shop"], "projects")
+        equal((projects / "srv-shop" / "cwd").read_text().removesuffix("\n"), "/srv/shop", "cwd")
+        equal((projects / "notes" / "cwd").read_text().removesuffix("\n"), f"{case.home}/notes", "cwd in home")
+        sessions = [case.store["shop"].name, case.store["hurt"].name]
+        equal(sorted(set(os.listdir(projects / "srv-shop")) - {"cwd"}), sorted(sessions), "sessions of a project")
+        by_folder = projects / case.store["shop"].folder
+        equal(sorted(os.listdir(by_folder)), sorted(os.listdir(projects / "srv-shop")), "by the store's folder")
+        fails_with(errno.ENOENT, os.stat, projects / "no-such-project")
+
+
+def test_project_names_of_odd_working_directories(case):
+    """home, root and unknown; never a leading dash or dot; collisions get ~2 in byte order of the cwd."""
+    for number, cwd in enumerate((str(case.home), "/", None, "/-rf", "/.config", "/a/b-c", "/a-b/c", "/srv/two words", "/srv/größe")):
+        session = case.agent.session(cwd, folder=f"odd-{number}")
+        session.talk(1)
+        session.write()
+    with case.mount() as mount:
+        names = {(mount / "projects" / name / "cwd").read_text().removesuffix("\n")
+                 if (mount / "projects" / name / "cwd").exists() else "": name for name in os.listdir(mount / "projects")}
+        equal(names[str(case.home)], "home")
+        equal(names["/"], "root")
+        equal(names[""], "unknown")
+        equal((names["/a-b/c"], names["/a/b-c"]), ("a-b-c", "a-b-c~2"), "a collision")
+        for name in names.values():
+            assert name[0] not in "-." and all(sign.isascii() and sign not in " '\"$*?\\" for sign in name), name
+
+
+def test_inode_numbers_survive_a_remount(case):
+    """Every listed path has the same st_ino after a remount, in whatever order it is asked for."""
+    with case.browse() as mount:
+        before = numbers(mount.path)
+    with case.mount() as mount:
+        deepest_first = sorted(before, key=lambda relative: -relative.count("/"))
+        after = {relative: os.lstat(mount / relative).st_ino for relative in deepest_first}
+        changed = [relative for relative in before if before[relative] != after[relative]]
+        equal(changed, [], "paths with another number")
+
+
+def test_inode_numbers_differ_between_files(case):
+    """No two listed files or folders of a mount have one number; links that say the same may share one."""
+    with case.browse() as mount:
+        seen = {}
+        for relative, number in numbers(mount.path).items():
+            assert number not in (0, 1), f"{relative} has number {number}"
+            what = os.readlink(mount / relative) if os.path.islink(mount / relative) else relative
+            equal(what, seen.setdefault(number, what), f"what has number {number}")
+        assert len(seen) > 1000
+
+
+def test_listing_and_stat_agree_on_inode_numbers(case):
+    """d_ino of a listing is st_ino of the file."""
+    with case.browse() as mount:
+        folder = mount.session(case.store["shop"])
+        for place in (mount.path, mount / "projects", folder, folder / "entries", folder / "branches", folder / "labels"):
+            for entry in os.scandir(place):
+                equal(entry.inode(), entry.stat(follow_symlinks=False).st_ino, entry.path)
+
+
+def test_short_names_of_an_entry_are_the_same_file(case):
+    """entries/<id>.json and entries/<ordinal>.json resolve to the listed file; neither is listed."""
+    with case.browse() as mount:
+        session = case.store["long"]
+        entries = mount.session(session) / "entries"
+        entry_id = session.entries[41]["id"]
+        full = os.stat(entries / f"{session.stem(entry_id)}.json")
+        for short in (f"{entry_id}.json", "42.json"):
+            equal(os.stat(entries / short).st_ino, full.st_ino, short)
+            equal((entries / short).read_bytes(), session.line(entry_id), short)
+        equal(len(os.listdir(entries)), 300, "listed names")
+        for wrong in ("0.json", "301.json", "4294967338.json", "no-such-id.json", "42", "42.md", "000042-user-x.json"):
+            fails_with(errno.ENOENT, os.stat, entries / wrong)
+
+
+def test_sessions_resolve_by_id_and_unique_prefix(case):
+    """by-id lists one link a session; an unlisted unique prefix resolves, an ambiguous one does not."""
+    with case.browse() as mount:
+        by_id = mount / "by-id"
+        equal(sorted(os.listdir(by_id)), sorted(session.id for session in case.store.values()), "by-id")
+        shop = case.store["shop"]
+        assert os.path.samefile(by_id / shop.id, mount.session(shop)), "a link to the session"
+        fails_with(errno.ENOENT, os.stat, by_id / shop.id[:8])  # all four begin so
+        lone = case.agent.session("/srv/shop", session_id="7c0ffee000000001")
+        lone.talk(1)
+        lone.write()
+    with case.mount() as mount:
+        assert os.path.samefile(mount / "by-id" / "7c0f", mount.session(lone)), "a unique prefix"
+
+
+def test_branches_resolve_by_any_name_of_an_entry(case):
+    """branches/<id>, <ordinal>, <label> and the listed name are the branch that ends there."""
+    with case.browse() as mount:
+        session = case.store["shop"]
+        branches = mount.session(session) / "branches"
+        answer = session.entries[7]["id"]
+        texts = {(branches / name / "transcript.md").read_text()
+                 for name in (answer, "8", "checkpoint", session.branch(answer))}
+        equal(len(texts), 1, "different transcripts for one branch")
+        assert "Fixed by the first way." in texts.pop()
+        fails_with(errno.ENOENT, os.stat, branches / "no-such-label")
+
+
+def test_links_of_the_tree_resolve(case):
+    """Every symbolic link of a mount is relative and leads to something inside it."""
+    with case.browse() as mount:
+        links = [relative for relative in paths_below(mount.path) if os.path.islink(mount / relative)]
+        for relative in links:
+            target = os.readlink(mount / relative)
+            assert not target.startswith("/"), f"{relative} -> {target}"
+            assert os.path.realpath(mount / relative).startswith(str(mount.path)), f"{relative} -> {target}"
+            assert os.path.exists(mount / relative), f"{relative} -> {target} leads nowhere"
+        kinds = {relative.split("/")[0] for relative in links}
+        assert {"by-id", "recent", "terminals", "projects"} <= kinds, kinds
+
+
+def test_recent_lists_the_newest_first(case):
+    """recent/ numbers the sessions by the time of their last change and names them by title."""
+    with case.browse() as mount:
+        order = ["long", "shop", "hurt", "notes"]
+        for age, name in enumerate(order):
+            os.utime(case.store[name].path, (START_MS / 1000 - age * 60,) * 2)
+    with case.mount() as mount:
+        names = sorted(os.listdir(mount / "recent"))
+        store = {session.name: name for name, session in case.store.items()}
+        found = [store[os.path.basename(os.readlink(mount / "recent" / name))] for name in names]
+        equal(found, order, "order")
+        assert names[0].startswith("01-long-haul") and names[1].startswith("02-mend-the-checkout"), names
+
+
+def test_terminals_lead_to_what_they_used_last(case):
+    """terminals/<id> is a link to the session of the breadcrumb; one that names nothing is left out."""
+    mount = case.browse()
+    (case.agent.terminals / "pts-9").write_text("/srv/shop\n/no/such/log.jsonl\n")
+    (case.agent.terminals / "pts-8").write_bytes(b"\x00\xff garbage")
+    with case.mount() as mount:
+        equal(os.listdir(mount / "terminals"), ["pts-3"], "terminals")
+        assert os.path.samefile(mount / "terminals" / "pts-3", mount.session(case.store["shop"]))
+
+
+def test_times_are_those_of_entries_and_logs(case):
+    """mtime of entries, texts and images is the entry's timestamp; of everything else of a session, the log's."""
+    with case.browse() as mount:
+        session = case.store["shop"]
+        folder = mount.session(session)
+        for kind in ("entries", "text", "images"):
+            names = os.listdir(folder / kind)
+            assert names, kind
+            for name in names:
+                wanted = (session.started_ms + int(name.split("-")[0]) * STEP_MS) * 1_000_000
+                equal(os.lstat(folder / kind / name).st_mtime_ns, wanted, f"{kind}/{name}")
+        log = os.stat(session.path).st_mtime_ns
+        for name in ("raw.jsonl", "context.json", "transcript.md", "tree.txt", "session.json", "usage.json", "."):
+            equal(os.lstat(folder / name).st_mtime_ns, log, name)
+
+
+def test_modes_and_owners_do_not_depend_on_the_store(case):
+    """Folders are 0700 and files 0400 of the mounting user, however the store's modes are; links are links."""
+    mount = case.browse()
+    os.chmod(case.store["shop"].path, 0o666)
+    os.chmod(case.store["shop"].path.parent, 0o777)
+    with case.mount() as mount:
+        for relative in ["."] + paths_below(mount.path):
+            status = os.lstat(mount / relative)
+            equal((status.st_uid, status.st_gid), (os.geteuid(), os.getegid()), f"owner of {relative}")
+            mode = stat.S_IMODE(status.st_mode)
+            if stat.S_ISDIR(status.st_mode):
+                equal(oct(mode), "0o700", relative)
+            elif stat.S_ISREG(status.st_mode):
+                wanted = (0o400, 0o600) if os.path.basename(relative) == "title" or is_control(relative) else (0o400,)
+                assert mode in wanted, f"{relative} has mode {mode:o}"
+
+
+def test_images_are_decoded(case):
+    """images/ holds each image block, inline or stored as a blob, as the bytes that it encodes."""
+    with case.browse() as mount:
+        session = case.store["shop"]
+        images = mount.session(session) / "images"
+        stored, inline = session.entries[5]["id"], session.entries[6]["id"]
+        equal(sorted(os.listdir(images)), [f"000006-{stored}-1.png", f"000007-{inline}-1.png"], "images")
+        equal((images / f"000006-{stored}-1.png").read_bytes(), PNG * 40, "from a blob")
+        equal((images / f"000007-{inline}-1.png").read_bytes(), PNG, "inline")
+        blobs = os.listdir(mount / "blobs")
+        equal(blobs, os.listdir(case.agent.blobs), "blobs")
+        equal((mount / "blobs" / blobs[0]).read_bytes(), PNG * 40, "a blob")
+
+
+def test_artifacts_are_shown(case):
+    """artifacts/ shows the agent's files beside the log."""
+    with case.browse() as mount:
+        artifacts = mount.session(case.store["shop"]) / "artifacts"
+        equal(os.listdir(artifacts), ["1.bash.log"])
+        equal((artifacts / "1.bash.log").read_text(), "output of a tool\n")
+
+
+def test_labels_with_one_name_get_the_id_of_the_older(case):
+    """Of two entries with one label the newest keeps the plain name, the other gets name@<id>."""
+    session = case.agent.session()
+    older, newer = session.user("one"), session.user("two")
+    session.label(older, "here")
+    session.label(newer, "here")
+    session.label(newer, "größe & co")
+    session.label(older, "here")
+    session.label(newer, "here")
+    session.write()
+    with case.mount() as mount:
+        labels = mount.session(session) / "labels"
+        equal(sorted(os.listdir(labels)), sorted(["here", f"here@{older}"]), "labels")
+        equal(os.readlink(labels / "here"), f"../entries/{session.stem(newer)}.json")
+
+
+def test_cleared_labels_are_gone(case):
+    """A label entry without a label clears it; one whose target does not exist is not shown."""
+    session = case.agent.session()
+    target = session.user("one")
+    session.label(target, "a")
+    session.add("label", targetId=target)
+    session.label("no-such-entry", "b")
+    session.write()
+    with case.mount() as mount:
+        labels = mount.session(session) / "labels"
+        equal(os.listdir(labels) if labels.exists() else [], [], "labels")
+
+
+def test_file_system_type_is_arborfs(case):
+    """The kernel knows the mount as fuse.arborfs, so that updatedb and others can leave it out."""
+    with case.browse() as mount:
+        equal(output_of("findmnt", "-n", "-o", "FSTYPE", mount.path).strip(), "fuse.arborfs")
+        options = output_of("findmnt", "-n", "-o", "OPTIONS", mount.path)
+        assert "default_permissions" in options and "allow_other" not in options, options
+
+
+def test_seeking_and_reading_pieces(case):
+    """Reads at any offset and of any length, beyond the end too, give those bytes of the file."""
+    with case.browse() as mount:
+        folder = mount.session(case.store["long"])
+        for name in ("raw.jsonl", "context.json", "transcript.md"):
+            whole = (folder / name).read_bytes()
+            with open(folder / name, "rb", buffering=0) as file:
+                for offset in (0, 1, 4095, 4097, len(whole) - 1, len(whole), len(whole) + 10):
+                    for length in (1, 100, 70_000):
+                        equal(os.pread(file.fileno(), length, offset), whole[offset:offset + length], f"{name}@{offset}")
+
+
+def test_listing_while_a_session_grows(case):
+    """A listing that was begun with small buffers shows every entry once while others are appended."""
+    session = case.agent.session()
+    session.talk(3000)
+    session.write()
+    with case.mount() as mount:
+        entries = mount.session(session) / "entries"
+        found = []
+        with os.scandir(entries) as listing:
+            for count, entry in enumerate(listing):
+                found.append(entry.name)
+                if count % 500 == 0:
+                    session.user("meanwhile")
+                    session.grow()
+        equal(len(found), len(set(found)), "names listed twice")
+        missing = {f"{stem}.json" for stem in session.stems()[:3000]} - set(found)
+        equal(missing, set(), "names not listed")

@@ -1,0 +1,51 @@
+// The corpus of session logs with the answers that the real agents gave (tests/corpus/README.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/document.h"
+#include "core/log/log_index.h"
+#include "core/model/context.h"
+
+namespace arborfs::conformance {
+
+/// One case of the corpus as one generation of the agent read it.
+struct CorpusCase {
+  std::string name;
+  Flavour flavour = Flavour::omp13;
+  [[nodiscard]] std::string title() const;  // "h_bom_13", fit for a test's name
+};
+std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case);
+
+/// Every case that has a log, for each generation that has an oracle.
+std::vector<CorpusCase> corpus_cases();
+
+/// The oracle as parsed JSON.
+void read_oracle(const CorpusCase& corpus_case, json::Document& out);
+std::string read_bytes(const std::string& path);
+
+/// Log and index of a case, read by the rules of its generation.
+struct CorpusSession {
+  std::shared_ptr<const LogFile> log;
+  std::unique_ptr<LogIndex> index;
+};
+CorpusSession open_session(const CorpusCase& corpus_case);
+
+/// The case's blob folder. A checked one gives only blobs that are what their name says, as the store does; the
+/// agents serve whatever lies there (FACTS D6).
+class CorpusBlobs : public BlobSource {
+ public:
+  CorpusBlobs(const CorpusCase& corpus_case, bool is_checked);
+  [[nodiscard]] std::optional<std::string> read_blob(std::string_view hash) const override;
+
+ private:
+  std::string folder_;
+  bool is_checked_;
+};
+
+}  // namespace arborfs::conformance

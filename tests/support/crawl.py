@@ -1,0 +1,57 @@
+"""Walking a mount: what is in it, which of its files are streams or controls, copies of it compared."""
+
+import os
+import stat
+from pathlib import Path
+
+from mounting import equal
+
+# Files that take commands, at the root and in a session (DESIGN 2); reading one gives no content of its own.
+ROOT_CONTROLS = {"new", "events"}
+SESSION_CONTROLS = {"append", "branch", "label", "fork"}
+
+
+def is_control(relative):
+    """True for a control file and for the stream of events, by its path below the mount point."""
+    parts = Path(relative).parts
+    return parts[-1] in (ROOT_CONTROLS if len(parts) == 1 else SESSION_CONTROLS) and "entries" not in parts
+
+
+def paths_below(root):
+    """Every listed path below a folder, relative, links not followed, in a stable order."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in folders + sorted(files)]
+    return found
+
+
+def tree_of(root):
+    """{relative path: (kind, content)} of a folder: bytes of files, targets of links. Controls are left out."""
+    found = {}
+    for relative in paths_below(root):
+        path = os.path.join(root, relative)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            found[relative] = ("link", os.readlink(path))
+        elif stat.S_ISDIR(mode):
+            found[relative] = ("folder", None)
+        elif not is_control(relative):
+            found[relative] = ("file", Path(path).read_bytes())
+    return found
+
+
+def regular_files(root):
+    """Relative paths of the regular files that have content."""
+    return [relative for relative in paths_below(root)
+            if stat.S_ISREG(os.lstat(os.path.join(root, relative)).st_mode) and not is_control(relative)]
+
+
+def same_tree(copied, original):
+    """Asserts that a copy holds what the original holds; both from tree_of. The health of the mount, which changes while
+    it is used, is left out."""
+    for tree in (copied, original):
+        tree.pop("status.json")
+    equal(sorted(copied), sorted(original), "names in the copy")
+    wrong = [relative for relative in original if copied[relative] != original[relative]]
+    assert not wrong, f"{len(wrong)} copied files differ, such as {wrong[:5]}"

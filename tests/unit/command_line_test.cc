@@ -1,0 +1,402 @@
+// Whole command lines, run inside this process against a terminal of strings.
+
+#include "tools/arborfs/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "core/json/document.h"
+#include "tests/support/temp_store.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/words.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::TempStore;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kFolder[] = "-src-kite";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+constexpr char kId[] = "aaaa000011112222";
+
+/// A terminal that keeps what it is told.
+struct FakeTerminal {
+  std::ostringstream out;
+  std::ostringstream err;
+  std::map<std::string, std::string> variables{{"HOME", "/home/dev"}, {"TERM", "xterm"}};
+  Terminal io{.out = out, .err = err, .env = [this](const char* name) -> std::optional<std::string> {
+                const auto found = variables.find(name);
+                return found == variables.end() ? std::nullopt : std::optional(found->second);
+              }};
+};
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  int run(std::vector<std::string> words) {
+    terminal.out.str("");
+    terminal.err.str("");
+    std::vector<const char*> argv{"arborfs"};
+    for (const auto& word : words) {
+      argv.push_back(word.c_str());
+    }
+    return run_arborfs(static_cast<int>(argv.size()), argv.data(), terminal.io);
+  }
+  int run_here(std::vector<std::string> words) {
+    words.push_back("--agent-dir=" + store.root());
+    return run(std::move(words));
+  }
+  CommandLine read(std::vector<std::string> words) {
+    std::vector<const char*> argv{"arborfs"};
+    for (const auto& word : words) {
+      argv.push_back(word.c_str());
+    }
+    return read_command_line(static_cast<int>(argv.size()), argv.data(), terminal.io);
+  }
+  [[nodiscard]] std::string out() const { return terminal.out.str(); }
+  [[nodiscard]] std::string err() const { return terminal.err.str(); }
+  json::Document parsed() {
+    json::Document document;
+    EXPECT_TRUE(json::parse(out(), document)) << out();
+    return document;
+  }
+
+  void write_two_entries() {
+    store.write(kFolder, kName,
+                TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1e1e1e1", "", "first words") +
+                    "\n" + TempStore::user("e2e2e2e2", "e1e1e1e1", "second") + "\n");
+  }
+  /// Makes a log or a file beside it as old as if nobody were writing.
+  void age(const std::string& folder) const {
+    for (const auto& entry : std::filesystem::directory_iterator(store.sessions() / folder)) {
+      std::filesystem::last_write_time(entry.path(),
+                                       std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    }
+  }
+
+  TempStore store;
+  FakeTerminal terminal;
+};
+
+TEST_F(CommandLineTest, HelpAndVersionSucceed) {
+  EXPECT_EQ(run({"--help"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("Usage: arborfs"));
+  EXPECT_EQ(run({"ls", "--help"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("--limit"));
+  EXPECT_EQ(run({"--version"}), kDone);
+  EXPECT_THAT(out(), StartsWith("arborfs "));
+  EXPECT_THAT(err(), IsEmpty());
+}
+
+TEST_F(CommandLineTest, WrongUsageIsTwo) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{},
+                                                                 {"shw", "latest"},
+                                                                 {"show"},
+                                                                 {"show", "a", "b"},
+                                                                 {"ls", "-n", "many"},
+                                                                 {"ls", "--nothing"},
+                                                                 {"completion", "csh"},
+                                                                 {"mount"}}) {
+    EXPECT_EQ(run(words), kUsage);
+    EXPECT_THAT(err(), HasSubstr("--help"));
+    EXPECT_THAT(out(), IsEmpty());
+  }
+  run({"shw", "latest"});
+  EXPECT_THAT(err(), HasSubstr("no verb 'shw'"));
+}
+
+TEST_F(CommandLineTest, TwoPlainWordsMountAsInFstab) {
+  const auto own = read({"none", "/mnt/x", "-o", "rw,dev,suid"});
+  EXPECT_EQ(own.verb, Verb::mount);
+  EXPECT_EQ(own.mountpoint, "/mnt/x");
+  EXPECT_EQ(own.agent_dir, "");
+  EXPECT_THAT(own.mount_options, ElementsAre("rw,dev,suid"));
+  EXPECT_EQ(read({"", "/mnt/x"}).verb, Verb::mount);
+  EXPECT_EQ(read({"arborfs", "/mnt/x"}).agent_dir, "");
+  const auto other = read({store.root(), "/mnt/x", "-o", "ro", "-o", "xattr"});
+  EXPECT_EQ(other.agent_dir, store.root());
+  EXPECT_THAT(other.mount_options, ElementsAre("ro", "xattr"));
+}
+
+TEST_F(CommandLineTest, UnknownMountOptionIsUsage) {
+  EXPECT_EQ(run({"mount", "-o", "nosuchoption", "/nowhere"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("nosuchoption"));
+}
+
+TEST_F(CommandLineTest, MissingStoreAndEmptyStoreDiffer) {
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  std::filesystem::remove(store.sessions());
+  EXPECT_EQ(run_here({"ls"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no sessions folder at"));
+}
+
+TEST_F(CommandLineTest, LsTellsWhatThereIs) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("src-kite"));
+  EXPECT_THAT(out(), HasSubstr("first words")) << "the first message stands for a missing title";
+  EXPECT_THAT(out(), Not(HasSubstr("\x1b"))) << "no colour where nobody looks";
+}
+
+TEST_F(CommandLineTest, LsIsAsWideAsTheTerminal) {
+  const std::string long_title = "a title that is much longer than any line of such a narrow terminal can be";
+  store.write(kFolder, kName,
+              R"({"type":"session","version":3,"id":"x1","cwd":"/home/dev/src/kite","title":")" + long_title + "\"}\n");
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  EXPECT_THAT(out(), HasSubstr(long_title));
+  terminal.io.out_is_terminal = true;
+  terminal.io.width = 72;
+  terminal.variables["NO_COLOR"] = "1";
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  std::istringstream lines(out());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(columns_of(line), 72U) << line;
+  }
+  terminal.variables.erase("NO_COLOR");
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\x1b[1m"));
+}
+
+TEST_F(CommandLineTest, LsJsonIsOneArray) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"ls", "--json"}), kDone);
+  const auto rows = parsed();
+  ASSERT_EQ(rows.Size(), 1U);
+  EXPECT_EQ(json::string_member(rows[0], "session"), kId);
+  EXPECT_EQ(json::string_member(rows[0], "cwd"), "/home/dev/src/kite");
+  EXPECT_EQ(json::member(rows[0], "entries")->GetDouble(), 2);
+}
+
+TEST_F(CommandLineTest, LsLimitsAndChooses) {
+  write_two_entries();
+  store.write("-other", "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/other") + "\n");
+  EXPECT_EQ(run_here({"ls", "-q", "-n", "1"}), kDone);
+  EXPECT_EQ(std::count(terminal.out.str().begin(), terminal.out.str().end(), '\n'), 1);
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "other"}), kDone);
+  EXPECT_EQ(out(), "bbbb\n");
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "/home/dev/other"}), kDone);
+  EXPECT_EQ(out(), "bbbb\n");
+  EXPECT_EQ(run_here({"ls", "-p", "nosuch"}), kFailed);
+}
+
+TEST_F(CommandLineTest, OneBadLogHidesNoOther) {
+  write_two_entries();
+  store.write(kFolder, "2026-02-16T10-20-31-000Z_cccc", "no json at all\n");
+  EXPECT_EQ(run_here({"ls"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("first words"));
+  EXPECT_THAT(out(), HasSubstr("! "));
+}
+
+TEST_F(CommandLineTest, ShowNamesEverything) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"show", "latest"}), kDone);
+  EXPECT_THAT(out(), HasSubstr(kId));
+  EXPECT_THAT(out(), HasSubstr("(user 2)"));
+  EXPECT_THAT(out(), HasSubstr("000002-user-e2e2e2e2"));
+  EXPECT_EQ(run_here({"show", "aaaa0000", "--json"}), kDone);
+  const auto shown = parsed();
+  EXPECT_EQ(json::string_member(*json::member(shown, "header"), "id"), kId);
+  EXPECT_EQ(json::member(*json::member(shown, "counts"), "user")->GetDouble(), 2);
+}
+
+TEST_F(CommandLineTest, SessionThatIsNotThereFails) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"show", "ffff"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("arborfs: "));
+  EXPECT_EQ(run_here({"text", "latest", "#9"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("'#9'"));
+}
+
+TEST_F(CommandLineTest, DocumentsOfASession) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"text", kId}), kDone);
+  EXPECT_THAT(out(), HasSubstr("first words"));
+  EXPECT_EQ(run_here({"text", kId, "e2e2e2e2"}), kDone);
+  EXPECT_EQ(out(), "second\n");
+  EXPECT_EQ(run_here({"text", kId, "2", "--json"}), kDone);
+  EXPECT_EQ(json::string_member(parsed(), "text"), "second\n");
+  EXPECT_EQ(run_here({"tree", kId}), kDone);
+  EXPECT_THAT(out(), HasSubstr("000002 user e2e2e2e2"));
+  EXPECT_EQ(run_here({"tree", kId, "--json"}), kDone);
+  EXPECT_EQ(parsed().Size(), 2U);
+}
+
+TEST_F(CommandLineTest, ContextIsTheSameInEveryForm) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"context", kId}), kDone);
+  std::string as_is;
+  json::canonicalize(std::string_view(terminal.out.str()).substr(0, out().find_last_not_of('\n') + 1), as_is);
+  EXPECT_EQ(run_here({"context", kId, "--json"}), kDone);
+  EXPECT_EQ(out(), as_is + "\n");
+  EXPECT_EQ(run_here({"context", kId, "#1"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("second")));
+}
+
+TEST_F(CommandLineTest, NothingFromALogDrivesTheTerminal) {
+  store.write(kFolder, kName,
+              TempStore::header(kId, "/home/dev/src/kite") + "\n" +
+                  TempStore::user("e1e1e1e1", "",
+                                  "red \\u001b[31m and \xc2\x9b"
+                                  "31m and \xe2\x80\xae reversed") +
+                  "\n");
+  terminal.io.out_is_terminal = true;
+  terminal.variables["NO_COLOR"] = "1";
+  for (const char* verb : {"ls", "show", "tree", "context", "text", "doctor"}) {
+    for (const bool json : {false, true}) {
+      std::vector<std::string> words{verb};
+      if (std::string(verb) != "ls") {
+        words.emplace_back("latest");
+      }
+      if (json) {
+        words.emplace_back("--json");
+      }
+      run_here(words);
+      EXPECT_THAT(out(), Not(HasSubstr("\x1b"))) << verb;
+      EXPECT_THAT(out(), Not(HasSubstr("\xc2\x9b"))) << verb << (json ? " --json" : "");
+      EXPECT_THAT(out(), Not(HasSubstr("\xe2\x80\xae"))) << verb << (json ? " --json" : "");
+    }
+  }
+}
+
+TEST_F(CommandLineTest, DoctorIsContentWithAWholeStore) {
+  write_two_entries();
+  EXPECT_EQ(run_here({"doctor"}), kDone);
+  EXPECT_EQ(out(), "1 session examined, no damage found\n");
+}
+
+TEST_F(CommandLineTest, DoctorFindsWhatIsInTheBytes) {
+  const std::string hash(64, '5');
+  store.write(kFolder, kName,
+              TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "gone", "one") + "\n" +
+                  "{\"torn\n" + std::string(100, '\0') + "\n" + TempStore::user("e1", "e1", "two") + "behind it\n" +
+                  R"({"type":"label","id":"l1","parentId":"e1","targetId":"nowhere","label":"lost"})" + "\n" +
+                  R"({"type":"custom","id":"c1","parentId":"l1","data":"blob:sha256:)" + hash + "\"}\n" +
+                  "{\"type\":\"mess");
+  age(kFolder);
+  EXPECT_EQ(run_here({"doctor", "--json"}), kFailed);
+  const auto report = parsed();
+  std::multimap<std::string, std::string> found;
+  for (const auto& finding : json::member(report, "findings")->GetArray()) {
+    found.emplace(*json::string_member(finding, "kind"), *json::string_member(finding, "text"));
+  }
+  for (const char* kind : {"orphan", "malformed_line", "nul_run", "fused_line", "duplicate_id", "dangling_label",
+                           "missing_blob", "torn_tail"}) {
+    EXPECT_EQ(found.count(kind), 1U) << kind;
+  }
+  EXPECT_EQ(run_here({"doctor"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("1 session examined"));
+}
+
+TEST_F(CommandLineTest, DoctorFindsWhatLiesBeside) {
+  write_two_entries();
+  const auto folder = store.sessions() / kFolder;
+  std::ofstream(folder / (std::string(kName) + ".jsonl.1.bak")) << "x";
+  std::ofstream(folder / ("." + std::string(kName) + ".jsonl.1.tmp")) << "x";
+  std::ofstream(folder / ("." + std::string(kName) + ".jsonl.lock")) << "999999999:1\n";
+  age(kFolder);
+  EXPECT_EQ(run_here({"doctor", kId}), kFailed);
+  for (const char* kind : {"leftover_backup", "leftover_temporary", "stale_lock"}) {
+    EXPECT_THAT(out(), HasSubstr(kind));
+  }
+  std::ofstream(folder / ("." + std::string(kName) + ".jsonl.lock")) << ::getpid() << ":1\n";
+  run_here({"doctor"});
+  EXPECT_THAT(out(), Not(HasSubstr("stale_lock"))) << "a lock that is held is no finding";
+}
+
+TEST_F(CommandLineTest, DoctorReportsALogWithoutHeader) {
+  store.write(kFolder, kName, TempStore::user("e1", "", "one") + "\n");
+  EXPECT_EQ(run_here({"doctor"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("bad_header"));
+}
+
+TEST_F(CommandLineTest, CompletionPrintsTheScript) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_EQ(run({"completion", shell}), kDone);
+    EXPECT_THAT(out(), HasSubstr("arborfs ls -q"));
+  }
+  EXPECT_EQ(run({"completion", "fish", "--json"}), kDone);
+  EXPECT_EQ(json::string_member(parsed(), "shell"), "fish");
+}
+
+TEST(Words, Sizes) {
+  EXPECT_EQ(size_words(0), "0");
+  EXPECT_EQ(size_words(1023), "1023");
+  EXPECT_EQ(size_words(1024), "1.0K");
+  EXPECT_EQ(size_words(10 * 1024), "10K");
+  EXPECT_EQ(size_words((1 << 20) - 1), "1.0M");
+  EXPECT_EQ(size_words(1ULL << 40), "1.0T");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(counted(1, "entry", "entries"), "1 entry");
+  EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
+}
+
+TEST(Words, WideCharactersTakeTwoColumns) {
+  EXPECT_EQ(columns_of("漢字"), 4U);
+  EXPECT_EQ(columns_of("e\xcc\x81"), 1U);
+  EXPECT_EQ(cut("漢字です", 5), "漢字…");
+  EXPECT_EQ(cut("short", 5), "short");
+  EXPECT_EQ(cut("shorter", 5), "shor…");
+}
+
+TEST(Words, TableGivesWayWhereItMay) {
+  Table table({{"N", true}, {"TEXT", false, true}});
+  table.add({"1", "a long piece of text"});
+  table.add({"22", "short"});
+  EXPECT_THAT(table.lines(0), ElementsAre(" N  TEXT", " 1  a long piece of text", "22  short"));
+  EXPECT_THAT(table.lines(14), ElementsAre(" N  TEXT", " 1  a long pi…", "22  short"));
+}
+
+TEST(TerminalSafeJson, WorksOnPiecesCutAnywhere) {
+  const std::string json =
+      "\"a\xc2\x9b"
+      "b\xe2\x80\xae"
+      "c\xf3\xa0\x80\x81"
+      "d\xc3\xa9\x7f\"";
+  const std::string safe = R"("a\u009bb\u202ec\udb40\udc01d)"
+                           "\xc3\xa9"
+                           R"(\u007f")";
+  EXPECT_EQ(terminal_safe_json(json), safe);
+  for (std::size_t at = 0; at <= json.size(); ++at) {
+    TerminalSafeJson filter;
+    std::string out;
+    filter.feed(std::string_view(json).substr(0, at), out);
+    filter.feed(std::string_view(json).substr(at), out);
+    filter.finish(out);
+    EXPECT_EQ(out, safe) << at;
+  }
+}
+
+TEST(ProgressTest, SpeaksOnlyToPeopleWhoWait) {
+  FakeTerminal terminal;
+  terminal.io.err_is_terminal = true;
+  { const Progress quick(terminal.io, "reading"); }
+  EXPECT_THAT(terminal.err.str(), IsEmpty());
+  {
+    Progress slow(terminal.io, "reading", 3, std::chrono::milliseconds(1));
+    slow.step();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  EXPECT_THAT(terminal.err.str(), HasSubstr("reading 1 of 3"));
+  FakeTerminal pipe;
+  {
+    const Progress mute(pipe.io, "reading", 3, std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_THAT(pipe.err.str(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace arborfs::cli

@@ -1,0 +1,209 @@
+// The arrows between the rooms of the code, held by reading the include lines. CMakeLists.txt links them the same way,
+// but a header-only use would slip through there.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = ARBORFS_SOURCE_DIR;
+
+/// Which rooms each room may include, itself left out.
+const std::map<std::string, std::set<std::string>> kAllowed = {
+    {"core/base", {}},
+    {"core/json", {"core/base"}},
+    {"core/env", {"core/base"}},
+    {"core/log", {"core/base", "core/json", "core/env"}},
+    {"core/model", {"core/base", "core/json", "core/env", "core/log"}},
+    {"core/store", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
+    {"core/render", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
+    {"core/session", {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render"}},
+    {"fs",
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session"}},
+    {"tools",
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
+      "fs"}},
+};
+
+/// A library and the only files, by the beginning of their path, that may include it.
+struct Reserved {
+  std::regex header;
+  std::vector<std::string> users;
+};
+const std::vector<Reserved> kReserved = {
+    {std::regex("fuse_lowlevel\\.h|fuse3?/fuse.*"), {"fs/fuse_server", "fs/invalidator.cc"}},
+    {std::regex("rapidjson/.*"), {"core/json/"}},
+    {std::regex("simdjson.*"), {"core/json/", "core/log/", "core/render/", "core/model/"}},
+    {std::regex("openssl/.*"), {"core/base/hash.cc"}},
+    {std::regex("CLI/.*"), {"tools/"}},
+};
+
+struct Include {
+  std::string file;  // relative to the root
+  std::string header;
+};
+
+bool is_source(const fs::path& path) {
+  return path.extension() == ".cc" || path.extension() == ".h" || path.extension() == ".in";
+}
+
+std::vector<std::string> sources() {
+  std::vector<std::string> found;
+  for (const char* top : {"core", "fs", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      if (entry.is_regular_file() && is_source(entry.path())) {
+        found.push_back(fs::relative(entry.path(), kRoot).string());
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Include> includes_of(const std::string& file) {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  std::vector<Include> found;
+  std::ifstream in(kRoot / file);
+  for (std::string line; std::getline(in, line);) {
+    if (std::smatch match; std::regex_search(line, match, kInclude)) {
+      found.push_back({file, match[1]});
+    }
+  }
+  return found;
+}
+
+/// "core/log" for core/log/x.cc, "fs" for fs/x.cc, "tools" for anything in there; "" outside the code.
+std::string room_of(const std::string& path) {
+  for (const auto& [room, allowed] : kAllowed) {
+    if (path.starts_with(room + "/")) {
+      return room;
+    }
+  }
+  return "";
+}
+
+TEST(Layering, EverySourceIsInARoom) {
+  const auto all = sources();
+  EXPECT_GT(all.size(), 40U);
+  for (const auto& file : all) {
+    EXPECT_NE(room_of(file), "") << file << " is in no room that this test knows";
+  }
+}
+
+TEST(Layering, IncludesFollowTheArrows) {
+  for (const auto& file : sources()) {
+    const std::string from = room_of(file);
+    for (const auto& include : includes_of(file)) {
+      const std::string to = room_of(include.header);
+      EXPECT_TRUE(to.empty() || to == from || kAllowed.at(from).count(to) == 1)
+          << file << " includes " << include.header << ", but there is no arrow from " << from << " to " << to;
+    }
+  }
+}
+
+TEST(Layering, OwnHeadersAreNamedFromTheRoot) {
+  for (const auto& file : sources()) {
+    for (const auto& include : includes_of(file)) {
+      const bool is_beside = fs::exists((kRoot / file).parent_path() / include.header);
+      EXPECT_FALSE(is_beside && room_of(include.header).empty())
+          << file << " includes " << include.header << " without its folder";
+    }
+  }
+}
+
+TEST(Layering, LibrariesStayWhereTheyBelong) {
+  for (const auto& file : sources()) {
+    for (const auto& include : includes_of(file)) {
+      for (const auto& reserved : kReserved) {
+        if (!std::regex_match(include.header, reserved.header)) {
+          continue;
+        }
+        const bool may = std::any_of(reserved.users.begin(), reserved.users.end(),
+                                     [&](const std::string& user) { return file.starts_with(user); });
+        EXPECT_TRUE(may) << file << " includes " << include.header;
+      }
+    }
+  }
+}
+
+/// The part of a CMake call between `opening` and its closing bracket.
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Layering, BuildLinksTheSameArrows) {
+  const std::string text = text_of(kRoot / "CMakeLists.txt");
+  static const std::regex kLibrary(R"(arborfs_library\((\w+) ([\w/]+)([^)]*)\))");
+  std::map<std::string, std::string> folder_of;
+  std::vector<std::smatch> calls;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), kLibrary); at != std::sregex_iterator(); ++at) {
+    folder_of[(*at)[1]] = (*at)[2];
+    calls.push_back(*at);
+  }
+  EXPECT_EQ(calls.size(), kAllowed.size() - 1) << "one library a room; tools has its own CMakeLists.txt";
+  for (const auto& call : calls) {
+    const auto& allowed = kAllowed.at(call[2]);
+    for (const auto& [library, folder] : folder_of) {
+      const bool links = std::regex_search(call[3].str(), std::regex("\\b" + library + "\\b"));
+      EXPECT_TRUE(!links || allowed.count(folder) == 1) << call[1] << " links " << library;
+    }
+  }
+}
+
+// No test sleeps: what lies in tests/ is built, or run, or read by something that is.
+TEST(Layering, EveryTestIsBuilt) {
+  const std::string cmake = text_of(kRoot / "tests/CMakeLists.txt");
+  std::set<std::string> folders;
+  static const std::regex kProgram(R"(arborfs_test_program\(\w+ (\w+) )");
+  for (auto at = std::sregex_iterator(cmake.begin(), cmake.end(), kProgram); at != std::sregex_iterator(); ++at) {
+    folders.insert((*at)[1]);
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests")) {
+    const std::string path = fs::relative(entry.path(), kRoot / "tests").string();
+    const std::string folder = path.substr(0, path.find('/'));
+    if (!entry.is_regular_file() || folder == "corpus") {
+      continue;
+    }
+    if (entry.path().extension() == ".cc") {
+      const bool is_case = path.ends_with("_test.cc") && folders.count(folder) == 1;
+      const bool is_fuzz = path.starts_with("fuzz/fuzz_") || path.starts_with("fuzz/support/");
+      EXPECT_TRUE(is_case || is_fuzz || folder == "support") << path << " is built by nothing";
+    }
+    if (entry.path().extension() == ".py" && folder == "mount") {
+      EXPECT_TRUE(path == "mount/run.py" || path.starts_with("mount/cases_")) << path << " is run by nothing";
+    }
+  }
+}
+
+TEST(Layering, EveryFuzzTargetHasInputsAndTheReverse) {
+  for (const auto& entry : fs::directory_iterator(kRoot / "tests/fuzz")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name != "support") {
+      EXPECT_TRUE(fs::exists(entry.path().string() + ".cc")) << name << " are inputs of no target";
+    } else if (entry.path().extension() == ".cc") {
+      const auto inputs = kRoot / "tests/fuzz" / entry.path().stem();
+      EXPECT_TRUE(fs::is_directory(inputs) && !fs::is_empty(inputs)) << name << " has no inputs to replay";
+    }
+  }
+}
+
+TEST(Layering, EveryCorpusCaseIsInItsIndex) {
+  const std::string index = text_of(kRoot / "tests/corpus/INDEX.jsonl");
+  for (const auto& entry : fs::directory_iterator(kRoot / "tests/corpus")) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name.front() != '_') {
+      EXPECT_NE(index.find('"' + name + '"'), std::string::npos) << name << " is not in INDEX.jsonl";
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,243 @@
+// The program, its manual pages and its completions say the same.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "fs/mount.h"
+#include "tools/arborfs/command_line.h"
+
+namespace {
+
+using arborfs::cli::VerbOptions;
+
+const std::string kRoot = ARBORFS_SOURCE_DIR;
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(kRoot + "/" + path);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_FALSE(text.empty()) << path;
+  return text;
+}
+
+/// The page from one heading to the next of the same kind, "" when there is none.
+std::string part_of(const std::string& page, const std::string& heading) {
+  const std::size_t begin = page.find(heading + "\n");
+  if (begin == std::string::npos) {
+    return "";
+  }
+  const std::size_t end = std::min(page.find("\n.Ss ", begin), page.find("\n.Sh ", begin));
+  return page.substr(begin, end - begin);
+}
+
+/// What stands behind Fl in item lines, as it is typed: "--json", "-n".
+std::set<std::string> options_in(const std::string& part) {
+  static const std::regex kFlag(R"(Fl (\\-)?([A-Za-z][A-Za-z-]*))");
+  std::set<std::string> found;
+  std::istringstream lines(part);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(".It ")) {
+      continue;
+    }
+    for (auto at = std::sregex_iterator(line.begin(), line.end(), kFlag); at != std::sregex_iterator(); ++at) {
+      found.insert(((*at)[1].matched ? "--" : "-") + (*at)[2].str());
+    }
+  }
+  return found;
+}
+
+const std::set<std::string> kOfEveryVerb = {"--json", "--help", "-h"};
+
+bool takes_store(const std::string& verb) {
+  return verb != "umount" && verb != "completion";
+}
+
+TEST(ManPage, HasEveryOptionOfEveryVerbAndNoOther) {
+  const std::string page = text_of("man/arborfs.1");
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    if (of.verb.empty()) {
+      continue;
+    }
+    const std::string part = part_of(page, ".Ss " + of.verb);
+    ASSERT_FALSE(part.empty()) << "arborfs.1 has no part about " << of.verb;
+    std::set<std::string> documented = options_in(part);
+    documented.insert(kOfEveryVerb.begin(), kOfEveryVerb.end());
+    if (takes_store(of.verb)) {
+      documented.insert("--agent-dir");
+    }
+    EXPECT_EQ(documented, std::set<std::string>(of.options.begin(), of.options.end())) << of.verb;
+  }
+  const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
+  EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir"}));
+}
+
+TEST(ManPage, HasNoVerbThatIsNotThere) {
+  std::set<std::string> verbs;
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    verbs.insert(of.verb);
+  }
+  const std::string page = text_of("man/arborfs.1");
+  static const std::regex kPart(R"(\n\.Ss (\w+))");
+  for (auto at = std::sregex_iterator(page.begin(), page.end(), kPart); at != std::sregex_iterator(); ++at) {
+    EXPECT_EQ(verbs.count((*at)[1]), 1U) << (*at)[1];
+  }
+}
+
+/// The mount options that arborfs.1 lists, without their values.
+std::set<std::string> documented_mount_options() {
+  const std::string part = part_of(text_of("man/arborfs.1"), ".Sh MOUNT OPTIONS");
+  std::set<std::string> found;
+  static const std::regex kItem(R"(\n\.It Cm ([^\n]+))");
+  static const std::regex kWord(R"(([a-z_]+)( Ns = Ns Ar)?)");
+  for (auto at = std::sregex_iterator(part.begin(), part.end(), kItem); at != std::sregex_iterator(); ++at) {
+    const std::string line = (*at)[1];
+    for (auto word = std::sregex_iterator(line.begin(), line.end(), kWord); word != std::sregex_iterator(); ++word) {
+      found.insert((*word)[1].str() + ((*word)[2].matched ? "=1" : ""));
+    }
+  }
+  return found;
+}
+
+TEST(ManPage, HasTheMountOptions) {
+  const auto documented = documented_mount_options();
+  EXPECT_GE(documented.size(), 10U);
+  for (const auto& option : documented) {
+    const auto parsed = arborfs::parse_mount_options(option);
+    EXPECT_TRUE(parsed) << option << ": " << (parsed ? "" : parsed.error().message);
+  }
+  const std::string source = text_of("fs/mount_options.cc");
+  static const std::regex kFlag(R"x(Flag\{"(\w+)")x");
+  for (auto at = std::sregex_iterator(source.begin(), source.end(), kFlag); at != std::sregex_iterator(); ++at) {
+    EXPECT_EQ(documented.count((*at)[1]), 1U) << (*at)[1] << " is not in arborfs.1";
+  }
+}
+
+TEST(ManPage, HasEveryKindOfFinding) {
+  const std::string part = part_of(text_of("man/arborfs.1"), ".Ss doctor");
+  static const std::regex kKind(R"x("([a-z]+_[a-z_]+|orphan|cycle|unreadable)")x");
+  for (const char* file : {"tools/arborfs/examine.cc", "tools/arborfs/leftovers.cc"}) {
+    const std::string source = text_of(file);
+    for (auto at = std::sregex_iterator(source.begin(), source.end(), kKind); at != std::sregex_iterator(); ++at) {
+      EXPECT_NE(part.find(".It Li " + (*at)[1].str() + "\n"), std::string::npos) << (*at)[1];
+    }
+  }
+}
+
+TEST(ManPage, HasEveryNameOfTheTree) {
+  const std::string page = text_of("man/arborfs.5");
+  for (const char* name :
+       {"README.md",     "status.json", "events",       "projects/", "by-id/",    "recent/", "terminals/",
+        "blobs/",        "cwd",         "session.json", "title",     "raw.jsonl", "leaf",    "context.json",
+        "transcript.md", "tree.txt",    "usage.json",   "entries/",  "text/",     "images/", "branches/",
+        "current",       "labels/",     "damage/",      "artifacts/"}) {
+    const std::regex item("\\n\\.It Pa [^\\n]*\\b" + std::regex_replace(std::string(name), std::regex(R"(\.)"), "\\.") +
+                          "( |\\n)");
+    EXPECT_TRUE(std::regex_search(page, item)) << name << " is not an item of arborfs.5";
+  }
+}
+
+TEST(ManPage, PassesTheLinter) {
+  if (std::system("command -v mandoc >/dev/null") != 0) {
+    GTEST_SKIP() << "mandoc is not installed";
+  }
+  for (const char* page : {"man/arborfs.1", "man/arborfs.5"}) {
+    EXPECT_EQ(std::system(("mandoc -T lint -W warning '" + kRoot + "/" + page + "'").c_str()), 0) << page;
+  }
+}
+
+/// A test folder's file with the program's name in it, for shells to find.
+std::string with_program(const std::string& script) {
+  const std::string binary = ARBORFS_BINARY;
+  return "PATH='" + binary.substr(0, binary.rfind('/')) + "':\"$PATH\"; export PATH; " + script;
+}
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) {
+    return text;
+  }
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+    text += static_cast<char>(c);
+  }
+  ::pclose(pipe);
+  return text;
+}
+
+std::string quoted(const std::string& script) {
+  return "'" + std::regex_replace(script, std::regex("'"), "'\\''") + "'";
+}
+
+void need(const std::string& shell) {
+  if (std::system(("command -v " + shell + " >/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << shell << " is not installed";
+  }
+}
+
+/// What bash offers for a line whose last word is being typed.
+std::string bash_offers(const std::string& line, const std::string& word) {
+  const std::string script = "source <(arborfs completion bash); COMP_WORDS=(" + line + " " + word +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _arborfs; printf '%s\\n' \"${COMPREPLY[@]}\"";
+  return output_of(with_program("bash --norc -c " + quoted(script) + " 2>&1"));
+}
+
+TEST(Completion, BashKnowsEveryVerbAndOption) {
+  need("bash");
+  const std::string verbs = bash_offers("arborfs", "''");
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    EXPECT_NE(verbs.find(of.verb), std::string::npos) << of.verb << " is not among " << verbs;
+    const std::string options = of.verb.empty() ? verbs : bash_offers("arborfs " + of.verb, "--");
+    for (const auto& option : of.options) {
+      if (option.starts_with("--")) {
+        EXPECT_NE(options.find(option + "\n"), std::string::npos) << of.verb << " " << option;
+      }
+    }
+  }
+}
+
+TEST(Completion, BashOffersSessions) {
+  need("bash");
+  const std::string samples = kRoot + "/tools/samples";
+  const std::string offers = bash_offers("arborfs show --agent-dir '" + samples + "'", "14");
+  EXPECT_NE(offers.find("1472050ec0006b29"), std::string::npos) << offers;
+}
+
+TEST(Completion, FishKnowsEveryVerbAndOption) {
+  need("fish");
+  const auto offers = [](const std::string& line) {
+    const std::string script = "arborfs completion fish | source; complete -C " + quoted(line);
+    return output_of(with_program("HOME=/nonexistent fish --no-config -c " + quoted(script) + " 2>&1"));
+  };
+  const std::string verbs = offers("arborfs ");
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    EXPECT_NE(verbs.find(of.verb), std::string::npos) << of.verb << " is not among " << verbs;
+    const std::string options = offers("arborfs " + of.verb + (of.verb.empty() ? "--" : " --"));
+    for (const auto& option : of.options) {
+      if (option.starts_with("--")) {
+        EXPECT_NE(options.find(option), std::string::npos) << of.verb << " " << option << " is not among " << options;
+      }
+    }
+  }
+}
+
+TEST(Completion, ZshLoadsAndNamesEveryOption) {
+  need("zsh");
+  const std::string script =
+      "autoload -Uz compinit && compinit -u -D && source <(arborfs completion zsh) && "
+      "print -r -- ${_comps[arborfs]}";
+  EXPECT_EQ(output_of(with_program("HOME=/nonexistent zsh -f -c " + quoted(script) + " 2>&1")), "_arborfs\n");
+  const std::string text = text_of("packaging/completions/_arborfs");
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    EXPECT_TRUE(of.verb.empty() || text.find("'" + of.verb + ":") != std::string::npos) << of.verb;
+    for (const auto& option : of.options) {
+      EXPECT_NE(text.find(option), std::string::npos) << of.verb << " " << option;
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,147 @@
+#include "tools/arborfs/access.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/model/tree.h"
+#include "core/render/text.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::uint64_t kPiece = 1 << 20;
+
+std::string home_of(const Terminal& io) {
+  if (const auto home = io.env ? io.env("HOME") : std::nullopt; home && !home->empty()) {
+    return *home;
+  }
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_dir : "/";
+}
+
+std::string in_form(const std::string& piece, Form form, TerminalSafeJson& filter) {
+  std::string out;
+  if (form == Form::terminal_safe) {
+    filter.feed(piece, out);
+  } else {
+    std::copy_if(piece.begin(), piece.end(), std::back_inserter(out), [](char c) { return c != '\n'; });
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
+  auto store = open_store(line.agent_dir);
+  if (!store->present()) {
+    return Error{Errc::not_found, "no sessions folder at " + visible(store->paths().sessions)};
+  }
+  auto catalog = std::make_unique<Catalog>(std::move(store), home_of(io));
+  const Progress progress(io, "looking for sessions");
+  catalog->rescan();
+  return catalog;
+}
+
+std::vector<Listed> all_sessions(const Catalog& catalog) {
+  const auto view = catalog.view();
+  std::unordered_map<std::uint32_t, std::string> ids;
+  for (const auto& [id, session] : view->by_id) {
+    ids[session->number()] = id;
+  }
+  std::vector<Listed> all;
+  for (const auto& project : view->projects) {
+    for (const auto& [name, session] : project->sessions) {
+      const auto id = ids.find(session->number());
+      all.push_back({session, project, id == ids.end() ? name : id->second, session->head().stat.mtime_ns});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.mtime_ns > b.mtime_ns; });
+  return all;
+}
+
+Listed listed(const Catalog& catalog, const SessionPtr& session) {
+  const auto all = all_sessions(catalog);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Listed& of) { return of.session == session; });
+  return found != all.end() ? *found : Listed{session, nullptr, "", 0};
+}
+
+Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) {
+  auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return catalog.error();
+  }
+  auto session = (*catalog)->find(line.session);
+  if (!session) {
+    return session.error();
+  }
+  const Progress progress(io, "reading the log");
+  if (auto read = (*session)->refresh(depth); !read) {
+    return read.error();
+  }
+  auto of = listed(**catalog, *session);
+  return Opened{std::move(*catalog), std::move(of)};
+}
+
+Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
+  const auto guard = session.read();
+  if (!guard) {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  if (spelled.empty() || spelled == "leaf") {
+    return guard->index().leaf();
+  }
+  const Ordinal found = resolve_entry(guard->index(), spelled);
+  if (found == kNoEntry) {
+    return Error{Errc::not_found, "no entry, or more than one, is meant by '" + visible_line(spelled, 80) + "'"};
+  }
+  return found;
+}
+
+std::string log_path(const Session& session, const Catalog& catalog) {
+  const LogPlace place = session.place();
+  return visible_line(catalog.store().paths().sessions + "/" + place.folder + "/" + place.file, 4096);
+}
+
+std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters) {
+  constexpr std::uint64_t kBytesACharacter = 16;  // leading white space and combining characters included
+  const auto document = make_document(session, DocumentKind::entry_text, ordinal, catalog);
+  if (!document) {
+    return "";
+  }
+  const auto text = document->content->read(0, std::min(document->content->size(), characters * kBytesACharacter));
+  if (!text) {
+    return "";
+  }
+  const std::size_t begin = text->find_first_not_of(" \t\n");
+  return begin == std::string::npos
+             ? ""
+             : visible_line(text->substr(begin, text->find_last_not_of('\n') + 1 - begin), characters);
+}
+
+Result<void> write_content(const Content& content, Form form, Terminal& io) {
+  TerminalSafeJson filter;
+  for (std::uint64_t at = 0; at < content.size() && io.out; at += kPiece) {
+    const auto piece = content.read(at, std::min(kPiece, content.size() - at));
+    if (!piece) {
+      return piece.error();
+    }
+    io.out << (form == Form::as_is ? *piece : in_form(*piece, form, filter));
+  }
+  std::string rest;
+  filter.finish(rest);
+  io.out << rest << (form == Form::one_line ? "\n" : "");
+  return {};
+}
+
+int fail(Terminal& io, const Error& error) {
+  io.err << "arborfs: " << visible(error.message) << "\n";
+  return kFailed;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,52 @@
+// How the verbs reach a store, its sessions and their documents.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/session/catalog.h"
+#include "core/session/documents.h"
+#include "tools/arborfs/command_line.h"
+
+namespace arborfs::cli {
+
+/// The catalog of the agent dir that the command line names, with every session's head read. Errors: not_found when
+/// the agent dir has no sessions folder.
+Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io);
+
+struct Listed {
+  SessionPtr session;
+  ProjectPtr project;
+  std::string id;  // as in by-id/; the folder's name for a log that has none
+  std::int64_t mtime_ns = 0;
+};
+/// Every session, newest first.
+std::vector<Listed> all_sessions(const Catalog& catalog);
+/// One of them; `id` is empty when the catalog does not show it.
+Listed listed(const Catalog& catalog, const SessionPtr& session);
+
+/// A session with its catalog, read as deep as asked for.
+struct Opened {
+  std::unique_ptr<Catalog> catalog;
+  Listed of;
+};
+Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
+
+/// The entry that a person means; the leaf for "" and "leaf", kNoEntry when the log has none. Errors: not_found.
+Result<Ordinal> find_entry(const Session& session, const std::string& spelled);
+
+/// Where the log lies, fit to be shown.
+std::string log_path(const Session& session, const Catalog& catalog);
+/// The one line of text that stands for an entry, at most so many characters; "" when it cannot be read.
+std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters);
+
+enum class Form { as_is, terminal_safe, one_line };
+/// Writes a document piece by piece. `terminal_safe` is for JSON that a terminal gets, `one_line` leaves the newlines
+/// between the tokens of JSON out.
+Result<void> write_content(const Content& content, Form form, Terminal& io);
+
+/// Says what failed and gives kFailed.
+int fail(Terminal& io, const Error& error);
+
+}  // namespace arborfs::cli

@@ -1,0 +1,48 @@
+// What a command line asks for. The grammar of the verbs stands in command_line.cc and nowhere else; the manual page
+// and the completions are held to it by tests.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/arborfs/terminal.h"
+
+namespace arborfs::cli {
+
+enum class Verb { none, mount, umount, ls, show, tree, context, text, doctor, completion };
+
+struct CommandLine {
+  Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; `status` says which
+  int status = 0;
+  bool json = false;
+  std::string agent_dir;  // "" for the user's own
+
+  std::string mountpoint;  // mount, umount
+  bool foreground = false;
+  std::vector<std::string> mount_options;  // one -o each, commas inside
+
+  std::optional<std::size_t> limit;  // ls; 0 for all
+  std::string project;
+  bool only_ids = false;
+
+  std::string session;                // show, tree, context, text
+  std::vector<std::string> sessions;  // doctor; none for all
+  std::string entry;
+  std::string shell;  // completion
+};
+
+/// Reads a command line, and answers --help, --version and wrong usage itself. Two plain words without a verb mean
+/// `mount`, as mount(8) and fstab call it: SOURCE MOUNTPOINT [-o OPTIONS].
+CommandLine read_command_line(int argc, const char* const* argv, Terminal& io);
+
+/// The same grammar for tests: every verb with all spellings of its options ("--limit", "-n"); the program's own
+/// stand under "".
+struct VerbOptions {
+  std::string verb;
+  std::vector<std::string> options;
+};
+std::vector<VerbOptions> all_options();
+
+}  // namespace arborfs::cli

@@ -1,0 +1,20 @@
+#include "tools/arborfs/completions.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+
+int run_completion(const CommandLine& line, Terminal& io) {
+  const std::string_view script = line.shell == "bash"  ? kBashCompletion
+                                  : line.shell == "zsh" ? kZshCompletion
+                                                        : kFishCompletion;
+  if (line.json) {
+    io.out << JsonText::object().add("shell", line.shell).add("script", script).str() << "\n";
+  } else {
+    io.out << script;
+  }
+  return kDone;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,207 @@
+#include "tools/arborfs/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/model/tree.h"
+#include "core/render/text.h"
+#include "core/render/views.h"
+#include "core/session/documents.h"
+#include "tools/arborfs/blob_check.h"
+#include "tools/arborfs/words.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::uint64_t kMaxSalvaged = 1 << 20;
+constexpr std::size_t kNameLength = 80;
+
+/// What is copied out of a session's guard to be worked on without it.
+struct Reading {
+  std::shared_ptr<const LogFile> log;
+  std::uint64_t size = 0;
+  std::vector<Damage> damage;
+  std::vector<std::uint64_t> offsets;  // of the entries, in file order
+};
+
+std::string named(const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const std::string words = id.kind == EntryId::Kind::missing ? "no id" : visible_line(id.text, kNameLength);
+  return fmt::format("entry #{} ({})", ordinal, words);
+}
+
+std::string reference(const EntryId& id) {
+  return "'" + visible_line(id.text, kNameLength) + "'";
+}
+
+Finding about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text) {
+  return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
+}
+
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
+  std::unordered_map<std::uint32_t, Ordinal> first_with;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (index.is_orphan(ordinal)) {
+      found.push_back(about(index, ordinal, "orphan",
+                            fmt::format("{} names the parent {}, which the log does not have; it is shown as a root",
+                                        named(index, ordinal), reference(index.parent_id(ordinal)))));
+    }
+    if (!index.has_duplicate_ids() || index.entry(ordinal).id == 0) {
+      continue;
+    }
+    if (const auto [first, fresh] = first_with.try_emplace(index.entry(ordinal).id, ordinal); !fresh) {
+      found.push_back(
+          about(index, ordinal, "duplicate_id",
+                fmt::format("{} has the same id as #{}; the later one wins", named(index, ordinal), first->second)));
+    }
+  }
+  for (const Ordinal ordinal : tree_of(index).unreachable) {
+    found.push_back(about(index, ordinal, "cycle",
+                          fmt::format("{} is its own ancestor, or has one that is", named(index, ordinal))));
+  }
+}
+
+void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
+  for (const auto& label : index.labels()) {
+    if (index.find(label.target) == kNoEntry) {
+      found.push_back(about(index, label.set_by, "dangling_label",
+                            fmt::format("the label '{}' is on the entry {}, which the log does not have",
+                                        visible_line(label.text, kNameLength), reference(label.target))));
+    }
+  }
+}
+
+void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
+  const Header& header = head.header;
+  if (!header.valid) {
+    const std::string problem = header.problem.empty() ? "there is no session header" : header.problem;
+    found.push_back({"bad_header", visible_line(problem, 400) + "; agents may refuse or replace this log", std::nullopt,
+                     0, kNoEntry});
+  } else if (!header.writable_version) {
+    found.push_back({"unknown_version", "the log is of a version above 3; it can be read, not written", header.offset,
+                     header.length, kNoEntry});
+  }
+}
+
+std::string_view kind_of(Damage::Kind kind) {
+  switch (kind) {
+    case Damage::Kind::unfinished:
+      return "torn_tail";
+    case Damage::Kind::fused:
+      return "fused_line";
+    case Damage::Kind::nul:
+      return "nul_run";
+    case Damage::Kind::too_tangled:
+      return "too_tangled";
+    case Damage::Kind::malformed:
+      break;
+  }
+  return "malformed_line";
+}
+
+std::string_view words_of(Damage::Kind kind) {
+  switch (kind) {
+    case Damage::Kind::unfinished:
+      return "begin a record that never ends (a torn write)";
+    case Damage::Kind::fused:
+      return "stand behind a record on its line, where agents do not look (a lost newline)";
+    case Damage::Kind::nul:
+      return "are zero (written back after a power loss, most likely)";
+    case Damage::Kind::too_tangled:
+      return "cannot be told apart into records within bounds";
+    case Damage::Kind::malformed:
+      break;
+  }
+  return "are not JSON";
+}
+
+/// "; whole records in it: a1b2c3d4".
+std::string salvage_words(const LogFile& log, const Damage& damage) {
+  if (damage.kind == Damage::Kind::nul) {
+    return "";
+  }
+  const auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged));
+  std::string words;
+  for (const auto& id : bytes ? whole_records(*bytes) : std::vector<std::string>{}) {
+    words += (words.empty() ? "; whole records in it: " : ", ") + visible_line(id, kNameLength);
+  }
+  return words;
+}
+
+Ordinal entry_before(const Reading& reading, std::uint64_t offset) {
+  const auto behind = std::upper_bound(reading.offsets.begin(), reading.offsets.end(), offset);
+  return static_cast<Ordinal>(behind - reading.offsets.begin());
+}
+
+void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
+  for (const auto& damage : reading.damage) {
+    const Ordinal before = entry_before(reading, damage.offset);
+    const std::string place = before == kNoEntry ? "before the first entry" : fmt::format("after entry #{}", before);
+    found.push_back({kind_of(damage.kind),
+                     fmt::format("{} at offset {}, {}, {}{}", counted(damage.length, "byte"), damage.offset, place,
+                                 words_of(damage.kind), salvage_words(*reading.log, damage)),
+                     damage.offset, damage.length, before});
+  }
+}
+
+/// Agents of the older generation glue their next record to a last line without a newline, and lose it.
+void find_in_end(const Reading& reading, std::vector<Finding>& found) {
+  const bool torn =
+      !reading.damage.empty() && reading.damage.back().offset + reading.damage.back().length >= reading.size;
+  if (torn || reading.size == 0) {
+    return;
+  }
+  const auto last = reading.log->read(reading.size - 1, 1);
+  if (last && *last != "\n") {
+    found.push_back({"no_final_newline", "the last record has no newline behind it: an agent's next record may be lost",
+                     reading.size - 1, 1, static_cast<Ordinal>(reading.offsets.size())});
+  }
+}
+
+void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<Finding>& found) {
+  for (const auto& bad : bad_blobs(*reading.log, reading.size, blobs)) {
+    const Ordinal entry = entry_before(reading, bad.offset);
+    const bool missing = bad.problem == Errc::not_found;
+    found.push_back({missing ? "missing_blob" : "corrupt_blob",
+                     fmt::format("entry #{} refers to blob {}, which {}", entry, bad.hash,
+                                 missing ? "is missing" : "cannot be read as what its name says"),
+                     bad.offset, bad.hash.size(), entry});
+  }
+}
+
+std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
+  const auto guard = session.read();
+  if (!guard) {
+    return std::nullopt;
+  }
+  const LogIndex& index = guard->index();
+  find_in_tree(index, found);
+  find_in_labels(index, found);
+  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}};
+  reading.offsets.reserve(index.size());
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    reading.offsets.push_back(index.entry(ordinal).offset);
+  }
+  return reading;
+}
+
+}  // namespace
+
+std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
+  std::vector<Finding> found;
+  if (const auto read = session.refresh(Depth::index); !read) {
+    found.push_back({"unreadable", visible_line(read.error().message, 400), std::nullopt, 0, kNoEntry});
+    return found;
+  }
+  find_in_header(session.head(), found);
+  if (const auto reading = read_guarded(session, found)) {
+    find_in_bytes(*reading, found);
+    find_in_end(*reading, found);
+    find_in_blobs(*reading, *catalog.blobs(), found);
+  }
+  return found;
+}
+
+}  // namespace arborfs::cli

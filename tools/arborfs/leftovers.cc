@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+#include "core/env/processes.h"
+#include "tools/arborfs/examine.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::string_view kLogEnding = ".jsonl";
+constexpr std::chrono::nanoseconds kMaybeInUse = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds kLockBeingMade = std::chrono::milliseconds(500);
+
+/// A folder of logs with what it takes to judge the files in it.
+struct Folder {
+  std::string name;
+  const Dir& dir;
+  std::chrono::nanoseconds now;
+
+  [[nodiscard]] bool is_older(const std::string& file, std::chrono::nanoseconds age) const {
+    const auto st = dir.stat(file);
+    return st && now - std::chrono::nanoseconds(st->mtime_ns) > age;
+  }
+};
+
+/// The process that a lock file names; nothing when it is not of the form <pid>:<ms>, 0 included.
+std::optional<long> owner_of(const Dir& dir, const std::string& name) {
+  const auto file = File::open_in(dir, name);
+  std::array<char, 64> buffer{};
+  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(std::size_t{0});
+  if (!got) {
+    return std::nullopt;
+  }
+  long pid = 0;
+  const char* end = buffer.data() + *got;
+  const auto parsed = std::from_chars(buffer.data(), end, pid);
+  const bool well_formed = parsed.ec == std::errc() && pid > 0 && parsed.ptr != end && *parsed.ptr == ':';
+  return well_formed ? std::optional<long>(pid) : std::nullopt;
+}
+
+std::optional<Finding> judge_lock(const Folder& folder, const std::string& name) {
+  const auto owner = owner_of(folder.dir, name);
+  if (owner && is_process_alive(*owner)) {
+    return std::nullopt;
+  }
+  if (!owner && !folder.is_older(name, kLockBeingMade)) {
+    return std::nullopt;
+  }
+  const std::string why = owner ? fmt::format("process {} is gone", *owner) : "it names no process";
+  return Finding{"stale_lock", "a lock without an owner: " + why, std::nullopt, 0, kNoEntry};
+}
+
+std::optional<Finding> judge_temporary(const Folder& folder, const std::string& name) {
+  if (!folder.is_older(name, kMaybeInUse)) {
+    return std::nullopt;
+  }
+  return Finding{"leftover_temporary", "a rewrite of the log that was never finished", std::nullopt, 0, kNoEntry};
+}
+
+std::optional<Finding> judge_backup(const Folder& folder, const std::string& name, const std::string& log) {
+  if (!folder.is_older(name, kMaybeInUse)) {
+    return std::nullopt;
+  }
+  const bool is_only_copy = !folder.dir.stat(log);
+  return Finding{"leftover_backup",
+                 is_only_copy ? "a backup whose log is gone: renamed to " + log + " it is a session again"
+                              : "a backup that a rewrite of the log left behind",
+                 std::nullopt, 0, kNoEntry};
+}
+
+/// The log that a file belongs to by its name: everything up to .jsonl, without a leading dot.
+std::string log_of(std::string_view name) {
+  const std::size_t at = name.find(kLogEnding);
+  if (at == std::string_view::npos) {
+    return "";
+  }
+  const std::size_t begin = name.starts_with('.') ? 1 : 0;
+  return std::string(name.substr(begin, at + kLogEnding.size() - begin));
+}
+
+std::optional<Finding> judge(const Folder& folder, const std::string& name, const std::string& log) {
+  if (name == "." + log + ".lock") {
+    return judge_lock(folder, name);
+  }
+  if (name.starts_with("." + log + ".") && name.ends_with(".tmp")) {
+    return judge_temporary(folder, name);
+  }
+  if (name.starts_with(log + ".") && name.ends_with(".bak")) {
+    return judge_backup(folder, name, log);
+  }
+  return std::nullopt;
+}
+
+void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
+  const auto entries = folder.dir.list();
+  if (!entries) {
+    return;
+  }
+  for (const auto& entry : *entries) {
+    const std::string log = log_of(entry.name);
+    if (log.empty()) {
+      continue;
+    }
+    if (auto finding = judge(folder, entry.name, log)) {
+      found.push_back({{folder.name, entry.name}, log, std::move(*finding)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Leftover> examine_folders(const SessionStore& store) {
+  std::vector<Leftover> found;
+  const auto folders = store.folders();
+  const auto root = Dir::open_root(store.paths().sessions);
+  if (!folders || !root) {
+    return found;
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const auto& name : *folders) {
+    if (const auto dir = root->open_in(name)) {
+      examine_folder({name, *dir, now}, found);
+    }
+  }
+  return found;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "core/json/date.h"
+#include "core/render/text.h"
+#include "core/session/liveness.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+#include "tools/arborfs/words.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kRowsOnTerminal = 30;
+constexpr std::size_t kTitleCharacters = 120;
+constexpr std::size_t kLeastPrefix = 8;
+
+struct Row {
+  Listed of;
+  Session::Head head;
+  std::optional<Ordinal> entries;
+  std::string words;  // what the user said first, for a session without a title
+  std::string state;
+};
+
+/// The first thing that the user said.
+Ordinal first_user_message(const Session& session) {
+  if (const auto guard = session.read()) {
+    const LogIndex& index = guard->index();
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      if (index.entry(ordinal).type == EntryType::message && index.name(ordinal) == "user") {
+        return ordinal;
+      }
+    }
+  }
+  return kNoEntry;
+}
+
+Row read_row(const Listed& of, const Catalog& catalog) {
+  Row row{of, {}, std::nullopt, "", ""};
+  const auto read = of.session->refresh(Depth::index);
+  row.head = of.session->head();
+  if (!read && row.head.problem.empty()) {
+    row.head.problem = read.error().message;
+  }
+  if (const auto guard = of.session->read()) {
+    row.entries = guard->index().size();
+  }
+  if (row.head.header.title.empty()) {
+    if (const Ordinal first = first_user_message(*of.session); first != kNoEntry) {
+      row.words = first_words(*of.session, first, catalog, kTitleCharacters);
+    }
+  }
+  row.state = liveness_word(check_liveness(*of.session, catalog.store()).state);
+  return row;
+}
+
+std::string problem_of(const Row& row) {
+  return !row.head.problem.empty() ? row.head.problem : row.head.header.valid ? "" : row.head.header.problem;
+}
+
+std::string title_of(const Row& row) {
+  if (const std::string problem = problem_of(row); !problem.empty()) {
+    return "! " + visible_line(problem, kTitleCharacters);
+  }
+  return row.head.header.title.empty() ? row.words : visible_line(row.head.header.title, kTitleCharacters);
+}
+
+/// The least that tells an id from all others, at least kLeastPrefix characters.
+std::string short_id(const CatalogView& view, const std::string& id) {
+  const auto common = [&id](const std::string& other) {
+    return static_cast<std::size_t>(std::mismatch(id.begin(), id.end(), other.begin(), other.end()).first - id.begin());
+  };
+  const auto at = std::lower_bound(view.by_id.begin(), view.by_id.end(), id,
+                                   [](const auto& entry, const std::string& key) { return entry.first < key; });
+  std::size_t needed = kLeastPrefix;
+  if (at != view.by_id.end() && at != view.by_id.begin()) {
+    needed = std::max(needed, common(std::prev(at)->first) + 1);
+  }
+  if (at != view.by_id.end() && std::next(at) != view.by_id.end()) {
+    needed = std::max(needed, common(std::next(at)->first) + 1);
+  }
+  return id.substr(0, needed);
+}
+
+std::string json_row(const Row& row, const Catalog& catalog) {
+  auto json = JsonText::object();
+  json.add("session", row.of.id).add("project", row.of.project->name).add("cwd", row.head.header.cwd);
+  json.add("title", row.head.header.title).add("firstMessage", row.words);
+  json.add_json("entries", row.entries ? std::to_string(*row.entries) : "null");
+  json.add("bytes", row.head.stat.size);
+  json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
+  json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session, catalog));
+  return json.str();
+}
+
+void print_json(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const auto& row : rows) {
+    all.item_json(json_row(row, catalog));
+  }
+  io.out << terminal_safe_json(all.str()) << "\n";
+}
+
+Style style_of(const Row& row) {
+  return !problem_of(row).empty() ? Style::red
+         : row.state == "live"    ? Style::green
+         : row.state == "maybe"   ? Style::yellow
+                                  : Style::plain;
+}
+
+void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
+  Table table({{"MODIFIED"},
+               {"SESSION"},
+               {"PROJECT", false, true},
+               {"TITLE", false, true},
+               {"ENTRIES", true},
+               {"SIZE", true},
+               {"STATE"}});
+  const auto view = catalog.view();
+  for (const auto& row : rows) {
+    table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), row.of.project->name, title_of(row),
+               row.entries ? grouped(*row.entries) : "-", size_words(row.head.stat.size), row.state});
+  }
+  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
+  io.out << styled(io, Style::bold, lines[0]) << "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    io.out << styled(io, style_of(rows[i]), lines[i + 1]) << "\n";
+  }
+}
+
+bool is_of(const Listed& of, const std::string& project) {
+  return of.project->name == project || of.project->cwd == project || of.project->cwd + "/" == project;
+}
+
+std::vector<Listed> chosen(const CommandLine& line, const Catalog& catalog) {
+  auto all = all_sessions(catalog);
+  if (!line.project.empty()) {
+    all.erase(std::remove_if(all.begin(), all.end(), [&](const Listed& of) { return !is_of(of, line.project); }),
+              all.end());
+  }
+  return all;
+}
+
+std::size_t limit_of(const CommandLine& line, const Terminal& io) {
+  const bool short_list = io.out_is_terminal && !line.json && !line.only_ids;
+  const std::size_t limit = line.limit.value_or(short_list ? kRowsOnTerminal : 0);
+  return limit == 0 ? SIZE_MAX : limit;
+}
+
+std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& catalog, Terminal& io) {
+  Progress progress(io, "reading sessions", sessions.size());
+  std::vector<Row> rows;
+  for (const auto& of : sessions) {
+    rows.push_back(read_row(of, catalog));
+    progress.step();
+  }
+  return rows;
+}
+
+void print_ids(const std::vector<Listed>& sessions, bool json, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const auto& of : sessions) {
+    all.item(of.id);
+    if (!json) {
+      io.out << of.id << "\n";
+    }
+  }
+  io.out << (json ? all.str() + "\n" : "");
+}
+
+}  // namespace
+
+int run_ls(const CommandLine& line, Terminal& io) {
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  auto sessions = chosen(line, **catalog);
+  if (sessions.empty() && !line.project.empty()) {
+    return fail(io, {Errc::not_found, "no sessions of project '" + line.project + "'"});
+  }
+  const std::size_t limit = limit_of(line, io);
+  const std::size_t left_out = sessions.size() - std::min(limit, sessions.size());
+  sessions.resize(sessions.size() - left_out);
+  if (line.only_ids) {
+    print_ids(sessions, line.json, io);
+    return kDone;
+  }
+  const auto rows = read_rows(sessions, **catalog, io);
+  line.json ? print_json(rows, **catalog, io) : print_table(rows, **catalog, io);
+  if (left_out > 0 && io.err_is_terminal) {
+    io.err << counted(left_out, "older session") << " not shown; -n 0 shows all\n";
+  }
+  return kDone;
+}
+
+}  // namespace arborfs::cli

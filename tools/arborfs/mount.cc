@@ -1,0 +1,56 @@
+#include "fs/mount.h"
+
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& lists) {
+  std::string all;
+  for (const auto& list : lists) {
+    all += (all.empty() || list.empty() ? "" : ",") + list;
+  }
+  return all;
+}
+
+int report(const CommandLine& line, const char* done, Terminal& io) {
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::object().add(done, line.mountpoint).str()) << "\n";
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int run_mount(const CommandLine& line, Terminal& io) {
+  auto options = parse_mount_options(joined(line.mount_options));
+  if (!options) {
+    fail(io, options.error());
+    return kUsage;
+  }
+  if (!line.agent_dir.empty()) {
+    options->agent_dir = line.agent_dir;
+  }
+  options->mountpoint = line.mountpoint;
+  options->foreground = line.foreground;
+  const auto mounted = ::arborfs::run_mount(*options);
+  return mounted ? report(line, "mounted", io) : fail(io, mounted.error());
+}
+
+int run_umount(const CommandLine& line, Terminal& io) {
+  std::string said;
+  const auto unmounted = unmount(line.mountpoint, &said);
+  if (!unmounted) {
+    return fail(io, unmounted.error());
+  }
+  if (!said.empty()) {
+    io.err << "arborfs: " << visible(said) << "\n";
+  }
+  return report(line, "unmounted", io);
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,43 @@
+// What is being done, for a person who has waited a second. Nothing is shown when standard error is no terminal.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "tools/arborfs/terminal.h"
+
+namespace arborfs::cli {
+
+/// While it lives, one line on `io.err` tells how far the work is, from the first second on. The line is gone when it
+/// is. step() and done() may be called from any one thread; nobody else may write to `io.err` meanwhile but after
+/// done().
+class Progress {
+ public:
+  Progress(Terminal& io, std::string doing, std::size_t total = 0,
+           std::chrono::milliseconds patience = std::chrono::seconds(1));
+  ~Progress() { done(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void step();
+  void done();
+
+ private:
+  void show();
+  void run(std::chrono::milliseconds patience);
+
+  Terminal& io_;
+  const std::string doing_;
+  const std::size_t total_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::size_t count_ = 0;  // guarded by mutex_
+  bool done_ = false;      // guarded by mutex_
+  bool shown_ = false;     // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace arborfs::cli

@@ -1,0 +1,45 @@
+#include "tools/arborfs/run.h"
+
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+int run_verb(const CommandLine& line, Terminal& io) {
+  switch (line.verb) {
+    case Verb::mount:
+      return run_mount(line, io);
+    case Verb::umount:
+      return run_umount(line, io);
+    case Verb::ls:
+      return run_ls(line, io);
+    case Verb::show:
+      return run_show(line, io);
+    case Verb::tree:
+      return run_tree(line, io);
+    case Verb::context:
+      return run_context(line, io);
+    case Verb::text:
+      return run_text(line, io);
+    case Verb::doctor:
+      return run_doctor(line, io);
+    case Verb::completion:
+      return run_completion(line, io);
+    case Verb::none:
+      break;
+  }
+  return line.status;
+}
+
+}  // namespace
+
+int run_arborfs(int argc, const char* const* argv, Terminal& io) {
+  const int status = run_verb(read_command_line(argc, argv, io), io);
+  if (!io.out.flush()) {
+    io.err << "arborfs: cannot write the output\n";
+    return kFailed;
+  }
+  return status;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/json/date.h"
+#include "core/json/document.h"
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "core/render/text.h"
+#include "core/session/session_status.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+#include "tools/arborfs/words.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kBranchesShown = 20;
+constexpr std::size_t kWordsShown = 60;
+constexpr std::size_t kLineLength = 4096;
+
+struct Point {
+  std::string name;  // of a label, or of a branch
+  Ordinal ordinal = kNoEntry;
+};
+
+/// What there is to show, copied out of the index.
+struct Facts {
+  Listed of;
+  Header header;
+  SessionStatus status;
+  std::map<std::string, std::uint64_t> counts;  // by role or type
+  std::string leaf;                             // its stem, "" when there is none
+  Ordinal leaf_ordinal = kNoEntry;
+  std::vector<Point> branches;
+  std::vector<Point> labels;
+  std::string usage;  // JSON
+  std::string log;
+};
+
+void read_index(const LogIndex& index, Facts& facts) {
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    ++facts.counts[std::string(index.name(ordinal))];
+  }
+  facts.leaf_ordinal = index.leaf();
+  facts.leaf = index.leaf() == kNoEntry ? "" : names::entry_stem(index, index.leaf());
+  for (const Ordinal tip : index.tips()) {
+    facts.branches.push_back({names::branch_stem(index, tip), tip});
+  }
+  for (const auto& label : named_labels(index)) {
+    facts.labels.push_back({label.name, label.target});
+  }
+}
+
+Facts gather(const Opened& opened) {
+  const Session& session = *opened.of.session;
+  Facts facts;
+  facts.of = opened.of;
+  facts.header = session.head().header;
+  facts.status = session_status(session, *opened.catalog);
+  facts.log = log_path(session, *opened.catalog);
+  if (const auto guard = session.read()) {
+    read_index(guard->index(), facts);
+    facts.usage = guard->has_details() ? guard->details().usage().json() : "";
+  }
+  return facts;
+}
+
+std::string json_points(const std::vector<Point>& points) {
+  auto array = JsonText::array();
+  for (const auto& point : points) {
+    array.item_json(JsonText::object().add("name", point.name).add("entry", point.ordinal).str());
+  }
+  return array.str();
+}
+
+void print_json(const Facts& facts, Terminal& io) {
+  auto counts = JsonText::object();
+  for (const auto& [name, count] : facts.counts) {
+    counts.add(name, count);
+  }
+  auto json = JsonText::object();
+  json.add("session", facts.of.id).add("project", facts.of.project ? facts.of.project->name : "");
+  json.add("log", facts.log).add("modified", json::iso_time(facts.of.mtime_ns / 1'000'000));
+  json.add_json("header", facts.header.json.empty() ? "null" : facts.header.json);
+  std::string status;
+  json::canonicalize(session_status_json(facts.status), status);
+  json.add_json("status", status);
+  json.add("leaf", facts.leaf).add_json("counts", counts.str());
+  json.add_json("branches", json_points(facts.branches)).add_json("labels", json_points(facts.labels));
+  json.add_json("usage", facts.usage.empty() ? "null" : facts.usage);
+  io.out << terminal_safe_json(json.str()) << "\n";
+}
+
+void row(Terminal& io, const std::string& name, const std::string& text) {
+  if (!text.empty()) {
+    io.out << styled(io, Style::bold, fmt::format("{:<10}", name)) << text << "\n";
+  }
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) {
+    text += (text.empty() ? "" : ", ") + visible_line(part, kLineLength);
+  }
+  return text;
+}
+
+std::string counts_words(const Facts& facts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : facts.counts) {
+    parts.push_back(name + " " + grouped(count));
+  }
+  const std::string total = grouped(facts.status.entries);
+  return parts.empty() ? total : total + "  (" + joined(parts) + ")";
+}
+
+std::string usage_words(const std::string& usage) {
+  json::Document parsed;
+  if (usage.empty() || !json::parse(usage, parsed)) {
+    return "";
+  }
+  const auto number = [&parsed](const char* key) {
+    const json::Value* value = json::member(parsed, key);
+    return value != nullptr && value->IsNumber() ? value->GetDouble() : 0;
+  };
+  const auto tokens = [&number](const char* key) {
+    return grouped(static_cast<std::uint64_t>(std::max(0.0, number(key))));
+  };
+  return fmt::format("{} in, {} out, {} read from and {} written to the cache, cost {:.4f}", tokens("input"),
+                     tokens("output"), tokens("cacheRead"), tokens("cacheWrite"), number("cost"));
+}
+
+void print_points(const std::string& name, const std::vector<Point>& points, const Opened& opened, Ordinal leaf,
+                  Terminal& io) {
+  row(io, name, grouped(points.size()));
+  const std::size_t shown = std::min(points.size(), kBranchesShown);
+  for (std::size_t i = points.size() - shown; i < points.size(); ++i) {
+    const auto words = first_words(*opened.of.session, points[i].ordinal, *opened.catalog, kWordsShown);
+    io.out << fmt::format("  {} #{} {}  {}\n", points[i].ordinal == leaf ? "*" : " ", points[i].ordinal,
+                          visible_line(points[i].name, kLineLength), words);
+  }
+  if (shown < points.size()) {
+    io.out << fmt::format("    and {} older ones\n", grouped(points.size() - shown));
+  }
+}
+
+void print_damage(const SessionStatus& status, Terminal& io) {
+  row(io, "problem", visible_line(status.problem, kLineLength));
+  row(io, "read only", visible_line(status.read_only_reason, kLineLength));
+  std::uint64_t bytes = 0;
+  for (const auto& run : status.damage) {
+    bytes += run.length;
+  }
+  if (!status.damage.empty()) {
+    row(io, "damage",
+        fmt::format("{} in {}; see arborfs doctor", counted(bytes, "byte"), counted(status.damage.size(), "run")));
+  }
+}
+
+void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
+  const std::string title = visible_line(facts.header.title, kLineLength);
+  row(io, "title", title.empty() ? "(untitled)" : title);
+  row(io, "session", facts.of.id);
+  const std::string project = facts.of.project ? facts.of.project->name : "";
+  row(io, "project",
+      facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kLineLength) + ")");
+  row(io, "log", facts.log + "  (" + size_words(facts.status.bytes) + ")");
+  row(io, "started", visible_line(facts.header.timestamp, kLineLength));
+  row(io, "modified", time_words(facts.of.mtime_ns));
+  row(io, "parent", visible_line(facts.header.parent_session, kLineLength));
+  row(io, "state",
+      facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + joined(facts.status.reasons) + ")"));
+  print_damage(facts.status, io);
+  row(io, "entries", counts_words(facts));
+  row(io, "leaf", facts.leaf.empty() ? "(root)" : facts.leaf);
+  print_points("branches", facts.branches, opened, facts.leaf_ordinal, io);
+  if (!facts.labels.empty()) {
+    print_points("labels", facts.labels, opened, kNoEntry, io);
+  }
+  row(io, "usage", usage_words(facts.usage));
+}
+
+}  // namespace
+
+int run_show(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::details, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const Facts facts = gather(*opened);
+  line.json ? print_json(facts, io) : print_words(facts, *opened, io);
+  return kDone;
+}
+
+}  // namespace arborfs::cli

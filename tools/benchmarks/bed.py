@@ -1,0 +1,198 @@
+"""What the rows stand on: the programs, the data by seed, mounts, timed commands."""
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SEED = 42
+POLL_SECONDS = 0.0002
+START_TIMEOUT = 120
+
+
+class Failure(Exception):
+    """Something that makes the numbers worthless."""
+
+
+def run(*command, **options):
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(command)} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def timed(command, environment=None):
+    """Milliseconds of a shell command, its output thrown away."""
+    start = time.perf_counter()
+    done = subprocess.run(["/bin/sh", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          env=environment, check=False)
+    taken = (time.perf_counter() - start) * 1000
+    if done.returncode != 0:
+        raise Failure(f"{command} failed: {done.stderr.decode(errors='replace').strip()[:500]}")
+    return taken
+
+
+def file_hash(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def header_of(log):
+    import json
+    with open(log, "rb") as file:
+        return json.loads(file.readline())
+
+
+class Mount:
+    """A daemon in the foreground, and how long it took from its start until the mount answered."""
+
+    def __init__(self, bed, agent_dir, options=""):
+        self.point = tempfile.mkdtemp(prefix="arborfs-bench-")
+        command = [bed.arborfs, "mount", "-f", "--agent-dir", agent_dir]
+        command += ["-o", options] if options else []
+        outside = os.stat(self.point).st_dev
+        self.started = time.perf_counter()
+        with open(bed.log_path, "ab") as log:
+            self.daemon = subprocess.Popen(command + [self.point], stdout=log, stderr=log, env=bed.environment)
+        while os.stat(self.point).st_dev == outside:
+            if self.daemon.poll() is not None or time.perf_counter() - self.started > START_TIMEOUT:
+                self.close()
+                raise Failure(f"the mount did not come up; see {bed.log_path}")
+            time.sleep(POLL_SECONDS)
+
+    def since_start(self):
+        return (time.perf_counter() - self.started) * 1000
+
+    def anonymous_mb(self):
+        with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as status:
+            for line in status:
+                if line.startswith("RssAnon:"):
+                    return int(line.split()[1]) / 1024
+        raise Failure("no RssAnon in /proc")
+
+    def close(self):
+        subprocess.run(["fusermount3", "-u", self.point], check=False, stderr=subprocess.DEVNULL)
+        try:
+            self.daemon.wait(10)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["fusermount3", "-uz", self.point], check=False, stderr=subprocess.DEVNULL)
+            self.daemon.terminate()
+            self.daemon.wait(10)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.point)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Bed:
+    def __init__(self, build, data, quick):
+        self.quick = quick
+        self.build = build or self._build_release()
+        self.arborfs = os.path.join(self.build, "tools", "arborfs")
+        self.generate = os.path.join(self.build, "tools", "arborfs-generate")
+        self.data = os.path.abspath(data or os.path.join(SOURCE, "build", "bench-data"))
+        os.makedirs(self.data, exist_ok=True)
+        self.log_path = os.path.join(self.data, "daemon.log")
+        # What the daemon keeps for its user must not mix with the user's own.
+        state = os.path.join(self.data, "state")
+        self.environment = dict(os.environ, XDG_STATE_HOME=state, XDG_DATA_HOME=state, XDG_CACHE_HOME=state)
+        self._pristine = {}
+
+    @staticmethod
+    def _build_release():
+        run("cmake", "--preset", "release", cwd=SOURCE)
+        run("cmake", "--build", "--preset", "release", "--target", "arborfs", "arborfs-generate", cwd=SOURCE)
+        return os.path.join(SOURCE, "build", "release")
+
+    # Data, made once by name and seed.
+
+    def _made(self, name, make):
+        folder = os.path.join(self.data, name)
+        if not os.path.exists(folder + ".done"):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
+            make(folder)
+            with open(folder + ".done", "w", encoding="ascii"):
+                pass
+        self._pristine.setdefault(folder, self._manifest(folder))
+        return folder
+
+    def agent_dir_with_log(self, megabytes):
+        """(agent dir, log): one session of this size."""
+        def make(folder):
+            sessions = os.path.join(folder, "sessions", "--srv-bench--")
+            os.makedirs(sessions)
+            log = os.path.join(sessions, "new")
+            run(self.generate, "session", str(megabytes), str(SEED), log, "--blobs", os.path.join(folder, "blobs"))
+            os.rename(log, os.path.join(sessions, f"2026-01-05T08-00-00-000Z_{header_of(log)['id']}.jsonl"))
+        folder = self._made(f"log-{megabytes}mb-{SEED}", make)
+        sessions = os.path.join(folder, "sessions", "--srv-bench--")
+        return folder, os.path.join(sessions, os.listdir(sessions)[0])
+
+    def store(self, sessions):
+        return self._made(f"store-{sessions}-{SEED}", lambda folder: run(
+            self.generate, "store", folder, str(sessions), "40", str(SEED), "--v18", "0.4", "--median-kb", "80"))
+
+    def extracted(self, megabytes):
+        """Entries and texts of a log as plain files, made by this version of arborfs."""
+        agent_dir, log = self.agent_dir_with_log(megabytes)
+        name = f"files-{megabytes}mb-{SEED}-{file_hash(self.arborfs)[:12]}"
+
+        def make(folder):
+            with self.mount(agent_dir, "ro") as mount:
+                for part in ("entries", "text"):
+                    run("cp", "-r", "--preserve=timestamps", self.session_in(mount, log) + "/" + part, folder)
+        for old in os.listdir(self.data):
+            if old.startswith(f"files-{megabytes}mb-") and old.removesuffix(".done") != name:
+                path = os.path.join(self.data, old)
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        return self._made(name, make)
+
+    # Mounts.
+
+    def mount(self, agent_dir, options=""):
+        return Mount(self, agent_dir, options)
+
+    @staticmethod
+    def session_in(mount, log):
+        """The session's folder below projects/, reached without listing anything."""
+        cwd = header_of(log)["cwd"]
+        stem = os.path.basename(log).removesuffix(".jsonl")
+        return os.path.join(mount.point, "projects", cwd.strip("/").replace("/", "-"), stem)
+
+    # Facts about the run.
+
+    def facts(self):
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            models = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
+        file_system = run("stat", "-f", "-c", "%T", self.data).strip()
+        return {"cpus": os.cpu_count(), "cpu": models[0] if models else platform.machine(),
+                "kernel": platform.release(), "data": self.data, "file_system": file_system,
+                "version": run(self.arborfs, "--version").strip(), "quick": self.quick}
+
+    def description(self):
+        facts = self.facts()
+        return (f"{facts['version']} on {facts['cpus']} x {facts['cpu']}, Linux {facts['kernel']}, "
+                f"plain files on {facts['file_system']}\n"
+                "fresh: the first pass over a new mount, the log in the page cache; warm: the second pass\n"
+                "rw: an ordinary mount; ro: mounted with -o ro")
+
+    # Looking never writes.
+
+    @staticmethod
+    def _manifest(folder):
+        listing = run("find", folder, "-printf", "%p %i %s %T@ %m\n")
+        return hashlib.sha256("\n".join(sorted(listing.splitlines())).encode()).hexdigest()
+
+    def check_untouched(self):
+        for folder, before in self._pristine.items():
+            if self._manifest(folder) != before:
+                raise Failure(f"{folder} is not as it was before it was looked at")
