@@ -40,6 +40,19 @@ struct MountState {
   Lineages lineages;
   TextVersions versions;
 
+  /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
+  /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.
+  [[nodiscard]] bool refreshed_lately(std::uint32_t session, Depth depth) {
+    const std::lock_guard lock(refreshed_mutex_);
+    const auto found = refreshed_.find(session);
+    return found != refreshed_.end() && depth <= found->second.first &&
+           std::chrono::steady_clock::now() - found->second.second < kLately;
+  }
+  void note_refreshed(std::uint32_t session, Depth depth) {
+    const std::lock_guard lock(refreshed_mutex_);
+    refreshed_[session] = {depth, std::chrono::steady_clock::now()};
+  }
+
   /// When the catalog's present view was first looked at: the time of folders that list it.
   std::int64_t view_time(const CatalogView& view) {
     const std::lock_guard lock(view_mutex_);
@@ -52,7 +65,11 @@ struct MountState {
   }
 
  private:
-  std::mutex view_mutex_;           // leaf
+  static constexpr std::chrono::milliseconds kLately{10};
+  using Refreshed = std::pair<Depth, std::chrono::steady_clock::time_point>;
+  std::mutex refreshed_mutex_;                              // leaf
+  std::unordered_map<std::uint32_t, Refreshed> refreshed_;  // by session; guarded by refreshed_mutex_
+  std::mutex view_mutex_;                                   // leaf
   std::uint64_t seen_version_ = 0;  // guarded by view_mutex_
   std::int64_t view_ns_ = 0;        // guarded by view_mutex_
 };

@@ -58,8 +58,7 @@ struct Stamp {
   std::uint32_t epoch = 0;
   std::uint32_t raw_generation = 0;
   std::uint32_t last_damage = 0;
-  std::uint64_t bytes = 0;
-  std::int64_t mtime_ns = 0;
+  FileStat stat;
   std::shared_ptr<const LogFile> log;
 };
 
@@ -78,8 +77,7 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const Document
   }
   stamp.epoch = guard->epoch();
   stamp.raw_generation = guard->raw_generation();
-  stamp.bytes = guard->stat().size;
-  stamp.mtime_ns = guard->stat().mtime_ns;
+  stamp.stat = guard->stat();
   stamp.log = guard->log();
   if (row.tie == Tie::epoch) {
     stamp.item = stamp.epoch;
@@ -117,6 +115,7 @@ Result<DocumentPtr> keep(MountState& state, Call& call, const SessionRef& ref, c
   document->epoch = stamp.epoch;
   document->session = ref.session;
   document->log = stamp.log;
+  document->log_stat = stamp.stat;
   document->raw_generation = stamp.raw_generation;
   const bool holds = row.tie != Tie::generation || row.takes_long;
   return holds ? state.documents.put_recent(std::move(document), grows(row))
@@ -147,7 +146,7 @@ Result<std::optional<DocumentPtr>> try_document(MountState& state, Call& call, c
   if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp->epoch)) {
     return wrap(std::move(known));
   }
-  if (row.takes_long && !call.may_take_long() && stamp->bytes > Session::kQuickBytes) {
+  if (row.takes_long && !call.may_take_long() && stamp->stat.size > Session::kQuickBytes) {
     return call.defer();
   }
   auto made = make_document(*ref.session, row.document, core_item(row, node, *stamp), state.catalog);
@@ -168,7 +167,7 @@ Result<std::optional<DocumentPtr>> try_document(MountState& state, Call& call, c
 Result<DocumentPtr> status_now(MountState& state, Call& call, const SessionRef& ref) {
   const Depth depth = depth_for(DocumentKind::status);
   if (!call.has_refreshed(ref.session->number(), depth)) {
-    const auto done = refresh_again(call, ref, depth);
+    const auto done = refresh_again(state, call, ref, depth);
     if (!done && (call.is_deferred() || done.error().code == Errc::interrupted)) {
       return done.error();
     }
@@ -223,7 +222,7 @@ Result<DocumentPtr> document_of_node(MountState& state, Call& call, NodeId node)
     if (*document) {
       return std::move(**document);
     }
-    if (auto done = refresh_again(call, *ref, document_depth(node.kind())); !done) {
+    if (auto done = refresh_again(state, call, *ref, document_depth(node.kind())); !done) {
       return done.error();
     }
   }

@@ -151,8 +151,9 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
   if (!ref) {
     return ref.error();
   }
-  if (!call.has_refreshed(ref->session->number(), Depth::head)) {
-    static_cast<void>(refresh_again(call, *ref, Depth::head));  // an unreadable log has its folder all the same
+  const std::uint32_t number = ref->session->number();
+  if (!call.has_refreshed(number, Depth::head) && !state.refreshed_lately(number, Depth::head)) {
+    static_cast<void>(refresh_again(state, call, *ref, Depth::head));  // an unreadable log has its folder all the same
   }
   if (call.is_deferred()) {
     return call.defer();

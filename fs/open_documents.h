@@ -25,6 +25,7 @@ struct Document {
   // What it was made from, so that a reader can tell whether those bytes are still there; null without a log.
   SessionPtr session;
   std::shared_ptr<const LogFile> log;
+  FileStat log_stat;  // what the log looked like then
   std::uint32_t raw_generation = 0;
 };
 using DocumentPtr = std::shared_ptr<const Document>;

@@ -36,6 +36,11 @@ Result<std::size_t> read_stretch(const Content::Stretch& stretch, std::span<char
   return done;
 }
 
+bool is_racy(const FileStat& st) {
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(st.mtime_ns);
+  return age < kRacy;
+}
+
 /// Bytes that lie in the log as they are go straight from it; all others through Content::read.
 Result<std::size_t> read_content(const Content& content, Call& call, std::uint64_t offset, std::span<char> into) {
   std::size_t done = 0;
@@ -67,6 +72,12 @@ Result<std::size_t> read_content(const Content& content, Call& call, std::uint64
 }
 
 }  // namespace
+
+DocumentFile::DocumentFile(DocumentPtr document) : document_(std::move(document)) {
+  if (!is_racy(document_->log_stat)) {
+    checked_ = document_->log_stat;
+  }
+}
 
 DocumentPtr DocumentFile::current() const {
   const std::lock_guard lock(mutex_);
@@ -104,8 +115,7 @@ Result<void> DocumentFile::check_log(const Document& document, Call& call) {
   if (same_file && guard->raw_generation() != document.raw_generation) {
     return {Errc::stale, "the log was changed in place"};
   }
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(st->mtime_ns);
-  if (age > kRacy) {
+  if (!is_racy(*st)) {
     const std::lock_guard lock(mutex_);
     checked_ = *st;
   }

@@ -26,7 +26,7 @@ using OpenFilePtr = std::shared_ptr<OpenFile>;
 /// A document made from a log. Bytes that a writer has changed in place since it was opened read as `stale`.
 class DocumentFile : public OpenFile {
  public:
-  explicit DocumentFile(DocumentPtr document) : document_(std::move(document)) {}
+  explicit DocumentFile(DocumentPtr document);
   Result<std::size_t> read(MountState& state, Call& call, std::uint64_t offset, std::span<char> into) override;
 
  protected:

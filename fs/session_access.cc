@@ -29,7 +29,7 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   return ref;
 }
 
-Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
+Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref, Depth depth) {
   if (!call.may_take_long() && !ref.session->is_quick(depth)) {
     return call.defer();
   }
@@ -37,6 +37,7 @@ Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
     return done.error().code == Errc::not_found ? stale_error() : done.error();
   }
   call.note_refreshed(ref.session->number(), depth);
+  state.note_refreshed(ref.session->number(), depth);
   return {};
 }
 
@@ -45,8 +46,9 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
   if (!ref) {
     return ref;
   }
-  if (!call.has_refreshed(ref->session->number(), depth)) {
-    if (auto done = refresh_again(call, *ref, depth); !done) {
+  const std::uint32_t number = ref->session->number();
+  if (!call.has_refreshed(number, depth) && !state.refreshed_lately(number, depth)) {
+    if (auto done = refresh_again(state, call, *ref, depth); !done) {
       return done.error();
     }
   }

@@ -24,12 +24,16 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// The session that a path below the sessions folder means; a path into an artifact folder means its session.
-LogPlace place_below(std::string_view sessions, std::string_view path) {
-  if (!path.starts_with(sessions) || path.size() <= sessions.size() || path[sessions.size()] != '/') {
+/// The session that a breadcrumb's path means. The path was absolute where the agent wrote it, so what stands behind
+/// its last `/sessions/` counts: a store that was copied or restored elsewhere keeps its terminals. A path into an
+/// artifact folder means its session.
+LogPlace place_of(std::string_view path) {
+  constexpr std::string_view kSessions = "/sessions/";
+  const std::size_t root = path.rfind(kSessions);
+  if (root == std::string_view::npos) {
     return {};
   }
-  path.remove_prefix(sessions.size() + 1);
+  path.remove_prefix(root + kSessions.size());
   const std::size_t folder_end = path.find('/');
   if (folder_end == std::string_view::npos) {
     return {};
@@ -169,7 +173,7 @@ class OmpStore : public SessionStore {
     crumb.terminal = name;
     crumb.cwd = take_line(text);
     crumb.log_path = take_line(text);
-    crumb.place = place_below(paths_.sessions, crumb.log_path);
+    crumb.place = place_of(crumb.log_path);
     return crumb;
   }
 
