@@ -174,7 +174,7 @@ struct FuseOperations {
   static void init(void* userdata, fuse_conn_info* conn) {
     auto& server = *static_cast<FuseServer*>(userdata);
     conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
-                                   FUSE_CAP_EXPIRE_ONLY);
+                                   FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
     if (server.on_ready_) {
       server.on_ready_();
@@ -184,6 +184,11 @@ struct FuseOperations {
   static void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
     if (std::strlen(name) > kLongestName) {
       fuse_reply_err(req, ENAMETOOLONG);
+      return;
+    }
+    if (NodeId(parent).is_known() && Vfs::is_never_a_name(NodeId(parent), name)) {
+      const fuse_entry_param nothing = no_entry();
+      fuse_reply_entry(req, &nothing);
       return;
     }
     serve<Found>(

@@ -64,6 +64,12 @@ fuse_entry_param entry_of(const Found& found) {
   return entry;
 }
 
+fuse_entry_param no_entry() {
+  fuse_entry_param entry{};
+  entry.entry_timeout = kForever;
+  return entry;
+}
+
 bool DirBuffer::add(const ListItem& item) {
   name_.assign(item.name);
   char* const at = bytes_.data() + used_;

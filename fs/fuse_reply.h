@@ -15,6 +15,8 @@ namespace arborfs {
 double seconds_of(Life life);
 struct stat stat_of(const Attr& attr);
 fuse_entry_param entry_of(const Found& found);
+/// Says that a name will never be there.
+fuse_entry_param no_entry();
 
 /// One answer to readdir or readdirplus being filled.
 class DirBuffer {

@@ -23,8 +23,8 @@ enum class Kind : std::uint8_t {
   blobs,
   project,        // item: Project::number
   project_cwd,    // item: Project::number
-  project_alias,  // symlink; item: Project::number
-  by_id_link,     // the three: slot of the session
+  project_alias,  // symlink; item: Project::number, slot: hash of its name
+  by_id_link,     // the three: slot of the session, item: hash of the target
   recent_link,
   terminal_link,
   session,       // slot of the session, as for all up to `labels`

@@ -1,3 +1,4 @@
+#include "core/base/hash.h"
 #include "fs/nodes.h"
 
 namespace arborfs::project_nodes {
@@ -13,6 +14,11 @@ Result<ProjectPtr> project_at(MountState& state, NodeId node) {
 
 std::uint64_t project_ino(const Project& project, NodeId node) {
   return stable_ino(0, word_of(node), project.cwd);
+}
+
+/// The kernel keeps targets of symlinks, so another name is another node.
+std::uint32_t name_tag(const Project& project) {
+  return static_cast<std::uint32_t>(xxh64(project.name)) & NodeId::kMaxSlot;
 }
 
 std::string cwd_text(const Project& project) {
@@ -44,7 +50,7 @@ Result<Child> lookup(MountState& state, Call& /*call*/, NodeId /*node*/, std::st
   if (!project) {
     return no_such_name();
   }
-  return Child{NodeId(Kind::project_alias, 0, project->number), Life::moment};
+  return Child{NodeId(Kind::project_alias, name_tag(*project), project->number), Life::moment};
 }
 
 Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
@@ -116,17 +122,21 @@ Result<OpenFilePtr> cwd_open(MountState& state, Call& call, NodeId node) {
       std::make_shared<DocumentFile>(state.documents.put(literal_document(*attr, cwd_text(**project)), false)));
 }
 
-Result<Attr> alias_attr(MountState& state, Call& /*call*/, NodeId node) {
+Result<Attr> alias_attr(MountState& state, Call& call, NodeId node) {
+  const auto target = alias_target(state, call, node);
   const auto project = project_at(state, node);
-  if (!project) {
-    return project.error();
+  if (!target || !project) {
+    return stale_error();
   }
-  return symlink_attr(node, project_ino(**project, node), Life::moment, (*project)->name, state.mounted_ns);
+  return symlink_attr(node, project_ino(**project, node), Life::moment, *target, state.mounted_ns);
 }
 
 Result<std::string> alias_target(MountState& state, Call& /*call*/, NodeId node) {
   const auto project = project_at(state, node);
-  return project ? Result<std::string>((*project)->name) : Result<std::string>(project.error());
+  if (!project || name_tag(**project) != node.slot()) {
+    return stale_error();
+  }
+  return (*project)->name;
 }
 
 }  // namespace arborfs::project_nodes

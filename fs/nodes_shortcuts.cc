@@ -1,11 +1,21 @@
+#include "core/base/hash.h"
 #include "fs/nodes.h"
 
 namespace arborfs::shortcut_nodes {
 
 namespace {
 
-NodeId link_node(MountState& state, Kind kind, const Session& session) {
-  return {kind, state.slots.slot_of(session.number(), 0), 0};
+std::string target_to(const CatalogView& view, const Session& session) {
+  return "../" + shown_path(view, session);
+}
+
+/// The kernel keeps targets of symlinks, so another target is another node.
+std::uint32_t item_of(const std::string& target) {
+  return static_cast<std::uint32_t>(xxh64(target));
+}
+
+NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Session& session) {
+  return {kind, state.slots.slot_of(session.number(), 0), item_of(target_to(view, session))};
 }
 
 std::vector<NamedSession> sessions_of(const MountState& state, Kind folder) {
@@ -29,14 +39,15 @@ Result<Attr> attr(MountState& state, Call& /*call*/, NodeId node) {
 }
 
 Result<Child> lookup(MountState& state, Call& /*call*/, NodeId node, std::string_view name) {
+  const auto view = state.catalog.view();
   if (node.kind() == Kind::by_id) {
-    const auto session = state.catalog.view()->by_id_prefix(name);
-    return session ? Result<Child>(Child{link_node(state, Kind::by_id_link, *session), Life::moment})
+    const auto session = view->by_id_prefix(name);
+    return session ? Result<Child>(Child{link_node(state, *view, Kind::by_id_link, *session), Life::moment})
                    : Result<Child>(no_such_name());
   }
   for (const auto& row : sessions_of(state, node.kind())) {
     if (row.name == name) {
-      return Child{link_node(state, link_kind(node.kind()), *row.session), Life::moment};
+      return Child{link_node(state, *view, link_kind(node.kind()), *row.session), Life::moment};
     }
   }
   return no_such_name();
@@ -48,11 +59,11 @@ Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId node) {
   if (node.kind() == Kind::by_id) {
     items.reserve(view->by_id.size());
     for (const auto& [name, session] : view->by_id) {
-      items.push_back({name, {link_node(state, Kind::by_id_link, *session), Life::moment}, std::nullopt});
+      items.push_back({name, {link_node(state, *view, Kind::by_id_link, *session), Life::moment}, std::nullopt});
     }
   } else {
     for (auto& row : sessions_of(state, node.kind())) {
-      const NodeId link = link_node(state, link_kind(node.kind()), *row.session);
+      const NodeId link = link_node(state, *view, link_kind(node.kind()), *row.session);
       items.push_back({std::move(row.name), {link, Life::moment}, std::nullopt});
     }
   }
@@ -64,7 +75,8 @@ Result<std::string> link_target(MountState& state, Call& /*call*/, NodeId node) 
   if (!ref) {
     return ref.error();
   }
-  return "../" + shown_path(*ref->view, *ref->session);
+  std::string target = target_to(*ref->view, *ref->session);
+  return item_of(target) == node.item() ? Result<std::string>(std::move(target)) : Result<std::string>(stale_error());
 }
 
 Result<Attr> link_attr(MountState& state, Call& call, NodeId node) {

@@ -41,6 +41,11 @@ class Vfs {
   /// `catalog` outlives it.
   Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
 
+  /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like in
+  /// each one.
+  static bool is_never_a_name(NodeId parent, std::string_view name) {
+    return name.starts_with(".") && parent.kind() != Kind::by_id && parent.kind() != Kind::artifact_dir;
+  }
   Result<Found> lookup(Call& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(Call& call, NodeId node);
   Result<std::string> readlink(Call& call, NodeId node);

@@ -6,7 +6,8 @@
 //
 // Where the agents crash, the entry at fault is passed over or shown as it is (DESIGN 6). Not known here, and so
 // treated as entries that say nothing to the model: experimental_context_notes, experimental-context-rollover. An entry
-// over 64 MiB is never loaded: its message is copied as the log spells it, settings in it do not count.
+// over 64 MiB is never loaded: its message is copied as the log spells it, and of its other members only those up to 1
+// MiB count.
 #pragma once
 
 #include <memory>

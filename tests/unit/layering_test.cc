@@ -40,7 +40,7 @@ struct Reserved {
   std::vector<std::string> users;
 };
 const std::vector<Reserved> kReserved = {
-    {std::regex("fuse_lowlevel\\.h|fuse3?/fuse.*"), {"fs/fuse_server", "fs/invalidator.cc"}},
+    {std::regex("fuse_lowlevel\\.h|fuse3?/fuse.*"), {"fs/fuse_", "fs/invalidator.cc"}},
     {std::regex("rapidjson/.*"), {"core/json/"}},
     {std::regex("simdjson.*"), {"core/json/", "core/log/", "core/render/", "core/model/"}},
     {std::regex("openssl/.*"), {"core/base/hash.cc"}},

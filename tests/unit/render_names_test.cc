@@ -204,16 +204,16 @@ TEST(ProjectName, IsReadable) {
   const std::string home = "/home/dev";
   EXPECT_EQ(project_name("/home/dev/src/x", home), "src-x");
   EXPECT_EQ(project_name("/home/dev/src/x/", home + "/"), "src-x");
-  EXPECT_EQ(project_name("/work/pi", home), "work-pi");
+  EXPECT_EQ(project_name("/srv/pi", home), "srv-pi");
   EXPECT_EQ(project_name("/home/dev", home), "home");
   EXPECT_EQ(project_name("/home/developer", home), "home-developer");
   EXPECT_EQ(project_name("/", home), "root");
   EXPECT_EQ(project_name("", home), "unknown");
-  EXPECT_EQ(project_name("/work/pi", ""), "work-pi");
-  EXPECT_EQ(project_name("/work/pi", "/"), "work-pi");
+  EXPECT_EQ(project_name("/srv/pi", ""), "srv-pi");
+  EXPECT_EQ(project_name("/srv/pi", "/"), "srv-pi");
   EXPECT_EQ(project_name("/home/dev/.config/My App (1)", home), "config-My-App-1");
-  EXPECT_EQ(project_name("/work/été/日本", home), "work-été-日本");
-  EXPECT_EQ(project_name("/work/$(rm -rf ~)/\x1B[2J\u202e", home), "work-rm-rf-~-2J");
+  EXPECT_EQ(project_name("/srv/été/日本", home), "srv-été-日本");
+  EXPECT_EQ(project_name("/srv/$(rm -rf ~)/\x1B[2J\u202e", home), "srv-rm-rf-~-2J");
   EXPECT_EQ(project_name("/...", home), "unnamed");
 }
 

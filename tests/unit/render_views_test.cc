@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHeader =
-    R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})"
+    R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/srv/pi"})"
     "\n";
 
 void expect_golden(const std::string& name, const std::string& got) {
@@ -183,7 +183,7 @@ TEST(SessionJson, IsTheHeader) {
   const std::string text = session_json(session_of("").index->header());
   EXPECT_EQ(text,
             "{\n  \"type\": \"session\",\n  \"version\": 3,\n  \"id\": \"s\",\n"
-            "  \"timestamp\": \"2026-02-16T10:20:30.000Z\",\n  \"cwd\": \"/work/pi\"\n}\n");
+            "  \"timestamp\": \"2026-02-16T10:20:30.000Z\",\n  \"cwd\": \"/srv/pi\"\n}\n");
   EXPECT_EQ(session_json(Header()), "{}\n");
 }
 

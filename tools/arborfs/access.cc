@@ -25,14 +25,16 @@ std::string home_of(const Terminal& io) {
   return user != nullptr ? user->pw_dir : "/";
 }
 
-std::string in_form(const std::string& piece, Form form, TerminalSafeJson& filter) {
-  std::string out;
-  if (form == Form::terminal_safe) {
-    filter.feed(piece, out);
-  } else {
-    std::copy_if(piece.begin(), piece.end(), std::back_inserter(out), [](char c) { return c != '\n'; });
+std::string in_form(std::string piece, Form form, TerminalSafeJson& filter) {
+  if (form.one_line) {
+    std::erase(piece, '\n');
   }
-  return out;
+  if (!form.safe_json) {
+    return piece;
+  }
+  std::string safe;
+  filter.feed(piece, safe);
+  return safe;
 }
 
 }  // namespace
@@ -127,15 +129,15 @@ std::string first_words(const Session& session, Ordinal ordinal, const Catalog& 
 Result<void> write_content(const Content& content, Form form, Terminal& io) {
   TerminalSafeJson filter;
   for (std::uint64_t at = 0; at < content.size() && io.out; at += kPiece) {
-    const auto piece = content.read(at, std::min(kPiece, content.size() - at));
+    auto piece = content.read(at, std::min(kPiece, content.size() - at));
     if (!piece) {
       return piece.error();
     }
-    io.out << (form == Form::as_is ? *piece : in_form(*piece, form, filter));
+    io.out << in_form(*std::move(piece), form, filter);
   }
   std::string rest;
   filter.finish(rest);
-  io.out << rest << (form == Form::one_line ? "\n" : "");
+  io.out << rest << (form.one_line ? "\n" : "");
   return {};
 }
 

@@ -41,9 +41,12 @@ std::string log_path(const Session& session, const Catalog& catalog);
 /// The one line of text that stands for an entry, at most so many characters; "" when it cannot be read.
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters);
 
-enum class Form { as_is, terminal_safe, one_line };
-/// Writes a document piece by piece. `terminal_safe` is for JSON that a terminal gets, `one_line` leaves the newlines
-/// between the tokens of JSON out.
+/// How a document is written.
+struct Form {
+  bool safe_json = false;  // it is JSON, and a terminal gets it
+  bool one_line = false;   // it is JSON, and the newlines between its tokens are to be left out
+};
+/// Writes a document piece by piece.
 Result<void> write_content(const Content& content, Form form, Terminal& io);
 
 /// Says what failed and gives kFailed.

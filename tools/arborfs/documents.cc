@@ -102,7 +102,7 @@ int run_tree(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   if (!line.json) {
-    return print_document(*opened, DocumentKind::tree, 0, Form::as_is, io);
+    return print_document(*opened, DocumentKind::tree, 0, Form{}, io);
   }
   const auto guard = opened->of.session->read();
   if (!guard) {
@@ -122,7 +122,7 @@ int run_context(const CommandLine& line, Terminal& io) {
     return fail(io, ordinal.error());
   }
   const auto kind = *ordinal == kNoEntry ? DocumentKind::context : DocumentKind::branch_context;
-  const Form form = line.json ? Form::one_line : io.out_is_terminal ? Form::terminal_safe : Form::as_is;
+  const Form form{.safe_json = io.out_is_terminal, .one_line = line.json};
   return print_document(*opened, kind, *ordinal, form, io);
 }
 
@@ -141,7 +141,7 @@ int run_text(const CommandLine& line, Terminal& io) {
     return fail(io, {Errc::not_found, "the session has no entries"});
   }
   return line.json ? print_text_json(*opened, kind, *ordinal, io)
-                   : print_document(*opened, kind, *ordinal, Form::as_is, io);
+                   : print_document(*opened, kind, *ordinal, Form{}, io);
 }
 
 }  // namespace arborfs::cli
