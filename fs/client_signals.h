@@ -6,8 +6,8 @@
 
 namespace arborfs {
 
-/// True when the thread `tid` has a signal pending that asks it to stop (KILL, INT, TERM, HUP, QUIT), is gone, or cannot
-/// be seen from here. Reads /proc; any thread.
+/// True when the thread `tid` has a signal pending that asks it to stop (KILL, INT, TERM, HUP, QUIT), is gone, or
+/// cannot be seen from here. Reads /proc; any thread.
 bool is_asked_to_stop(pid_t tid);
 
 }  // namespace arborfs

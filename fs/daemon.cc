@@ -15,6 +15,7 @@
 #include "fs/events_file.h"
 #include "fs/fuse_server.h"
 #include "fs/invalidator.h"
+#include "fs/mount_watch.h"
 #include "fs/vfs.h"
 
 namespace arborfs {
@@ -77,6 +78,7 @@ class Daemon {
       on_ready();
     });
     signals_.reset();
+    mount_watch_.reset();
     server_.stop_slow_work();
     invalidator_.reset();
     watcher_.reset();
@@ -93,6 +95,7 @@ class Daemon {
     if (plan_.settings.notify) {
       invalidator_.emplace(vfs_.state(), catalog_.feed(), server_.session());
     }
+    mount_watch_.emplace(plan_.settings.mountpoint, [this] { events_.hang_up(); });
     signals_.emplace([this] { leave(); });
   }
 
@@ -112,6 +115,7 @@ class Daemon {
   FuseServer server_;
   std::optional<Watcher> watcher_;
   std::optional<Invalidator> invalidator_;
+  std::optional<MountWatch> mount_watch_;
   std::optional<SignalThread> signals_;  // the last to start, so that leave() finds the others
 };
 

@@ -18,7 +18,7 @@ std::shared_ptr<EventReader> EventsFile::open() {
   const std::uint64_t cursor = feed_.last_sequence();
   const std::lock_guard lock(mutex_);
   if (!closed_ && !thread_.joinable()) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this, cursor] { run(cursor); });
   }
   return std::make_shared<EventReader>(cursor);
 }
@@ -78,23 +78,27 @@ void EventsFile::wake_all(bool closing) {
   waiters_.insert(waiters_.end(), waiting.begin(), waiting.end());
 }
 
-void EventsFile::run() {
-  std::uint64_t seen = feed_.last_sequence();
+void EventsFile::run(std::uint64_t seen) {
   while (feed_.wait(seen)) {
     seen = feed_.last_sequence();
     wake_all(false);
   }
 }
 
-void EventsFile::close() {
+void EventsFile::hang_up() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
+  wake_all(true);
+}
+
+void EventsFile::close() {
+  hang_up();
   if (thread_.joinable()) {
     thread_.join();
   }
-  wake_all(true);
+  wake_all(true);  // of those that the thread held in its hands
 }
 
 }  // namespace arborfs

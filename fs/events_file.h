@@ -25,9 +25,9 @@ class EventReader {
 
  private:
   friend class EventsFile;
-  std::mutex mutex_;       // leaf, but for the feed's
-  std::uint64_t cursor_;   // last change taken; guarded by mutex_
-  std::string unread_;     // of a line that was read in part; guarded by mutex_
+  std::mutex mutex_;      // leaf, but for the feed's
+  std::uint64_t cursor_;  // last change taken; guarded by mutex_
+  std::string unread_;    // of a line that was read in part; guarded by mutex_
 };
 
 class EventsFile {
@@ -54,11 +54,13 @@ class EventsFile {
   [[nodiscard]] bool has_some(EventReader& reader) const;
   /// Wakes the waiter at the next change. It may be woken before this returns.
   void park(std::shared_ptr<Waiter> waiter);
-  /// Wakes every waiter, closing, and ends the thread. The feed must be closed before.
+  /// Wakes every waiter, closing, now and from now on: the mount has been taken away under its readers.
+  void hang_up();
+  /// As hang_up(), and ends the thread. The feed must be closed before.
   void close();
 
  private:
-  void run();
+  void run(std::uint64_t seen);
   void wake_all(bool closing);
   ChangeFeed& feed_;
   std::mutex mutex_;                              // leaf

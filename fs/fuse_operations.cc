@@ -12,6 +12,7 @@
 
 #include "core/base/log.h"
 #include "fs/errno_map.h"
+#include "fs/fuse_events.h"
 #include "fs/fuse_reply.h"
 #include "fs/fuse_server.h"
 
@@ -56,73 +57,6 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
   }
   answer(req, std::move(*outcome.value));
 }
-
-/// Waits for `events` to have something for a parked read.
-class EventsRead final : public EventsFile::Waiter {
- public:
-  EventsRead(EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
-             std::shared_ptr<ParkedRequest> request)
-      : events_(events), reader_(std::move(reader)), size_(size), request_(std::move(request)) {}
-
-  bool wake(bool closing) override {
-    if (!closing && !events_.has_some(*reader_)) {
-      return request_->is_over();
-    }
-    fuse_req_t req = request_->claim();
-    if (req != nullptr) {
-      const std::string bytes = closing ? "" : events_.take(*reader_, size_);
-      fuse_reply_buf(req, bytes.data(), bytes.size());
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_over() const override { return request_->is_over(); }
-
- private:
-  EventsFile& events_;
-  const std::shared_ptr<EventReader> reader_;
-  const std::size_t size_;
-  const std::shared_ptr<ParkedRequest> request_;
-};
-
-/// A poll of `events`: the newest of a handle counts.
-class EventsPoll final : public EventsFile::Waiter {
- public:
-  EventsPoll(EventsFile& events, std::shared_ptr<EventReader> reader, fuse_pollhandle* handle)
-      : events_(events), reader_(std::move(reader)), handle_(handle) {}
-  ~EventsPoll() override { drop(); }
-  EventsPoll(const EventsPoll&) = delete;
-  EventsPoll& operator=(const EventsPoll&) = delete;
-
-  bool wake(bool closing) override {
-    if (!closing && !events_.has_some(*reader_)) {
-      return is_over();
-    }
-    if (fuse_pollhandle* handle = take()) {
-      fuse_lowlevel_notify_poll(handle);
-      fuse_pollhandle_destroy(handle);
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_over() const override {
-    const std::lock_guard lock(mutex_);
-    return handle_ == nullptr;
-  }
-  void drop() {
-    if (fuse_pollhandle* handle = take()) {
-      fuse_pollhandle_destroy(handle);
-    }
-  }
-
- private:
-  fuse_pollhandle* take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(handle_, nullptr);
-  }
-  EventsFile& events_;
-  const std::shared_ptr<EventReader> reader_;
-  mutable std::mutex mutex_;  // leaf
-  fuse_pollhandle* handle_;   // guarded by mutex_
-};
 
 /// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
 struct FileHandle {
@@ -288,30 +222,28 @@ struct FuseOperations {
     } else if ((flags & O_NONBLOCK) != 0) {
       fuse_reply_err(req, EAGAIN);
     } else {
-      auto parked = ParkedRequest::park(req, EndsBy::any_signal, server.interrupts_);
-      server.events_.park(std::make_shared<EventsRead>(server.events_, handle.events, size, std::move(parked)));
+      park_events_read(req, server.events_, handle.events, size, server.interrupts_);
     }
   }
 
   static void poll(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi, fuse_pollhandle* ph) {
     FileHandle& handle = file_handle(fi);
     EventsFile& events = server_of(req).events_;
-    std::shared_ptr<EventsPoll> fresh;
-    if (ph != nullptr) {
-      fresh = std::make_shared<EventsPoll>(events, handle.events, ph);
-    }
     const bool has_some = !handle.events || events.has_some(*handle.events);
-    if (fresh && !has_some) {
+    auto fresh = ph == nullptr ? nullptr : std::make_shared<EventsPoll>(events, handle.events, ph);
+    if (!fresh || has_some) {
+      fuse_reply_poll(req, has_some ? POLLIN | POLLRDNORM : 0);
+      return;
+    }
+    {
       const std::lock_guard lock(handle.mutex);
       if (handle.poll) {
         handle.poll->drop();
       }
       handle.poll = fresh;
     }
-    fuse_reply_poll(req, has_some ? POLLIN | POLLRDNORM : 0);
-    if (fresh && !has_some) {
-      events.park(std::move(fresh));
-    }
+    fuse_reply_poll(req, 0);
+    events.park(std::move(fresh));
   }
 
   static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, 0); }

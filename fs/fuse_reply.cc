@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr double kMoment = 0.9;
+constexpr double kMoment = 0.7;
 constexpr double kForever = 1e9;
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::uint64_t kStatBlock = 512;

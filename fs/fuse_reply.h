@@ -21,8 +21,7 @@ fuse_entry_param no_entry();
 /// One answer to readdir or readdirplus being filled.
 class DirBuffer {
  public:
-  DirBuffer(std::size_t size, bool with_attributes)
-      : bytes_(size), with_attributes_(with_attributes) {}
+  DirBuffer(std::size_t size, bool with_attributes) : bytes_(size), with_attributes_(with_attributes) {}
   /// False when the item no longer fits.
   bool add(const ListItem& item);
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }

@@ -1,6 +1,5 @@
 #include "fs/fuse_server.h"
 
-
 #include <csignal>
 #include <utility>
 

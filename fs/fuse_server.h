@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "fs/fuse_request.h"
 #include "fs/events_file.h"
+#include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
 #include "fs/slow_lane.h"
 #include "fs/vfs.h"

@@ -20,8 +20,8 @@ std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_
 /// entries without an id of their own go by their ordinal.
 std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal);
 
-/// The seeds of sessions, from the names of their logs. Thread-safe; mutex_ comes before the locks of sessions, so it is
-/// never taken under a Guard.
+/// The seeds of sessions, from the names of their logs. Thread-safe; mutex_ comes before the locks of sessions, so it
+/// is never taken under a Guard.
 class InodeSeeds {
  public:
   std::uint64_t seed_of(const Session& session, const CatalogView& view);
@@ -29,8 +29,8 @@ class InodeSeeds {
  private:
   std::string key_of(const Session& session, const CatalogView& view);  // needs mutex_
   std::shared_mutex mutex_;
-  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;           // by session number; guarded by mutex_
-  std::uint64_t view_version_ = 0;                                   // of places_; guarded by mutex_
+  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;         // by session number; guarded by mutex_
+  std::uint64_t view_version_ = 0;                                 // of places_; guarded by mutex_
   std::unordered_map<std::string, std::vector<LogPlace>> places_;  // by stem; guarded by mutex_
 };
 

@@ -46,7 +46,7 @@ class InternTable {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::deque<std::string> texts_;                                  // guarded by mutex_; texts stay where they are
+  std::deque<std::string> texts_;                                // guarded by mutex_; texts stay where they are
   std::unordered_map<std::string_view, std::uint32_t> numbers_;  // guarded by mutex_; into texts_
 };
 

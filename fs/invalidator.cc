@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPause{5};
 }  // namespace
 
 Invalidator::Invalidator(MountState& state, ChangeFeed& feed, fuse_session* session)
-    : map_(state), feed_(feed), session_(session), thread_([this] { run(); }) {}
+    : map_(state), feed_(feed), session_(session), thread_([this, seen = feed.last_sequence()] { run(seen); }) {}
 
 Invalidator::~Invalidator() {
   stopping_ = true;
@@ -24,8 +24,7 @@ Invalidator::~Invalidator() {
   thread_.join();
 }
 
-void Invalidator::run() {
-  std::uint64_t seen = feed_.last_sequence();
+void Invalidator::run(std::uint64_t seen) {
   while (feed_.wait(seen)) {
     const auto changes = feed_.after(seen, kBatch);
     if (changes.empty()) {
@@ -50,8 +49,8 @@ void Invalidator::tell(const Forget& forget) {
     return;
   }
   if (can_expire_) {
-    const int status = fuse_lowlevel_notify_expire_entry(session_, node, forget.name.c_str(), forget.name.size(),
-                                                         FUSE_LL_EXPIRE_ONLY);
+    const int status =
+        fuse_lowlevel_notify_expire_entry(session_, node, forget.name.c_str(), forget.name.size(), FUSE_LL_EXPIRE_ONLY);
     can_expire_ = status != -ENOSYS;
   }
   if (!can_expire_) {

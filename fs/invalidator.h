@@ -22,7 +22,7 @@ class Invalidator {
   Invalidator& operator=(const Invalidator&) = delete;
 
  private:
-  void run();
+  void run(std::uint64_t seen);
   void tell(const Forget& forget);
   ChangeMap map_;
   ChangeFeed& feed_;

@@ -26,12 +26,12 @@ constexpr std::array kFlags = {
 
 /// Said by mount(8), fstab and sshfs users; without meaning here, or true anyway.
 constexpr std::array<std::string_view, 38> kPassedOver = {
-    "defaults", "auto",       "noauto",      "user",        "nouser",      "users",         "nousers",
-    "owner",    "group",      "_netdev",     "nofail",      "suid",        "nosuid",        "dev",
-    "nodev",    "exec",       "async",       "sync",        "dirsync",     "atime",         "relatime",
-    "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime",     "nolazytime",
-    "mand",     "nomand",     "iversion",    "noiversion",  "silent",      "loud",          "default_permissions",
-    "nonempty", "big_writes", "large_read"};
+    "defaults",   "auto",        "noauto",        "user",       "nouser",     "users",    "nousers",
+    "owner",      "group",       "_netdev",       "nofail",     "suid",       "nosuid",   "dev",
+    "nodev",      "exec",        "async",         "sync",       "dirsync",    "atime",    "relatime",
+    "norelatime", "strictatime", "nostrictatime", "diratime",   "nodiratime", "lazytime", "nolazytime",
+    "mand",       "nomand",      "iversion",      "noiversion", "silent",     "loud",     "default_permissions",
+    "nonempty",   "big_writes",  "large_read"};
 
 constexpr std::array<std::string_view, 3> kForLibfuse = {"noexec", "noatime", "auto_unmount"};
 
@@ -74,10 +74,9 @@ Result<void> apply(const std::string& word, MountOptions& into) {
     into.fuse_options.push_back(word);
     return {};
   }
-  const bool passed_over =
-      word.empty() || contains(kPassedOver, word) ||
-      std::any_of(kPassedOverWithValue.begin(), kPassedOverWithValue.end(),
-                  [&](std::string_view beginning) { return word.starts_with(beginning); });
+  const bool passed_over = word.empty() || contains(kPassedOver, word) ||
+                           std::any_of(kPassedOverWithValue.begin(), kPassedOverWithValue.end(),
+                                       [&](std::string_view beginning) { return word.starts_with(beginning); });
   if (passed_over) {
     return {};
   }

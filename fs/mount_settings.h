@@ -7,9 +7,9 @@
 namespace arborfs {
 
 struct MountSettings {
-  std::string mountpoint;                  // absolute, without symbolic links
-  std::string source;                      // shown by mount(8)
-  std::vector<std::string> fuse_options;   // for libfuse, each without commas of its own
+  std::string mountpoint;                 // absolute, without symbolic links
+  std::string source;                     // shown by mount(8)
+  std::vector<std::string> fuse_options;  // for libfuse, each without commas of its own
   bool read_only = false;
   bool xattr = false;
   bool notify = true;

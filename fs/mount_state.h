@@ -7,11 +7,12 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/session/catalog.h"
-#include "fs/intern_table.h"
 #include "fs/inode_number.h"
+#include "fs/intern_table.h"
 #include "fs/lineages.h"
 #include "fs/open_documents.h"
 #include "fs/slot_table.h"
@@ -22,9 +23,9 @@ struct MountState {
   MountState(Catalog& shown, bool is_read_only)
       : catalog(shown),
         read_only(is_read_only),
-        mounted_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count()) {}
+        mounted_ns(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count()) {}
 
   Catalog& catalog;
   const bool read_only;
@@ -53,6 +54,27 @@ struct MountState {
     refreshed_[session] = {depth, std::chrono::steady_clock::now()};
   }
 
+  /// For files of the store whose size may change under the same node (blobs, artifacts): the kernel was told a size.
+  void note_told(const Attr& attr) {
+    const Kind kind = attr.node.kind();
+    if (kind != Kind::blob && kind != Kind::image && kind != Kind::artifact_file) {
+      return;
+    }
+    const std::lock_guard lock(told_mutex_);
+    if (told_.size() >= kMaxTold) {
+      told_.clear();
+    }
+    told_[attr.node] = {attr.size, std::chrono::steady_clock::now()};
+  }
+  /// True when the kernel goes by another size than the file has now: it must look the name up again before it reads,
+  /// or it would stop too early. Not right after it was told, so that a file in steady growth can be opened.
+  [[nodiscard]] bool told_otherwise(NodeId node, std::uint64_t size) {
+    const std::lock_guard lock(told_mutex_);
+    const auto found = told_.find(node);
+    return found != told_.end() && found->second.first != size &&
+           std::chrono::steady_clock::now() - found->second.second > kLately;
+  }
+
   /// When the catalog's present view was first looked at: the time of folders that list it.
   std::int64_t view_time(const CatalogView& view) {
     const std::lock_guard lock(view_mutex_);
@@ -69,9 +91,13 @@ struct MountState {
   using Refreshed = std::pair<Depth, std::chrono::steady_clock::time_point>;
   std::mutex refreshed_mutex_;                              // leaf
   std::unordered_map<std::uint32_t, Refreshed> refreshed_;  // by session; guarded by refreshed_mutex_
-  std::mutex view_mutex_;                                   // leaf
-  std::uint64_t seen_version_ = 0;  // guarded by view_mutex_
-  std::int64_t view_ns_ = 0;        // guarded by view_mutex_
+  static constexpr std::size_t kMaxTold = 65536;
+  using Told = std::pair<std::uint64_t, std::chrono::steady_clock::time_point>;
+  std::mutex told_mutex_;                  // leaf
+  std::unordered_map<NodeId, Told> told_;  // guarded by told_mutex_
+  std::mutex view_mutex_;                  // leaf
+  std::uint64_t seen_version_ = 0;         // guarded by view_mutex_
+  std::int64_t view_ns_ = 0;               // guarded by view_mutex_
 };
 
 }  // namespace arborfs

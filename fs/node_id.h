@@ -1,5 +1,5 @@
-// What a file of the mount is, as one 64-bit number: kind (8 bits), slot (24), item (32). Decoded at each request; there
-// are no node objects, so none can be looked up too late, and forget has nothing to do.
+// What a file of the mount is, as one 64-bit number: kind (8 bits), slot (24), item (32). Decoded at each request;
+// there are no node objects, so none can be looked up too late, and forget has nothing to do.
 //
 // A node id stands for content that never changes, or only grows. What shows another state of a session is another
 // node: see the comment at each kind. Slots are never reused (slot_table.h).

@@ -91,8 +91,9 @@ Result<Attr> attr(MountState& state, Call& /*call*/, NodeId node) {
     return stale_error();
   }
   const std::uint64_t ino = stable_ino(place->ref.seed, "artifact", place->path);
-  return Attr{node,     ino, is_folder ? FileType::directory : FileType::file, Life::moment, is_folder ? 0 : st->size,
-              st->mtime_ns};
+  return Attr{
+      node,        ino, is_folder ? FileType::directory : FileType::file, Life::moment, is_folder ? 0 : st->size,
+      st->mtime_ns};
 }
 
 Result<Child> lookup(MountState& state, Call& /*call*/, NodeId node, std::string_view name) {
@@ -144,6 +145,10 @@ Result<OpenFilePtr> open(MountState& state, Call& /*call*/, NodeId node) {
   auto file = File::open_in(*dir, std::string(name));
   if (!file) {
     return gone_or(file.error());
+  }
+  const auto st = file->stat();
+  if (!st || state.told_otherwise(node, st->size)) {
+    return st ? stale_error() : st.error();
   }
   return OpenFilePtr(std::make_shared<DiskFile>(std::make_shared<const File>(std::move(*file)), false));
 }

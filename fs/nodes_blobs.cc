@@ -59,6 +59,9 @@ Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {
   if (!call.may_take_long() && st->size > kQuickToCheck) {
     return call.defer();
   }
+  if (state.told_otherwise(node, st->size)) {
+    return stale_error();
+  }
   auto file = state.catalog.blobs()->open(*hash);
   if (!file) {
     return gone_or(file.error());

@@ -161,8 +161,8 @@ Result<Child> path_lookup(MountState& state, Call& call, NodeId node, std::strin
   }
   const LogIndex& index = here->guard.index();
   constexpr std::string_view kSuffix = ".json";
-  const Ordinal listed = names::leading_ordinal(name.substr(0, name.size() - std::min(name.size(), kSuffix.size())))
-                             .value_or(kNoEntry);
+  const Ordinal listed =
+      names::leading_ordinal(name.substr(0, name.size() - std::min(name.size(), kSuffix.size()))).value_or(kNoEntry);
   if (listed == kNoEntry || listed > index.size() || entry_name(index, listed) != name) {
     return no_such_name();
   }

@@ -251,6 +251,9 @@ Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {
   if (!document) {
     return document.error();
   }
+  if (state.told_otherwise(node, (*document)->content->size())) {
+    return stale_error();
+  }
   if (grows(document_row(node.kind()))) {
     return OpenFilePtr(std::make_shared<GrowingFile>(std::move(*document)));
   }

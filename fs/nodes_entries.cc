@@ -158,8 +158,10 @@ Result<Attr> image_attr(MountState& state, Call& call, NodeId node) {
   const ImageRef& image = guard->details().images()[node.item()];
   const std::string word = std::string(word_of(node)) + std::to_string(image.number);
   const std::uint64_t ino = entry_ino(ref->seed, word, guard->index(), image.ordinal);
-  const Life life = image.blob.empty() ? Life::forever : Life::moment;
-  return Attr{node, ino, FileType::file, life, facts->size, entry_time(*guard, image.ordinal)};
+  const bool is_fixed = image.blob.empty();
+  return Attr{node,           ino,
+              FileType::file, is_fixed ? Life::forever : Life::moment,
+              facts->size,    entry_time(*guard, image.ordinal)};
 }
 
 }  // namespace arborfs::entry_nodes

@@ -16,10 +16,10 @@ struct RootRow {
 };
 
 constexpr std::array kRootRows = {
-    RootRow{"README.md", Kind::readme},   RootRow{"status.json", Kind::mount_status},
+    RootRow{"README.md", Kind::readme},     RootRow{"status.json", Kind::mount_status},
     RootRow{"events", Kind::events, false}, RootRow{"projects", Kind::projects},
-    RootRow{"by-id", Kind::by_id},        RootRow{"recent", Kind::recent},
-    RootRow{"terminals", Kind::terminals}, RootRow{"blobs", Kind::blobs},
+    RootRow{"by-id", Kind::by_id},          RootRow{"recent", Kind::recent},
+    RootRow{"terminals", Kind::terminals},  RootRow{"blobs", Kind::blobs},
 };
 
 std::string readme_text(const MountState& state) {
@@ -109,8 +109,8 @@ Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
 }
 
 Result<Attr> readme_attr(MountState& state, Call& /*call*/, NodeId node) {
-  return Attr{node,          stable_ino(0, word_of(node)),     FileType::file,
-              Life::forever, readme_text(state).size(), state.mounted_ns};
+  return Attr{node,          stable_ino(0, word_of(node)), FileType::file,
+              Life::forever, readme_text(state).size(),    state.mounted_ns};
 }
 
 Result<OpenFilePtr> readme_open(MountState& state, Call& call, NodeId node) {

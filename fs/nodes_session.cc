@@ -152,11 +152,10 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
     return ref.error();
   }
   const std::uint32_t number = ref->session->number();
-  if (!call.has_refreshed(number, Depth::head) && !state.refreshed_lately(number, Depth::head)) {
-    static_cast<void>(refresh_again(state, call, *ref, Depth::head));  // an unreadable log has its folder all the same
-  }
-  if (call.is_deferred()) {
-    return call.defer();
+  const bool is_known = call.has_refreshed(number, Depth::head) || state.refreshed_lately(number, Depth::head);
+  if (!is_known && ref->session->is_quick(Depth::details)) {
+    // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
+    static_cast<void>(refresh_again(state, call, *ref, Depth::head));
   }
   return directory_attr(node, stable_ino(ref->seed, word_of(node)), ref->session->mtime_ns());
 }

@@ -20,8 +20,8 @@ constexpr auto kRacy = std::chrono::milliseconds(50);
 Result<std::size_t> read_stretch(const Content::Stretch& stretch, std::span<char> into) {
   std::size_t done = 0;
   while (done < into.size()) {
-    const ssize_t got = ::pread(stretch.fd, into.data() + done, into.size() - done,
-                                static_cast<off_t>(stretch.offset + done));
+    const ssize_t got =
+        ::pread(stretch.fd, into.data() + done, into.size() - done, static_cast<off_t>(stretch.offset + done));
     if (got < 0 && errno == EINTR) {
       continue;
     }

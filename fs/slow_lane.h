@@ -30,7 +30,7 @@ class SlowLane {
   void stop();
 
  private:
-  static constexpr std::size_t kThreads = 4;
+  static constexpr std::size_t kThreads = 8;
   void run();
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;

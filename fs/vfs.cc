@@ -75,12 +75,16 @@ Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
   if (!attr) {
     return attr.error();
   }
+  state_.note_told(*attr);
   return Found{*attr, child->name_life};
 }
 
 /// What is open goes on having the attributes it was opened with.
 Result<Attr> Vfs::getattr(Call& call, NodeId node) {
   auto attr = attr_of(state_, call, node);
+  if (attr) {
+    state_.note_told(*attr);
+  }
   if (attr || call.is_deferred()) {
     return attr;
   }
@@ -169,6 +173,9 @@ Result<void> Vfs::readdir(Call& call, OpenDir& dir, std::uint64_t offset, const 
     offset = kDotNames;
   }
   auto done = (*listing)->walk(state_, call, offset - kDotNames, [&](const ListItem& item) {
+    if (item.is_complete) {
+      state_.note_told(item.attr);
+    }
     return emit({item.name, item.attr, item.name_life, item.is_complete, item.next + kDotNames});
   });
   if (done && !call.is_deferred()) {

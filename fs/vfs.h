@@ -30,8 +30,8 @@ class OpenDir {
   friend class Vfs;
   const NodeId node_;
   bool keeps_cache_ = false;
-  std::mutex mutex_;    // leaf
-  ListingPtr listing_;  // guarded by mutex_; of the last rewind
+  std::mutex mutex_;      // leaf
+  ListingPtr listing_;    // guarded by mutex_; of the last rewind
   bool is_fresh_ = true;  // nothing of it has been read; guarded by mutex_
 };
 using OpenDirPtr = std::shared_ptr<OpenDir>;
@@ -41,8 +41,8 @@ class Vfs {
   /// `catalog` outlives it.
   Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
 
-  /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like in
-  /// each one.
+  /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like
+  /// in each one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     return name.starts_with(".") && parent.kind() != Kind::by_id && parent.kind() != Kind::artifact_dir;
   }
@@ -69,7 +69,7 @@ class Vfs {
   void forget_listed(NodeId node, std::uint64_t version);
 
   MountState state_;
-  std::mutex listed_mutex_;                            // leaf
+  std::mutex listed_mutex_;                           // leaf
   std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
 };
 

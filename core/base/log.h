@@ -11,7 +11,8 @@ namespace arborfs {
 
 enum class LogLevel { error, warning, info, debug };
 
-/// Call it before other threads start. "" means standard error; a file is made with mode 0600 and appended to. Errors: those of opening the file.
+/// Call it before other threads start. "" means standard error; a file is made with mode 0600 and appended to. Errors:
+/// those of opening the file.
 Result<void> open_log(const std::string& path, LogLevel level);
 void write_log(LogLevel level, std::string_view message);
 

@@ -85,8 +85,7 @@ void migrate(json::Document& document, SessionHeader& out) {
   out.header.writable_version = !(version > kCurrentVersion);
   out.header.migrated = !(version >= kCurrentVersion);
   out.gives_ids = version < 2;
-  out.renames_hooks = version < kCurrentVersion;
-  if (out.renames_hooks) {
+  if (version < kCurrentVersion) {
     json::set(document, "version", json::Value(kCurrentVersion), document);
   }
 }

@@ -32,8 +32,7 @@ Result<LogHead> read_head(LogWindow& window, std::optional<Flavour> flavour);
 /// The header and what its version asks for.
 struct SessionHeader {
   Header header;
-  bool gives_ids = false;      // version 1: ids and parents are made up (FACTS E9)
-  bool renames_hooks = false;  // versions 1 and 2: role hookMessage reads as custom (FACTS E10)
+  bool gives_ids = false;  // version 1: ids and parents are made up (FACTS E9)
 };
 
 /// The header for a log without any record.

@@ -121,7 +121,6 @@ Result<bool> IndexState::take_first(LogWindow& window, const RecordFields& recor
   }
   header = std::move(session->header);
   gives_ids = session->gives_ids;
-  renames_hooks = session->renames_hooks;
   values = header.valid ? 1 : 0;
   return header.valid;
 }
@@ -153,7 +152,7 @@ void IndexState::admit(const RecordFields& record) {
 void IndexState::put_name(const RecordFields& record, Entry& entry, Ordinal ordinal) {
   std::string_view name = entry.type == EntryType::none ? kNoTypeName : record.type.text;
   if (entry.type == EntryType::message && record.role.kind == FieldValue::Kind::string && !record.role.text.empty()) {
-    name = renames_hooks && record.role.text == "hookMessage" ? "custom" : record.role.text;
+    name = record.role.text;
     if (name == "assistant") {
       entry.flags |= entry_flags::kAssistant;
     }

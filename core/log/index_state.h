@@ -52,7 +52,6 @@ struct IndexState {
   LogHead head;
   Header header;
   bool gives_ids = false;
-  bool renames_hooks = false;
 
   EntryStore entries;
   IdTable ids;

@@ -164,6 +164,19 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   return growth;
 }
 
+std::vector<Entry> LogIndex::new_entries(const Growth& growth) const {
+  std::vector<Entry> entries;
+  for (const RecordFields& record : growth.records) {
+    if (!impl_->drops(record)) {
+      Entry& entry = entries.emplace_back();
+      entry.offset = record.offset;
+      entry.length = record.length < kLongLength ? static_cast<std::uint32_t>(record.length) : kLongLength;
+      entry.type = record.entry_type();
+    }
+  }
+  return entries;
+}
+
 void LogIndex::apply(GrowthPtr growth) {
   IndexState& state = *impl_;
   for (const RecordFields& record : growth->records) {

@@ -129,6 +129,8 @@ class LogIndex {
   /// Reads on from where the scan ended. Null when earlier entries would read differently now: the last known bytes
   /// changed, the flavour changed, a new id is a duplicate or is the missing parent of an earlier entry. Then build().
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogFile& log) const;
+  /// Where the entries that `growth` brings lie and what they are; ids, parents and times are left out.
+  [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
   void apply(GrowthPtr growth);
 
   [[nodiscard]] Flavour flavour() const;

@@ -26,8 +26,8 @@ std::string branch_stem(const LogIndex& index, Ordinal ordinal);
 /// The ordinal that a listed or short name starts with or is: "000042-user-a1b2", "42", "000042"; nothing else.
 std::optional<Ordinal> leading_ordinal(std::string_view name);
 
-/// A project's name from its cwd: home prefix dropped, separators as '-', shell-safe, never starting with '-' or '.';
-/// "home", "root", "unknown" (DESIGN 2).
+/// A project's name from its cwd: home prefix dropped, separators as '-', the rest as encode() has it, never starting
+/// with '-' or '.'; "home", "root", "unknown" (DESIGN 2).
 std::string project_name(std::string_view cwd, std::string_view home);
 
 /// A readable piece of a title for recent/: lower-case letters, digits and '-', at most 60 bytes; "untitled".

@@ -15,14 +15,6 @@ bool is_ascii_word(char32_t code) {
   return (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || (code >= '0' && code <= '9');
 }
 
-bool project_keeps(const chars::Char& c) {
-  if (c.code < 0x80) {
-    return is_ascii_word(c.code) || c.code == '.' || c.code == '_' || c.code == '~' || c.code == '+';
-  }
-  return c.valid && !chars::is_control(c.code) && !chars::is_invisible(c.code) && !chars::is_wide_space(c.code) &&
-         c.code != 0x200D;
-}
-
 struct CodeRange {
   char32_t first;
   char32_t last;
@@ -114,12 +106,15 @@ std::string project_name(std::string_view cwd, std::string_view home) {
   if (!base.empty() && path.starts_with(base) && path[base.size()] == '/') {
     path.remove_prefix(base.size() + 1);
   }
-  const auto as_is = [](const chars::Char&, std::string_view bytes) { return std::string(bytes); };
-  std::string name = strip(dashed(path, path.size(), project_keeps, as_is), "-.~");
-  if (name.size() > kProjectLimit) {
-    name = encode_label(name, kProjectLimit);
+  std::string joined;
+  for (const char c : path) {
+    const bool separates = c == '/';
+    if (!separates || (!joined.empty() && joined.back() != '-')) {
+      joined += separates ? '-' : c;
+    }
   }
-  return name.empty() ? "unnamed" : name;
+  const std::string name = encode(joined, kProjectLimit);
+  return name.front() == '.' ? "%2E" + name.substr(1) : name;
 }
 
 std::string slug(std::string_view title) {

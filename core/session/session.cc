@@ -31,6 +31,18 @@ Result<std::string> first_line(const LogFile& log) {
   return end == std::string::npos ? std::string() : bytes.substr(0, end + 1);
 }
 
+/// While it lives, callers that must not wait are told so.
+class LongWork {
+ public:
+  LongWork(std::atomic<bool>& flag, std::uint64_t bytes) : flag_(flag) { flag_ = bytes > Session::kQuickBytes; }
+  ~LongWork() { flag_ = false; }
+  LongWork(const LongWork&) = delete;
+  LongWork& operator=(const LongWork&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 }  // namespace
 
 Session::Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed,
@@ -119,6 +131,9 @@ void Session::mark_gone() {
 }
 
 bool Session::is_quick(Depth depth) const {
+  if (works_long_) {
+    return false;
+  }
   const auto st = store_->stat(place());
   if (!st || depth == Depth::head) {
     return true;
@@ -126,8 +141,7 @@ bool Session::is_quick(Depth depth) const {
   const std::shared_lock lock(mutex_);
   const bool same_file = log_ && log_->opened().same_file(*st);
   const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), st->size) : 0;
-  const bool detailed = details_ && index_ && details_->size() == index_->size();
-  const std::uint64_t to_detail = depth == Depth::details && !detailed ? st->size : 0;
+  const std::uint64_t to_detail = depth == Depth::details && !details_ ? st->size : 0;
   return st->size - indexed + to_detail <= kQuickBytes;
 }
 
@@ -140,8 +154,7 @@ bool Session::is_current(const FileStat& st, Depth depth) const {
   if (!head_loaded_ || racy_ || !(st == head_.stat)) {
     return false;
   }
-  return depth == Depth::head ||
-         (index_ && (depth == Depth::index || (details_ && details_->size() == index_->size())));
+  return depth == Depth::head || (index_ && (depth == Depth::index || details_));
 }
 
 Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cancelled) {
@@ -154,9 +167,7 @@ Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cance
     if (gone_) {
       return Error{Errc::not_found, "the log is gone"};
     }
-    if (index_ && depth == Depth::head) {
-      depth = Depth::index;
-    }
+    depth = std::max(depth, details_ ? Depth::details : index_ ? Depth::index : Depth::head);
   }
   if (is_current(*st, depth)) {
     age_tail(*st);
@@ -186,12 +197,10 @@ Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic
       grown = growth && *growth;
     }
     if (!grown) {
-      if (auto loaded = load_index(st, cancelled); !loaded) {
-        return loaded;
-      }
+      return load_index(st, depth, cancelled);
     }
   }
-  return depth == Depth::details ? load_details(cancelled) : Result<void>{};
+  return depth == Depth::details && !details_ ? load_details(cancelled) : Result<void>{};
 }
 
 Result<void> Session::fail(const Error& error) {
@@ -234,7 +243,25 @@ Result<void> Session::load_head(const FileStat& st) {
   return {};
 }
 
-Result<void> Session::load_index(const FileStat& st, const std::atomic<bool>* cancelled) {
+/// Gathers the details of a whole log.
+Result<std::unique_ptr<LogDetails>> Session::read_details(const LogFile& log, const LogIndex& index,
+                                                          const std::atomic<bool>* cancelled) {
+  auto details = std::make_unique<LogDetails>(index.flavour());
+  std::vector<Entry> entries;
+  entries.reserve(index.size());
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    entries.push_back(index.entry(ordinal));
+  }
+  auto delta = details->read(log, 1, entries, cancelled);
+  if (!delta) {
+    return delta.error();
+  }
+  details->apply(std::move(delta).value());
+  return details;
+}
+
+Result<void> Session::load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+  const LongWork working(works_long_, st.size);
   auto log = store_->open(place());
   if (!log) {
     return log.error();
@@ -244,6 +271,14 @@ Result<void> Session::load_index(const FileStat& st, const std::atomic<bool>* ca
   auto index = LogIndex::build(**log, options);
   if (!index) {
     return index.error();
+  }
+  std::unique_ptr<LogDetails> details;
+  if (depth == Depth::details) {
+    auto read = read_details(**log, **index, cancelled);
+    if (!read) {
+      return read.error();
+    }
+    details = std::move(read).value();
   }
   std::string slot;
   if ((*index)->header().has_slot) {
@@ -265,7 +300,7 @@ Result<void> Session::load_index(const FileStat& st, const std::atomic<bool>* ca
     head_loaded_ = true;
     log_ = std::move(log).value();
     index_ = std::move(index).value();
-    details_.reset();
+    details_ = std::move(details);
     slot_bytes_ = std::move(slot);
     generation_ = ++*generations_;
     raw_generation_ = generation_;
@@ -298,10 +333,21 @@ Result<bool> Session::grow_index(const FileStat& st) {
     return false;  // written, yet neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();
+  std::optional<LogDetails::Delta> delta;
+  if (details_) {
+    auto read = details_->read(*log_, before + 1, index_->new_entries(**growth), nullptr);
+    if (!read) {
+      return read.error();
+    }
+    delta = std::move(read).value();
+  }
   bool news = false;
   {
     const std::unique_lock lock(mutex_);
     index_->apply(std::move(growth).value());
+    if (delta) {
+      details_->apply(std::move(*delta));
+    }
     const bool raw_changed = slot != slot_bytes_ || st.size < head_.stat.size;
     news = raw_changed || index_->size() != before || !(st == head_.stat);
     if (raw_changed) {
@@ -325,26 +371,13 @@ Result<bool> Session::grow_index(const FileStat& st) {
 }
 
 Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
-  const Ordinal have = details_ ? details_->size() : 0;
-  if (details_ && have == index_->size()) {
-    return {};
-  }
-  auto fresh = details_ ? nullptr : std::make_unique<LogDetails>(index_->flavour());
-  const LogDetails& base = fresh ? *fresh : *details_;
-  std::vector<Entry> entries;
-  entries.reserve(index_->size() - have);
-  for (Ordinal ordinal = have + 1; ordinal <= index_->size(); ++ordinal) {
-    entries.push_back(index_->entry(ordinal));
-  }
-  auto delta = base.read(*log_, have + 1, entries, cancelled);
-  if (!delta) {
-    return delta.error();
+  const LongWork working(works_long_, head_.stat.size);
+  auto read = read_details(*log_, *index_, cancelled);
+  if (!read) {
+    return read.error();
   }
   const std::unique_lock lock(mutex_);
-  if (fresh) {
-    details_ = std::move(fresh);
-  }
-  details_->apply(std::move(delta).value());
+  details_ = std::move(read).value();
   return {};
 }
 

@@ -55,7 +55,8 @@ class Session {
   /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
   /// changes. Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
   Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr);
-  /// True when refresh(depth) has little to read (`kQuickBytes` at most), by what is known without I/O but one stat.
+  /// True when refresh(depth) has little to read (`kQuickBytes` at most) and nobody else is at longer work on it, by
+  /// what is known without I/O but one stat.
   [[nodiscard]] bool is_quick(Depth depth) const;
   static constexpr std::uint64_t kQuickBytes = 4 << 20;
 
@@ -105,9 +106,11 @@ class Session {
   Result<void> refresh_locked(Depth depth, const std::atomic<bool>* cancelled);
   Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> load_head(const FileStat& st);
-  Result<void> load_index(const FileStat& st, const std::atomic<bool>* cancelled);
+  Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<bool> grow_index(const FileStat& st);
   Result<void> load_details(const std::atomic<bool>* cancelled);
+  static Result<std::unique_ptr<LogDetails>> read_details(const LogFile& log, const LogIndex& index,
+                                                          const std::atomic<bool>* cancelled);
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
@@ -119,6 +122,7 @@ class Session {
   std::atomic<std::uint32_t>* const generations_;
 
   std::mutex refresh_mutex_;
+  std::atomic<bool> works_long_{false};  // somebody holds refresh_mutex_ for long
 
   mutable std::shared_mutex mutex_;  // guards everything below
   LogPlace place_;

@@ -6,6 +6,7 @@
 #include "core/json/utf8.h"
 #include "core/render/names.h"
 #include "tests/fuzz/support/check.h"
+#include "tests/fuzz/support/visible.h"
 
 namespace arborfs::fuzz {
 namespace {
@@ -37,23 +38,6 @@ void check_ends(std::string_view text, std::size_t limit) {
   check_file_name(label, limit);
   check(json::is_valid_utf8(label), "a label's name that is not UTF-8", label);
   check(label.front() != '.' && label.back() != ' ', "a label's name with a tricky end", label);
-}
-
-// Characters that hide, turn or escape what stands around them.
-void check_visible(std::string_view label) {
-  static constexpr std::string_view kForbidden[] = {
-      "\xD8\x9C",     "\xE2\x80\x8B", "\xE2\x80\x8C", "\xE2\x80\x8D", "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8",
-      "\xE2\x80\xA9", "\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA0",
-      "\xE2\x81\xA6", "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9", "\xEF\xBB\xBF",
-  };
-  for (std::size_t i = 0; i < label.size(); ++i) {
-    const auto c = static_cast<unsigned char>(label[i]);
-    const bool is_high_control = c == 0xC2 && i + 1 < label.size() && static_cast<unsigned char>(label[i + 1]) < 0xA0;
-    check(c >= 0x20 && c != 0x7F && !is_high_control, "a control character in a label's name", std::string(label));
-  }
-  for (const std::string_view bad : kForbidden) {
-    check(label.find(bad) == std::string_view::npos, "an invisible character in a label's name", std::string(label));
-  }
 }
 
 void check_entry_names(std::string_view text) {

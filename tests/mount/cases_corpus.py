@@ -75,7 +75,8 @@ class Sample:
 
 def _oracle(folder, generation):
     """The raw text of each value of an oracle, as its lines hold them."""
-    lines = (folder / f"oracle-{generation}.json").read_text("utf-8").split("\n")  # not splitlines(): U+2028 is no line end
+    text = (folder / f"oracle-{generation}.json").read_text("utf-8")
+    lines = text.split("\n")  # not splitlines(): U+2028 is no line end
     pairs = (re.match(r'\{?"(\w+)":(.*?)[,}]?$', line) for line in lines)
     return {pair[1]: pair[2] for pair in pairs if pair}
 
@@ -261,8 +262,9 @@ def check_entries(sample, session):
             place += len(data) - 1
         said = sample.entries[ordinal - 1] if sample.readable else None
         if said is not None and not sample.migrated and isinstance(value, dict):
-            assert value.get("id") == said.get("id"), f"{stem}: id {value.get('id')!r}, the agent has {said.get('id')!r}"
-            assert value.get("type") == said.get("type"), f"{stem}: type {value.get('type')!r}"
+            found = (value.get("id"), value.get("type"))
+            wanted = (said.get("id"), said.get("type"))
+            assert found == wanted, f"{stem}: id and type {found}, the agent has {wanted}"
         entry_id = said.get("id") if said is not None else value.get("id") if isinstance(value, dict) else None
         check_stem(stem, ordinal, value, entry_id)
 

@@ -8,32 +8,7 @@ import socket
 
 from agentdir import PNG, backdate, compact
 from mounting import SANITIZED, at_most, equal, eventually, fails_with, run
-
-
-def status(folder):
-    return json.loads((folder / "status.json").read_bytes())
-
-
-def damage(folder):
-    """The bytes that damage/ holds, in order; nothing when the folder is absent."""
-    if not (folder / "damage").exists():
-        return []
-    return [(folder / "damage" / name).read_bytes() for name in sorted(os.listdir(folder / "damage"))]
-
-
-def entries(folder):
-    """The listed entries' ids in order, from their content."""
-    names = sorted(os.listdir(folder / "entries"))
-    return [json.loads((folder / "entries" / name).read_bytes().decode("utf-8", "replace")).get("id") for name in names]
-
-
-def messages(path):
-    """The texts of the messages of a context."""
-    found = []
-    for message in json.loads(path.read_bytes())["messages"]:
-        content = message.get("content", message.get("summary"))
-        found.append(content if isinstance(content, str) else content[0]["text"])
-    return found
+from views import damage, entry_ids, messages, status
 
 
 def put_log(case, data, name="2026-02-16T10-20-30-000Z_1f9d2a6b9c0d0fff", folder="--srv-shop--"):
@@ -80,7 +55,7 @@ def test_f1_torn_tail_is_damage(case):
 
     def checks(mount):
         folder = mount.session(session)
-        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
         equal(damage(folder), [torn], "damage")
         equal((folder / "raw.jsonl").read_bytes(), session.bytes, "raw.jsonl")
         equal(messages(folder / "context.json")[-1], "turn 5", "last message")
@@ -95,7 +70,7 @@ def test_f1_whole_tail_without_newline_is_an_entry(case):
     path = put_log(case, session.bytes[:-1])
     with case.mount() as mount:
         folder = mount / "projects" / "srv-shop" / path.stem
-        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
         equal((folder / "entries" / f"{session.stem(session.leaf)}.json").read_bytes(), session.line(session.leaf))
         equal(damage(folder), [], "damage")
 
@@ -111,7 +86,7 @@ def test_f2_glued_records_show_the_first_and_keep_the_second(case):
 
     def checks(mount):
         folder = only_session(mount)
-        equal(entries(folder), ids[:2] + ids[3:], "entries")
+        equal(entry_ids(folder), ids[:2] + ids[3:], "entries")
         assert b"".join(damage(folder)).strip() == lines[2].strip(), damage(folder)
         equal(status(folder)["wholeRecordsInDamage"], [ids[2]], "status.json")
         equal(status(folder)["orphans"], 1, "orphans")
@@ -122,14 +97,15 @@ def test_f2_glued_records_show_the_first_and_keep_the_second(case):
 
 
 def test_f3_corrupt_header_shows_every_entry(case):
-    """F3: with a header that cannot be read every entry is shown, status.json says what is wrong, nothing is written."""
+    """F3: with a header that cannot be read every entry is shown, status.json says what is wrong, nothing is
+    written."""
     session = talk(case)
     path = put_log(case, b"#" + session.bytes[1:])
 
     def checks(mount):
         folder = only_session(mount)
         equal(folder.name, path.stem, "name")
-        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
         said = status(folder)
         assert said["problem"] and not said["writable"], said
         run("find", mount.path, "-type", "f", "!", "-name", "events", "-exec", "cat", "{}", "+")
@@ -140,12 +116,13 @@ def test_f3_corrupt_header_shows_every_entry(case):
 def test_f3_missing_empty_and_unreadable_are_three_things(case):
     """F3: an empty log, one without any header and one that is gone are told apart."""
     empty = put_log(case, b"", "2026-02-16T10-20-30-000Z_000000000000000e")
-    headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n', "2026-02-16T10-20-30-000Z_000000000000000f")
+    headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n',
+                       "2026-02-16T10-20-30-000Z_000000000000000f")
     with case.mount() as mount:
         folders = {folder.name: folder for folder in (mount / "projects").glob("*/*")}
         said = [status(folders[path.stem])["problem"] for path in (empty, headless)]
         assert all(said) and said[0] != said[1], f"problems {said}"
-        equal(entries(folders[headless.stem]), ["a"], "entries of the headless log")
+        equal(entry_ids(folders[headless.stem]), ["a"], "entries of the headless log")
         equal(os.listdir(folders[empty.stem] / "entries"), [], "entries of the empty log")
         fails_with(errno.ENOENT, os.stat, mount / "projects" / "unknown" / "no-such-session")
 
@@ -166,7 +143,8 @@ def test_f10_missing_blob_leaves_the_reference(case):
 
 
 def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
-    """F11: a blob cut short gives EIO in images/ and blobs/, and its reference stays; whole again it is read at once."""
+    """F11: a blob cut short gives EIO in images/ and blobs/, and its reference stays; whole again it is read at
+    once."""
     session = case.agent.session()
     content = PNG * 50
     reference = case.agent.blob(content)
@@ -180,7 +158,8 @@ def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
         image = folder / "images" / f"000001-{session.leaf}-1.png"
         fails_with(errno.EIO, image.read_bytes)
         fails_with(errno.EIO, (mount / "blobs" / blob.name).read_bytes)
-        equal(json.loads((folder / "context.json").read_bytes())["messages"][0]["content"][1]["data"], reference, "data")
+        context = json.loads((folder / "context.json").read_bytes())
+        equal(context["messages"][0]["content"][1]["data"], reference, "data in the context")
         blob.write_bytes(content)
         for path in (mount / "blobs" / blob.name, image):
             eventually(2, lambda: whole_or_error(path, content), f"the restored {path.name}")
@@ -205,7 +184,7 @@ def test_f12_runs_of_nul_hide_nothing_else(case):
 
     def checks(mount):
         folder = only_session(mount)
-        equal(entries(folder), ids[:3] + ids[4:], "entries")
+        equal(entry_ids(folder), ids[:3] + ids[4:], "entries")
         assert sum(data.count(b"\0") for data in damage(folder)) == len(lines[3]) - 1 + 4096, "NULs in damage/"
         assert {"nul"} <= {found["kind"] for found in status(folder)["damage"]}, status(folder)
         shown = run("cat", folder / "transcript.md", folder / "tree.txt").stdout
@@ -248,14 +227,14 @@ def test_f13_bad_files_hide_no_good_ones(case):
             names = set(os.listdir(mount / "projects" / "srv-shop"))
             for session in good:
                 assert session.name in names, f"{session.name} is not in {names}"
-                equal(entries(mount.session(session)), [entry["id"] for entry in session.entries])
+                equal(entry_ids(mount.session(session)), [entry["id"] for entry in session.entries])
         run("find", mount.path, "-ls")
         run("ls", "-R", mount.path)
 
 
 def test_f13_unreadable_log_is_listed_with_its_error(case):
-    """F13: a log that may not be read is listed, its content gives an error, status.json says why; made readable, it is
-    read without a remount."""
+    """F13: a log that may not be read is left out or listed with its error, never as an empty session; made readable,
+    it is read without a remount."""
     session, neighbour = talk(case), talk(case)
     session.write()
     neighbour.write()
@@ -263,11 +242,12 @@ def test_f13_unreadable_log_is_listed_with_its_error(case):
     with case.mount(prefix=without_override()) as mount:
         found = list((mount / "projects").glob(f"*/{session.name}"))
         if found:
-            fails_with((errno.EACCES, errno.EIO), (found[0] / "raw.jsonl").read_bytes)
-            assert status(found[0])["problem"], "status.json says nothing"
-        equal(len(entries(mount.session(neighbour))), 5, "the neighbour")
+            for name in ("raw.jsonl", "context.json", "entries"):
+                fails_with((errno.EACCES, errno.EIO, errno.ENOENT), os.open, found[0] / name, os.O_RDONLY)
+            assert "ermission" in status(found[0])["problem"], status(found[0])
+        equal(len(entry_ids(mount.session(neighbour))), 5, "the neighbour")
         os.chmod(session.path, 0o644)
-        eventually(3, lambda: len(entries(mount.session(session))) == 5, "readable again")
+        eventually(3, lambda: len(entry_ids(mount.session(session))) == 5, "readable again")
 
 
 def without_override():
@@ -278,8 +258,8 @@ def without_override():
 
 
 def test_f14_huge_line_among_thousands_of_sessions(case):
-    """F14: a log of one 200 MB line and 3000 small ones: the root lists in two seconds, the head of the log is read, the
-    daemon stays small."""
+    """F14: a log of one 200 MB line and 3000 small ones: the root lists in two seconds, the head of the log is read,
+    the daemon stays small."""
     for number in range(3000):
         session = case.agent.session(f"/srv/many-{number % 30}")
         session.user("hi")
@@ -293,7 +273,8 @@ def test_f14_huge_line_among_thousands_of_sessions(case):
             equal(len(os.listdir(mount / "by-id")), 3001, "by-id")
             equal(len(os.listdir(mount / "recent")), 50, "recent")
         with at_most(2, "the head of the huge log"):
-            equal(run("head", "-c", "100", mount.session(huge) / "raw.jsonl").stdout, (huge.header_line + line)[:100], "head")
+            head = run("head", "-c", "100", mount.session(huge) / "raw.jsonl").stdout
+            equal(head, (huge.header_line + line)[:100], "head")
         entry = mount.session(huge) / "entries" / f"{huge.stem(huge.leaf)}.json"
         equal(os.stat(entry).st_size, len(line), "size of the huge entry")
         equal(run("tail", "-c", "60", entry).stdout, line[-60:], "its end")
@@ -336,7 +317,7 @@ def test_f18_missing_parent_makes_a_root(case):
     ids = [entry["id"] for entry in session.entries]
     with case.mount() as mount:
         folder = only_session(mount)
-        equal(entries(folder), ids[:2] + ids[3:], "entries")
+        equal(entry_ids(folder), ids[:2] + ids[3:], "entries")
         assert "orphans" not in os.listdir(folder)
         equal(status(folder)["orphans"], 1, "orphans")
         equal(messages(folder / "context.json"), ["turn 4", "turn 5", "turn 6"], "the second half")
@@ -359,7 +340,7 @@ def test_f19_cycles_and_doubles_end(case):
     with case.mount() as mount:
         folder = mount.session(session)
         run("timeout", "20", "find", mount.path)
-        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
         equal(len({os.stat(folder / "entries" / name).st_ino for name in os.listdir(folder / "entries")}), 8, "inodes")
         texts = ["".join(path.read_text()) for path in sorted((folder / "text").iterdir())]
         equal(sum("double" in text for text in texts), 2, "both doubles have a text")
@@ -368,7 +349,8 @@ def test_f19_cycles_and_doubles_end(case):
             assert messages(folder / "branches" / entry_id / "context.json"), entry_id
         said = status(folder)
         assert said["duplicateIds"] == 1 and said["cycles"] > 0, said
-        equal(json.loads((folder / "entries" / "00000ddd.json").read_bytes())["message"]["content"], "double two", "lookup")
+        looked_up = json.loads((folder / "entries" / "00000ddd.json").read_bytes())
+        equal(looked_up["message"]["content"], "double two", "the last of two wins")
 
 
 def test_f20_metadata_entries_do_not_hide_the_path(case):
@@ -403,8 +385,9 @@ def test_f21_compaction_with_a_dangling_reference(case):
     with case.mount() as mount:
         folder = mount.session(session)
         equal(messages(folder / "context.json"), ["What was before.", "after"], "context")
-        equal(len(entries(folder)), 6, "entries")
-        equal(messages(folder / "branches" / "4" / "context.json"), [f"turn {turn}" for turn in range(1, 5)], "before it")
+        equal(len(entry_ids(folder)), 6, "entries")
+        before = messages(folder / "branches" / "4" / "context.json")
+        equal(before, [f"turn {turn}" for turn in range(1, 5)], "before it")
 
 
 def test_f22_errors_of_reading_surface(case):
@@ -446,7 +429,7 @@ def test_f24_line_separators_bom_and_crlf(case):
     path = put_log(case, b"\xef\xbb\xbf" + session.bytes.replace(b"\n", b"\r\n"))
     with case.mount() as mount:
         folder = only_session(mount)
-        equal(entries(folder), [entry["id"] for entry in session.entries], "entries")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
         equal(messages(folder / "context.json")[-1], "one\u2028two\u2029three\u0085four", "text")
         equal((folder / "raw.jsonl").read_bytes(), path.read_bytes(), "raw.jsonl")
         equal(damage(folder), [], "damage")

@@ -16,6 +16,7 @@ import time
 from agentdir import PNG, append_bytes, backdate, compact, overwrite_bytes, replace_by_rename, slot_line
 from crawl import ROOT_CONTROLS, SESSION_CONTROLS
 from mounting import PATIENCE, equal, eventually, fails_with, variants, visible_within
+from views import damage, messages, status
 
 EVENTS_LIMIT = 0.2
 POLL_LIMIT = 1.2
@@ -25,13 +26,6 @@ MODES = {
     "unnotified": {"limit": POLL_LIMIT, "options": ("nonotify",)},
 }
 in_each_mode = variants(**MODES)
-
-
-def session_of(case, turns=20, **options):
-    session = case.agent.session(**options)
-    session.talk(turns)
-    session.write()
-    return session
 
 
 def absent(path):
@@ -49,13 +43,6 @@ def prime(folder):
                     file.read()
 
 
-def contents(folder):
-    """The texts of the messages of a context."""
-    messages = json.loads((folder / "context.json").read_bytes())["messages"]
-    return [part["text"] if isinstance(part, dict) else part for message in messages
-            for part in ([message["content"]] if isinstance(message["content"], str) else message["content"])]
-
-
 def everywhere(folder, session, last_text):
     """True when every view of a session shows its present state."""
     log = session.path.read_bytes()
@@ -66,7 +53,7 @@ def everywhere(folder, session, last_text):
             and os.readlink(folder / "leaf") == f"entries/{stem}"
             and (folder / "entries" / stem).read_bytes() == session.line(session.leaf)
             and os.readlink(folder / "branches" / "current") == session.branch(session.leaf)
-            and contents(folder)[-1] == last_text
+            and messages(folder / "context.json")[-1] == last_text
             and last_text in (folder / "transcript.md").read_text()
             and last_text[:20] in (folder / "tree.txt").read_text()  # which shows the first words
             and os.stat(folder / "raw.jsonl").st_mtime_ns == os.stat(session.path).st_mtime_ns)
@@ -74,8 +61,9 @@ def everywhere(folder, session, last_text):
 
 @in_each_mode
 def test_append_is_seen_in_every_view(case, limit, options):
-    """A line appended by another process is in the log, the entries, the leaf, the branch, the context and the texts."""
-    session = session_of(case)
+    """A line appended by another process is in the log, the entries, the leaf, the branch, the context and the
+    texts."""
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         for text in ("news one", "news two", "news three"):
@@ -88,7 +76,7 @@ def test_append_is_seen_in_every_view(case, limit, options):
 @in_each_mode
 def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
     """A line that arrives in pieces is no entry and no damage until its newline is there."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -105,7 +93,7 @@ def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
 @in_each_mode
 def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
     """A tail without a newline is in progress; two seconds later it is shown as damage, until it is finished."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -115,24 +103,15 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
         eventually(limit, lambda: (folder / "raw.jsonl").read_bytes().endswith(line[:30]), "the piece in the log")
         assert absent(folder / "damage"), "damage too early"
         assert all(run["inProgress"] for run in status(folder)["damage"]), status(folder)
-        eventually(2 + limit + 0.5, lambda: damaged_bytes(folder) == [line[:30]], "the piece in damage/")
+        eventually(2 + limit + 0.5, lambda: damage(folder) == [line[:30]], "the piece in damage/")
         visible_within(limit, lambda: append_bytes(session.path, line[30:]),
                        lambda: everywhere(folder, session, "late") and absent(folder / "damage"), "the line made whole")
-
-
-def status(folder):
-    return json.loads((folder / "status.json").read_bytes())
-
-
-def damaged_bytes(folder):
-    """What damage/ holds, in order."""
-    return [(folder / "damage" / name).read_bytes() for name in sorted(os.listdir(folder / "damage"))]
 
 
 @in_each_mode
 def test_title_written_in_place_is_seen(case, limit, options):
     """A title slot overwritten in place, size and inode unchanged, shows in title, session.json, raw.jsonl, recent/."""
-    session = session_of(case, slot=True, title="Before")
+    session = case.agent.talk(20, slot=True, title="Before")
     backdate(session.path)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -151,7 +130,7 @@ def test_title_written_in_place_is_seen(case, limit, options):
 @in_each_mode
 def test_rewrite_by_rename_is_seen(case, limit, options):
     """A log replaced by one with shifted content under the same ids shows the new bytes everywhere."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         for round_ in range(3):
@@ -168,7 +147,7 @@ def test_rewrite_by_rename_is_seen(case, limit, options):
 @in_each_mode
 def test_truncation_is_seen(case, limit, options):
     """A log cut back in place shows the entries that are left; what is appended then is seen too."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -185,7 +164,7 @@ def test_truncation_is_seen(case, limit, options):
 @in_each_mode
 def test_deleted_session_goes_and_comes_back(case, limit, options):
     """A deleted log is not listed and gives ENOENT; created anew, it is there with its new content."""
-    session, neighbour = session_of(case), session_of(case)
+    session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -203,7 +182,7 @@ def test_deleted_session_goes_and_comes_back(case, limit, options):
 @in_each_mode
 def test_new_sessions_and_projects_are_seen(case, limit, options):
     """A new log in a known folder, in a new folder, and one in a project that did not exist."""
-    first = session_of(case)
+    first = case.agent.talk(20)
     with case.mount(*options) as mount:
         prime(mount.path)
         for cwd in ("/srv/shop", "/srv/shop", "/srv/new-project"):
@@ -220,7 +199,7 @@ def test_new_sessions_and_projects_are_seen(case, limit, options):
 def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
     """F16: a store folder renamed under the mount: the session stays where it is, same inode, open handles still read,
     and what is appended then is seen."""
-    session = session_of(case, folder="-x")
+    session = case.agent.talk(20, folder="-x")
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -241,7 +220,7 @@ def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
 @in_each_mode
 def test_labels_and_branches_of_others_are_seen(case, limit, options):
     """A label and a branch that the agent makes appear; a renamed label moves."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
         prime(folder)
@@ -263,7 +242,7 @@ def test_labels_and_branches_of_others_are_seen(case, limit, options):
 def test_things_beside_logs_are_seen(case, limit, options):
     """Blobs, artifacts and breadcrumbs that appear: no logs, so they have a second in every mode."""
     limit = max(limit, POLL_LIMIT)
-    session = session_of(case)
+    session = case.agent.talk(20)
     reference = case.agent.blob(PNG * 40)
     case.agent.terminals.mkdir()
     session.image(reference)
@@ -286,9 +265,9 @@ def test_things_beside_logs_are_seen(case, limit, options):
 
 @in_each_mode
 def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
-    """A log replaced by a folder, a FIFO, a dangling link, a socket: it goes or gives an error at once, its neighbour is
-    untouched, and the log is back when it is back."""
-    session, neighbour = session_of(case), session_of(case)
+    """A log replaced by a folder, a FIFO, a dangling link, a socket: it goes or gives an error at once, its neighbour
+    is untouched, and the log is back when it is back."""
+    session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
 
@@ -324,117 +303,10 @@ def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
         visible_within(limit, session.grow, lambda: everywhere(mount.session(session), session, "and again"), "again")
 
 
-# -- open handles
-
-
-BIG = "y" * 2000
-HANDLE_FILES = ("raw.jsonl", "context.json", "transcript.md", "entry")
-
-
-def append_outside(session):
-    session.user("appended " + BIG)
-    session.grow()
-
-
-def rename_shifted(session):
-    session.retell(["shifted " + "z" * 2345 for _ in range(320)])
-    replace_by_rename(session.path, session.bytes)
-
-
-def rewrite_in_place(session):
-    session.retell(["in place " + "w" * 1777 for _ in range(400)])
-    with open(session.path, "r+b") as file:
-        file.truncate(0)
-        file.write(session.bytes)
-
-
-def cut_back(session):
-    os.truncate(session.path, len(session.bytes) // 3)
-
-
-def delete(session):
-    session.path.unlink()
-
-
-def rename_title(session):
-    overwrite_bytes(session.path, 0, slot_line("Quite another title"))
-
-
-CHANGES = {function.__name__: {"change": function} for function in
-           (append_outside, rename_shifted, rewrite_in_place, cut_back, delete, rename_title)}
-
-
-@variants(**CHANGES)
-def test_f30_open_handle_keeps_its_state(case, change):
-    """F30: a file opened before the log changes gives the bytes of its own state, or ESTALE; never a mix. The log and a
-    transcript may grow, so that tail -f works."""
-    for options in ((), ("nonotify",)):
-        session = case.agent.session(slot=True, title="A title", folder=f"folder-{'-'.join(options)}")
-        for turn in range(300):
-            session.user(f"turn {turn} {BIG}")
-        session.write()
-        with case.mount(*options) as mount:
-            folder = mount.session(session)
-            before = {name: handle_path(folder, session, name).read_bytes() for name in HANDLE_FILES}
-        with case.mount(*options) as mount:
-            folder = mount.session(session)
-            handles = {name: open_at_start(handle_path(folder, session, name)) for name in HANDLE_FILES}
-            change(session)
-            settle(folder, session)
-            for name, handle in handles.items():
-                holds_its_state(name, handle, before[name], grows=change is append_outside)
-            for handle in handles.values():
-                os.close(handle)
-
-
-def handle_path(folder, session, name):
-    if name == "entry":
-        return folder / "entries" / f"{session.stem(session.entries[150]['id'])}.json"
-    return folder / name
-
-
-def open_at_start(path):
-    """A descriptor with the first bytes read."""
-    descriptor = os.open(path, os.O_RDONLY)
-    os.read(descriptor, 100)
-    return descriptor
-
-
-def settle(folder, session):
-    """Waits until new opens of the log show its present bytes, or that it is gone."""
-    wanted = session.path.read_bytes() if session.path.exists() else None
-
-    def shows():
-        try:
-            return (folder / "raw.jsonl").read_bytes() == wanted
-        except OSError:
-            return wanted is None
-
-    eventually(3, shows, "the change is seen by new opens")
-
-
-def holds_its_state(name, descriptor, before, grows):
-    """Reads a handle in pieces to its end, which must not come early, or to ESTALE."""
-    offset = 0
-    while True:
-        try:
-            piece = os.pread(descriptor, 50_000, offset)
-        except OSError as error:
-            assert error.errno == errno.ESTALE, f"{name} at {offset}: {error!r}"
-            return
-        if not piece:
-            break
-        old = before[offset:offset + len(piece)]
-        may_be_longer = grows and name in ("raw.jsonl", "transcript.md")
-        assert piece == old or (may_be_longer and piece.startswith(old)), f"{name}: other bytes from {offset} on"
-        offset += len(piece)
-    assert offset >= len(before), f"{name}: ends early, at {offset} of {len(before)}"
-
-
 def test_f29_torn_appends_are_no_phantom_damage(case):
     """F29: a log that is appended to in three pieces, 10 ms apart, never shows damage to a reader who looks all the
     time."""
-    session = session_of(case)
+    session = case.agent.talk(20)
     with case.mount() as mount:
         folder = mount.session(session)
         done = threading.Event()
@@ -442,8 +314,8 @@ def test_f29_torn_appends_are_no_phantom_damage(case):
         thread.start()
         looks = 0
         while not done.is_set():
-            damage = status(folder)["damage"]
-            assert all(run["inProgress"] for run in damage), f"phantom damage {damage}"
+            found = status(folder)["damage"]
+            assert all(run["inProgress"] for run in found), f"phantom damage {found}"
             assert absent(folder / "damage"), os.listdir(folder / "damage")
             looks += 1
         thread.join()

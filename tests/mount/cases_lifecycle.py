@@ -3,28 +3,16 @@ around it."""
 
 import contextlib
 import errno
-import json
 import os
-import re
 import signal
-import subprocess
 import threading
-import time
 from pathlib import Path
 
-from agentdir import compact
 from crawl import paths_below
-from mounting import (BINARY, PATIENCE, SANITIZED, Skip, at_most, concurrent, daemons, detach, equal, eventually, fails_with,
+from mounting import (BINARY, PATIENCE, Skip, at_most, concurrent, daemons, detach, equal, eventually, fails_with,
                       is_mounted, mount_line, needs, needs_root, run, variants)
 
 NOT_CONNECTED = (errno.ENOTCONN, errno.ECONNABORTED)
-
-
-def simple(case, turns=4):
-    session = case.agent.session()
-    session.talk(turns)
-    session.write()
-    return session
 
 
 @contextlib.contextmanager
@@ -56,7 +44,7 @@ def gone_within(seconds, case):
 
 def test_mount_returns_when_the_mount_is_there(case):
     """`arborfs mount` without -f returns 0 and says nothing, and the tree is there at that very moment."""
-    session = simple(case)
+    session = case.agent.talk()
     for _ in range(5):
         with background(case) as (point, done):
             names = os.listdir(point)
@@ -68,7 +56,7 @@ def test_mount_returns_when_the_mount_is_there(case):
 
 def test_background_daemon_is_a_daemon(case):
     """The daemon in the background has a session of its own, holds no terminal, no pipe of its parent and no folder."""
-    simple(case)
+    case.agent.talk()
     with background(case) as (_, done):
         assert done.returncode == 0  # its output pipes were closed, or this would still wait
         pid = daemons(case.root)[0]
@@ -78,7 +66,7 @@ def test_background_daemon_is_a_daemon(case):
 
 def test_foreground_stays_until_unmounted(case):
     """-f stays in the foreground, and ends with 0 at the unmount."""
-    simple(case)
+    case.agent.talk()
     with case.mount() as mount:
         assert mount.process.poll() is None
         equal(mount.said(), "", "what the daemon says without a reason")
@@ -86,8 +74,9 @@ def test_foreground_stays_until_unmounted(case):
 
 @variants(missing={"kind": "missing"}, file={"kind": "file"})
 def test_mount_on_nothing_fails(case, kind):
-    """A mount point that does not exist or is a file: status 1, a message naming it, nothing mounted, no daemon left."""
-    simple(case)
+    """A mount point that does not exist or is a file: status 1, a message naming it, nothing mounted, no daemon
+    left."""
+    case.agent.talk()
     point = case.new_path("point")
     if kind == "file":
         point.write_text("x")
@@ -112,7 +101,7 @@ def test_wrong_usage_gives_two(case):
 
 def test_generic_mount_options_are_accepted(case):
     """Options of fstab that are no business of arborfs are taken: rw, nosuid, nodev, noatime, _netdev, x-..."""
-    simple(case)
+    case.agent.talk()
     with background(case, "rw", "nosuid", "nodev", "noexec", "noatime", "_netdev", "noauto", "user", "x-gvfs-hide",
                     "x-systemd.automount") as (point, _):
         assert "projects" in os.listdir(point)
@@ -121,14 +110,15 @@ def test_generic_mount_options_are_accepted(case):
 
 
 @needs_root
+@needs("mount.fuse3")
 def test_mount_command_of_the_system(case):
-    """mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro, as fstab says it, and umount."""
-    session = simple(case)
+    """What `mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro`, so fstab too, runs for it, and umount."""
+    session = case.agent.talk()
     point = case.new_path("mnt")
     point.mkdir()
     environment = dict(case.environment, PATH=f"{os.path.dirname(os.path.abspath(BINARY))}:{os.environ['PATH']}")
     try:
-        run("mount", "-t", "fuse.arborfs", "-o", "ro,nosuid,nodev", case.agent.path, point, env=environment)
+        run("mount.fuse3", case.agent.path, point, "-t", "fuse.arborfs", "-o", "ro,nosuid,nodev", env=environment)
         assert is_mounted(point)
         equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
         equal(mount_line(point)[-3], "fuse.arborfs", "type")
@@ -140,7 +130,7 @@ def test_mount_command_of_the_system(case):
 
 def test_agent_dir_comes_from_the_environment(case):
     """Without --agent-dir the agent's own variable tells where the sessions are, else ~/.omp/agent."""
-    session = simple(case)
+    session = case.agent.talk()
     for variables in ({"PI_CODING_AGENT_DIR": str(case.agent.path)}, {}):
         if not variables:
             (case.home / ".omp").mkdir()
@@ -157,7 +147,7 @@ def test_agent_dir_comes_from_the_environment(case):
 
 def test_two_mounts_of_one_store(case):
     """Two mounts of one store at once show the same and leave one by one."""
-    simple(case)
+    case.agent.talk()
     with case.mount() as first, case.mount("ro") as second:
         names = set(paths_below(second.path))
         missing = names - set(paths_below(first.path))
@@ -171,7 +161,7 @@ ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s"
 def test_odd_mount_point_names(case):
     """Mount points with commas, spaces, newlines, quotes, dashes: mounted there, with no option smuggled in, and
     unmounted by the same name."""
-    session = simple(case)
+    session = case.agent.talk()
     for name in ODD_NAMES:
         point = case.root / name
         with background(case, mountpoint=point):
@@ -185,7 +175,7 @@ def test_odd_mount_point_names(case):
 
 def test_relative_mount_point(case):
     """A mount point told relative to the working directory."""
-    simple(case)
+    case.agent.talk()
     (case.root / "here").mkdir()
     try:
         case.arborfs("mount", "--agent-dir", "agent", "here", cwd=case.root)
@@ -202,7 +192,8 @@ def test_relative_mount_point(case):
 def refuse(case, point, agent_dir=None):
     """Asserts that mounting there fails with a message, and that nothing is mounted."""
     for words in ([], ["-f"]):
-        done = case.arborfs("mount", "--agent-dir", agent_dir or case.agent.path, *words, point, check=False, timeout=10)
+        done = case.arborfs("mount", "--agent-dir", agent_dir or case.agent.path, *words, point, check=False,
+                            timeout=10)
         mounted = is_mounted(os.path.realpath(point))
         detach(os.path.realpath(point))
         assert not mounted and done.returncode == 1, f"mounted over {point}: status {done.returncode}, {done.stderr}"
@@ -212,7 +203,7 @@ def refuse(case, point, agent_dir=None):
 
 def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
     """The agent dir itself, folders in it, folders around it."""
-    session = simple(case)
+    session = case.agent.talk()
     inside = case.agent.path / "mnt"
     inside.mkdir()
     for point in (case.agent.path, case.agent.sessions, session.path.parent, inside, case.agent.path.parent):
@@ -221,7 +212,7 @@ def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
 
 def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
     """The same through a symbolic link, through `..`, with doubled slashes, and with a linked agent dir."""
-    simple(case)
+    case.agent.talk()
     link = case.root / "link"
     link.symlink_to(case.agent.sessions)
     refuse(case, link)
@@ -237,7 +228,7 @@ def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
 @needs_root
 def test_mount_points_in_a_bind_of_the_store_are_refused(case):
     """The same through a bind mount, which has another path but the same folders."""
-    simple(case)
+    case.agent.talk()
     bound = case.new_path("bound")
     bound.mkdir()
     if run("mount", "--bind", case.agent.path, bound, check=False).returncode != 0:
@@ -262,7 +253,7 @@ def test_mount_around_a_store_that_does_not_exist_yet_is_refused(case):
 @variants(background={"foreground": False}, foreground={"foreground": True})
 def test_dead_mount_is_healed_by_the_same_command(case, foreground):
     """After kill -9 the mount point gives ENOTCONN; the same command cleans it up and mounts."""
-    session = simple(case)
+    session = case.agent.talk()
     mount = case.mount().start()
     try:
         mount.process.kill()
@@ -282,7 +273,7 @@ def test_dead_mount_is_healed_by_the_same_command(case, foreground):
 
 def test_dead_mount_can_be_unmounted(case):
     """`arborfs umount` removes a dead mount."""
-    simple(case)
+    case.agent.talk()
     mount = case.mount().start()
     mount.process.kill()
     mount.process.wait()
@@ -292,7 +283,7 @@ def test_dead_mount_can_be_unmounted(case):
 
 def test_mounted_twice_is_refused_or_stacked_cleanly(case):
     """A second mount on a living mount point is refused with a message; the first one stays."""
-    session = simple(case)
+    session = case.agent.talk()
     with case.mount() as mount:
         done = run(*mount.command, env=case.environment, check=False, timeout=10)
         equal(done.returncode, 1, f"status; {done.stderr}")
@@ -370,7 +361,7 @@ def test_umount_under_load(case):
 
 def test_second_umount_is_no_trouble(case):
     """Unmounting what is not mounted any more is no error; of what never was a mount it says so, without harm."""
-    simple(case)
+    case.agent.talk()
     with background(case) as (point, _):
         case.arborfs("umount", point)
         assert not is_mounted(point)
@@ -392,7 +383,7 @@ def test_umount_leaves_foreign_mounts_alone(case):
 
 def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
     """A lazy unmount with a file open: the handle works until it is closed, then the daemon leaves."""
-    session = simple(case)
+    session = case.agent.talk()
     mount = case.mount().start()
     try:
         with open(mount.session(session) / "raw.jsonl", "rb") as handle:
@@ -401,159 +392,3 @@ def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
         equal(mount.wait_gone(), 0, "exit status")
     finally:
         mount.force_away()
-
-
-# -- options
-
-
-CONTROLS = ("append", "branch", "label", "fork", "new", "events")
-
-
-def test_read_only_mount_has_no_controls(case):
-    """-o ro shows neither control files nor events; writing gives EROFS."""
-    with case.browse("ro") as mount:
-        names = [name for name in paths_below(mount.path) if os.path.basename(name) in CONTROLS
-                 and "/entries/" not in name]
-        equal(names, [], "control files")
-        title = mount.session(case.store["shop"]) / "title"
-        equal(oct(os.lstat(title).st_mode & 0o777), "0o400", "mode of title")
-        fails_with(errno.EROFS, os.open, title, os.O_WRONLY)
-        fails_with(errno.EROFS, os.mkdir, mount / "new")
-        assert "ro" in mount_line(mount.path)[5].split(","), mount_line(mount.path)
-
-
-def test_read_only_mount_is_fresh_too(case):
-    """-o ro sees what others append."""
-    session = simple(case)
-    with case.mount("ro") as mount:
-        path = mount.session(session) / "raw.jsonl"
-        equal(path.read_bytes(), session.bytes)
-        session.user("more")
-        session.grow()
-        eventually(1.2, lambda: path.read_bytes() == session.bytes, "the new line")
-        name = f"{session.stem(session.leaf)}.json"
-        eventually(1.2, lambda: name in os.listdir(mount.session(session) / "entries"), "the new entry")
-
-
-def test_events_tell_each_change(case):
-    """events gives one JSON line for each change, as it happens, to each reader; reading ends with the mount."""
-    session = simple(case)
-    mount = case.mount().start()
-    try:
-        outputs = [case.new_path("events") for _ in range(2)]
-        readers = [case.spawn(["cat", mount / "events"], output) for output in outputs]
-        eventually(5, lambda: all("events" in link for reader in readers for link in [held(reader.pid)]), "opened")
-        session.user("news")
-        session.grow()
-        for output in outputs:
-            line = eventually(2, lambda: event_of(output, session), "an event")
-            assert {"seq", "time", "event", "session", "path"} <= line.keys(), line
-            equal(line["path"], f"projects/srv-shop/{session.name}", "path")
-        other = case.agent.session("/srv/other")
-        other.user("hello")
-        other.write()
-        for output in outputs:
-            eventually(2, lambda: event_of(output, other), "an event of a new session")
-            numbers = [line["seq"] for line in events_in(output)]
-            equal(numbers, sorted(set(numbers)), "sequence numbers")
-    finally:
-        os.kill(mount.process.pid, signal.SIGTERM)
-        mount.wait_gone()
-        mount.force_away()
-    for reader in readers:
-        reader.wait(5)
-
-
-def held(pid):
-    """The file that a process has open as its third descriptor, "" before that."""
-    with contextlib.suppress(OSError):
-        return os.readlink(f"/proc/{pid}/fd/3")
-    return ""
-
-
-def events_in(output):
-    return [json.loads(line) for line in output.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-
-
-def event_of(output, session):
-    return next((line for line in events_in(output) if line.get("session") == session.id), None)
-
-
-def test_events_without_readers_and_with_killed_ones(case):
-    """A killed reader of events dies at once, and the next one is served."""
-    session = simple(case)
-    with case.mount() as mount:
-        for _ in range(3):
-            reader = case.spawn(["cat", mount / "events"])
-            eventually(5, lambda: "events" in held(reader.pid), "opened")
-            with at_most(0.5, "dying"):
-                reader.kill()
-                reader.wait()
-        output = case.new_path("events")
-        reader = case.spawn(["cat", mount / "events"], output)
-        eventually(5, lambda: "events" in held(reader.pid), "opened")
-        session.user("news")
-        session.grow()
-        eventually(2, lambda: event_of(output, session), "an event")
-        case.end(reader)
-
-
-# -- slow logs
-
-
-@concurrent
-@variants(text={"piece": b"x"}, numbers={"piece": b"1,"})
-def test_killed_client_of_a_slow_log_dies_at_once(case, piece):
-    """A log of one line of 300 MB that nobody has read yet: whoever asks for it can be killed at once, and `ls` and `cat`
-    of other sessions are quick meanwhile."""
-    good, slow = simple(case), case.agent.session("/srv/slow")
-    entry = compact(slow.entry(slow.user("PLACE")))
-    quotes = (b'"', b'"') if piece == b"x" else (b"[", b"1]")
-    slow.path.parent.mkdir(parents=True)
-    with open(slow.path, "wb") as file:
-        before, after = entry.split(b'"PLACE"')
-        file.write(slow.header_line + before + quotes[0])
-        for _ in range(30):
-            file.write(piece * (10_000_000 // len(piece)))
-        file.write(quotes[1] + after + b"\n")
-    with case.mount() as mount:
-        os.listdir(mount / "projects")
-        for name in ("context.json", "transcript.md", "tree.txt", "entries", "text", "status.json"):
-            command = ["ls", "-l"] if name in ("entries", "text") else ["cat"]
-            client = subprocess.Popen([*command, mount.session(slow) / name], stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL)
-            try:
-                with at_most(0.5, f"others beside {name}"):
-                    equal(len(os.listdir(mount.session(good) / "entries")), 4)
-                    equal((mount.session(good) / "raw.jsonl").read_bytes(), good.bytes)
-                with at_most(0.5, f"killing a client of {name}"):
-                    client.kill()
-                    client.wait()
-            finally:
-                client.kill()
-                client.wait()
-        if not SANITIZED:
-            assert mount.memory() < 250e6, f"the daemon uses {mount.memory() / 1e6:.0f} MB"
-
-
-@needs("jq")
-def test_interrupted_client_leaves_the_daemon_well(case):
-    """Clients that are killed in the middle of reads leave nothing behind: all is served afterwards, handles are freed."""
-    with case.browse() as mount:
-        for delay in range(0, 40, 4):
-            client = subprocess.Popen(["bash", "-c", "cat */*/*/*.json */*/*/*/*.json"], cwd=mount.path,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            time.sleep(delay / 1000)
-            os.killpg(client.pid, signal.SIGKILL)
-            client.wait()
-        run("jq", "-e", ".messages", mount.session(case.store["long"]) / "context.json")
-        eventually(3, lambda: open_logs(mount.process.pid, case) <= len(case.store) + 1, "log handles are freed")
-
-
-def open_logs(pid, case):
-    """How many logs of the store a process has open."""
-    links = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            links.append(os.readlink(link))
-    return sum(re.search(r"\.jsonl$", link) is not None and link.startswith(str(case.agent.path)) for link in links)

@@ -160,7 +160,8 @@ def test_grep_over_the_whole_mount_ends(case):
     with case.browse() as mount:
         done = run("grep", "-rl", "needle in line 42", mount.path, check=False)
         assert b"raw.jsonl" in done.stdout, done
-        complaints = [line for line in done.stderr.splitlines() if b"/events: Resource temporarily unavailable" not in line]
+        complaints = [line for line in done.stderr.splitlines()
+                      if b"/events: Resource temporarily unavailable" not in line]
         equal(complaints, [], "complaints")
 
 
@@ -419,7 +420,8 @@ def test_getfattr_shows_what_an_entry_is(case):
         equal(found, {"id": answer["id"], "parent": answer["parentId"], "type": "message", "role": "assistant",
                       "timestamp": answer["timestamp"], "label": "checkpoint"}, "entry")
         said = attributes(mount.session(session))
-        wanted = {"id": session.id, "cwd": "/srv/shop", "title": "Mend the checkout", "entries": str(len(session.entries))}
+        wanted = {"id": session.id, "cwd": "/srv/shop", "title": "Mend the checkout",
+                  "entries": str(len(session.entries))}
         equal({key: said.get(key) for key in wanted}, wanted, "session")
         assert session.leaf in said["leaf"], said
         assert "parent-session" not in said or not said["parent-session"], said

@@ -1,4 +1,5 @@
-"""Looking never writes (DESIGN 3): after any crawl every byte, mode, name, inode and mtime of the store is as before."""
+"""Looking never writes (DESIGN 3): after any crawl every byte, mode, name, inode and mtime of the store is as
+before."""
 
 import os
 import socket
@@ -57,7 +58,8 @@ def test_looking_changes_nothing(case, options):
 
 def changes(before, after):
     """What differs between two states of an agent dir."""
-    return {name: (before.get(name), after.get(name)) for name in {*before, *after} if before.get(name) != after.get(name)}
+    return {name: (before.get(name), after.get(name)) for name in {*before, *after}
+            if before.get(name) != after.get(name)}
 
 
 def test_looking_leaves_no_file_behind(case):

@@ -18,6 +18,7 @@ import traceback
 
 from agentdir import START_MS, append_bytes, compact, iso, overwrite_bytes, replace_by_rename, slot_line
 from mounting import PATIENCE, Metronome, concurrent, equal, eventually, run, variants
+from views import status
 
 SECONDS = 5
 EVENTS_LIMIT = 0.2
@@ -161,6 +162,20 @@ class OneEntry:
         return number <= count and name == names(generation, count)[number - 1] and data == line(generation, number)
 
 
+class Texts:
+    """Names and sizes of text/, and what images/ lists."""
+
+    def look(self, folder):
+        sizes = {entry.name: entry.stat().st_size for entry in os.scandir(folder / "text")}
+        return os.listdir(folder / "images"), sizes
+
+    def fits(self, seen, generation, count, _):
+        images, sizes = seen
+        wanted = {name.replace(".json", ".md"): len(text(generation, number)) + 1
+                  for number, name in enumerate(names(generation, count), 1)}
+        return not images and sizes == wanted
+
+
 class Title:
     def look(self, folder):
         return (folder / "title").read_text().strip()
@@ -181,13 +196,13 @@ class Damage:
     """There is never any: a piece of a line is in progress."""
 
     def look(self, folder):
-        return [found for found in json.loads((folder / "status.json").read_bytes())["damage"] if not found["inProgress"]]
+        return [found for found in status(folder)["damage"] if not found["inProgress"]]
 
     def fits(self, seen, *_):
         return not seen
 
 
-READERS = (Raw, Context, Transcript, Listing, OneEntry, Title, Leaf, Damage)
+READERS = (Raw, Context, Transcript, Texts, Listing, OneEntry, Title, Leaf, Damage)
 
 
 def read_until(deadline, folder, readers):
@@ -245,8 +260,8 @@ def judge(seen, history, limit, hiccup):
         if not any(fits(found, *state) for state in patient):
             past = [f"{state}, {started - when:.3f} s old" for when, state in history.done if fits(found, *state)]
             kind = f"stale: {past[-1]}" if past else "a MIX"
-            wrong.append(f"{name} at {started - history.begun[1][0]:.3f} s is {kind}; allowed are {len(patient)} states "
-                         f"from {patient[0]} to {patient[-1]}; seen {found!r:.200}")
+            wrong.append(f"{name} at {started - history.begun[1][0]:.3f} s is {kind}; allowed are {len(patient)} "
+                         f"states from {patient[0]} to {patient[-1]}; seen {found!r:.200}")
     return wrong
 
 
@@ -260,8 +275,8 @@ def test_f29_readers_beside_a_busy_writer(case, limit, options):
     with case.mount(*options) as mount:
         folder = mount / "projects" / "srv-shop" / LOG_NAME
         deadline = time.monotonic() + SECONDS
-        readers = [in_process(read_until, deadline, folder, [reader()])for reader in READERS[:3]]
-        readers += [in_process(read_until, deadline, folder, [reader() for reader in READERS[3:]])]
+        readers = [in_process(read_until, deadline, folder, [reader()]) for reader in READERS[:4]]
+        readers += [in_process(read_until, deadline, folder, [reader() for reader in READERS[4:]])]
         writing = in_process(writer.run_until, deadline)
         with Metronome() as metronome:
             history = writing(SECONDS + 20)

@@ -28,8 +28,8 @@ def test_root_has_the_promised_names(case):
 def test_session_has_the_promised_names(case):
     """A session lists what the documentation says; damage/ only where there is damage."""
     with case.browse() as mount:
-        wanted = {"session.json", "title", "raw.jsonl", "leaf", "context.json", "transcript.md", "tree.txt", "usage.json",
-                  "status.json", "entries", "text", "images", "branches", "labels"}
+        wanted = {"session.json", "title", "raw.jsonl", "leaf", "context.json", "transcript.md", "tree.txt",
+                  "usage.json", "status.json", "entries", "text", "images", "branches", "labels"}
         names = set(os.listdir(mount.session(case.store["shop"])))
         assert wanted <= names, f"{wanted - names} are missing"
         assert "artifacts" in names and "damage" not in names, names
@@ -53,13 +53,14 @@ def test_projects_are_grouped_by_working_directory(case):
 
 def test_project_names_of_odd_working_directories(case):
     """home, root and unknown; never a leading dash or dot; collisions get ~2 in byte order of the cwd."""
-    for number, cwd in enumerate((str(case.home), "/", None, "/-rf", "/.config", "/a/b-c", "/a-b/c", "/srv/two words", "/srv/größe")):
+    odd = (str(case.home), "/", None, "/-rf", "/.config", "/a/b-c", "/a-b/c", "/srv/two words", "/srv/größe")
+    for number, cwd in enumerate(odd):
         session = case.agent.session(cwd, folder=f"odd-{number}")
         session.talk(1)
         session.write()
     with case.mount() as mount:
-        names = {(mount / "projects" / name / "cwd").read_text().removesuffix("\n")
-                 if (mount / "projects" / name / "cwd").exists() else "": name for name in os.listdir(mount / "projects")}
+        names = {(folder / "cwd").read_text().removesuffix("\n"): folder.name
+                 for folder in (mount / "projects").iterdir()}
         equal(names[str(case.home)], "home")
         equal(names["/"], "root")
         equal(names[""], "unknown")
@@ -94,7 +95,8 @@ def test_listing_and_stat_agree_on_inode_numbers(case):
     """d_ino of a listing is st_ino of the file."""
     with case.browse() as mount:
         folder = mount.session(case.store["shop"])
-        for place in (mount.path, mount / "projects", folder, folder / "entries", folder / "branches", folder / "labels"):
+        for place in (mount.path, mount / "projects", folder, folder / "entries", folder / "branches",
+                      folder / "labels"):
             for entry in os.scandir(place):
                 equal(entry.inode(), entry.stat(follow_symlinks=False).st_ino, entry.path)
 
@@ -280,7 +282,8 @@ def test_seeking_and_reading_pieces(case):
             with open(folder / name, "rb", buffering=0) as file:
                 for offset in (0, 1, 4095, 4097, len(whole) - 1, len(whole), len(whole) + 10):
                     for length in (1, 100, 70_000):
-                        equal(os.pread(file.fileno(), length, offset), whole[offset:offset + length], f"{name}@{offset}")
+                        piece = os.pread(file.fileno(), length, offset)
+                        equal(piece, whole[offset:offset + length], f"{name}@{offset}")
 
 
 def test_listing_while_a_session_grows(case):

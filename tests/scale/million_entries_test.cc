@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t kEntries = 1'000'000 / kShrink;
 constexpr std::uint64_t kBytesAnEntry = 64;
 constexpr std::uint64_t kFixedBytes = 4 << 20;
-constexpr double kScans = 60;
+constexpr double kScans = 90;
 
 // Scattered over all 32 bits, as ids are.
 std::string scattered_id(std::uint64_t number) {

@@ -255,6 +255,13 @@ class AgentDir:
         self._count += 1
         return Session(self, self._count, cwd, **options)
 
+    def talk(self, turns=4, **options):
+        """A plain conversation, written."""
+        session = self.session(**options)
+        session.talk(turns)
+        session.write()
+        return session
+
     def blob(self, data):
         """Stores a blob and returns the reference to it."""
         self.blobs.mkdir(exist_ok=True)
@@ -290,8 +297,8 @@ def _state_of(path):
 
 
 def rich_store(agent):
-    """A store with one of each: both generations, branches, labels, images, blobs, tools, compaction, damage, artifacts,
-    a breadcrumb. Returns the sessions by a short name."""
+    """A store with one of each: both generations, branches, labels, images, blobs, tools, compaction, damage,
+    artifacts, a breadcrumb. Returns the sessions by a short name."""
     return {"shop": _shop(agent), "notes": _notes(agent), "hurt": _hurt(agent), "long": _long(agent)}
 
 
@@ -321,7 +328,8 @@ def _shop(agent):
 
 def _notes(agent):
     """Generation 13, in a folder below home, with a parent session."""
-    notes = agent.session(f"{agent.home}/notes", title="Notes & plans", parent_session="1f9d2a6b9c0d0001", folder="-notes")
+    notes = agent.session(f"{agent.home}/notes", title="Notes & plans", parent_session="1f9d2a6b9c0d0001",
+                          folder="-notes")
     notes.talk(6, "note")
     notes.add("model_change", model="anthropic/claude", role="default")
     notes.add("thinking_level_change", thinkingLevel="high")

@@ -48,8 +48,8 @@ def regular_files(root):
 
 
 def same_tree(copied, original):
-    """Asserts that a copy holds what the original holds; both from tree_of. The health of the mount, which changes while
-    it is used, is left out."""
+    """Asserts that a copy holds what the original holds; both from tree_of. The health of the mount, which changes
+    while it is used, is left out."""
     for tree in (copied, original):
         tree.pop("status.json")
     equal(sorted(copied), sorted(original), "names in the copy")

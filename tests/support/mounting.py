@@ -298,8 +298,9 @@ class Mount:
     def __exit__(self, kind, error, trace):
         died = self.process.poll()
         try:
+            if died is not None:
+                raise AssertionError(f"the daemon died with status {died}")  # the other failure is shown as its context
             if kind is None:
-                assert died is None, f"the daemon died with status {died}"
                 self.unmount()
         finally:
             self.force_away()

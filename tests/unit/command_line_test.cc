@@ -10,12 +10,9 @@
 #include <filesystem>
 #include <map>
 #include <sstream>
-#include <thread>
 
 #include "core/json/document.h"
 #include "tests/support/temp_store.h"
-#include "tools/arborfs/json_text.h"
-#include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/words.h"
 
@@ -329,73 +326,6 @@ TEST_F(CommandLineTest, CompletionPrintsTheScript) {
   }
   EXPECT_EQ(run({"completion", "fish", "--json"}), kDone);
   EXPECT_EQ(json::string_member(parsed(), "shell"), "fish");
-}
-
-TEST(Words, Sizes) {
-  EXPECT_EQ(size_words(0), "0");
-  EXPECT_EQ(size_words(1023), "1023");
-  EXPECT_EQ(size_words(1024), "1.0K");
-  EXPECT_EQ(size_words(10 * 1024), "10K");
-  EXPECT_EQ(size_words((1 << 20) - 1), "1.0M");
-  EXPECT_EQ(size_words(1ULL << 40), "1.0T");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
-  EXPECT_EQ(counted(1, "entry", "entries"), "1 entry");
-  EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
-}
-
-TEST(Words, WideCharactersTakeTwoColumns) {
-  EXPECT_EQ(columns_of("漢字"), 4U);
-  EXPECT_EQ(columns_of("e\xcc\x81"), 1U);
-  EXPECT_EQ(cut("漢字です", 5), "漢字…");
-  EXPECT_EQ(cut("short", 5), "short");
-  EXPECT_EQ(cut("shorter", 5), "shor…");
-}
-
-TEST(Words, TableGivesWayWhereItMay) {
-  Table table({{"N", true}, {"TEXT", false, true}});
-  table.add({"1", "a long piece of text"});
-  table.add({"22", "short"});
-  EXPECT_THAT(table.lines(0), ElementsAre(" N  TEXT", " 1  a long piece of text", "22  short"));
-  EXPECT_THAT(table.lines(14), ElementsAre(" N  TEXT", " 1  a long pi…", "22  short"));
-}
-
-TEST(TerminalSafeJson, WorksOnPiecesCutAnywhere) {
-  const std::string json =
-      "\"a\xc2\x9b"
-      "b\xe2\x80\xae"
-      "c\xf3\xa0\x80\x81"
-      "d\xc3\xa9\x7f\"";
-  const std::string safe = R"("a\u009bb\u202ec\udb40\udc01d)"
-                           "\xc3\xa9"
-                           R"(\u007f")";
-  EXPECT_EQ(terminal_safe_json(json), safe);
-  for (std::size_t at = 0; at <= json.size(); ++at) {
-    TerminalSafeJson filter;
-    std::string out;
-    filter.feed(std::string_view(json).substr(0, at), out);
-    filter.feed(std::string_view(json).substr(at), out);
-    filter.finish(out);
-    EXPECT_EQ(out, safe) << at;
-  }
-}
-
-TEST(ProgressTest, SpeaksOnlyToPeopleWhoWait) {
-  FakeTerminal terminal;
-  terminal.io.err_is_terminal = true;
-  { const Progress quick(terminal.io, "reading"); }
-  EXPECT_THAT(terminal.err.str(), IsEmpty());
-  {
-    Progress slow(terminal.io, "reading", 3, std::chrono::milliseconds(1));
-    slow.step();
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
-  EXPECT_THAT(terminal.err.str(), HasSubstr("reading 1 of 3"));
-  FakeTerminal pipe;
-  {
-    const Progress mute(pipe.io, "reading", 3, std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_THAT(pipe.err.str(), IsEmpty());
 }
 
 }  // namespace

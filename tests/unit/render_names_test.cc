@@ -211,22 +211,23 @@ TEST(ProjectName, IsReadable) {
   EXPECT_EQ(project_name("", home), "unknown");
   EXPECT_EQ(project_name("/srv/pi", ""), "srv-pi");
   EXPECT_EQ(project_name("/srv/pi", "/"), "srv-pi");
-  EXPECT_EQ(project_name("/home/dev/.config/My App (1)", home), "config-My-App-1");
-  EXPECT_EQ(project_name("/srv/été/日本", home), "srv-été-日本");
-  EXPECT_EQ(project_name("/srv/$(rm -rf ~)/\x1B[2J\u202e", home), "srv-rm-rf-~-2J");
-  EXPECT_EQ(project_name("/...", home), "unnamed");
+  EXPECT_EQ(project_name("/home/dev/.config/My App (1)", home), "%2Econfig-My%20App%20%281%29");
+  EXPECT_EQ(project_name("/srv/été/日本", home), "srv-%C3%A9t%C3%A9-%E6%97%A5%E6%9C%AC");
+  EXPECT_EQ(project_name("/srv//a-b/c", home), "srv-a-b-c");
+  EXPECT_EQ(project_name("/srv/$(rm)/\x1B[2J", home), "srv-%24%28rm%29-%1B%5B2J");
+  EXPECT_EQ(project_name("/...", home), "%2E..");
+  EXPECT_EQ(project_name("/-x", home), "%2Dx");
 }
 
 TEST(ProjectName, IsAlwaysSafe) {
   std::mt19937 random(4);
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = project_name("/" + random_text(random, 500), "/home/dev");
-    ASSERT_TRUE(!name.empty() && name[0] != '.' && name[0] != '-' && name[0] != '~') << name;
-    ASSERT_LE(name.size(), 200U);
-    ASSERT_TRUE(json::is_valid_utf8(name));
+    ASSERT_TRUE(!name.empty() && name[0] != '.' && name[0] != '-') << name;
+    ASSERT_LE(name.size(), 202U);
     for (const char c : name) {
       const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-      ASSERT_TRUE(c < 0 || word || std::string_view("._~+-").find(c) != std::string_view::npos) << name;
+      ASSERT_TRUE(word || std::string_view("._-%~").find(c) != std::string_view::npos) << name;
     }
   }
 }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "core/session/catalog.h"
 #include "core/session/documents.h"
@@ -112,6 +114,35 @@ TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
   std::filesystem::last_write_time(temp.log(kFolder, kName), old);
   expect_ok(session->refresh(Depth::index));
   EXPECT_EQ(shown_damage(*session->read()).size(), 1U);
+}
+
+TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::details));
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    while (!stop) {
+      if (const auto guard = session->read()) {
+        ASSERT_TRUE(guard->has_details());
+        ASSERT_EQ(guard->details().size(), guard->index().size());
+      }
+    }
+  });
+  std::string parent = "e2";
+  for (int round = 0; round < 60; ++round) {
+    const std::string id = "g" + std::to_string(round);
+    temp.append(kFolder, kName, TempStore::user(id, parent, "grown") + "\n");
+    expect_ok(session->refresh(Depth::head));
+    parent = id;
+    if (round % 20 == 19) {
+      temp.replace(kFolder, kName, two_entries());
+      expect_ok(session->refresh(Depth::index));
+      parent = "e2";
+    }
+  }
+  stop = true;
+  reader.join();
 }
 
 TEST_F(SessionTest, DeletionRemovesAndFolderRenameKeepsTheSession) {

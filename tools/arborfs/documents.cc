@@ -140,8 +140,7 @@ int run_text(const CommandLine& line, Terminal& io) {
   if (!whole && *ordinal == kNoEntry) {
     return fail(io, {Errc::not_found, "the session has no entries"});
   }
-  return line.json ? print_text_json(*opened, kind, *ordinal, io)
-                   : print_document(*opened, kind, *ordinal, Form{}, io);
+  return line.json ? print_text_json(*opened, kind, *ordinal, io) : print_document(*opened, kind, *ordinal, Form{}, io);
 }
 
 }  // namespace arborfs::cli

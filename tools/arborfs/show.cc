@@ -25,6 +25,7 @@ constexpr std::size_t kLineLength = 4096;
 struct Point {
   std::string name;  // of a label, or of a branch
   Ordinal ordinal = kNoEntry;
+  Ordinal says = kNoEntry;  // the entry whose words stand for it
 };
 
 /// What there is to show, copied out of the index.
@@ -41,6 +42,22 @@ struct Facts {
   std::string log;
 };
 
+bool is_talk(EntryType type) {
+  return type == EntryType::message || type == EntryType::branch_summary || type == EntryType::compaction;
+}
+
+/// What was last said up to `tip`; labels and settings say little. `tip` itself when that is far away.
+Ordinal last_talk(const LogIndex& index, Ordinal tip) {
+  constexpr int kFar = 32;
+  Ordinal at = tip;
+  for (int step = 0; step < kFar && at != kNoEntry; ++step, at = index.parent(at)) {
+    if (is_talk(index.entry(at).type)) {
+      return at;
+    }
+  }
+  return tip;
+}
+
 void read_index(const LogIndex& index, Facts& facts) {
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     ++facts.counts[std::string(index.name(ordinal))];
@@ -48,10 +65,10 @@ void read_index(const LogIndex& index, Facts& facts) {
   facts.leaf_ordinal = index.leaf();
   facts.leaf = index.leaf() == kNoEntry ? "" : names::entry_stem(index, index.leaf());
   for (const Ordinal tip : index.tips()) {
-    facts.branches.push_back({names::branch_stem(index, tip), tip});
+    facts.branches.push_back({names::branch_stem(index, tip), tip, last_talk(index, tip)});
   }
   for (const auto& label : named_labels(index)) {
-    facts.labels.push_back({label.name, label.target});
+    facts.labels.push_back({label.name, label.target, label.target});
   }
 }
 
@@ -139,7 +156,7 @@ void print_points(const std::string& name, const std::vector<Point>& points, con
   row(io, name, grouped(points.size()));
   const std::size_t shown = std::min(points.size(), kBranchesShown);
   for (std::size_t i = points.size() - shown; i < points.size(); ++i) {
-    const auto words = first_words(*opened.of.session, points[i].ordinal, *opened.catalog, kWordsShown);
+    const auto words = first_words(*opened.of.session, points[i].says, *opened.catalog, kWordsShown);
     io.out << fmt::format("  {} #{} {}  {}\n", points[i].ordinal == leaf ? "*" : " ", points[i].ordinal,
                           visible_line(points[i].name, kLineLength), words);
   }

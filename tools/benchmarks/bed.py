@@ -173,7 +173,7 @@ class Bed:
     def facts(self):
         with open("/proc/cpuinfo", encoding="utf-8") as info:
             models = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
-        file_system = run("stat", "-f", "-c", "%T", self.data).strip()
+        file_system = run("df", "--output=fstype", self.data).split()[-1]
         return {"cpus": os.cpu_count(), "cpu": models[0] if models else platform.machine(),
                 "kernel": platform.release(), "data": self.data, "file_system": file_system,
                 "version": run(self.arborfs, "--version").strip(), "quick": self.quick}
@@ -181,9 +181,13 @@ class Bed:
     def description(self):
         facts = self.facts()
         return (f"{facts['version']} on {facts['cpus']} x {facts['cpu']}, Linux {facts['kernel']}, "
-                f"plain files on {facts['file_system']}\n"
+                f"data in {self.data} on {facts['file_system']}\n"
                 "fresh: the first pass over a new mount, the log in the page cache; warm: the second pass\n"
                 "rw: an ordinary mount; ro: mounted with -o ro")
+
+    def shown(self, command):
+        """A command as tables show it."""
+        return command.replace(self.data, "$DATA").replace(self.build, "$BUILD")
 
     # Looking never writes.
 

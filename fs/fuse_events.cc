@@ -1,0 +1,76 @@
+#include "fs/fuse_events.h"
+
+#include <cerrno>
+#include <utility>
+
+namespace arborfs {
+
+namespace {
+
+class EventsRead final : public EventsFile::Waiter {
+ public:
+  EventsRead(EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
+             std::shared_ptr<ParkedRequest> request)
+      : events_(events), reader_(std::move(reader)), size_(size), request_(std::move(request)) {}
+
+  bool wake(bool closing) override {
+    if (!closing && !events_.has_some(*reader_)) {
+      return request_->is_over();
+    }
+    fuse_req_t req = request_->claim();
+    if (req == nullptr) {
+      return true;
+    }
+    const std::string bytes = closing ? "" : events_.take(*reader_, size_);
+    if (bytes.empty() && !closing) {
+      fuse_reply_err(req, EINTR);  // another read of the same handle was quicker; no bytes would mean the end
+    } else {
+      fuse_reply_buf(req, bytes.data(), bytes.size());
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_over() const override { return request_->is_over(); }
+
+ private:
+  EventsFile& events_;
+  const std::shared_ptr<EventReader> reader_;
+  const std::size_t size_;
+  const std::shared_ptr<ParkedRequest> request_;
+};
+
+}  // namespace
+
+void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
+                      InterruptWatch& watch) {
+  auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
+  events.park(std::make_shared<EventsRead>(events, std::move(reader), size, std::move(parked)));
+}
+
+bool EventsPoll::wake(bool closing) {
+  if (!closing && !events_.has_some(*reader_)) {
+    return is_over();
+  }
+  if (fuse_pollhandle* handle = take()) {
+    fuse_lowlevel_notify_poll(handle);
+    fuse_pollhandle_destroy(handle);
+  }
+  return true;
+}
+
+bool EventsPoll::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return handle_ == nullptr;
+}
+
+void EventsPoll::drop() {
+  if (fuse_pollhandle* handle = take()) {
+    fuse_pollhandle_destroy(handle);
+  }
+}
+
+fuse_pollhandle* EventsPoll::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(handle_, nullptr);
+}
+
+}  // namespace arborfs

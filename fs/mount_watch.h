@@ -1,0 +1,31 @@
+// Notices that the mount has been taken out of the tree while it is still in use (a lazy unmount), so that readers
+// which wait for news that nobody can follow any more do not keep the daemon for ever.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "core/base/unique_fd.h"
+
+namespace arborfs {
+
+class MountWatch {
+ public:
+  /// Starts a thread; `on_gone` is called there, once. Does nothing where the mount cannot be seen in mountinfo.
+  MountWatch(std::string mountpoint, std::function<void()> on_gone);
+  /// Stops and joins.
+  ~MountWatch();
+  MountWatch(const MountWatch&) = delete;
+  MountWatch& operator=(const MountWatch&) = delete;
+
+ private:
+  void run();
+  const std::string mountpoint_;
+  const std::function<void()> on_gone_;
+  UniqueFd table_;
+  UniqueFd stop_;
+  std::thread thread_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,104 @@
+"""Mounts with -o ro, and the stream of events of mounts without it."""
+
+import contextlib
+import errno
+import json
+import os
+import signal
+
+from crawl import paths_below
+from mounting import at_most, equal, eventually, fails_with, mount_line
+
+CONTROLS = ("append", "branch", "label", "fork", "new", "events")
+
+
+def test_read_only_mount_has_no_controls(case):
+    """-o ro shows neither control files nor events; writing gives EROFS."""
+    with case.browse("ro") as mount:
+        names = [name for name in paths_below(mount.path) if os.path.basename(name) in CONTROLS
+                 and "/entries/" not in name]
+        equal(names, [], "control files")
+        title = mount.session(case.store["shop"]) / "title"
+        equal(oct(os.lstat(title).st_mode & 0o777), "0o400", "mode of title")
+        fails_with(errno.EROFS, os.open, title, os.O_WRONLY)
+        fails_with(errno.EROFS, os.mkdir, mount / "new")
+        assert "ro" in mount_line(mount.path)[5].split(","), mount_line(mount.path)
+
+
+def test_read_only_mount_is_fresh_too(case):
+    """-o ro sees what others append."""
+    session = case.agent.talk()
+    with case.mount("ro") as mount:
+        path = mount.session(session) / "raw.jsonl"
+        equal(path.read_bytes(), session.bytes)
+        session.user("more")
+        session.grow()
+        eventually(1.2, lambda: path.read_bytes() == session.bytes, "the new line")
+        name = f"{session.stem(session.leaf)}.json"
+        eventually(1.2, lambda: name in os.listdir(mount.session(session) / "entries"), "the new entry")
+
+
+# -- events
+
+
+def test_events_tell_each_change(case):
+    """events gives one JSON line for each change, as it happens, to each reader; reading ends with the mount."""
+    session = case.agent.talk()
+    mount = case.mount().start()
+    try:
+        outputs = [case.new_path("events") for _ in range(2)]
+        readers = [case.spawn(["cat", mount / "events"], output) for output in outputs]
+        eventually(5, lambda: all("events" in link for reader in readers for link in [held(reader.pid)]), "opened")
+        session.user("news")
+        session.grow()
+        for output in outputs:
+            line = eventually(2, lambda: event_of(output, session), "an event")
+            assert {"seq", "time", "event", "session", "path"} <= line.keys(), line
+            equal(line["path"], f"projects/srv-shop/{session.name}", "path")
+        other = case.agent.session("/srv/other")
+        other.user("hello")
+        other.write()
+        for output in outputs:
+            eventually(2, lambda: event_of(output, other), "an event of a new session")
+            numbers = [line["seq"] for line in events_in(output)]
+            equal(numbers, sorted(set(numbers)), "sequence numbers")
+    finally:
+        os.kill(mount.process.pid, signal.SIGTERM)
+        mount.wait_gone()
+        mount.force_away()
+    for reader in readers:
+        reader.wait(5)
+
+
+def held(pid):
+    """The file that a process has open as its third descriptor, "" before that."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/3")
+    return ""
+
+
+def events_in(output):
+    return [json.loads(line) for line in output.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def event_of(output, session):
+    return next((line for line in events_in(output) if line.get("session") == session.id), None)
+
+
+def test_events_without_readers_and_with_killed_ones(case):
+    """A killed reader of events dies at once, and the next one is served."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        for _ in range(3):
+            reader = case.spawn(["cat", mount / "events"])
+            eventually(5, lambda: "events" in held(reader.pid), "opened")
+            with at_most(0.5, "dying"):
+                reader.kill()
+                reader.wait()
+        output = case.new_path("events")
+        reader = case.spawn(["cat", mount / "events"], output)
+        eventually(5, lambda: "events" in held(reader.pid), "opened")
+        session.user("news")
+        session.grow()
+        eventually(2, lambda: event_of(output, session), "an event")
+        case.end(reader)

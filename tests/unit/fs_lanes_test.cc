@@ -1,0 +1,152 @@
+// The threads beside the kernel's requests: the slow lane and the readers of `events`.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "fs/events_file.h"
+#include "fs/slow_lane.h"
+
+namespace arborfs {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SlowLane, RunsWhatItIsGiven) {
+  std::atomic<int> done{0};
+  {
+    SlowLane lane;
+    for (int i = 0; i < 100; ++i) {
+      lane.submit([&](const std::atomic<bool>*) { ++done; });
+    }
+  }
+  EXPECT_EQ(done, 100);
+}
+
+TEST(SlowLane, StoppingCancelsAndStillRunsEveryJob) {
+  std::atomic<int> cancelled{0};
+  SlowLane lane;
+  for (int i = 0; i < 20; ++i) {
+    lane.submit([&](const std::atomic<bool>* stop) {
+      while (!*stop) {
+        std::this_thread::sleep_for(1ms);
+      }
+      ++cancelled;
+    });
+  }
+  lane.stop();
+  EXPECT_EQ(cancelled, 20);
+  lane.submit([&](const std::atomic<bool>* stop) { cancelled += *stop ? 1 : 0; });
+  EXPECT_EQ(cancelled, 21);
+}
+
+Change appended(Ordinal last) {
+  Change change;
+  change.kind = Change::Kind::session_appended;
+  change.session = 1;
+  change.session_id = "s";
+  change.first = change.last = last;
+  return change;
+}
+
+class Noted final : public EventsFile::Waiter {
+ public:
+  Noted(EventsFile& events, std::shared_ptr<EventReader> reader) : events_(events), reader_(std::move(reader)) {}
+  bool wake(bool closing) override {
+    if (!closing && !events_.has_some(*reader_)) {
+      return false;
+    }
+    closed = closing;
+    over = true;
+    return true;
+  }
+  [[nodiscard]] bool is_over() const override { return over; }
+  [[nodiscard]] bool wait() const {
+    for (int i = 0; i < 2000 && !over; ++i) {
+      std::this_thread::sleep_for(1ms);
+    }
+    return over;
+  }
+  std::atomic<bool> over{false};
+  std::atomic<bool> closed{false};
+
+ private:
+  EventsFile& events_;
+  std::shared_ptr<EventReader> reader_;
+};
+
+class EventsTest : public ::testing::Test {
+ protected:
+  ~EventsTest() override {
+    feed.close();
+    events.close();
+  }
+  ChangeFeed feed;
+  EventsFile events{feed};
+};
+
+TEST_F(EventsTest, AReaderSeesWhatComesAfterItOpened) {
+  feed.publish(appended(1));
+  const auto reader = events.open();
+  EXPECT_EQ(events.take(*reader, 4096), "");
+  feed.publish(appended(2));
+  const std::string line = events.take(*reader, 4096);
+  EXPECT_NE(line.find("\"seq\":2"), std::string::npos) << line;
+  EXPECT_EQ(line.back(), '\n');
+  EXPECT_EQ(events.take(*reader, 4096), "");
+}
+
+TEST_F(EventsTest, SmallReadsGiveThePiecesOfALine) {
+  const auto reader = events.open();
+  feed.publish(appended(1));
+  std::string text;
+  for (std::string piece; !(piece = events.take(*reader, 7)).empty();) {
+    text += piece;
+  }
+  EXPECT_EQ(text.front(), '{');
+  EXPECT_EQ(text.back(), '\n');
+}
+
+TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
+  const auto reader = events.open();
+  for (Ordinal i = 1; i <= ChangeFeed::kKept + 5; ++i) {
+    feed.publish(appended(i));
+  }
+  const std::string text = events.take(*reader, 64);
+  EXPECT_NE(text.find("\"missed\",\"count\":5"), std::string::npos) << text;
+}
+
+TEST_F(EventsTest, AParkedReaderIsWokenByAChange) {
+  const auto reader = events.open();
+  const auto waiter = std::make_shared<Noted>(events, reader);
+  events.park(waiter);
+  EXPECT_FALSE(waiter->over);
+  feed.publish(appended(1));
+  EXPECT_TRUE(waiter->wait());
+  EXPECT_FALSE(waiter->closed);
+}
+
+TEST_F(EventsTest, ParkingFindsWhatCameJustBefore) {
+  const auto reader = events.open();
+  feed.publish(appended(1));
+  const auto waiter = std::make_shared<Noted>(events, reader);
+  events.park(waiter);
+  EXPECT_TRUE(waiter->wait());
+}
+
+TEST_F(EventsTest, HangingUpEndsEveryWait) {
+  const auto reader = events.open();
+  const auto waiter = std::make_shared<Noted>(events, reader);
+  events.park(waiter);
+  events.hang_up();
+  EXPECT_TRUE(waiter->closed);
+  const auto late = std::make_shared<Noted>(events, reader);
+  events.park(late);
+  EXPECT_TRUE(late->closed);
+}
+
+}  // namespace
+}  // namespace arborfs

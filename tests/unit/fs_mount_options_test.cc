@@ -1,0 +1,102 @@
+// What stands behind -o, and where a mount may lie.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "fs/mount.h"
+#include "fs/mountpoint.h"
+
+namespace arborfs {
+namespace {
+
+TEST(MountOptions, KnownOnesAreTaken) {
+  const auto options = parse_mount_options("ro,allow_other,xattr,noinotify,nonotify,agent_dir=/a b,debug");
+  ASSERT_TRUE(options);
+  EXPECT_TRUE(options->read_only && options->allow_other && options->xattr && options->debug);
+  EXPECT_FALSE(options->inotify || options->notify);
+  EXPECT_EQ(options->agent_dir, "/a b");
+}
+
+TEST(MountOptions, TheLastOfTwoHolds) {
+  EXPECT_FALSE(parse_mount_options("ro,rw")->read_only);
+  EXPECT_TRUE(parse_mount_options("rw,ro")->read_only);
+}
+
+TEST(MountOptions, WhatFstabSaysIsPassedOver) {
+  EXPECT_TRUE(
+      parse_mount_options("rw,nosuid,nodev,user,noauto,_netdev,x-systemd.automount,X-a=b,fsname=z,subtype=y,,"));
+  EXPECT_TRUE(parse_mount_options(""));
+}
+
+TEST(MountOptions, SomeAreForLibfuse) {
+  const auto options = parse_mount_options("noexec,auto_unmount,max_read=65536");
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->fuse_options, (std::vector<std::string>{"noexec", "auto_unmount", "max_read=65536"}));
+}
+
+TEST(MountOptions, UnknownOnesAreNamed) {
+  for (const char* list : {"bogus", "ro,bogus=1", "max_read=x"}) {
+    const auto options = parse_mount_options(list);
+    ASSERT_FALSE(options) << list;
+    EXPECT_EQ(options.error().code, Errc::invalid_argument);
+  }
+  EXPECT_NE(parse_mount_options("ro,bogus=1").error().message.find("'bogus=1'"), std::string::npos);
+}
+
+TEST(MountOptions, ABackslashTakesACommaAsItIs) {
+  EXPECT_EQ(parse_mount_options("agent_dir=/a\\,b\\\\c,ro")->agent_dir, "/a,b\\c");
+}
+
+class MountpointTest : public ::testing::Test {
+ protected:
+  MountpointTest() : root_(std::filesystem::temp_directory_path() / ("arborfs-mp-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(root_ / "store/sessions");
+    std::filesystem::create_directories(root_ / "beside");
+    std::filesystem::create_symlink(root_ / "store/sessions", root_ / "link");
+  }
+  ~MountpointTest() override { std::filesystem::remove_all(root_); }
+  [[nodiscard]] std::string at(const char* below) const { return (root_ / below).string(); }
+  [[nodiscard]] bool is_apart(const std::string& mountpoint, const std::string& folder) const {
+    const auto resolved = resolve_mountpoint(mountpoint);
+    return resolved && check_apart(*resolved, {folder});
+  }
+  const std::filesystem::path root_;
+};
+
+TEST_F(MountpointTest, BesideTheStoreIsFine) {
+  EXPECT_TRUE(is_apart(at("beside"), at("store")));
+}
+
+TEST_F(MountpointTest, TheStoreItselfInsideAndAroundAreRefused) {
+  EXPECT_FALSE(is_apart(at("store"), at("store")));
+  EXPECT_FALSE(is_apart(at("store/sessions"), at("store")));
+  EXPECT_FALSE(is_apart(root_.string(), at("store")));
+  EXPECT_FALSE(is_apart("/", at("store")));
+}
+
+TEST_F(MountpointTest, NoSpellingHidesIt) {
+  EXPECT_FALSE(is_apart(at("link"), at("store")));
+  EXPECT_FALSE(is_apart(at("beside/../store/./sessions/"), at("store")));
+  EXPECT_FALSE(is_apart(at("beside"), at("beside/not/yet/there")));
+}
+
+TEST_F(MountpointTest, OnlyFoldersAreMountpoints) {
+  EXPECT_EQ(resolve_mountpoint(at("missing")).error().code, Errc::not_found);
+  EXPECT_EQ(resolve_mountpoint("/proc/self/status").error().code, Errc::invalid_argument);
+  EXPECT_EQ(*resolve_mountpoint(at("link")), std::filesystem::canonical(root_ / "store/sessions").string());
+}
+
+TEST_F(MountpointTest, UnmountingWhatIsNotMountedIsNoError) {
+  std::string said;
+  EXPECT_TRUE(unmount(at("beside"), &said));
+  EXPECT_NE(said.find("nothing is mounted"), std::string::npos);
+}
+
+TEST_F(MountpointTest, OtherMountsAreLeftAlone) {
+  EXPECT_EQ(mount_at("/proc")->type, "proc");
+  EXPECT_FALSE(unmount("/proc"));
+}
+
+}  // namespace
+}  // namespace arborfs

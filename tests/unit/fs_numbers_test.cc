@@ -1,0 +1,92 @@
+// Node ids, slots, interned texts, inode numbers: never reused, never ambiguous.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "fs/inode_number.h"
+#include "fs/intern_table.h"
+#include "fs/lineages.h"
+#include "fs/node_id.h"
+#include "fs/node_table.h"
+#include "fs/slot_table.h"
+
+namespace arborfs {
+namespace {
+
+TEST(NodeId, PacksKindSlotAndItem) {
+  const NodeId node(Kind::label_link, NodeId::kMaxSlot, 0xFFFFFFFF);
+  EXPECT_EQ(node.kind(), Kind::label_link);
+  EXPECT_EQ(node.slot(), NodeId::kMaxSlot);
+  EXPECT_EQ(node.item(), 0xFFFFFFFFU);
+  EXPECT_EQ(NodeId(node.value()), node);
+}
+
+TEST(NodeId, RootIsTheKernelsOne) {
+  EXPECT_EQ(NodeId::root().value(), 1U);
+  EXPECT_TRUE(NodeId::root().is_known());
+}
+
+TEST(NodeId, NumbersNeverGivenOutAreKnownAsSuch) {
+  EXPECT_FALSE(NodeId(0).is_known());
+  EXPECT_FALSE(NodeId(2).is_known());
+  EXPECT_FALSE(NodeId(~std::uint64_t{0}).is_known());
+  EXPECT_FALSE(NodeId(static_cast<std::uint64_t>(kKinds) << 56U).is_known());
+  EXPECT_TRUE(NodeId(Kind::blob, 0, 7).is_known());
+}
+
+TEST(NodeTable, EveryKindHasARowOfItsOwnWord) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < kKinds; ++at) {
+    const NodeRow& row = row_of(static_cast<Kind>(at));
+    EXPECT_EQ(static_cast<std::size_t>(row.kind), at);
+    EXPECT_EQ(row.lookup == nullptr, row.list == nullptr) << row.word;
+    words.push_back(row.word);
+  }
+  std::sort(words.begin(), words.end());
+  EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end()) << "two kinds share inode numbers";
+}
+
+TEST(SlotTable, AGenerationHasASlotOfItsOwn) {
+  SlotTable slots;
+  EXPECT_EQ(slots.find(1, 0), 0U);
+  const auto home = slots.slot_of(1, 0);
+  const auto first = slots.slot_of(1, 10);
+  const auto second = slots.slot_of(1, 11);
+  EXPECT_EQ(slots.slot_of(1, 10), first);
+  EXPECT_NE(home, first);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(slots.at(second)->generation, 11U);
+  EXPECT_EQ(slots.at(home)->generation, 0U);
+  EXPECT_FALSE(slots.at(0));
+  EXPECT_FALSE(slots.at(99));
+}
+
+TEST(InternTable, NumbersLeadBackToTheirTexts) {
+  InternTable table;
+  const auto first = table.number_of("a/b");
+  EXPECT_EQ(table.number_of("a/b"), first);
+  EXPECT_NE(table.number_of("a"), first);
+  EXPECT_EQ(table.text_of(first), "a/b");
+  EXPECT_FALSE(table.text_of(0));
+  EXPECT_FALSE(table.text_of(3));
+}
+
+TEST(InodeNumber, DependsOnAllItsParts) {
+  EXPECT_EQ(stable_ino(1, "entry", "a"), stable_ino(1, "entry", "a"));
+  EXPECT_NE(stable_ino(1, "entry", "a"), stable_ino(2, "entry", "a"));
+  EXPECT_NE(stable_ino(1, "entry", "a"), stable_ino(1, "text", "a"));
+  EXPECT_NE(stable_ino(1, "entr", "ya"), stable_ino(1, "entry", "a"));
+}
+
+TEST(TextVersions, AVersionLastsAsLongAsTheBytes) {
+  TextVersions versions;
+  const auto first = versions.version_of(7, 100);
+  EXPECT_EQ(versions.version_of(7, 100), first);
+  const auto second = versions.version_of(7, 200);
+  EXPECT_NE(second, first);
+  EXPECT_GT(versions.version_of(7, 100), second) << "an old number would bring back what the kernel remembers of it";
+}
+
+}  // namespace
+}  // namespace arborfs

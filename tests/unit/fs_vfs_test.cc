@@ -1,0 +1,387 @@
+// The mount without a mount: names, nodes, listings and open files over a real folder (DESIGN 2, 3, 7).
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "fs/change_map.h"
+#include "fs/vfs.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using testing::TempStore;
+
+constexpr char kFolder[] = "--work-pi--";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+constexpr char kSession[] = "projects/work-pi/2026-02-16T10-20-30-000Z_aaaa000011112222";
+
+std::string lines(std::initializer_list<std::string> entries) {
+  std::string text = TempStore::header("aaaa000011112222", "/work/pi") + "\n";
+  for (const auto& entry : entries) {
+    text += entry + "\n";
+  }
+  return text;
+}
+
+std::string label(const std::string& id, const std::string& parent, const std::string& target,
+                  const std::string& text) {
+  return R"({"type":"label","id":")" + id + R"(","parentId":")" + parent +
+         R"(","timestamp":"2026-02-16T10:20:32.000Z","targetId":")" + target + R"(","label":")" + text + R"("})";
+}
+
+class VfsTest : public ::testing::Test {
+ protected:
+  VfsTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+    temp.write(kFolder, kName,
+               lines({TempStore::user("e1aaaaaa", "", "one"), TempStore::user("e2aaaaaa", "e1aaaaaa", "two")}));
+    catalog.rescan();
+  }
+
+  /// What another process did is taken in a little later (mount_state.h).
+  static void let_time_pass() { std::this_thread::sleep_for(std::chrono::milliseconds(15)); }
+  void append(const std::string& line) {
+    temp.append(kFolder, kName, line + "\n");
+    let_time_pass();
+  }
+
+  Result<Found> find(const std::string& path) {
+    Call call{&never};
+    Found found{{NodeId::root(), 1, FileType::directory, Life::moment, 0, 0}, Life::moment};
+    std::istringstream names(path);
+    for (std::string name; std::getline(names, name, '/');) {
+      auto next = vfs.lookup(call, found.attr.node, name);
+      if (!next) {
+        return next;
+      }
+      found = *next;
+    }
+    return found;
+  }
+  Result<Found> in_session(const std::string& path) { return find(std::string(kSession) + "/" + path); }
+
+  std::string read(OpenFile& file, std::uint64_t offset = 0) {
+    std::string bytes(1 << 16, '\0');
+    Call call{&never};
+    const auto got = vfs.read(call, file, offset, bytes);
+    return got ? bytes.substr(0, *got) : "error: " + got.error().message;
+  }
+  OpenFilePtr open(const Found& found) {
+    Call call{&never};
+    auto file = vfs.open(call, found.attr.node);
+    return file ? *file : nullptr;
+  }
+  std::string text_of(const std::string& path) {
+    const auto found = in_session(path);
+    const auto file = found ? open(*found) : nullptr;
+    return file ? read(*file) : "absent";
+  }
+  std::string target_of(const std::string& path) {
+    const auto found = in_session(path);
+    Call call{&never};
+    return found ? *vfs.readlink(call, found->attr.node) : "absent";
+  }
+  std::vector<std::string> list(const std::string& path, std::size_t at_once = 1000) {
+    Call call{&never};
+    auto dir = vfs.opendir(call, find(path)->attr.node);
+    std::vector<std::string> names;
+    for (std::uint64_t offset = 0;;) {
+      const std::size_t before = names.size();
+      std::size_t room = at_once;
+      const auto done = vfs.readdir(call, **dir, offset, [&](const ListItem& item) {
+        if (room == 0) {
+          return false;
+        }
+        --room;
+        names.emplace_back(item.name);
+        offset = item.next;
+        return true;
+      });
+      if (!done || names.size() == before) {
+        return names;
+      }
+    }
+  }
+
+  const std::atomic<bool> never{false};
+  TempStore temp;
+  Catalog catalog;
+  Vfs vfs;
+};
+
+TEST_F(VfsTest, TheRootListsWhatItHas) {
+  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "events",
+                                             "projects", "by-id", "recent",    "terminals",   "blobs"};
+  EXPECT_EQ(list(""), expected);
+}
+
+TEST_F(VfsTest, AReadOnlyMountHasNoEvents) {
+  Vfs read_only(catalog, true);
+  Call call;
+  EXPECT_EQ(read_only.lookup(call, NodeId::root(), "events").error().code, Errc::not_found);
+}
+
+TEST_F(VfsTest, EntriesHaveTheBytesOfTheLogAndTheirSize) {
+  const auto found = in_session("entries/000001-user-e1aaaaaa.json");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(read(*open(*found)), TempStore::user("e1aaaaaa", "", "one") + "\n");
+  EXPECT_EQ(found->attr.size, TempStore::user("e1aaaaaa", "", "one").size() + 1);
+  EXPECT_EQ(found->attr.life, Life::forever);
+  EXPECT_EQ(found->name_life, Life::forever);
+}
+
+TEST_F(VfsTest, EverySpellingOfAnEntryIsTheSameNode) {
+  const auto full = in_session("entries/000002-user-e2aaaaaa.json");
+  for (const char* name : {"2.json", "000002.json", "e2aaaaaa.json", "e2aa.json"}) {
+    const auto other = in_session(std::string("entries/") + name);
+    ASSERT_TRUE(other) << name;
+    EXPECT_EQ(other->attr.node, full->attr.node) << name;
+    EXPECT_EQ(other->attr.ino, full->attr.ino) << name;
+    EXPECT_EQ(other->name_life, Life::moment) << name;
+  }
+  for (const char* name :
+       {"3.json", "000001-user-e2aaaaaa.json", "2.md", "2", ".json", "000002-assistant-e2aaaaaa.json"}) {
+    EXPECT_FALSE(in_session(std::string("entries/") + name)) << name;
+  }
+}
+
+TEST_F(VfsTest, ListingsGiveEachNameOnceWhateverTheBuffer) {
+  for (int i = 3; i < 40; ++i) {
+    append(TempStore::user("x" + std::to_string(i), "e2aaaaaa", "more"));
+  }
+  for (const char* folder : {"entries", "text", "branches", "branches/000002-e2aaaaaa/entries"}) {
+    const std::string path = std::string(kSession) + "/" + folder;
+    const auto all = list(path);
+    EXPECT_EQ(all.size(), std::set<std::string>(all.begin(), all.end()).size()) << folder;
+    for (const std::size_t at_once : {1U, 2U, 3U, 7U}) {
+      EXPECT_EQ(list(path, at_once), all) << folder << " by " << at_once;
+    }
+  }
+  EXPECT_EQ(list(std::string(kSession) + "/entries").size(), 39U + 2U);
+}
+
+TEST_F(VfsTest, AListingShowsWhatItShowedWhenItWasRewound) {
+  Call call{&never};
+  const auto dir = *vfs.opendir(call, in_session("entries")->attr.node);
+  std::size_t seen = 0;
+  const auto count = [&](const ListItem&) { return ++seen > 0; };
+  ASSERT_TRUE(vfs.readdir(call, *dir, 0, count));
+  EXPECT_EQ(seen, 4U);
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  Call later{&never};
+  seen = 0;
+  ASSERT_TRUE(vfs.readdir(later, *dir, 4, count));
+  EXPECT_EQ(seen, 0U) << "no more than the snapshot had";
+  ASSERT_TRUE(vfs.readdir(later, *dir, 0, count));
+  EXPECT_EQ(seen, 5U) << "a rewind lists afresh";
+}
+
+TEST_F(VfsTest, TheKernelsListIsGoodOnlyForTheSameVersion) {
+  const NodeId entries = in_session("entries")->attr.node;
+  Call call{&never};
+  EXPECT_FALSE((*vfs.opendir(call, entries))->keeps_cache());
+  EXPECT_TRUE((*vfs.opendir(call, entries))->keeps_cache());
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  Call later{&never};
+  EXPECT_FALSE((*vfs.opendir(later, entries))->keeps_cache());
+}
+
+TEST_F(VfsTest, AnAppendMakesOtherNodesOfTheMovingDocuments) {
+  const auto context = in_session("context.json");
+  const auto entry = in_session("entries/1.json");
+  const auto transcript = in_session("transcript.md");
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  EXPECT_NE(in_session("context.json")->attr.node, context->attr.node);
+  EXPECT_EQ(in_session("entries/1.json")->attr.node, entry->attr.node);
+  EXPECT_EQ(in_session("transcript.md")->attr.node, transcript->attr.node) << "it only grew";
+  EXPECT_GT(in_session("transcript.md")->attr.size, transcript->attr.size);
+  EXPECT_EQ(in_session("context.json")->attr.ino, context->attr.ino);
+}
+
+TEST_F(VfsTest, AnotherPathIsAnotherTranscript) {
+  const auto transcript = in_session("transcript.md");
+  append(TempStore::user("e3aaaaaa", "e1aaaaaa", "beside"));
+  EXPECT_NE(in_session("transcript.md")->attr.node, transcript->attr.node);
+}
+
+TEST_F(VfsTest, AHandleShowsOneStateAndAGrowingOneWhatIsAppended) {
+  const auto context = open(*in_session("context.json"));
+  const auto raw = open(*in_session("raw.jsonl"));
+  const std::string context_before = read(*context);
+  const std::string raw_before = read(*raw);
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  EXPECT_EQ(read(*context), context_before);
+  EXPECT_EQ(read(*raw, raw_before.size()), TempStore::user("e3aaaaaa", "e2aaaaaa", "three") + "\n");
+}
+
+TEST_F(VfsTest, ARewriteMakesOldNodesStaleAndHandlesKeepTheirs) {
+  const auto entry = *in_session("entries/000002-user-e2aaaaaa.json");
+  const auto file = open(entry);
+  const auto raw = open(*in_session("raw.jsonl"));
+  const std::string raw_before = read(*raw);
+  temp.replace(kFolder, kName, lines({TempStore::user("zzzzzzzz", "", "other")}));
+  let_time_pass();
+  EXPECT_EQ(read(*file), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
+  EXPECT_EQ(read(*raw), raw_before);
+  Call call{&never};
+  EXPECT_EQ(vfs.getattr(call, entry.attr.node)->size, entry.attr.size) << "an open file has its attributes";
+  EXPECT_EQ(vfs.open(call, entry.attr.node).error().code, Errc::stale);
+  EXPECT_FALSE(in_session("entries/000002-user-e2aaaaaa.json"));
+  EXPECT_EQ(text_of("entries/1.json"), TempStore::user("zzzzzzzz", "", "other") + "\n");
+}
+
+TEST_F(VfsTest, BytesChangedInPlaceAreNeverServedAsTheOldOnes) {
+  const auto file = open(*in_session("entries/000002-user-e2aaaaaa.json"));
+  let_time_pass();
+  temp.write(kFolder, kName, lines({TempStore::user("yyyyyyyy", "", "1234567890")}));
+  let_time_pass();
+  EXPECT_EQ(read(*file).substr(0, 6), "error:");
+}
+
+TEST_F(VfsTest, TheInodeOfAnEntryOutlivesARewrite) {
+  const auto before = in_session("entries/e2aaaaaa.json")->attr.ino;
+  temp.replace(kFolder, kName,
+               lines({TempStore::user("e0aaaaaa", "", "zero"), TempStore::user("e1aaaaaa", "e0aaaaaa", "one"),
+                      TempStore::user("e2aaaaaa", "e1aaaaaa", "two")}));
+  let_time_pass();
+  EXPECT_EQ(in_session("entries/000003-user-e2aaaaaa.json")->attr.ino, before);
+}
+
+TEST_F(VfsTest, BranchesAreFoundByEntryIdAndLabel) {
+  append(label("l1aaaaaa", "e2aaaaaa", "e1aaaaaa", "check point"));
+  EXPECT_EQ(target_of("branches/current"), "000003-l1aaaaaa");
+  EXPECT_EQ(in_session("branches/000001-e1aaaaaa")->attr.type, FileType::directory) << "no tip, but a branch";
+  EXPECT_EQ(target_of("branches/1"), "000001-e1aaaaaa");
+  EXPECT_EQ(target_of("branches/e1aaaaaa"), "000001-e1aaaaaa");
+  EXPECT_EQ(target_of("branches/check point"), "000001-e1aaaaaa");
+  EXPECT_EQ(target_of("labels/check point"), "../entries/000001-user-e1aaaaaa.json");
+  EXPECT_EQ(target_of("leaf"), "entries/000003-label-l1aaaaaa.json");
+  EXPECT_EQ(target_of("branches/000002-e2aaaaaa/entries/000001-user-e1aaaaaa.json"),
+            "../../../entries/000001-user-e1aaaaaa.json");
+  EXPECT_FALSE(in_session("branches/000001-e1aaaaaa/entries/000002-user-e2aaaaaa.json")) << "not on the path";
+  EXPECT_FALSE(in_session("branches/nothing"));
+}
+
+TEST_F(VfsTest, WhatThereIsNotIsAbsent) {
+  EXPECT_FALSE(in_session("damage"));
+  EXPECT_FALSE(in_session("artifacts"));
+  temp.write(kFolder, "empty", TempStore::header("bbbb", "/work/pi") + "\n");
+  catalog.rescan();
+  EXPECT_FALSE(find("projects/work-pi/empty/leaf"));
+  EXPECT_FALSE(find("projects/work-pi/empty/branches/current"));
+  EXPECT_EQ(list("projects/work-pi/empty/branches").size(), 2U);
+}
+
+TEST_F(VfsTest, AnUnreadableLogHasOnlyItsStatus) {
+  std::filesystem::remove(temp.log(kFolder, kName));
+  std::filesystem::create_directory(temp.log(kFolder, kName));
+  let_time_pass();
+  const std::vector<std::string> expected = {".", "..", "status.json"};
+  EXPECT_EQ(list(kSession), expected);
+  EXPECT_NE(text_of("status.json").find("problem"), std::string::npos);
+  EXPECT_FALSE(in_session("entries"));
+}
+
+TEST_F(VfsTest, ArtifactsAreFilesAndFoldersButNoLinks) {
+  const auto folder = temp.sessions() / kFolder / kName;
+  std::filesystem::create_directories(folder / "deep");
+  std::ofstream(folder / "deep/a.log") << "output";
+  std::filesystem::create_symlink("/etc/passwd", folder / "link");
+  EXPECT_EQ(text_of("artifacts/deep/a.log"), "output");
+  EXPECT_FALSE(in_session("artifacts/link"));
+  EXPECT_FALSE(in_session("artifacts/.."));
+  const std::vector<std::string> expected = {".", "..", "deep"};
+  EXPECT_EQ(list(std::string(kSession) + "/artifacts"), expected);
+}
+
+TEST_F(VfsTest, SessionsAreFoundByPrefixAndByTheStoresFolder) {
+  const auto by_id = find("by-id/aaaa");
+  ASSERT_TRUE(by_id);
+  Call call{&never};
+  EXPECT_EQ(*vfs.readlink(call, by_id->attr.node), std::string("../") + kSession);
+  EXPECT_EQ(*vfs.readlink(call, find("projects/--work-pi--")->attr.node), "work-pi");
+  EXPECT_FALSE(find("by-id/b"));
+}
+
+TEST_F(VfsTest, WhatWouldTakeLongIsDeferredAndThenDone) {
+  std::string text = lines({TempStore::user("e1aaaaaa", "", std::string(Session::kQuickBytes, 'x'))});
+  temp.write(kFolder, "long", text);
+  catalog.rescan();
+  const auto session = find("projects/work-pi/long");
+  Call quick;
+  EXPECT_FALSE(vfs.lookup(quick, session->attr.node, "entries"));
+  EXPECT_TRUE(quick.is_deferred());
+  Call slow{&never};
+  EXPECT_TRUE(vfs.lookup(slow, session->attr.node, "entries"));
+  Call again;
+  EXPECT_TRUE(vfs.lookup(again, session->attr.node, "entries")) << "the index is there now";
+  EXPECT_FALSE(again.is_deferred());
+}
+
+TEST_F(VfsTest, AVanishedSessionIsStaleAndItsNameAbsent) {
+  const auto session = find(kSession);
+  std::filesystem::remove(temp.log(kFolder, kName));
+  catalog.rescan();
+  Call call{&never};
+  EXPECT_EQ(vfs.getattr(call, session->attr.node).error().code, Errc::stale);
+  EXPECT_EQ(vfs.lookup(call, session->attr.node, "entries").error().code, Errc::stale);
+  EXPECT_EQ(find(kSession).error().code, Errc::not_found);
+}
+
+TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
+  ChangeMap map(vfs.state());
+  const NodeId session = find(kSession)->attr.node;
+  const NodeId entries = in_session("entries")->attr.node;
+  const NodeId transcript = in_session("transcript.md")->attr.node;
+  const auto seen = catalog.feed().last_sequence();
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  catalog.touch({kFolder, std::string(kName) + ".jsonl"});
+  const auto forgets = map.forgets(catalog.feed().after(seen, 10));
+  const auto tells = [&](NodeId node, const std::string& name) {
+    return std::any_of(forgets.begin(), forgets.end(),
+                       [&](const Forget& forget) { return forget.node == node && forget.name == name; });
+  };
+  EXPECT_TRUE(tells(entries, ""));
+  EXPECT_TRUE(tells(transcript, ""));
+  EXPECT_TRUE(tells(session, "context.json"));
+  EXPECT_TRUE(tells(session, "leaf"));
+  EXPECT_FALSE(tells(session, "entries")) << "the folder is the same until a rewrite";
+}
+
+TEST_F(VfsTest, ManyReadersBesideAWriterSeeWholeStates) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const std::string raw = text_of("raw.jsonl");
+        const std::string context = text_of("context.json");
+        const bool whole = raw.ends_with("}\n") && context.ends_with("}\n");
+        wrong += whole && !list(std::string(kSession) + "/entries").empty() ? 0 : 1;
+      }
+    });
+  }
+  std::string parent = "e2aaaaaa";
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = "w" + std::to_string(i);
+    temp.append(kFolder, kName, TempStore::user(id, parent, "more") + "\n");
+    parent = id;
+    if (i % 25 == 24) {
+      temp.replace(kFolder, kName, lines({TempStore::user("e2aaaaaa", "", "anew")}));
+      parent = "e2aaaaaa";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  stop = true;
+  for (auto& reader : readers) {
+    reader.join();
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace arborfs
