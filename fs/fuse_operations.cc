@@ -62,6 +62,7 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;
+  bool ends = false;  // `events` opened by a program that walks the mount: nothing new is its end
   std::mutex mutex;                  // leaf
   std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
 };
@@ -176,11 +177,15 @@ struct FuseOperations {
     info.direct_io = 1;
     info.nonseekable = 1;
     info.noflush = 1;
-    reply_open(req, info, nullptr, server_of(req).events_.open());
+    FuseServer& server = server_of(req);
+    const bool ends = server.crawlers_.is_crawling(fuse_req_ctx(req)->pid);
+    reply_open(req, info, nullptr, server.events_.open(), ends);
   }
 
-  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events) {
+  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events,
+                         bool ends = false) {
     auto handle = std::make_unique<FileHandle>();
+    handle->ends = ends;
     handle->file = std::move(file);
     handle->events = std::move(events);
     info.fh = reinterpret_cast<std::uint64_t>(handle.get());
@@ -217,7 +222,7 @@ struct FuseOperations {
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {
     FuseServer& server = server_of(req);
     const std::string bytes = server.events_.take(*handle.events, size);
-    if (!bytes.empty()) {
+    if (!bytes.empty() || handle.ends) {
       fuse_reply_buf(req, bytes.data(), bytes.size());
     } else if ((flags & O_NONBLOCK) != 0) {
       fuse_reply_err(req, EAGAIN);
@@ -252,6 +257,9 @@ struct FuseOperations {
   }
 
   static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    if (ino == FUSE_ROOT_ID) {
+      server_of(req).crawlers_.listed_root(fuse_req_ctx(req)->pid);
+    }
     serve<OpenDirPtr>(
         req, ino, [ino](Vfs& vfs, Call& call) { return vfs.opendir(call, NodeId(ino)); },
         [info = *fi](fuse_req_t request, OpenDirPtr dir) mutable {

@@ -37,7 +37,15 @@ timespec time_of(std::int64_t ns) {
 }  // namespace
 
 double seconds_of(Life life) {
-  return life == Life::forever ? kForever : kMoment;
+  switch (life) {
+    case Life::glance:
+      return 0;
+    case Life::moment:
+      return kMoment;
+    case Life::forever:
+      break;
+  }
+  return kForever;
 }
 
 struct stat stat_of(const Attr& attr) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "fs/crawlers.h"
 #include "fs/events_file.h"
 #include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
@@ -44,6 +45,7 @@ class FuseServer {
   friend struct FuseOperations;
   Vfs& vfs_;
   EventsFile& events_;
+  Crawlers crawlers_;
   const MountSettings settings_;
   std::function<void()> on_ready_;
   fuse_session* session_ = nullptr;

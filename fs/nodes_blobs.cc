@@ -23,7 +23,7 @@ Result<Child> lookup(MountState& state, Call& /*call*/, NodeId /*node*/, std::st
   if (!BlobStore::is_blob_name(name) || !state.catalog.blobs()->stat(name)) {
     return no_such_name();
   }
-  return Child{NodeId(Kind::blob, 0, state.blob_names.number_of(name)), Life::moment};
+  return Child{NodeId(Kind::blob, 0, state.blob_names.number_of(name)), Life::glance};
 }
 
 Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
@@ -32,7 +32,7 @@ Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
   if (names) {
     items.reserve(names->size());
     for (const auto& name : *names) {
-      items.push_back({name, {NodeId(Kind::blob, 0, state.blob_names.number_of(name)), Life::moment}, std::nullopt});
+      items.push_back({name, {NodeId(Kind::blob, 0, state.blob_names.number_of(name)), Life::glance}, std::nullopt});
     }
   } else if (names.error().code != Errc::not_found) {
     return names.error();
@@ -46,7 +46,7 @@ Result<Attr> attr(MountState& state, Call& /*call*/, NodeId node) {
   if (!st) {
     return gone_or(st.error());
   }
-  return Attr{node, stable_ino(0, word_of(node), *hash), FileType::file, Life::moment, st->size, st->mtime_ns};
+  return Attr{node, stable_ino(0, word_of(node), *hash), FileType::file, Life::glance, st->size, st->mtime_ns};
 }
 
 Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {

@@ -110,6 +110,11 @@ Result<ListingPtr> list(MountState& state, Call& call, NodeId node) {
   return ListingPtr(std::make_shared<EntryListing>(*ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
 }
 
+/// A blob may be missing now and come later, in pieces.
+Life name_life(const ImageRef& image) {
+  return image.blob.empty() ? Life::forever : Life::glance;
+}
+
 Result<Child> images_lookup(MountState& state, Call& call, NodeId node, std::string_view name) {
   const auto ref = session_at(state, call, node, Depth::details);
   const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
@@ -122,7 +127,7 @@ Result<Child> images_lookup(MountState& state, Call& call, NodeId node, std::str
                                 [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
   for (; image != all.end() && image->ordinal == ordinal; ++image) {
     if (image->ordinal <= guard->index().size() && image_name(guard->index(), *image) == name) {
-      return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())), Life::forever};
+      return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())), name_life(*image)};
     }
   }
   return no_such_name();
@@ -138,7 +143,7 @@ Result<ListingPtr> images_list(MountState& state, Call& call, NodeId node) {
   std::uint32_t at = 0;
   for (const ImageRef& image : guard->details().images()) {
     items.push_back(
-        {image_name(guard->index(), image), {NodeId(Kind::image, node.slot(), at), Life::forever}, std::nullopt});
+        {image_name(guard->index(), image), {NodeId(Kind::image, node.slot(), at), name_life(image)}, std::nullopt});
     ++at;
   }
   return ListingPtr(std::make_shared<NameListing>(std::move(items), guard->epoch()));
@@ -160,7 +165,7 @@ Result<Attr> image_attr(MountState& state, Call& call, NodeId node) {
   const std::uint64_t ino = entry_ino(ref->seed, word, guard->index(), image.ordinal);
   const bool is_fixed = image.blob.empty();
   return Attr{node,           ino,
-              FileType::file, is_fixed ? Life::forever : Life::moment,
+              FileType::file, is_fixed ? Life::forever : Life::glance,
               facts->size,    entry_time(*guard, image.ordinal)};
 }
 

@@ -81,6 +81,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.put("damage", damage_list(status.damage, owner));
   object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
   object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);
+  object.texts("tooLongEntries", status.too_long_entries);
   return pretty(object.take());
 }
 

@@ -12,11 +12,11 @@ namespace {
 static_assert(kReadAhead >= simdjson::SIMDJSON_PADDING);
 
 /// Texts that swell beyond this are treated as those of entries that are too long.
-constexpr std::uint64_t kMaxText = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
 /// No entry up to this size can swell that far (value_text.h bounds the growth).
-constexpr std::uint64_t kCannotSwell = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kCannotSwell = std::uint64_t{1} << 20U;
 /// A parser that grew beyond this is not kept.
-constexpr std::size_t kKeptParser = std::size_t{4} << 20U;
+constexpr std::size_t kKeptParser = std::size_t{512} << 10U;
 constexpr std::uint32_t kNoLength = 0xFFFFFFFF;
 
 /// The parser of this thread, whose buffers are made once; given back when a giant entry swelled them.

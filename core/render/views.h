@@ -61,6 +61,7 @@ struct SessionStatus {
   std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ holds whole
   std::vector<std::string> dangling_labels;
   std::uint64_t missing_blobs = 0;
+  std::vector<std::string> too_long_entries;  // stems of entries whose text and images are not made
 };
 std::string session_status_json(const SessionStatus& status);
 

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "core/model/tree.h"
+#include "core/render/names.h"
+#include "core/render/text.h"
 #include "core/session/documents.h"
 #include "core/session/liveness.h"
 
@@ -20,6 +22,9 @@ void count_tree(const LogIndex& index, SessionStatus& status) {
   std::set<std::uint32_t> seen;
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     status.orphans += index.is_orphan(ordinal) ? 1 : 0;
+    if (index.length(ordinal) > kMaxRenderedEntry) {
+      status.too_long_entries.push_back(names::entry_stem(index, ordinal));
+    }
     if (index.has_duplicate_ids() && index.entry(ordinal).id != 0 && !seen.insert(index.entry(ordinal).id).second) {
       ++status.duplicate_ids;
     }

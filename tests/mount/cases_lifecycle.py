@@ -4,6 +4,7 @@ around it."""
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -116,7 +117,10 @@ def test_mount_command_of_the_system(case):
     session = case.agent.talk()
     point = case.new_path("mnt")
     point.mkdir()
-    environment = dict(case.environment, PATH=f"{os.path.dirname(os.path.abspath(BINARY))}:{os.environ['PATH']}")
+    programs = case.new_path("bin")
+    programs.mkdir()
+    (programs / "arborfs").symlink_to(shutil.which(BINARY))
+    environment = dict(case.environment, PATH=f"{programs}:{os.environ['PATH']}")
     try:
         run("mount.fuse3", case.agent.path, point, "-t", "fuse.arborfs", "-o", "ro,nosuid,nodev", env=environment)
         assert is_mounted(point)

@@ -169,8 +169,8 @@ def test_grep_over_the_whole_mount_ends(case):
 def test_rg_over_the_whole_mount_ends(case):
     """rg over everything ends, links followed too."""
     with case.browse() as mount:
-        assert "raw.jsonl" in output_of("rg", "-l", "needle in line 42", mount.path)
-        followed = run("rg", "-L", "-l", "needle in line 42", mount.path, check=False)
+        assert "raw.jsonl" in output_of("rg", "-l", "needle in line 42", mount.path, timeout=10)
+        followed = run("rg", "-L", "-l", "needle in line 42", mount.path, check=False, timeout=10)
         assert followed.returncode in (0, 2) and b"raw.jsonl" in followed.stdout, followed
 
 
