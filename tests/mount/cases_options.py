@@ -85,6 +85,31 @@ def event_of(output, session):
     return next((line for line in events_in(output) if line.get("session") == session.id), None)
 
 
+def test_events_can_be_followed_by_a_shell_that_listed_the_root(case):
+    """A shell that has just expanded `*` at the root of the mount can follow events: the stream does not end for it."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        output = case.new_path("events")
+        shell = case.spawn(["bash", "-c", 'echo *; while read -r line; do echo "$line"; done < events; echo ended'],
+                           output, cwd=mount.path)
+        eventually(5, lambda: b"README.md" in output.read_bytes(), "the root is listed")
+        eventually(5, lambda: shell.poll() is not None or any("events" in link for link in links(shell.pid)), "opened")
+        assert shell.poll() is None, f"the stream ended at once: {output.read_bytes()}"
+        session.user("news")
+        session.grow()
+        eventually(2, lambda: session.id.encode() in output.read_bytes(), "an event")
+        case.end(shell)
+
+
+def links(pid):
+    """The files that a process has open."""
+    found = []
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return found
+
+
 def test_events_without_readers_and_with_killed_ones(case):
     """A killed reader of events dies at once, and the next one is served."""
     session = case.agent.talk()

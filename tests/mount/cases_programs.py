@@ -165,6 +165,20 @@ def test_grep_over_the_whole_mount_ends(case):
         equal(complaints, [], "complaints")
 
 
+def test_cat_of_every_file_that_find_finds_ends(case):
+    """find -type f -exec cat over everything ends, although the process that reads is not the one that listed."""
+    with case.browse() as mount:
+        shell("timeout 10 find . -type f -exec cat {} + > /dev/null", cwd=mount.path)
+
+
+def test_a_slow_crawler_ends(case):
+    """A program that lists the root and opens what it found there only seconds later comes to its end."""
+    script = "import os, time; names = os.listdir('.'); time.sleep(2.5)\n" \
+             "for name in names:\n    os.path.isfile(name) and open(name, 'rb').read()"
+    with case.browse() as mount:
+        run("timeout", "10", "python3", "-c", script, cwd=mount.path)
+
+
 @needs("rg")
 def test_rg_over_the_whole_mount_ends(case):
     """rg over everything ends, links followed too."""
