@@ -1,0 +1,86 @@
+"""What README promises: its walk through the sample sessions, command by command, output by output."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from mounting import BINARY, Mount, SOURCE_DIR, run
+
+PROMPT = "$ "
+
+
+def walk():
+    """The commands of README's section "A walk", each with the lines that it is said to print."""
+    text = (SOURCE_DIR / "README.md").read_text()
+    section = text.split("\n## A walk\n", 1)[1].split("\n## ", 1)[0]
+    steps = []
+    for line in section.splitlines():
+        if not line.startswith("    "):
+            continue
+        line = line[4:]
+        if line.startswith(PROMPT):
+            steps.append((line.removeprefix(PROMPT), []))
+        else:
+            steps[-1][1].append(line)
+    return steps
+
+
+def copy_samples(folder):
+    """The sample agent dir with the times that its logs tell, as tools/run makes it."""
+    shutil.copytree(SOURCE_DIR / "tools" / "samples", folder)
+    for log in folder.glob("sessions/*/*.jsonl"):
+        run("touch", "-d", re.sub(r"T(\d\d)-(\d\d)-(\d\d).*", r"T\1:\2:\3Z", log.name), log)
+    return folder
+
+
+def script_of(steps):
+    """One shell session: every command, its output behind a line that tells which one it is."""
+    lines = ['ls() { command ls -C -T 0 -w 88 "$@"; }  # as on a terminal']
+    for number, (command, _) in enumerate(steps):
+        lines += [f"echo '--- step {number}'", command]
+    return "\n".join(lines)
+
+
+def matches(promised, printed):
+    """Lines are equal; a `…` that begins a line stands for any text, one alone for any lines."""
+    pattern = ""
+    for line in promised:
+        if line.strip() == "…":
+            pattern += r"(?:.*\n)*"
+        elif line.lstrip().startswith("…"):
+            pattern += r".*" + re.escape(line.lstrip()[1:]) + r"\s*\n"
+        else:
+            pattern += re.escape(line.rstrip()) + r"\s*\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+def test_the_walk_prints_what_it_says(case):
+    """Each command of README's walk, run in one shell on the mounted samples, prints what stands below it."""
+    steps = walk()
+    assert len(steps) > 10, steps
+    home = case.new_path("home")
+    (home / "sessions").mkdir(parents=True)
+    (home / "bin").mkdir()
+    os.symlink(BINARY, home / "bin" / "arborfs")
+    samples = copy_samples(case.new_path("samples"))
+    environment = {**os.environ, "HOME": str(home), "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "100",
+                   "PI_CODING_AGENT_DIR": str(samples), "PATH": f"{home}/bin:{os.environ['PATH']}"}
+    with Mount(case, agent_dir=samples, mountpoint=home / "sessions"):
+        output = run("bash", "-c", script_of(steps), env=environment, check=False).stdout
+    output = output.decode()
+    printed = re.split(r"--- step \d+\n", output)[1:]
+    assert len(printed) == len(steps), output
+    wrong = [f"$ {command}\n{got}--- README says:\n" + "\n".join(promised)
+             for (command, promised), got in zip(steps, printed) if promised and not matches(promised, got)]
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_the_samples_have_what_readme_walks_through(case):
+    """The samples hold both generations, branches, labels, an image, damage and artifacts."""
+    samples = SOURCE_DIR / "tools" / "samples"
+    logs = [path.read_bytes() for path in samples.glob("sessions/*/*.jsonl")]
+    assert any(log.startswith(b'{"type":"title"') for log in logs) and any(
+        not log.startswith(b'{"type":"title"') for log in logs)
+    assert any(b'"type":"label"' in log for log in logs) and any(b"\0\0\0" in log for log in logs)
+    assert list(samples.glob("blobs/*")) and [path for path in Path(samples / "sessions").glob("*/*/*")]
