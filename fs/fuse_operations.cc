@@ -62,7 +62,6 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;
-  bool ends = false;  // `events` opened by a program that walks the mount: nothing new is its end
   std::mutex mutex;                  // leaf
   std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
 };
@@ -111,8 +110,11 @@ struct FuseOperations {
     conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
                                    FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
-    if (server.on_ready_) {
+    try {
       server.on_ready_();
+    } catch (const std::exception& failure) {
+      write_log(LogLevel::error, std::string("cannot start: ") + failure.what());
+      fuse_session_exit(server.session_);
     }
   }
 
@@ -177,28 +179,30 @@ struct FuseOperations {
     info.direct_io = 1;
     info.nonseekable = 1;
     info.noflush = 1;
-    FuseServer& server = server_of(req);
-    const bool ends = server.crawlers_.is_crawling(fuse_req_ctx(req)->pid);
-    reply_open(req, info, nullptr, server.events_.open(), ends);
+    reply_open(req, info, nullptr, server_of(req).events_.open());
   }
 
-  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events,
-                         bool ends = false) {
-    auto handle = std::make_unique<FileHandle>();
-    handle->ends = ends;
+  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events) {
+    auto handle = std::make_shared<FileHandle>();
     handle->file = std::move(file);
     handle->events = std::move(events);
-    info.fh = reinterpret_cast<std::uint64_t>(handle.get());
-    if (fuse_reply_open(req, &info) == 0) {
-      static_cast<void>(handle.release());
+    give(req, info, std::move(handle));
+  }
+
+  /// Answers an open with a handle, which the kernel then holds.
+  static void give(fuse_req_t req, fuse_file_info& info, std::shared_ptr<void> handle) {
+    OpenHandles& handles = server_of(req).handles_;
+    info.fh = handles.add(std::move(handle));
+    if (fuse_reply_open(req, &info) != 0) {
+      handles.take(info.fh);
     }
   }
 
   static void release(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
-    const std::unique_ptr<FileHandle> handle(&file_handle(fi));
-    if (handle->poll) {
-      handle->poll->drop();
+    if (const auto& poll = file_handle(fi).poll) {
+      poll->drop();
     }
+    server_of(req).handles_.take(fi->fh);
     fuse_reply_err(req, 0);
   }
 
@@ -222,7 +226,7 @@ struct FuseOperations {
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {
     FuseServer& server = server_of(req);
     const std::string bytes = server.events_.take(*handle.events, size);
-    if (!bytes.empty() || handle.ends) {
+    if (!bytes.empty()) {
       fuse_reply_buf(req, bytes.data(), bytes.size());
     } else if ((flags & O_NONBLOCK) != 0) {
       fuse_reply_err(req, EAGAIN);
@@ -257,19 +261,12 @@ struct FuseOperations {
   }
 
   static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
-    if (ino == FUSE_ROOT_ID) {
-      server_of(req).crawlers_.listed_root(fuse_req_ctx(req)->pid);
-    }
     serve<OpenDirPtr>(
         req, ino, [ino](Vfs& vfs, Call& call) { return vfs.opendir(call, NodeId(ino)); },
         [info = *fi](fuse_req_t request, OpenDirPtr dir) mutable {
           info.cache_readdir = 1;
           info.keep_cache = dir->keeps_cache() ? 1 : 0;
-          auto handle = std::make_unique<OpenDirPtr>(std::move(dir));
-          info.fh = reinterpret_cast<std::uint64_t>(handle.get());
-          if (fuse_reply_open(request, &info) == 0) {
-            static_cast<void>(handle.release());
-          }
+          give(request, info, std::make_shared<OpenDirPtr>(std::move(dir)));
         });
   }
 
@@ -297,7 +294,7 @@ struct FuseOperations {
   }
 
   static void releasedir(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
-    const std::unique_ptr<OpenDirPtr> handle(&dir_handle(fi));
+    server_of(req).handles_.take(fi->fh);
     fuse_reply_err(req, 0);
   }
 

@@ -10,10 +10,10 @@
 #include <memory>
 #include <string>
 
-#include "fs/crawlers.h"
 #include "fs/events_file.h"
 #include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
+#include "fs/open_handles.h"
 #include "fs/slow_lane.h"
 #include "fs/vfs.h"
 
@@ -45,7 +45,7 @@ class FuseServer {
   friend struct FuseOperations;
   Vfs& vfs_;
   EventsFile& events_;
-  Crawlers crawlers_;
+  OpenHandles handles_;
   const MountSettings settings_;
   std::function<void()> on_ready_;
   fuse_session* session_ = nullptr;

@@ -16,6 +16,7 @@ enum class Kind : std::uint8_t {
   readme,
   mount_status,  // item: version of its text
   events,
+  events_link,  // what the root lists of it
   projects,
   by_id,
   recent,

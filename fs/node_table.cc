@@ -42,6 +42,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::readme, "readme", root::readme_attr, root::readme_open),
     file(Kind::mount_status, "mount-status", root::status_attr, root::status_open),
     file(Kind::events, "events", root::events_attr, nullptr),
+    link(Kind::events_link, "events-link", root::events_link_attr, root::events_link_target),
     folder(Kind::projects, "projects", project::attr, project::lookup, project::list),
     folder(Kind::by_id, "by-id", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
@@ -89,7 +90,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
 
 constexpr bool rows_are_in_order() {
   for (std::size_t at = 0; at < kRows.size(); ++at) {
-    if (static_cast<std::size_t>(kRows[at].kind) != at || kRows[at].attr == nullptr) {
+    if (static_cast<std::size_t>(kRows[at].kind) != at) {
       return false;
     }
   }

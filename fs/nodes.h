@@ -20,6 +20,8 @@ Result<OpenFilePtr> readme_open(MountState&, Call&, NodeId);
 Result<Attr> status_attr(MountState&, Call&, NodeId);
 Result<OpenFilePtr> status_open(MountState&, Call&, NodeId);
 Result<Attr> events_attr(MountState&, Call&, NodeId);
+Result<Attr> events_link_attr(MountState&, Call&, NodeId);
+Result<std::string> events_link_target(MountState&, Call&, NodeId);
 }  // namespace root_nodes
 
 /// projects/ and what is in it, down to the sessions.

@@ -13,13 +13,23 @@ struct RootRow {
   std::string_view name;
   Kind kind;
   bool on_read_only = true;
+  bool listed = true;
 };
 
+/// The stream has no end, yet a walk of the mount must have one: what is listed is a link, which programs that walk do
+/// not follow unless told to (DESIGN 2).
+constexpr std::string_view kStream = ".events";
+
 constexpr std::array kRootRows = {
-    RootRow{"README.md", Kind::readme},     RootRow{"status.json", Kind::mount_status},
-    RootRow{"events", Kind::events, false}, RootRow{"projects", Kind::projects},
-    RootRow{"by-id", Kind::by_id},          RootRow{"recent", Kind::recent},
-    RootRow{"terminals", Kind::terminals},  RootRow{"blobs", Kind::blobs},
+    RootRow{"README.md", Kind::readme},
+    RootRow{"status.json", Kind::mount_status},
+    RootRow{"events", Kind::events_link, false},
+    RootRow{kStream, Kind::events, false, false},
+    RootRow{"projects", Kind::projects},
+    RootRow{"by-id", Kind::by_id},
+    RootRow{"recent", Kind::recent},
+    RootRow{"terminals", Kind::terminals},
+    RootRow{"blobs", Kind::blobs},
 };
 
 std::string readme_text(const MountState& state) {
@@ -96,7 +106,7 @@ Result<Child> lookup(MountState& state, Call& /*call*/, NodeId /*node*/, std::st
 Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
   std::vector<NameListing::Item> items;
   for (const RootRow& row : kRootRows) {
-    if (state.read_only && !row.on_read_only) {
+    if (!row.listed || (state.read_only && !row.on_read_only)) {
       continue;
     }
     NameListing::Item item{std::string(row.name), {NodeId(row.kind, 0, 0), Life::forever}, std::nullopt};
@@ -139,6 +149,14 @@ Result<OpenFilePtr> status_open(MountState& state, Call& /*call*/, NodeId node) 
 
 Result<Attr> events_attr(MountState& state, Call& /*call*/, NodeId node) {
   return Attr{node, stable_ino(0, word_of(node)), FileType::file, Life::moment, 0, state.mounted_ns};
+}
+
+Result<Attr> events_link_attr(MountState& state, Call& /*call*/, NodeId node) {
+  return Attr{node, stable_ino(0, word_of(node)), FileType::symlink, Life::forever, kStream.size(), state.mounted_ns};
+}
+
+Result<std::string> events_link_target(MountState& /*state*/, Call& /*call*/, NodeId /*node*/) {
+  return std::string(kStream);
 }
 
 }  // namespace root_nodes

@@ -44,7 +44,8 @@ class Vfs {
   /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like
   /// in each one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
-    return name.starts_with(".") && parent.kind() != Kind::by_id && parent.kind() != Kind::artifact_dir;
+    return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
+           parent.kind() != Kind::artifact_dir;
   }
   Result<Found> lookup(Call& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(Call& call, NodeId node);

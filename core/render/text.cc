@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+
 #include "core/json/document.h"
 #include "core/render/entry_text.h"
 #include "core/render/measure.h"
@@ -17,6 +19,8 @@ constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kCannotSwell = std::uint64_t{1} << 20U;
 /// A parser that grew beyond this is not kept.
 constexpr std::size_t kKeptParser = std::size_t{512} << 10U;
+constexpr std::size_t kLongEntry = std::size_t{8} << 20U;
+constexpr std::ptrdiff_t kManyValues = 500'000;
 constexpr std::uint32_t kNoLength = 0xFFFFFFFF;
 
 /// The parser of this thread, whose buffers are made once; given back when a giant entry swelled them.
@@ -85,9 +89,17 @@ TextMeasure render(EntryType type, std::string_view raw, Behind behind, Sink& si
   return render_slowly(type, raw, sink);
 }
 
+/// A long entry of very many small values, whose parsed form would be many times its size.
+bool is_dense(std::string_view raw) {
+  return raw.size() > kLongEntry && std::count(raw.begin(), raw.end(), ',') > kManyValues;
+}
+
 bool is_swollen(EntryType type, std::string_view raw) {
   if (raw.size() <= kCannotSwell) {
     return false;
+  }
+  if (is_dense(raw)) {
+    return true;
   }
   CountingSink sink;
   render(type, raw, Behind::nothing, sink);
@@ -95,6 +107,9 @@ bool is_swollen(EntryType type, std::string_view raw) {
 }
 
 TextMeasure measure(EntryType type, std::string_view raw, Behind behind) {
+  if (is_dense(raw)) {
+    return {too_long_size(raw.size()), 0, false};
+  }
   CountingSink sink;
   TextMeasure measure = render(type, raw, behind, sink);
   measure.size = sink.size();
@@ -156,6 +171,9 @@ Result<std::string> read_text(const LogFile& log, EntryType type, std::uint64_t 
 
 std::string first_words(EntryType type, std::string_view raw, std::size_t columns) {
   if (raw.size() > kMaxRenderedEntry) {
+    return visible_line(without_end_newlines(too_long_text(raw.size())), columns);
+  }
+  if (is_dense(raw)) {
     return visible_line(without_end_newlines(too_long_text(raw.size())), columns);
   }
   HeadSink sink(columns * 8 + 64);

@@ -12,8 +12,9 @@
 
 namespace arborfs {
 
-/// Entries longer than this are not parsed for their text: it is one line that says so.
-inline constexpr std::uint64_t kMaxRenderedEntry = std::uint64_t{8} << 20U;
+/// Entries longer than this are not parsed for their text: it is one line that says so. Nor are those of more than 8
+/// MiB that hold more than half a million values, which would take many times their size.
+inline constexpr std::uint64_t kMaxRenderedEntry = std::uint64_t{64} << 20U;
 
 /// The text of one entry: its JSON value `raw` as it stands in the log. Appended to `out`. Readable for every type; an
 /// entry of an unknown type shows its JSON pretty enough to read. Ends with exactly one newline; that newline alone
