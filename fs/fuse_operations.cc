@@ -51,11 +51,11 @@ Outcome<T> guarded(Work& work, Call& call) {
 
 template <class T, class Answer>
 void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
-  if (!outcome.value) {
+  if (outcome.value) {
+    answer(req, std::move(*outcome.value));
+  } else {
     fuse_reply_err(req, outcome.error);
-    return;
   }
-  answer(req, std::move(*outcome.value));
 }
 
 /// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
@@ -72,6 +72,12 @@ FileHandle& file_handle(const fuse_file_info* fi) {
 
 OpenDirPtr& dir_handle(const fuse_file_info* fi) {
   return *reinterpret_cast<OpenDirPtr*>(fi->fh);
+}
+
+/// Bytes of a read, between work and answer, which run one after the other on one thread.
+std::vector<char>& read_buffer() {
+  thread_local std::vector<char> bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -212,15 +218,14 @@ struct FuseOperations {
       read_events(req, handle, size, fi->flags);
       return;
     }
-    // Bytes stay in the thread's buffer between work and answer, which run one after the other.
-    thread_local std::vector<char> buffer;
     serve<std::size_t>(
         req, ino,
         [file = handle.file, size, offset](Vfs& vfs, Call& call) {
-          buffer.resize(std::max(buffer.size(), size));
-          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), std::span<char>(buffer).first(size));
+          read_buffer().resize(std::max(read_buffer().size(), size));
+          const auto into = std::span<char>(read_buffer()).first(size);
+          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), into);
         },
-        [](fuse_req_t request, std::size_t got) { fuse_reply_buf(request, buffer.data(), got); });
+        [](fuse_req_t request, std::size_t got) { fuse_reply_buf(request, read_buffer().data(), got); });
   }
 
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {

@@ -1,5 +1,6 @@
 #include "fs/fuse_server.h"
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -87,7 +88,7 @@ bool FuseServer::serve(std::function<void()> on_ready) {
   const int status = fuse_session_loop_mt(session_, config);
   is_serving_ = false;
   fuse_loop_cfg_destroy(config);
-  return status >= 0;
+  return status >= 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f: unmounted all the same
 }
 
 bool FuseServer::leave() {

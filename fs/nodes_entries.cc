@@ -127,7 +127,8 @@ Result<Child> images_lookup(MountState& state, Call& call, NodeId node, std::str
                                 [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
   for (; image != all.end() && image->ordinal == ordinal; ++image) {
     if (image->ordinal <= guard->index().size() && image_name(guard->index(), *image) == name) {
-      return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())), name_life(*image)};
+      return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())),
+                   name_life(*image)};
     }
   }
   return no_such_name();
