@@ -222,8 +222,7 @@ struct FuseOperations {
         req, ino,
         [file = handle.file, size, offset](Vfs& vfs, Call& call) {
           read_buffer().resize(std::max(read_buffer().size(), size));
-          const auto into = std::span<char>(read_buffer()).first(size);
-          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), into);
+          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), std::span(read_buffer()).first(size));
         },
         [](fuse_req_t request, std::size_t got) { fuse_reply_buf(request, read_buffer().data(), got); });
   }
@@ -305,8 +304,7 @@ struct FuseOperations {
 
   static void statfs(fuse_req_t req, fuse_ino_t /*ino*/) {
     struct statvfs st {};
-    st.f_bsize = kBlock;
-    st.f_frsize = kBlock;
+    st.f_bsize = st.f_frsize = kBlock;
     st.f_namemax = kLongestName;
     fuse_reply_statfs(req, &st);
   }
