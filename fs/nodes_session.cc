@@ -220,13 +220,9 @@ Result<Attr> leaf_attr(MountState& state, Call& call, NodeId node) {
 }
 
 Result<std::string> leaf_target(MountState& state, Call& call, NodeId node) {
-  const auto ref = session_at(state, call, node, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  const auto guard = guard_of_entry(state, call, node);
   if (!guard) {
     return guard.error();
-  }
-  if (node.item() == kNoEntry || node.item() > guard->index().size()) {
-    return stale_error();
   }
   return "entries/" + names::entry_stem(guard->index(), node.item()) + ".json";
 }

@@ -68,6 +68,15 @@ Result<Session::Guard> guard_of(const SessionRef& ref) {
   return std::move(*guard);
 }
 
+Result<Session::Guard> guard_of_entry(MountState& state, Call& call, NodeId node) {
+  const auto ref = session_at(state, call, node, Depth::index);
+  auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (guard && (node.item() == kNoEntry || node.item() > guard->index().size())) {
+    return stale_error();
+  }
+  return guard;
+}
+
 Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) {
   std::uint32_t generation = 0;
   {

@@ -30,6 +30,9 @@ Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref,
 
 /// Its state now. Errors: stale when it is another generation than the ref's, or none.
 Result<Session::Guard> guard_of(const SessionRef& ref);
+/// The state of the session of a node whose item is an entry, that entry being there. Errors: as session_at and
+/// guard_of; stale when there is no such entry.
+Result<Session::Guard> guard_of_entry(MountState& state, Call& call, NodeId node);
 
 /// Slots of generations. Errors: stale when it has none now, no_space when the numbers ran out.
 Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref);
