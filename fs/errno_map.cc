@@ -10,6 +10,8 @@ int errno_of(Errc code) {
       return ENOENT;
     case Errc::invalid_argument:
       return EINVAL;
+    case Errc::not_utf8:
+      return EILSEQ;
     case Errc::already_exists:
       return EEXIST;
     case Errc::busy:
@@ -22,6 +24,10 @@ int errno_of(Errc code) {
       return EACCES;
     case Errc::no_space:
       return ENOSPC;
+    case Errc::over_quota:
+      return EDQUOT;
+    case Errc::not_permitted:
+      return EPERM;
     case Errc::too_large:
       return EFBIG;
     case Errc::interrupted:

@@ -14,17 +14,19 @@ Errc code_of(int errnum) {
     case ENXIO:
       return Errc::not_found;
     case EACCES:
-    case EPERM:
     case ELOOP:
     case EXDEV:
       return Errc::permission;
+    case EPERM:
+      return Errc::not_permitted;
     case EEXIST:
       return Errc::already_exists;
     case EROFS:
       return Errc::read_only;
     case ENOSPC:
-    case EDQUOT:
       return Errc::no_space;
+    case EDQUOT:
+      return Errc::over_quota;
     case EFBIG:
       return Errc::too_large;
     case EINTR:

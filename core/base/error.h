@@ -13,6 +13,7 @@ namespace arborfs {
 enum class Errc {
   not_found,         // no such session, entry, file
   invalid_argument,  // the caller's input is malformed
+  not_utf8,          // the caller's input is no UTF-8
   already_exists,
   busy,        // live elsewhere, or locked past the wait
   stale,       // what was named has been replaced or has moved on
@@ -20,6 +21,8 @@ enum class Errc {
   permission,  // the operating system refused
   io,          // the disk failed, or the bytes are not what they claim to be
   no_space,
+  over_quota,
+  not_permitted,  // what is never done, whoever asks
   too_large,
   interrupted,
   unsupported,
