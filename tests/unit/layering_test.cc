@@ -27,11 +27,16 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"core/store", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
     {"core/render", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
     {"core/session", {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render"}},
+    {"core/write", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
+    {"core/manager",
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
+      "core/write"}},
     {"fs",
-     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session"}},
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
+      "core/write", "core/manager"}},
     {"tools",
      {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
-      "fs"}},
+      "core/write", "core/manager", "fs"}},
 };
 
 /// A library and the only files, by the beginning of their path, that may include it.

@@ -1,0 +1,118 @@
+// The one door for writes to the sessions of a store: append, branch, label, title, fork, new, move, remove (DESIGN 4
+// to 6). The mount's control files, its shell verbs and the command line all come through here.
+//
+// Each call returns when the change is on disk (unless Durability::none) and the session shows it; a call that fails
+// leaves the log as it was, and no failure sticks. Commands that come for one session at the same time are written with one
+// write(2) and one fdatasync (write_queue.h).
+//
+// Threads: any. Locks: see write_queue.h; none is held on return. Errors of all calls that change a session: busy
+// (live, and neither forced nor mounted with live=write; or locked past the wait), read_only (a version above 3, a log
+// without header), not_found (entry or session gone), stale (a condition failed, somebody else rewrote the log),
+// no_space, over_quota, io.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/manager/reservation.h"
+#include "core/session/catalog.h"
+#include "core/write/append_command.h"
+
+namespace arborfs {
+
+enum class Durability : std::uint8_t {
+  synced,  // fdatasync before success
+  none,    // left to the kernel
+};
+
+struct WriteSettings {
+  Durability durability = Durability::synced;
+  bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
+  bool allow_delete = false;  // -o allow_delete
+  std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
+};
+
+/// Where an append goes.
+struct Written {
+  std::string id;         // of the last entry written
+  std::string parent_id;  // of the first one's parent, "" for a root
+};
+
+/// What `branch` left behind.
+struct MovedLeaf {
+  std::string leaf;        // id, or "root"
+  std::string summary_id;  // of the branch_summary, "" without one
+};
+
+/// A session that was made, or moved.
+struct Made {
+  SessionPtr session;
+  std::string id;
+  std::string path;  // projects/<project>/<session>
+};
+
+struct LabelChange {
+  std::string target;  // an entry as people name it: id, unique prefix of 4 or more, #ordinal, label
+  std::string label;   // "" clears
+};
+
+struct NewSession {
+  std::string cwd;  // absolute
+  std::string title;
+  std::string parent_session;
+  std::string model;  // provider/model, "" for none
+};
+
+class WriteQueue;
+
+class Writer {
+ public:
+  /// `catalog` outlives it.
+  Writer(Catalog& catalog, WriteSettings settings);
+  ~Writer();
+
+  /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another.
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
+  /// Sets room aside on the session's disk until the reservation goes (DESIGN 4). Errors: no_space, over_quota.
+  [[nodiscard]] Result<Reservation> reserve(const SessionPtr& session, std::uint64_t bytes);
+
+  /// Appends at the leaf, or at the entry `at` (any spelling of LabelChange::target), which becomes the leaf's parent
+  /// in the same step.
+  Result<Written> append(const SessionPtr& session, AppendCommand command, const std::string& at = "");
+  /// `target` as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept beside it
+  /// until somebody appends. Errors also: invalid_argument for an entry with an unanswered tool call (F27; `force`
+  /// overrides), or an ambiguous target.
+  Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
+                           bool force = false);
+  /// All or none.
+  Result<Written> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
+  /// Control characters become spaces. Errors also: invalid_argument when nothing is left.
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false);
+  /// A new log with all entries, or with the path to `target`; the source is not touched, live or not.
+  Result<Made> fork(const SessionPtr& session, const std::string& target = "", bool force = false);
+  Result<Made> create(const NewSession& wanted);
+  /// To another working directory: the header says so, and the log lies in that directory's folder.
+  Result<Made> move(const SessionPtr& session, const std::string& cwd, bool force = false);
+  /// To the trash, with what lies beside it. Errors also: not_permitted unless allow_delete.
+  Result<void> remove(const SessionPtr& session, bool force = false);
+
+  /// Keeps how a command ended for status.json and the log; null clears the session's. `doing` is the verb. The session
+  /// may be null. Callers of the calls above do this, so that what fails before it gets here is kept too.
+  void note_outcome(const SessionPtr& session, std::string_view doing, const Error* error);
+
+  [[nodiscard]] Catalog& catalog() const { return catalog_; }
+  [[nodiscard]] const WriteSettings& settings() const { return settings_; }
+
+ private:
+  Catalog& catalog_;
+  const WriteSettings settings_;
+  std::unique_ptr<WriteQueue> queue_;
+};
+
+}  // namespace arborfs
