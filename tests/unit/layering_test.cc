@@ -26,12 +26,15 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"core/model", {"core/base", "core/json", "core/env", "core/log"}},
     {"core/store", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
     {"core/render", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
-    {"core/session", {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render"}},
+    {"core/write", {"core/base", "core/json", "core/env", "core/log", "core/model"}},
+    {"core/session",
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/write"}},
     {"fs",
-     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session"}},
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/write",
+      "core/session"}},
     {"tools",
-     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
-      "fs"}},
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/write",
+      "core/session", "fs"}},
 };
 
 /// A library and the only files, by the beginning of their path, that may include it.

@@ -1,0 +1,36 @@
+// What people may write to `append`: text, a message, entries (DESIGN 4). Turns it into drafts, and refuses what an
+// agent could not open again (FACTS A18). Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/json/document.h"
+#include "core/write/entry_draft.h"
+
+namespace arborfs {
+
+inline constexpr std::size_t kMaxCommandBytes = 64 << 20;
+inline constexpr std::size_t kMaxCommandObjects = 100'000;
+
+/// One append, all or none.
+struct AppendCommand {
+  std::vector<EntryDraft> drafts;      // in order; at least one
+  std::optional<std::string> if_leaf;  // "ifLeaf": the leaf must be this entry (its id, or "root")
+  bool force = false;                  // "force": write although the session may be live
+};
+
+/// A user message of this text; one line feed at its end is dropped.
+/// Errors: invalid_argument (empty), text that is not UTF-8 (not_utf8), too_large.
+Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::int64_t now_ms);
+
+/// JSON objects, one behind the other: messages (they have `role` and no `type`) or entries (they have `type`).
+/// "force" and "ifLeaf" stand at the top of any of them and do not reach the log.
+/// Errors: invalid_argument with the reason and the number of the object, not_utf8, too_large.
+Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::int64_t now_ms);
+
+}  // namespace arborfs

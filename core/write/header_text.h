@@ -1,0 +1,40 @@
+// The first lines of a log, as text: a new header, a changed one, a title slot (FACTS E1 to E6). Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+struct NewHeader {
+  Flavour flavour = Flavour::omp13;
+  std::string id;
+  std::int64_t timestamp_ms = 0;
+  std::string cwd;
+  std::string title;             // "" for none
+  std::string title_source;      // 18: "user", "auto" or ""
+  std::string parent_session;    // "" for none
+  bool is_fork = false;          // the order of fields that fork() writes (FACTS E1, I1)
+  std::string prompt_cache_key;  // 18, "" for none
+};
+
+/// The header's line with its line feed, behind a title slot's line for 18's flavour.
+std::string new_header_lines(const NewHeader& header);
+
+/// Exactly 256 bytes with the line feed; the title is cut at a code point so that it fits (FACTS E2).
+std::string title_slot_line(std::string_view title, std::string_view source, std::int64_t updated_ms);
+
+/// Control characters become spaces, runs of spaces one, ends trimmed (FACTS E6).
+std::string clean_title(std::string_view title);
+
+/// `object` (the text of one JSON object) with the member set to `value_json`, in its place or at the end, or removed
+/// where `value_json` is nothing. Every other byte stays. Errors: invalid_argument when it is no object.
+Result<std::string> with_member(std::string_view object, std::string_view key,
+                                std::optional<std::string_view> value_json);
+
+}  // namespace arborfs
