@@ -6,13 +6,11 @@
 
 #include "core/json/document.h"
 #include "core/model/tree.h"
-#include "core/render/text.h"
 
 namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kShownTarget = 80;
 constexpr std::uint64_t kMaxRead = 64 << 20;
 
 struct Step {
@@ -56,7 +54,7 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
   const Ordinal found = spelled.empty() ? kNoEntry : resolve_entry(index, spelled);
   if (found == kNoEntry) {
     return Error{Errc::not_found,
-                 "no entry, or more than one, is meant by '" + visible_line(spelled, kShownTarget) + "'"};
+                 "no entry of the session is called so, or more than one is; give an id, #ordinal or label"};
   }
   return found;
 }

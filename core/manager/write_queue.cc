@@ -47,13 +47,12 @@ struct WriteQueue::Waiting {
 namespace {
 
 template <class Group>
-Result<void> end_all(const Group& group, const Error& error) {
+void end_all(const Group& group, const Error& error) {
   for (auto* waiting : group) {
     if (!waiting->ended) {
       waiting->end(error);
     }
   }
-  return error;
 }
 
 }  // namespace
