@@ -201,6 +201,12 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
   return out.flush();
 }
 
+std::string source_of_title(const Header& header) {
+  json::Document parsed;
+  json::parse(header.json, parsed);
+  return std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()));
+}
+
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
   auto done = draft.finish(sync);
   done = done ? catalog.store().publish(draft, place, Disk::Existing::keep, sync) : done;
@@ -259,6 +265,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.id = new_session_id(source->flavour, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source->header.cwd);
   header.title = whole || is_18 ? source->header.title : "";
+  header.title_source = source_of_title(source->header);
   header.parent_session =
       whole ? source->header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
   header.is_fork = whole;

@@ -62,6 +62,7 @@ struct Known {
   Flavour flavour = Flavour::omp13;
   bool has_slot = false;
   std::string title;
+  std::string title_source;  // "" when it is not known
 };
 Result<Known> known_of(const SessionPtr& session) {
   if (auto read = session->refresh(Depth::index); !read) {
@@ -74,7 +75,11 @@ Result<Known> known_of(const SessionPtr& session) {
   if (auto may = check_writable(*guard); !may) {
     return may.error();
   }
-  return Known{guard->index().flavour(), guard->index().header().has_slot, guard->index().header().title};
+  const Header& header = guard->index().header();
+  json::Document parsed;
+  json::parse(header.json, parsed);
+  return Known{guard->index().flavour(), header.has_slot, header.title,
+               std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()))};
 }
 
 Result<void> check_condition(const std::optional<std::string>& if_leaf, const EntryId& leaf) {
@@ -255,7 +260,8 @@ Result<Written> Writer::label(const SessionPtr& session, const std::vector<Label
   return done ? Result<Written>(std::move(written)) : done.error();
 }
 
-Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force) {
+Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force,
+                                      std::string_view source) {
   if (title.size() > kMaxTitle) {
     return Error{Errc::too_large, "a title has up to 64 KiB"};
   }
@@ -267,36 +273,46 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   if (!known) {
     return known.error();
   }
+  if (source == "auto" && !known->title.empty() && known->title_source == "user") {
+    return known->title;
+  }
   if (known->has_slot) {
-    auto done = set_slot_title(session, clean, known->title, force);
+    auto done = set_slot_title(session, clean, source, known->title, force);
     return done ? Result<std::string>(clean) : done.error();
   }
   RewriteRequest request;
   request.force = force;
   request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
     auto titled = with_member(present, "title", json_string(clean));
-    return titled && known->flavour == Flavour::omp18 ? with_member(*titled, "titleSource", "\"user\"") : titled;
+    return titled && known->flavour == Flavour::omp18 ? with_member(*titled, "titleSource", json_string(source))
+                                                      : titled;
   };
   auto done = queue_->rewrite(session, request);
   return done ? Result<std::string>(clean) : done.error();
 }
 
+Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
+  RewriteRequest request;
+  request.force = force;
+  return queue_->rewrite(session, request);
+}
+
 /// As the younger agents do it: an entry that tells of the change, and the slot (FACTS E4).
-Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string& title, const std::string& previous,
-                                    bool force) {
+Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
+                                    const std::string& previous, bool force) {
   EntryFields fields("title_change");
-  fields.text("title", title).text("source", "user");
+  fields.text("title", title).text("source", source);
   if (!previous.empty()) {
     fields.text("previousTitle", previous);
   }
-  auto draft = fields.text("trigger", "rename").draft(Flavour::omp18);
+  auto draft = (source == "user" ? fields.text("trigger", "rename") : fields).draft(Flavour::omp18);
   if (!draft) {
     return draft.error();
   }
   AppendRequest request;
   request.force = force;
   request.bytes = title.size() + kLineOverhead;
-  request.slot = title_slot_line(title, "user", now_ms());
+  request.slot = title_slot_line(title, source, now_ms());
   request.plan = [&](LineBatch& batch) -> Result<void> {
     batch.add(*draft);
     return {};

@@ -92,8 +92,12 @@ class Writer {
                            bool force = false);
   /// All or none.
   Result<Written> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
-  /// Control characters become spaces. Errors also: invalid_argument when nothing is left.
-  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false);
+  /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never takes the place of a
+  /// user's (FACTS E6). The title in force. Errors also: invalid_argument when nothing is left.
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
+                                std::string_view source = "user");
+  /// Writes the log anew as it is; one of an old version is migrated.
+  Result<void> rewrite(const SessionPtr& session, bool force = false);
   /// A new log with all entries, or with the path to `target`; the source is not touched, live or not.
   Result<Made> fork(const SessionPtr& session, const std::string& target = "", bool force = false);
   Result<Made> create(const NewSession& wanted);
@@ -112,8 +116,8 @@ class Writer {
  private:
   Result<void> put_blobs(const std::vector<EntryDraft>& drafts);
   Result<void> move_leaf(const SessionPtr& session, Ordinal ordinal, bool force);
-  Result<void> set_slot_title(const SessionPtr& session, const std::string& title, const std::string& previous,
-                              bool force);
+  Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
+                              const std::string& previous, bool force);
   Result<Made> made_at(const LogPlace& place);
   Catalog& catalog_;
   const WriteSettings settings_;
