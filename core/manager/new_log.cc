@@ -268,7 +268,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.title_source = source_of_title(source->header);
   header.parent_session =
       whole ? source->header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
-  header.is_fork = whole;
+  header.is_fork = whole && !plan.cwd;
   header.prompt_cache_key = whole && is_18 ? source->header.id : "";
   const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id)};
   auto draft = catalog.store().draft(place);

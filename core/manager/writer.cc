@@ -305,7 +305,7 @@ Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string
   if (!previous.empty()) {
     fields.text("previousTitle", previous);
   }
-  auto draft = (source == "user" ? fields.text("trigger", "rename") : fields).draft(Flavour::omp18);
+  auto draft = fields.draft(Flavour::omp18);
   if (!draft) {
     return draft.error();
   }

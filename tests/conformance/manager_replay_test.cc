@@ -34,6 +34,7 @@ const std::map<std::string, std::string> kLeftOut = {
     {"w18-rewrite-a", "edits entries in memory before it rewrites"},
     {"w13-branched-c", "13 writes branched sessions without the persistence filter (FACTS D9), on purpose not copied"},
     {"w18-branch-append-18", "appends to a branch without moving the leaf, which only the live agent of 18 can tell"},
+    {"w18-all-types-18", "as w18-branch-append-18"},
     {"w13-provider-payload", "13 drops the payload when it loads (FACTS C22) and keeps that for its next rewrite"},
     {"w13-branched-a", "the agents orphan what hung on a label (FACTS I3); arborfs relinks it, see WriterTest"},
     {"w18-branched-a", "as w13-branched-a"},
