@@ -30,7 +30,7 @@ Result<std::uint32_t> Lineages::lineage_of(const Session& session) {
         return Error{Errc::stale, "the session changed while it was read"};
       }
       const LogIndex& index = guard->index();
-      now = {before.number, guard->generation(), guard->epoch(), index.leaf()};
+      now = {before.number, guard->generation(), guard->epoch(), guard->leaf()};
       goes_on = before.number != 0 && before.generation == now.generation && passes(index, now.leaf, before.leaf);
     }
     const std::lock_guard lock(mutex_);

@@ -80,8 +80,8 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
     return here.error();
   }
   const LogIndex& index = here->guard.index();
-  if (name == kCurrent && index.leaf() != kNoEntry) {
-    return Child{NodeId(Kind::current_link, node.slot(), index.leaf()), Life::moment};
+  if (const Ordinal leaf = here->guard.leaf(); name == kCurrent && leaf != kNoEntry) {
+    return Child{NodeId(Kind::current_link, node.slot(), leaf), Life::moment};
   }
   const Ordinal listed = names::leading_ordinal(name).value_or(kNoEntry);
   if (listed != kNoEntry && listed <= index.size() && names::branch_stem(index, listed) == name) {
@@ -101,7 +101,7 @@ Result<ListingPtr> list(MountState& state, Call& call, NodeId node) {
   }
   const LogIndex& index = here->guard.index();
   std::vector<Ordinal> shown = index.tips();
-  const Ordinal leaf = index.leaf();
+  const Ordinal leaf = here->guard.leaf();
   std::vector<NameListing::Item> head;
   if (leaf != kNoEntry) {
     const auto place = std::lower_bound(shown.begin(), shown.end(), leaf);

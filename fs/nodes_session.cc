@@ -58,10 +58,10 @@ Result<NodeId> leaf_node(MountState& state, const SessionRef& ref) {
     return slot.error();
   }
   auto guard = guard_of(ref);
-  if (!guard || guard->index().leaf() == kNoEntry) {
+  if (!guard || guard->leaf() == kNoEntry) {
     return no_such_name();
   }
-  return NodeId(Kind::leaf_link, *slot, guard->index().leaf());
+  return NodeId(Kind::leaf_link, *slot, guard->leaf());
 }
 
 Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {

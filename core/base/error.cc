@@ -15,7 +15,6 @@ Errc code_of(int errnum) {
       return Errc::not_found;
     case EACCES:
     case ELOOP:
-    case EXDEV:
       return Errc::permission;
     case EPERM:
       return Errc::not_permitted;
@@ -38,6 +37,9 @@ Errc code_of(int errnum) {
     case EINVAL:
     case ENAMETOOLONG:
       return Errc::invalid_argument;
+    case EXDEV:
+    case EOPNOTSUPP:
+      return Errc::unsupported;
     default:
       return Errc::io;
   }

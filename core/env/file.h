@@ -1,6 +1,6 @@
 // Files and folders of a store, opened so that nothing in the store can lead elsewhere: relative to a folder that is
 // already open, never through a symbolic link, never blocking on a FIFO (FIELD-FAILURES S3, S15; DESIGN 10).
-// With dir.h the only door to the disk for reading. Objects may be shared by threads: every call is positional.
+// The only door to the disk for reading; disk.h is the one for writing. Objects may be shared by threads: every call is positional.
 #pragma once
 
 #include <sys/stat.h>
@@ -37,11 +37,16 @@ class File {
   /// file, busy when descriptors ran out.
   static Result<File> open_in(const Dir& dir, const std::string& name);
 
+  /// A descriptor of a regular file that was opened elsewhere.
+  static File of(UniqueFd fd) { return File(std::move(fd)); }
+
   [[nodiscard]] Result<FileStat> stat() const;
   /// Reads until `into` is full or the file ends; returns how many bytes came. Errors: io.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
   /// For handing to the kernel (splice); stays owned by this object.
   [[nodiscard]] int fd() const { return fd_.get(); }
+  /// Gives the descriptor away.
+  [[nodiscard]] UniqueFd take() && { return std::move(fd_); }
 
  private:
   explicit File(UniqueFd fd) : fd_(std::move(fd)) {}

@@ -1,4 +1,4 @@
-// Small steps over bytes shared by the files of this folder. Pure functions, any thread.
+// Small steps over bytes, for code that looks at JSON text itself. Pure functions, any thread.
 #pragma once
 
 #include <bit>

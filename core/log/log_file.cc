@@ -53,17 +53,21 @@ Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::
   if (!file) {
     return file.error();
   }
-  auto stat = file->stat();
+  return of(std::move(file).value(), std::move(reopen));
+}
+
+Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener reopen) {
+  auto stat = file.stat();
   if (!stat) {
     return stat.error();
   }
-  auto decoded = decode_utf16(*file, stat->size);
+  auto decoded = decode_utf16(file, stat->size);
   if (!decoded) {
     return decoded.error();
   }
   const std::shared_ptr<LogFile> log(new LogFile);
   log->opened_ = *stat;
-  log->file_.emplace(std::move(file).value(), *stat, std::move(reopen));
+  log->file_.emplace(std::move(file), *stat, std::move(reopen));
   log->memory_ = std::move(*decoded);
   return std::shared_ptr<const LogFile>(log);
 }

@@ -21,6 +21,8 @@ class LogFile {
   /// by then are `stale`.
   static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name,
                                                      PooledFile::Opener reopen = {});
+  /// The same for a file that was opened elsewhere.
+  static Result<std::shared_ptr<const LogFile>> of(File file, PooledFile::Opener reopen = {});
   /// The same interface over bytes in memory, for tests and tools.
   static std::shared_ptr<const LogFile> from_bytes(std::string bytes);
 

@@ -110,6 +110,11 @@ class Writer {
   [[nodiscard]] const WriteSettings& settings() const { return settings_; }
 
  private:
+  Result<void> put_blobs(const std::vector<EntryDraft>& drafts);
+  Result<void> move_leaf(const SessionPtr& session, Ordinal ordinal, bool force);
+  Result<void> set_slot_title(const SessionPtr& session, const std::string& title, const std::string& previous,
+                              bool force);
+  Result<Made> made_at(const LogPlace& place);
   Catalog& catalog_;
   const WriteSettings settings_;
   std::unique_ptr<WriteQueue> queue_;

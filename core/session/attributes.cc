@@ -86,8 +86,8 @@ Result<AttributeList> session_attributes(const Session& session) {
   add(list, "id", header.id);
   add(list, "cwd", header.cwd);
   add(list, "title", header.title);
-  if (index.leaf() != kNoEntry) {
-    add(list, "leaf", index.id(index.leaf()).text);
+  if (guard->leaf() != kNoEntry) {
+    add(list, "leaf", index.id(guard->leaf()).text);
   }
   add(list, "entries", std::to_string(index.size()));
   add(list, "parent-session", header.parent_session);

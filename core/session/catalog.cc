@@ -45,10 +45,11 @@ struct Catalog::Placing {
   std::vector<SessionPtr> changed;
 };
 
-Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home)
+Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, std::string leaves)
     : store_(std::move(store)),
       home_(std::move(home)),
-      blobs_(std::make_shared<BlobStore>(store_->paths().blobs)),
+      leaves_(std::move(leaves), store_->paths().sessions, Disk::real()),
+      shared_{store_, &feed_, &leaves_, {}},
       documents_(std::make_unique<DocumentCache>()),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
@@ -132,7 +133,7 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
   }
   for (auto& log : placing.appeared) {
     const LogPlace place = log.place;
-    auto session = std::make_shared<Session>(++known_->last_session, store_, std::move(log), &feed_, &generations_);
+    auto session = std::make_shared<Session>(++known_->last_session, std::move(log), shared_);
     known_->sessions[place] = session;
     added.push_back(std::move(session));
   }
@@ -207,13 +208,29 @@ void Catalog::rescan_folder(const std::string& folder) {
   finish(placing);
 }
 
-void Catalog::touch(const LogPlace& place) {
-  SessionPtr session;
+SessionPtr Catalog::at(const LogPlace& place) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_->sessions.find(place);
+  return found == known_->sessions.end() ? nullptr : found->second;
+}
+
+void Catalog::relocate(const SessionPtr& session, const LogPlace& to) {
+  const std::lock_guard scanning(rescan_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    const auto found = known_->sessions.find(place);
-    session = found == known_->sessions.end() ? nullptr : found->second;
+    known_->sessions.erase(session->place());
+    session->moved_to(to);
+    known_->sessions[to] = session;
   }
+  static_cast<void>(session->refresh(Depth::head));
+  publish(session, Change::Kind::session_removed);
+  rebuild_view();
+  publish(session, Change::Kind::session_added);
+  publish_catalog_changed();
+}
+
+void Catalog::touch(const LogPlace& place) {
+  const SessionPtr session = at(place);
   if (!session) {
     rescan_folder(place.folder);
     return;
@@ -227,6 +244,12 @@ void Catalog::touch(const LogPlace& place) {
   rescan_folder_locked(place.folder, placing);
   placing.changed.clear();
   finish(placing);
+}
+
+void Catalog::leaves_changed() {
+  for (const auto& session : all_sessions()) {
+    session->reload_leaf();
+  }
 }
 
 void Catalog::age_tails() {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/env/state_dir.h"
 #include "core/session/change_feed.h"
 #include "core/session/session.h"
 #include "core/store/blob_store.h"
@@ -55,7 +56,10 @@ class DocumentCache;
 class Catalog {
  public:
   /// Reads no disk yet; call rescan().
-  Catalog(std::shared_ptr<SessionStore> store, std::string home);
+  /// `leaves` is where moved leaves are kept (leaf_store.h); "" for in memory.
+  Catalog(std::shared_ptr<SessionStore> store, std::string home, std::string leaves);
+  Catalog(std::shared_ptr<SessionStore> store, std::string home)
+      : Catalog(std::move(store), std::move(home), state_path("leaves")) {}
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
@@ -67,6 +71,8 @@ class Catalog {
   void rescan_folder(const std::string& folder);
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
+  /// Some process moved a leaf: looks at those of all sessions that have been indexed.
+  void leaves_changed();
   /// A log was written: refreshes the session to the depth it has, or finds it new.
   void touch(const LogPlace& place);
 
@@ -77,8 +83,15 @@ class Catalog {
   /// The session that a person means by a path (of the store or of a mount), an id, a unique prefix or `latest`.
   [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const;
 
+  /// A session that this process has just moved.
+  void relocate(const SessionPtr& session, const LogPlace& to);
+  /// Null when it is not known (yet).
+  [[nodiscard]] SessionPtr at(const LogPlace& place) const;
+
   [[nodiscard]] SessionStore& store() const { return *store_; }
-  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
+  [[nodiscard]] LeafStore& leaves() { return leaves_; }
+  [[nodiscard]] const std::string& home() const { return home_; }
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return store_->blobs(); }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   [[nodiscard]] DocumentCache& documents() const { return *documents_; }
   /// The last few failures, in words, without content.
@@ -101,9 +114,9 @@ class Catalog {
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
   const std::shared_ptr<SessionStore> store_;
   const std::string home_;
-  const std::shared_ptr<BlobStore> blobs_;
   ChangeFeed feed_;
-  std::atomic<std::uint32_t> generations_{0};
+  LeafStore leaves_;
+  Session::Shared shared_;
   const std::unique_ptr<DocumentCache> documents_;
   std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
   mutable std::mutex mutex_;

@@ -79,7 +79,7 @@ ContentResult context_at(const Request& request, Ordinal ordinal) {
     if (!guard) {
       return not_indexed();
     }
-    path = context_path(guard->index(), ordinal == kNoEntry ? guard->index().leaf() : ordinal);
+    path = context_path(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
     log = guard->log();
   }
   return build_context(path, std::move(log), request.catalog.blobs());
@@ -100,7 +100,7 @@ ContentResult transcript_at(const Request& request, Ordinal ordinal) {
     if (!guard || !guard->has_details()) {
       return not_indexed();
     }
-    const auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->index().leaf() : ordinal);
+    const auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
     std::vector<std::uint32_t> sizes;
     sizes.reserve(path.size());
     for (const Ordinal step : path) {

@@ -1,28 +1,13 @@
 #include "core/session/liveness.h"
 
-#include <array>
-#include <charconv>
+#include <unistd.h>
 
 #include "core/env/processes.h"
+#include "core/env/publish_lock.h"
 
 namespace arborfs {
 
 namespace {
-
-/// The pid in the agent's lock file `.<log>.lock`, 0 when there is none or it is malformed (FACTS G4, G5).
-long lock_owner(const Dir& folder, const std::string& log_name) {
-  auto file = File::open_in(folder, "." + log_name + ".lock");
-  if (!file) {
-    return 0;
-  }
-  std::array<char, 64> buffer{};
-  auto got = file->read_at(0, buffer);
-  long pid = 0;
-  if (!got || std::from_chars(buffer.data(), buffer.data() + *got, pid).ec != std::errc()) {
-    return 0;
-  }
-  return pid;
-}
 
 void look_at_file(const Session& session, const SessionStore& store, Liveness& found) {
   const LogPlace place = session.place();
@@ -34,7 +19,7 @@ void look_at_file(const Session& session, const SessionStore& store, Liveness& f
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
   }
-  if (const long owner = lock_owner(*folder, place.file); is_process_alive(owner)) {
+  if (const long owner = read_lock_file(*folder, place.file).pid; owner != ::getpid() && is_process_alive(owner)) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("process " + std::to_string(owner) + " holds its lock file");
   }
@@ -64,6 +49,12 @@ void look_for_traces(const Session& session, const SessionStore& store, Liveness
 Liveness check_liveness(const Session& session, const SessionStore& store) {
   Liveness found;
   look_at_file(session, store, found);
+  look_for_traces(session, store, found);
+  return found;
+}
+
+Liveness check_traces(const Session& session, const SessionStore& store) {
+  Liveness found;
   look_for_traces(session, store, found);
   return found;
 }

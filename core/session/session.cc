@@ -45,13 +45,8 @@ class LongWork {
 
 }  // namespace
 
-Session::Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed,
-                 std::atomic<std::uint32_t>* generations)
-    : number_(number),
-      store_(std::move(store)),
-      feed_(feed),
-      generations_(generations),
-      place_(std::move(found.place)) {
+Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
+    : number_(number), shared_(shared), place_(std::move(found.place)) {
   head_.stat = found.stat;
 }
 
@@ -134,7 +129,7 @@ bool Session::is_quick(Depth depth) const {
   if (works_long_) {
     return false;
   }
-  const auto st = store_->stat(place());
+  const auto st = shared_.store->stat(place());
   if (!st || depth == Depth::head) {
     return true;
   }
@@ -158,7 +153,7 @@ bool Session::is_current(const FileStat& st, Depth depth) const {
 }
 
 Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cancelled) {
-  const auto st = store_->stat(place());
+  const auto st = shared_.store->stat(place());
   if (!st) {
     return fail(st.error());
   }
@@ -221,7 +216,7 @@ Result<void> Session::fail(const Error& error) {
 }
 
 Result<void> Session::load_head(const FileStat& st) {
-  auto log = store_->open(place());
+  auto log = shared_.store->open(place());
   if (!log) {
     return log.error();
   }
@@ -262,7 +257,7 @@ Result<std::unique_ptr<LogDetails>> Session::read_details(const LogFile& log, co
 
 Result<void> Session::load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
   const LongWork working(works_long_, st.size);
-  auto log = store_->open(place());
+  auto log = shared_.store->open(place());
   if (!log) {
     return log.error();
   }
@@ -288,6 +283,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     }
     slot = std::move(*line);
   }
+  auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   FileStat seen = (*log)->opened();
   seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
   std::uint32_t old_generation = 0;
@@ -302,8 +298,10 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     index_ = std::move(index).value();
     details_ = std::move(details);
     slot_bytes_ = std::move(slot);
-    generation_ = ++*generations_;
+    generation_ = ++shared_.generations;
     raw_generation_ = generation_;
+    kept_leaf_ = std::move(kept);
+    settle_leaf();
     tail_aged_ = false;
     ++epoch_;
   }
@@ -345,13 +343,14 @@ Result<bool> Session::grow_index(const FileStat& st) {
   {
     const std::unique_lock lock(mutex_);
     index_->apply(std::move(growth).value());
+    settle_leaf();
     if (delta) {
       details_->apply(std::move(*delta));
     }
     const bool raw_changed = slot != slot_bytes_ || st.size < head_.stat.size;
     news = raw_changed || index_->size() != before || !(st == head_.stat);
     if (raw_changed) {
-      raw_generation_ = ++*generations_;
+      raw_generation_ = ++shared_.generations;
     }
     slot_bytes_ = std::move(slot);
     head_ = Head{st, index_->header(), ""};
@@ -381,6 +380,37 @@ Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
   return {};
 }
 
+/// Under mutex_, after anything that it depends on.
+void Session::settle_leaf() {
+  moved_leaf_ = kept_leaf_ && index_ ? kept_leaf_->in(*index_) : std::nullopt;
+}
+
+void Session::reload_leaf() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
+  {
+    const std::unique_lock lock(mutex_);
+    const auto before = moved_leaf_;
+    kept_leaf_ = std::move(kept);
+    settle_leaf();
+    if (moved_leaf_ == before) {
+      return;
+    }
+    ++epoch_;
+  }
+  publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+}
+
+void Session::set_write_error(std::string text) {
+  const std::unique_lock lock(mutex_);
+  write_error_ = std::move(text);
+}
+
+std::string Session::write_error() const {
+  const std::shared_lock lock(mutex_);
+  return write_error_;
+}
+
 void Session::age_tail(const FileStat& st) {
   {
     const std::unique_lock lock(mutex_);
@@ -398,7 +428,7 @@ void Session::age_tail(const FileStat& st) {
 }
 
 void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last) {
-  if (feed_ == nullptr) {
+  if (shared_.feed == nullptr) {
     return;
   }
   Change change;
@@ -412,7 +442,7 @@ void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal f
     change.session_id = head_.header.id;
     change.path = shown_path_;
   }
-  feed_->publish(std::move(change));
+  shared_.feed->publish(std::move(change));
 }
 
 }  // namespace arborfs

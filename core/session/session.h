@@ -16,6 +16,7 @@
 #include "core/log/log_index.h"
 #include "core/render/details.h"
 #include "core/session/change_feed.h"
+#include "core/session/leaf_store.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
@@ -36,9 +37,14 @@ class Session {
     std::string problem;  // "" or why the log cannot be read, in words
   };
 
-  /// `feed` and `generations` (the counter behind Guard::generation) outlive the session.
-  Session(std::uint32_t number, std::shared_ptr<SessionStore> store, FoundLog found, ChangeFeed* feed,
-          std::atomic<std::uint32_t>* generations);
+  /// What the sessions of a catalog share; outlives them.
+  struct Shared {
+    std::shared_ptr<SessionStore> store;
+    ChangeFeed* feed = nullptr;     // may be null
+    LeafStore* leaves = nullptr;    // may be null
+    std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
+  };
+  Session(std::uint32_t number, FoundLog found, Shared& shared);
 
   /// Never reused in the life of a catalog, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
@@ -69,6 +75,9 @@ class Session {
       return session_->details_ && session_->details_->size() == index().size();
     }
     [[nodiscard]] const std::shared_ptr<const LogFile>& log() const { return session_->log_; }
+    /// The entry that the next append becomes a child of: the log's last one, or where it was moved to (DESIGN 6);
+    /// kNoEntry for the root.
+    [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
     /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
     [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
     /// Changes with everything that can be seen of the session.
@@ -90,6 +99,12 @@ class Session {
   };
   /// Needs an earlier refresh(Depth::index); nothing when that has not been or the log is gone.
   [[nodiscard]] std::optional<Guard> read() const;
+
+  /// Looks afresh at where the leaf was moved to (leaf_store.h). Publishes a change.
+  void reload_leaf();
+  /// Why the last write to it failed, in words; "" when it did not.
+  void set_write_error(std::string text);
+  [[nodiscard]] std::string write_error() const;
 
   /// The log was found elsewhere (its folder was renamed).
   void moved_to(const LogPlace& place);
@@ -116,10 +131,10 @@ class Session {
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
+  void settle_leaf();
+
   const std::uint32_t number_;
-  const std::shared_ptr<SessionStore> store_;
-  ChangeFeed* const feed_;
-  std::atomic<std::uint32_t>* const generations_;
+  Shared& shared_;
 
   std::mutex refresh_mutex_;
   std::atomic<bool> works_long_{false};  // somebody holds refresh_mutex_ for long
@@ -136,6 +151,9 @@ class Session {
   std::uint32_t raw_generation_ = 0;
   std::uint32_t epoch_ = 0;
   std::string slot_bytes_;
+  std::optional<KeptLeaf> kept_leaf_;
+  std::optional<Ordinal> moved_leaf_;  // what kept_leaf_ means in this state
+  std::string write_error_;
   std::string shown_path_;
   bool tail_aged_ = false;
   std::atomic<bool> racy_{

@@ -83,6 +83,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
       }
     }
   }
+  status.last_error = session.write_error();
   if (!head.problem.empty()) {
     status.problem = head.problem;
   }

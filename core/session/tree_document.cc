@@ -71,7 +71,7 @@ Result<std::string> tree_document(const Session& session) {
     }
     const auto guard = session.read();
     if (guard && guard->epoch() == epoch) {
-      return draw_tree(guard->index(), guard->index().leaf(), CollectedWords(std::move(words).value()));
+      return draw_tree(guard->index(), guard->leaf(), CollectedWords(std::move(words).value()));
     }
   }
   return Error{Errc::stale, "the session changed while its tree was drawn"};

@@ -86,6 +86,7 @@ struct Watcher::Impl {
     const auto& paths = catalog.store().paths();
     add_watch(paths.sessions, "", kRootEvents);
     add_watch(paths.terminals, "/terminals", kFolderEvents);
+    add_watch(catalog.leaves().folder(), "/leaves", IN_MOVED_TO | IN_DELETE);
     if (auto names = catalog.store().folders()) {
       for (const auto& folder : *names) {
         add_watch(paths.sessions + "/" + folder, folder, kFolderEvents);
@@ -108,6 +109,7 @@ struct Watcher::Impl {
     std::set<LogPlace> touched;
     std::set<std::string> changed_folders;
     bool everything = false;
+    leaves_moved = false;
     for (;;) {
       const ssize_t got = ::read(notify.get(), buffer.data(), buffer.size());
       if (got <= 0) {
@@ -118,6 +120,9 @@ struct Watcher::Impl {
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
         sort_event(*event, touched, changed_folders, everything);
       }
+    }
+    if (leaves_moved) {
+      catalog.leaves_changed();
     }
     if (everything) {
       renew_watches();
@@ -149,6 +154,10 @@ struct Watcher::Impl {
       catalog.feed().publish(std::move(change));
       return;
     }
+    if (found->second == "/leaves") {
+      leaves_moved = true;
+      return;
+    }
     const std::string name = event.len > 0 ? event.name : "";
     if (!is_log_name(name)) {
       return;
@@ -169,6 +178,7 @@ struct Watcher::Impl {
       last_folders = count;
       renew_watches();
     }
+    look_at_leaves();
     if (!notify || partly || unwatched || Clock::now() >= next_check) {
       next_check = Clock::now() + kCheckEvery;
       catalog.rescan();
@@ -177,10 +187,26 @@ struct Watcher::Impl {
     }
   }
 
+  /// Their folder may come into being at any time, and changes with every leaf that is kept.
+  void look_at_leaves() {
+    const auto folder = Dir::open_root(catalog.leaves().folder());
+    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+    if (!st || st->mtime_ns == leaves_seen) {
+      return;
+    }
+    leaves_seen = st->mtime_ns;
+    if (notify) {
+      add_watch(catalog.leaves().folder(), "/leaves", IN_MOVED_TO | IN_DELETE);
+    }
+    catalog.leaves_changed();
+  }
+
   Catalog& catalog;
   UniqueFd stop;
   UniqueFd notify;
   std::map<int, std::string> folders;  // watch -> store folder; "" the sessions folder
+  bool leaves_moved = false;
+  std::int64_t leaves_seen = 0;  // the time of their folder
   std::size_t last_folders = 0;
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_check;

@@ -1,16 +1,14 @@
-// The content-addressed blobs of a store (FACTS D), read only and checked against their names (DESIGN 2, F11, S2).
-// Thread-safe. Remembers which files it has checked by inode, size and time, at most a few thousand of them.
+// The content-addressed blobs of a store (FACTS D), checked against their names (DESIGN 2, F11, S2). Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "core/env/disk.h"
 #include "core/env/file.h"
 #include "core/model/context.h"
 
@@ -18,22 +16,23 @@ namespace arborfs {
 
 class BlobStore : public BlobSource {
  public:
-  explicit BlobStore(std::string folder);
-
   /// 64 lower-case hex digits.
   static bool is_blob_name(std::string_view name);
   /// All blobs in byte order of names, those of other names left out.
-  [[nodiscard]] Result<std::vector<std::string>> list() const;
-  [[nodiscard]] Result<FileStat> stat(std::string_view hash) const;
+  [[nodiscard]] virtual Result<std::vector<std::string>> list() const = 0;
+  [[nodiscard]] virtual Result<FileStat> stat(std::string_view hash) const = 0;
   /// Opens a blob whose content has been checked. Errors: not_found, corrupt (other bytes than the name says), io.
-  [[nodiscard]] Result<std::shared_ptr<const File>> open(std::string_view hash) const;
+  [[nodiscard]] virtual Result<std::shared_ptr<const File>> open(std::string_view hash) const = 0;
+  /// Puts bytes under their hash, whole or not at all; where a whole blob is already, it stays. With `sync` it is on
+  /// the disk when this returns (DESIGN 6: before the line that refers to it).
+  virtual Result<void> put(std::string_view hash, std::string_view bytes, bool sync) = 0;
   [[nodiscard]] std::optional<std::string> read_blob(std::string_view hash) const override;
-
- private:
-  [[nodiscard]] Result<void> check(const File& file, const FileStat& st, std::string_view hash) const;
-  std::string folder_;
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<std::string, FileStat> checked_;  // guarded by mutex_
 };
+
+/// Blobs as files of a folder, made when the first is put. Remembers which files it has checked by inode, size and
+/// time, a few thousand of them.
+std::shared_ptr<BlobStore> make_file_blobs(std::string folder, Disk& disk);
+/// Blobs in memory, gone with the object.
+std::shared_ptr<BlobStore> make_memory_blobs();
 
 }  // namespace arborfs

@@ -3,14 +3,18 @@
 #include <dirent.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+
+#include "core/store/omp_log_change.h"
 
 namespace arborfs {
 
 namespace {
 
 constexpr std::string_view kLogSuffix = ".jsonl";
+constexpr mode_t kFolderMode = 0777;
 constexpr std::size_t kMaxBreadcrumb = 16 * 1024;
 
 bool is_log_name(std::string_view name) {
@@ -47,7 +51,8 @@ LogPlace place_of(std::string_view path) {
 
 class OmpStore : public SessionStore {
  public:
-  explicit OmpStore(StorePaths paths) : paths_(std::move(paths)) {}
+  OmpStore(StorePaths paths, Disk& disk)
+      : paths_(std::move(paths)), disk_(disk), blobs_(make_file_blobs(paths_.blobs, disk)) {}
 
   [[nodiscard]] std::string_view format() const override { return "omp"; }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
@@ -149,7 +154,78 @@ class OmpStore : public SessionStore {
     return found;
   }
 
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
+
+  [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
+    auto dir = open_folder(place.folder);
+    return dir ? open_omp_writer(disk_, std::move(*dir), paths_.sessions + "/" + place.folder, place.file)
+               : Result<std::unique_ptr<LogWriter>>(dir.error());
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
+    auto dir = make_folder(place.folder);
+    return dir ? start_omp_draft(disk_, std::move(*dir), place.file)
+               : Result<std::unique_ptr<LogDraft>>(dir.error());
+  }
+
+  Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
+    return publish_omp_draft(draft, place.file, existing, sync);
+  }
+
+  Result<void> move(const LogPlace& from, const LogPlace& to, bool sync) override {
+    auto source = open_folder(from.folder);
+    auto target = make_folder(to.folder);
+    if (!source || !target) {
+      return source ? target.error() : source.error();
+    }
+    if (auto moved = move_omp_log(disk_, *source, from.file, *target, to.file); !moved || !sync) {
+      return moved;
+    }
+    auto synced = disk_.sync_folder(*target);
+    return synced ? disk_.sync_folder(*source) : synced;
+  }
+
+  Result<void> remove(const LogPlace& place, const Dir& trash) override {
+    auto source = open_folder(place.folder);
+    if (!source) {
+      return source.error();
+    }
+    if (auto moved = move_omp_log(disk_, *source, place.file, trash, place.file); !moved) {
+      return moved;
+    }
+    auto synced = disk_.sync_folder(trash);
+    return synced ? disk_.sync_folder(*source) : synced;
+  }
+
  private:
+  /// The folder of a project, and the one above it, made if missing.
+  [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
+    if (auto there = open_folder(folder); there || there.error().code != Errc::not_found) {
+      return there;
+    }
+    auto root = Dir::open_root(paths_.sessions);
+    if (!root && root.error().code == Errc::not_found) {
+      auto above = Dir::open_root(std::filesystem::path(paths_.sessions).parent_path().string());
+      if (!above) {
+        return above;
+      }
+      if (auto made = disk_.make_folder(*above, "sessions", kFolderMode); !made) {
+        return made.error();
+      }
+      root = Dir::open_root(paths_.sessions);
+    }
+    if (!root) {
+      return root;
+    }
+    if (auto made = disk_.make_folder(*root, folder, kFolderMode); !made) {
+      return made.error();
+    }
+    if (auto synced = disk_.sync_folder(*root); !synced) {
+      return synced.error();
+    }
+    return root->open_in(folder);
+  }
+
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
     auto root = Dir::open_root(paths_.sessions);
     if (!root) {
@@ -178,12 +254,14 @@ class OmpStore : public SessionStore {
   }
 
   const StorePaths paths_;
+  Disk& disk_;
+  const std::shared_ptr<BlobStore> blobs_;
 };
 
 }  // namespace
 
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths) {
-  return std::make_shared<OmpStore>(std::move(paths));
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk) {
+  return std::make_shared<OmpStore>(std::move(paths), disk);
 }
 
 }  // namespace arborfs

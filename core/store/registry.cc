@@ -11,19 +11,19 @@ namespace {
 
 struct Format {
   /// Null when the agent dir is none of this format's; the last row takes what no other wants.
-  std::shared_ptr<SessionStore> (*open)(const StorePaths& paths);
+  std::shared_ptr<SessionStore> (*open)(const StorePaths& paths, Disk& disk);
 };
 
 constexpr std::array kFormats = {
-    Format{[](const StorePaths& paths) { return make_omp_store(paths); }},
+    Format{[](const StorePaths& paths, Disk& disk) { return make_omp_store(paths, disk); }},
 };
 
 }  // namespace
 
-std::shared_ptr<SessionStore> open_store(const std::string& agent_dir) {
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
   const StorePaths paths = locate_agent_dir(agent_dir);
   for (const auto& format : kFormats) {
-    if (auto store = format.open(paths)) {
+    if (auto store = format.open(paths, disk)) {
       return store;
     }
   }

@@ -1,5 +1,6 @@
 // A place where an agent keeps sessions. One implementation a format; registry.cc holds the one list of them, so that
-// a new format is a folder and a row there. Implementations only read. Thread-safe.
+// a new format is a folder and a row there. Thread-safe. Who writes must be the manager (core/manager/writer.h), which
+// keeps two writers of one process apart.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,8 @@
 
 #include "core/env/file.h"
 #include "core/log/log_file.h"
+#include "core/store/blob_store.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 
@@ -58,11 +61,26 @@ class SessionStore {
   /// The agent's files beside the log (FACTS F6); not_found when there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
+  [[nodiscard]] virtual const std::shared_ptr<BlobStore>& blobs() const = 0;
+
+  /// Takes the log's lock. Errors: busy when somebody else holds it past the wait; not_found, permission, io.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) = 0;
+  /// Begins a log that is to lie in `folder` (made if missing) under `file`.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) = 0;
+  /// Gives a finished draft the place that it was begun for. Errors: already_exists, io.
+  virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
+  /// Renames a log, and with it its artifacts and the backups that agents left (`<log>.<id>.bak`, which they would
+  /// bring to life again, F9); the lock is the caller's. Errors: already_exists, io; then everything is where it was.
+  virtual Result<void> move(const LogPlace& from, const LogPlace& to, bool sync) = 0;
+  /// Renames a log, with what lies beside it, into the folder `trash`; the lock is the caller's. Errors: io, no_space,
+  /// unsupported when the trash is on another file system; then everything is where it was.
+  virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;
 };
 
 /// Opens the store of an agent dir; "" means the user's own ($PI_CODING_AGENT_DIR, else ~/.omp/agent with the XDG rule
 /// of FACTS D1). A missing folder is no error: it is picked up when it appears (DESIGN 7).
-std::shared_ptr<SessionStore> open_store(const std::string& agent_dir);
+/// `disk` is what is written through; it outlives the store.
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
 /// The agent dir that "" stands for.
 std::string default_agent_dir();
 

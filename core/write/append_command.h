@@ -15,6 +15,7 @@
 namespace arborfs {
 
 inline constexpr std::size_t kMaxCommandBytes = 64 << 20;
+inline constexpr std::size_t kMaxCommandObjects = 100'000;
 
 /// One append, all or none.
 struct AppendCommand {

@@ -23,9 +23,10 @@ struct EntryStamp {
 
 struct EntryDraft {
   EntryType type = EntryType::none;
-  bool is_assistant = false;  // a message with that role: from here on a deferred session is written (FACTS G1)
-  std::string before;         // the line up to where id, parentId and timestamp stand; opens with {
-  std::string after;          // the rest, closing brace included, no line feed
+  bool is_assistant = false;    // a message with that role: from here on a deferred session is written (FACTS G1)
+  bool from_is_parent = false;  // a branch_summary that names no fromId: it is the parent, or "root" (FACTS H7)
+  std::string before;           // the line up to where id, parentId and timestamp stand; opens with {
+  std::string after;            // the rest, closing brace included, no line feed
   std::vector<PendingBlob> blobs;
 
   /// The line with its line feed. Bytes are what the agent of that flavour would have written (FACTS H5).
@@ -38,5 +39,7 @@ struct EntryDraft {
 /// entry type that is known for this flavour; see append_command.h for what people may append.
 /// Errors: invalid_argument.
 Result<EntryDraft> make_draft(const json::Value& entry, Flavour flavour);
+/// The same without a copy: uses up `entry`, which was made in `owner`.
+Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour);
 
 }  // namespace arborfs

@@ -16,10 +16,10 @@ struct NewHeader {
   std::string id;
   std::int64_t timestamp_ms = 0;
   std::string cwd;
-  std::string title;           // "" for none
-  std::string title_source;    // 18: "user", "auto" or ""
-  std::string parent_session;  // "" for none
-  bool is_fork = false;        // the order of fields that fork() writes (FACTS E1, I1)
+  std::string title;             // "" for none
+  std::string title_source;      // 18: "user", "auto" or ""
+  std::string parent_session;    // "" for none
+  bool is_fork = false;          // the order of fields that fork() writes (FACTS E1, I1)
   std::string prompt_cache_key;  // 18, "" for none
 };
 

@@ -96,7 +96,7 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
     return Error{Errc::stale, "the session changed while it was read"};
   }
   if (spelled.empty() || spelled == "leaf") {
-    return guard->index().leaf();
+    return guard->leaf();
   }
   const Ordinal found = resolve_entry(guard->index(), spelled);
   if (found == kNoEntry) {

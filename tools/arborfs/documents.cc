@@ -49,7 +49,7 @@ LabelTexts labels_by_entry(const LogIndex& index) {
   return labels;
 }
 
-std::string node_json(const LogIndex& index, const TreeNode& node, const LabelTexts& labels) {
+std::string node_json(const LogIndex& index, const TreeNode& node, const LabelTexts& labels, Ordinal leaf) {
   auto json = entry_json(index, node.ordinal);
   json.add("depth", node.depth);
   json.add_json("parent", index.parent(node.ordinal) == kNoEntry ? "null" : std::to_string(index.parent(node.ordinal)));
@@ -60,19 +60,19 @@ std::string node_json(const LogIndex& index, const TreeNode& node, const LabelTe
     }
     json.add_json("labels", names.str());
   }
-  json.add("leaf", node.ordinal == index.leaf());
+  json.add("leaf", node.ordinal == leaf);
   return json.str();
 }
 
-std::string tree_json(const LogIndex& index) {
+std::string tree_json(const LogIndex& index, Ordinal leaf) {
   const Tree tree = tree_of(index);
   const LabelTexts labels = labels_by_entry(index);
   auto nodes = JsonText::lines();
   for (const TreeNode& node : tree.nodes) {
-    nodes.item_json(node_json(index, node, labels));
+    nodes.item_json(node_json(index, node, labels, leaf));
   }
   for (const Ordinal ordinal : tree.unreachable) {
-    nodes.item_json(node_json(index, TreeNode{ordinal, 0}, labels));
+    nodes.item_json(node_json(index, TreeNode{ordinal, 0}, labels, leaf));
   }
   return nodes.str();
 }
@@ -108,7 +108,7 @@ int run_tree(const CommandLine& line, Terminal& io) {
   if (!guard) {
     return fail(io, {Errc::stale, "the session changed while it was read"});
   }
-  io.out << terminal_safe_json(tree_json(guard->index())) << "\n";
+  io.out << terminal_safe_json(tree_json(guard->index(), guard->leaf())) << "\n";
   return kDone;
 }
 

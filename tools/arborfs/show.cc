@@ -58,12 +58,12 @@ Ordinal last_talk(const LogIndex& index, Ordinal tip) {
   return tip;
 }
 
-void read_index(const LogIndex& index, Facts& facts) {
+void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     ++facts.counts[std::string(index.name(ordinal))];
   }
-  facts.leaf_ordinal = index.leaf();
-  facts.leaf = index.leaf() == kNoEntry ? "" : names::entry_stem(index, index.leaf());
+  facts.leaf_ordinal = leaf;
+  facts.leaf = leaf == kNoEntry ? "" : names::entry_stem(index, leaf);
   for (const Ordinal tip : index.tips()) {
     facts.branches.push_back({names::branch_stem(index, tip), tip, last_talk(index, tip)});
   }
@@ -80,7 +80,7 @@ Facts gather(const Opened& opened) {
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session, *opened.catalog);
   if (const auto guard = session.read()) {
-    read_index(guard->index(), facts);
+    read_index(guard->index(), guard->leaf(), facts);
     facts.usage = guard->has_details() ? guard->details().usage().json() : "";
   }
   return facts;

@@ -1,0 +1,142 @@
+#include "core/env/disk.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace arborfs {
+
+namespace {
+
+/// Calls until it is not interrupted; -1 and errno as ever.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
+  }
+  return result;
+}
+
+template <class Number>
+Result<void> done_or(Number result, const char* doing) {
+  return result < 0 ? Result<void>(error_from_errno(errno, doing)) : Result<void>();
+}
+
+Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int flags, const char* doing) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain file name"};
+  }
+  UniqueFd fd(uninterrupted([&] {
+    return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  }));
+  if (!fd) {
+    return error_from_errno(errno, doing);
+  }
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) {
+    return error_from_errno(errno, doing);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return Error{Errc::corrupt, "not a regular file"};
+  }
+  return fd;
+}
+
+}  // namespace
+
+Disk& Disk::real() {
+  static Disk disk;
+  return disk;
+}
+
+Result<UniqueFd> Disk::open_append(const Dir& folder, const std::string& name) {
+  return open_regular(folder, name, O_APPEND, "open for appending");
+}
+
+Result<UniqueFd> Disk::open_update(const Dir& folder, const std::string& name) {
+  return open_regular(folder, name, 0, "open for writing");
+}
+
+Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t mode) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain file name"};
+  }
+  UniqueFd fd(uninterrupted([&] {
+    return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  }));
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "create file");
+}
+
+Result<std::size_t> Disk::write(int fd, std::string_view bytes) {
+  const ssize_t done = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+}
+
+Result<std::size_t> Disk::write_at(int fd, std::string_view bytes, std::uint64_t offset) {
+  const ssize_t done =
+      uninterrupted([&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+}
+
+Result<void> Disk::set_mode(int fd, mode_t mode) {
+  return done_or(::fchmod(fd, mode), "set permissions");
+}
+
+Result<void> Disk::truncate(int fd, std::uint64_t size) {
+  return done_or(uninterrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); }), "cut back");
+}
+
+Result<void> Disk::sync(int fd) {
+  return done_or(::fdatasync(fd), "sync to disk");
+}
+
+Result<void> Disk::sync_folder(const Dir& folder) {
+  return done_or(::fsync(folder.fd()), "sync folder to disk");
+}
+
+Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                          Existing existing) {
+  if (!is_plain_name(name) || !is_plain_name(new_name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  const unsigned flags = existing == Existing::keep ? RENAME_NOREPLACE : 0U;
+  return done_or(::syscall(SYS_renameat2, from.fd(), name.c_str(), to.fd(), new_name.c_str(), flags), "rename");
+}
+
+Result<void> Disk::remove(const Dir& folder, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  return done_or(::unlinkat(folder.fd(), name.c_str(), 0), "remove file");
+}
+
+Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_t mode) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain folder name"};
+  }
+  if (::mkdirat(folder.fd(), name.c_str(), mode) != 0 && errno != EEXIST) {
+    return error_from_errno(errno, "make folder");
+  }
+  return {};
+}
+
+Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto done = disk.write(fd, bytes);
+    if (!done) {
+      return done.error();
+    }
+    if (*done == 0) {
+      return Error{Errc::no_space, "write: the disk took nothing"};
+    }
+    bytes.remove_prefix(*done);
+  }
+  return {};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,182 @@
+#include "core/env/publish_lock.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <thread>
+
+#include "core/base/hash.h"
+#include "core/env/processes.h"
+
+namespace arborfs {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenTries{2};
+constexpr std::int64_t kMalformedStaleNs = 500'000'000;
+constexpr mode_t kLockMode = 0600;
+constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
+constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string lock_file_name(const std::string& log_name) {
+  return "." + log_name + ".lock";
+}
+
+/// Binding the abstract name is owning the gate; closing the socket gives it back. An invalid descriptor when somebody
+/// else owns it.
+Result<UniqueFd> bind_gate(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "omp-file-lock-%016llx%016llx",
+                                   static_cast<unsigned long long>(xxh64(path, kGateSeedOne)),
+                                   static_cast<unsigned long long>(xxh64(path, kGateSeedTwo)));
+  UniqueFd gate(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!gate) {
+    return error_from_errno(errno, "take the log's lock");
+  }
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  if (::bind(gate.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) {
+    return gate;
+  }
+  return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
+}
+
+struct LockText {
+  long pid = 0;  // 0: malformed (FACTS G5)
+  std::string bytes;
+};
+
+std::optional<LockText> read_lock(const Dir& folder, const std::string& name) {
+  auto file = File::open_in(folder, name);
+  std::array<char, 64> buffer{};
+  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
+  if (!got) {
+    return std::nullopt;
+  }
+  LockText text;
+  text.bytes.assign(buffer.data(), *got);
+  const char* const end = text.bytes.data() + text.bytes.size();
+  std::int64_t since = 0;
+  const auto pid = std::from_chars(text.bytes.data(), end, text.pid);
+  if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != ':' ||
+      std::from_chars(pid.ptr + 1, end, since).ec != std::errc()) {
+    text.pid = 0;
+  }
+  return text;
+}
+
+/// A lock of a dead process, or a malformed one that is no longer being written.
+bool is_stale(const Dir& folder, const std::string& name, const LockText& text) {
+  if (text.pid != 0) {
+    return !is_process_alive(text.pid);
+  }
+  const auto st = folder.stat(name);
+  return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
+}
+
+/// True when the lock file is ours now, false when it is somebody else's.
+Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
+  const std::string text = std::to_string(::getpid()) + ":" + std::to_string(now_ns() / 1'000'000) + "\n";
+  auto fd = disk.create(folder, name, kLockMode);
+  if (!fd) {
+    return fd.error().code == Errc::already_exists ? Result<bool>(false) : fd.error();
+  }
+  if (auto written = write_all(disk, fd->get(), text); !written) {
+    static_cast<void>(disk.remove(folder, name));
+    return written.error();
+  }
+  fd->reset();
+  const auto seen = read_lock(folder, name);
+  return seen && seen->bytes == text;
+}
+
+Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
+  auto ours = write_lock_file(disk, folder, name);
+  if (!ours || *ours) {
+    return ours;
+  }
+  const auto other = read_lock(folder, name);
+  if (other && is_stale(folder, name, *other)) {
+    static_cast<void>(disk.remove(folder, name));
+    return write_lock_file(disk, folder, name);
+  }
+  return false;
+}
+
+Error held(const Dir& folder, const std::string& name) {
+  const auto other = read_lock(folder, name);
+  const std::string who = other && other->pid != 0 ? "process " + std::to_string(other->pid) : "another process";
+  return {Errc::busy, who + " holds the log's lock; try again when it is done"};
+}
+
+}  // namespace
+
+PublishLock::PublishLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file)
+    : disk_(&disk), folder_(&folder), gate_(std::move(gate)), file_(std::move(file)) {}
+
+PublishLock::PublishLock(PublishLock&& other) noexcept
+    : disk_(other.disk_),
+      folder_(other.folder_),
+      gate_(std::move(other.gate_)),
+      file_(std::exchange(other.file_, std::string())) {}
+
+PublishLock::~PublishLock() {
+  release();
+}
+
+void PublishLock::release() {
+  if (!file_.empty()) {
+    static_cast<void>(disk_->remove(*folder_, file_));
+    file_.clear();
+  }
+  gate_.reset();
+}
+
+Result<PublishLock> PublishLock::take(Disk& disk, const Dir& folder, const std::string& folder_path,
+                                      const std::string& log_name, std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + patience;
+  const std::string name = lock_file_name(log_name);
+  UniqueFd gate;
+  for (;;) {
+    if (!gate) {
+      auto bound = bind_gate(folder_path + "/" + name + ".os");
+      if (!bound) {
+        return bound.error();
+      }
+      gate = std::move(*bound);
+    }
+    if (gate) {
+      auto ours = try_lock_file(disk, folder, name);
+      if (!ours) {
+        return ours.error();
+      }
+      if (*ours) {
+        return PublishLock(disk, folder, std::move(gate), name);
+      }
+    }
+    if (Clock::now() >= until) {
+      return held(folder, name);
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+LockFile read_lock_file(const Dir& folder, const std::string& log_name) {
+  const auto text = read_lock(folder, lock_file_name(log_name));
+  return text ? LockFile{true, text->pid} : LockFile{};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,162 @@
+#include "core/manager/log_rewrite.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/json/scan.h"
+#include "core/session/documents.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kStep = 1 << 20;
+/// No JSON goes on with it, whatever was open.
+constexpr std::string_view kEndOfBrackets = "?\n";
+
+struct Span {
+  std::uint64_t offset = 0;
+  std::uint64_t end = 0;
+  Ordinal ordinal = kNoEntry;  // kNoEntry: the header
+};
+
+/// One state of a log, all that is needed to copy it.
+struct Original {
+  std::shared_ptr<const LogFile> log;
+  Header header;
+  std::uint64_t size = 0;
+  std::uint32_t generation = 0;
+  std::vector<Span> spans;  // what is written otherwise, in order
+  std::vector<Damage> damage;
+};
+
+Result<Original> original_of(const Session& session) {
+  const auto guard = session.read();
+  if (!guard) {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  if (auto may = check_writable(*guard); !may) {
+    return may.error();
+  }
+  const LogIndex& index = guard->index();
+  Original original{guard->log(), index.header(), guard->stat().size, guard->generation(), {}, index.damage()};
+  original.spans.push_back({original.header.offset, original.header.offset + original.header.length, kNoEntry});
+  if (original.header.migrated) {
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      const std::uint64_t offset = index.entry(ordinal).offset;
+      original.spans.push_back({offset, offset + index.length(ordinal), ordinal});
+    }
+  }
+  std::sort(original.spans.begin(), original.spans.end(), [](const Span& a, const Span& b) { return a.offset < b.offset; });
+  return original;
+}
+
+Result<void> copy_range(const LogFile& log, std::uint64_t from, std::uint64_t end, LogDraft& draft) {
+  while (from < end) {
+    auto bytes = log.read(from, std::min(kStep, end - from));
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (auto written = draft.write(*bytes); !written) {
+      return written;
+    }
+    from += bytes->size();
+  }
+  return {};
+}
+
+Result<std::string> new_header(const Original& original, const HeaderChange& change) {
+  std::string present = original.header.json;
+  if (!original.header.migrated) {
+    auto bytes = original.log->read(original.header.offset, original.header.length);
+    if (!bytes) {
+      return bytes;
+    }
+    present = std::move(*bytes);
+  }
+  return change ? change(present, original.header) : Result<std::string>(std::move(present));
+}
+
+/// An entry as migration has it.
+Result<std::string> migrated_entry(const Session& session, const Catalog& catalog, Ordinal ordinal) {
+  auto document = make_document(session, DocumentKind::entry_json, ordinal, catalog);
+  auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
+  if (bytes && bytes->ends_with('\n')) {
+    bytes->pop_back();
+  }
+  return bytes;
+}
+
+bool swallows(std::string_view tail) {
+  const std::size_t begin = tail.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos &&
+         json::scan_value(tail, begin).verdict == json::ValueScanner::Verdict::unfinished;
+}
+
+}  // namespace
+
+Result<void> check_writable(const Session::Guard& guard) {
+  const Header& header = guard.index().header();
+  if (!header.valid) {
+    return Error{Errc::read_only, "a log without a valid header is not written to; see arborfs doctor"};
+  }
+  if (!header.writable_version) {
+    return Error{Errc::read_only, "the log is of a version that this arborfs does not know"};
+  }
+  if (guard.log()->is_decoded()) {
+    return Error{Errc::read_only, "a log in UTF-16 is not written to"};
+  }
+  return {};
+}
+
+Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size) {
+  if (size == 0) {
+    return std::string();
+  }
+  auto last = log.read(size - 1, 1);
+  if (!last) {
+    return last;
+  }
+  std::string lead = *last == "\n" ? "" : "\n";
+  if (damage.empty() || damage.back().offset + damage.back().length < size - (lead.empty() ? 1 : 0)) {
+    return lead;
+  }
+  auto tail = log.read(damage.back().offset, size - damage.back().offset);
+  if (!tail) {
+    return tail;
+  }
+  if (swallows(*tail + lead)) {
+    lead += kEndOfBrackets;
+  }
+  return lead;
+}
+
+Result<void> write_log_anew(const Session& session, const Catalog& catalog, const HeaderChange& change,
+                            std::string_view tail, LogDraft& draft) {
+  auto original = original_of(session);
+  if (!original) {
+    return original.error();
+  }
+  std::uint64_t at = 0;
+  for (const Span& span : original->spans) {
+    if (auto copied = copy_range(*original->log, at, span.offset, draft); !copied) {
+      return copied;
+    }
+    auto bytes = span.ordinal == kNoEntry ? new_header(*original, change)
+                                          : migrated_entry(session, catalog, span.ordinal);
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (auto written = draft.write(*bytes); !written) {
+      return written;
+    }
+    at = span.end;
+  }
+  if (auto copied = copy_range(*original->log, at, original->size, draft); !copied || tail.empty()) {
+    return copied;
+  }
+  auto lead = lead_for(*original->log, original->damage, original->size);
+  return lead ? draft.write(*lead + std::string(tail)) : lead.error();
+}
+
+}  // namespace arborfs

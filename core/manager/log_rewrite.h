@@ -1,0 +1,30 @@
+// A log written anew with another header, every other byte as it was; a log of version 1 or 2 is migrated on the way
+// (DESIGN 6). Reads one state of a session; the caller makes sure afterwards that nobody changed it meanwhile
+// (LogWriter::verify). Any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/session/catalog.h"
+#include "core/store/log_writer.h"
+
+namespace arborfs {
+
+/// Why a log is never written to, in words (DESIGN 6): no header, a version above 3, UTF-16. Success when it may be.
+Result<void> check_writable(const Session::Guard& guard);
+
+/// Makes the header's new text (JSON without line feed) of the present one.
+using HeaderChange = std::function<Result<std::string>(std::string_view present, const Header& header)>;
+
+/// Writes the session's log to `draft`, with `change` (may be empty: no change) applied to its header and `tail` (whole
+/// lines) behind its end. Errors: stale when it was replaced meanwhile, read_only, io, no_space.
+Result<void> write_log_anew(const Session& session, const Catalog& catalog, const HeaderChange& change,
+                            std::string_view tail, LogDraft& draft);
+
+/// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
+/// open bracket, which would swallow what follows (FACTS A5, B1). Errors: io.
+Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size);
+
+}  // namespace arborfs

@@ -1,0 +1,256 @@
+#include "core/manager/new_log.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "core/manager/line_batch.h"
+#include "core/manager/log_rewrite.h"
+#include "core/model/tree.h"
+#include "core/session/documents.h"
+#include "core/write/ids.h"
+
+namespace arborfs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBuffer = 1 << 20;
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string resolved(const std::string& path) {
+  std::error_code failed;
+  const auto whole = fs::weakly_canonical(path, failed);
+  std::string text = failed ? path : whole.string();
+  while (text.size() > 1 && text.ends_with('/')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+/// os.tmpdir() of the agents' engine.
+std::string temporary_folder() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return "/tmp";
+}
+
+/// One entry of a fork: where its bytes come from, and the parent that replaces its own.
+struct Copied {
+  Ordinal ordinal = kNoEntry;
+  std::optional<EntryId> parent;
+};
+
+/// What a fork is made of, taken from one state of the source.
+struct Source {
+  Header header;
+  Flavour flavour = Flavour::omp13;
+  std::uint32_t epoch = 0;
+  std::vector<Copied> entries;
+  std::vector<Label> labels;
+  EntryId leaf;
+};
+
+void take_all(const LogIndex& index, Source& source) {
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    source.entries.push_back({ordinal, std::nullopt});
+  }
+}
+
+/// The path without label entries. What hung on one of those hangs on the entry before it, which the agents forget
+/// (FACTS I3).
+void take_path(const LogIndex& index, Ordinal leaf, Source& source) {
+  std::set<std::string> ids;
+  bool skipped = false;
+  for (const Ordinal ordinal : path_to(index, leaf)) {
+    if (index.entry(ordinal).type == EntryType::label) {
+      skipped = true;
+      continue;
+    }
+    source.entries.push_back({ordinal, skipped ? std::optional(source.leaf) : std::nullopt});
+    source.leaf = index.id(ordinal);
+    ids.insert(parent_json(source.leaf));
+    skipped = false;
+  }
+  for (const Label& label : index.labels()) {
+    if (ids.contains(parent_json(label.target))) {
+      source.labels.push_back(label);
+    }
+  }
+}
+
+Result<Source> take_source(const Session& session, const ForkPlan& plan) {
+  const auto guard = session.read();
+  if (!guard) {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  if (auto may = check_writable(*guard); !may) {
+    return may.error();
+  }
+  Source source;
+  source.header = guard->index().header();
+  source.flavour = guard->index().flavour();
+  source.epoch = guard->epoch();
+  plan.what == ForkOf::all ? take_all(guard->index(), source) : take_path(guard->index(), plan.leaf, source);
+  return source;
+}
+
+Result<std::string> entry_line(const Session& session, const Catalog& catalog, const Copied& entry) {
+  auto document = make_document(session, DocumentKind::entry_json, entry.ordinal, catalog);
+  auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
+  if (!bytes || !entry.parent) {
+    return bytes;
+  }
+  auto changed = with_member(*bytes, "parentId", parent_json(*entry.parent));
+  return changed ? Result<std::string>(*changed + (changed->ends_with('\n') ? "" : "\n")) : bytes;
+}
+
+/// A new label entry for each that is in force, chained behind the leaf.
+Result<std::string> label_lines(const Source& source, std::int64_t time) {
+  std::string lines;
+  std::set<std::string> taken;
+  EntryId parent = source.leaf;
+  for (const Label& label : source.labels) {
+    json::Document entry;
+    entry.SetObject();
+    json::set(entry, "type", json::make_string("label", entry), entry);
+    json::Document target;
+    json::parse(parent_json(label.target), target);
+    json::set(entry, "targetId", json::copy(target, entry), entry);
+    json::set(entry, "label", json::make_string(label.text, entry), entry);
+    auto draft = make_draft(entry, source.flavour);
+    if (!draft) {
+      return draft.error();
+    }
+    const std::string id = new_entry_id([&](std::string_view drawn) { return taken.contains(std::string(drawn)); });
+    taken.insert(id);
+    lines += draft->line({id, parent_json(parent), time});
+    parent = EntryId{EntryId::Kind::string, id};
+  }
+  return lines;
+}
+
+class Buffered {
+ public:
+  explicit Buffered(LogDraft& draft) : draft_(draft) {}
+  Result<void> write(std::string_view bytes) {
+    bytes_ += bytes;
+    return bytes_.size() < kBuffer ? Result<void>() : flush();
+  }
+  Result<void> flush() {
+    auto done = draft_.write(bytes_);
+    bytes_.clear();
+    return done;
+  }
+
+ private:
+  LogDraft& draft_;
+  std::string bytes_;
+};
+
+Result<void> write_fork_to(LogDraft& draft, const Session& session, const Catalog& catalog, const Source& source,
+                           const NewHeader& header) {
+  Buffered out(draft);
+  if (auto done = out.write(new_header_lines(header)); !done) {
+    return done;
+  }
+  for (const Copied& entry : source.entries) {
+    auto line = entry_line(session, catalog, entry);
+    if (auto done = line ? out.write(*line) : Result<void>(line.error()); !done) {
+      return done;
+    }
+  }
+  auto labels = label_lines(source, header.timestamp_ms);
+  if (auto done = labels ? out.write(*labels) : Result<void>(labels.error()); !done) {
+    return done;
+  }
+  const auto guard = session.read();
+  if (!guard || (guard->epoch() != source.epoch && guard->index().size() < source.entries.size())) {
+    return Error{Errc::stale, "the session was rewritten while it was copied; try again"};
+  }
+  return out.flush();
+}
+
+Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
+  auto done = draft.finish(sync);
+  done = done ? catalog.store().publish(draft, place, Disk::Existing::keep, sync) : done;
+  if (!done) {
+    return done.error();
+  }
+  catalog.rescan_folder(place.folder);
+  return place;
+}
+
+}  // namespace
+
+std::string folder_for(const std::string& cwd, const Catalog& catalog) {
+  return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
+}
+
+Result<std::string> resolved_cwd(const std::string& cwd) {
+  if (cwd.empty() || cwd.front() != '/') {
+    return Error{Errc::invalid_argument, "a working directory is given by its absolute path"};
+  }
+  return resolved(cwd);
+}
+
+Result<LogPlace> write_new_log(Catalog& catalog, NewHeader header, const std::vector<EntryDraft>& entries, bool sync) {
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id)};
+  auto draft = catalog.store().draft(place);
+  if (!draft) {
+    return draft.error();
+  }
+  std::string bytes = new_header_lines(header);
+  const auto nothing = LogIndex::build(*LogFile::from_bytes(""));
+  if (!nothing) {
+    return nothing.error();
+  }
+  LineBatch lines(**nothing, kNoEntry, header.timestamp_ms);
+  for (const EntryDraft& entry : entries) {
+    lines.add(entry);
+  }
+  if (auto written = (*draft)->write(bytes + lines.lines()); !written) {
+    return written.error();
+  }
+  return publish(catalog, **draft, place, sync);
+}
+
+Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
+  const auto source = take_source(session, plan);
+  if (!source) {
+    return source.error();
+  }
+  const bool whole = plan.what == ForkOf::all;
+  const bool is_18 = source->flavour == Flavour::omp18;
+  const LogPlace from = session.place();
+  NewHeader header;
+  header.flavour = source->header.has_slot ? Flavour::omp18 : Flavour::omp13;
+  header.timestamp_ms = now_ms();
+  header.id = new_session_id(source->flavour, header.timestamp_ms);
+  header.cwd = plan.cwd.value_or(source->header.cwd);
+  header.title = whole || is_18 ? source->header.title : "";
+  header.parent_session =
+      whole ? source->header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
+  header.is_fork = whole;
+  header.prompt_cache_key = whole && is_18 ? source->header.id : "";
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id)};
+  auto draft = catalog.store().draft(place);
+  if (!draft) {
+    return draft.error();
+  }
+  if (auto written = write_fork_to(**draft, session, catalog, *source, header); !written) {
+    return written.error();
+  }
+  return publish(catalog, **draft, place, sync);
+}
+
+}  // namespace arborfs

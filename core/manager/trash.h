@@ -1,0 +1,40 @@
+// Where removed sessions wait to be restored (DESIGN 4): one private folder each under $XDG_DATA_HOME/arborfs/trash, with
+// the log, its artifacts and backups as they were, and a note of where they came from. Nothing is ever deleted from it by
+// arborfs. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/session/catalog.h"
+
+namespace arborfs {
+
+struct Trashed {
+  std::string name;      // of its folder in the trash
+  std::string title;     // of the session, for people
+  std::string sessions;  // the sessions folder of the store that it came from
+  LogPlace place;        // in there
+  std::int64_t removed_ms = 0;
+};
+
+class Trash {
+ public:
+  /// "" for the user's own.
+  explicit Trash(std::string folder, Disk& disk = Disk::real());
+  /// Takes a log with all that belongs to it out of its store; its lock is the caller's. Across file systems it is
+  /// copied, synced and compared first. Errors: io, no_space; then everything is where it was.
+  Result<Trashed> take(SessionStore& store, const LogPlace& place, const std::string& title);
+  /// Newest first.
+  [[nodiscard]] std::vector<Trashed> list() const;
+  /// Back to where it came from. Errors: already_exists, io.
+  Result<void> restore(const Trashed& trashed);
+
+ private:
+  [[nodiscard]] Result<Trashed> read_note(const Dir& root, const std::string& name) const;
+  const std::string folder_;
+  Disk& disk_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,269 @@
+#include "core/manager/verbs.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/json/document.h"
+#include "core/json/utf8.h"
+#include "core/write/header_text.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMaxLine = 64 * 1024;
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// One JSON line in the making, members in the order of the calls.
+class ResultLine {
+ public:
+  ResultLine& add(std::string_view key, std::string_view value) {
+    json::stringify_string(key, begin());
+    text_ += ":";
+    json::stringify_string(value, text_);
+    return *this;
+  }
+  ResultLine& add_or_null(std::string_view key, std::string_view value) {
+    if (!value.empty()) {
+      return add(key, value);
+    }
+    json::stringify_string(key, begin());
+    text_ += ":null";
+    return *this;
+  }
+  [[nodiscard]] std::string line() const { return text_ + "}\n"; }
+
+ private:
+  std::string& begin() { return text_ += text_.size() > 1 ? "," : ""; }
+  std::string text_ = "{";
+};
+
+std::string line_of(const Written& written) {
+  return ResultLine().add("id", written.id).add_or_null("parentId", written.parent_id).line();
+}
+
+std::string line_of(const Made& made) {
+  return ResultLine().add("session", made.id).add("path", made.path).line();
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+Result<void> check_line(std::string_view text) {
+  if (text.size() > kMaxLine) {
+    return Error{Errc::too_large, "such a command has up to 64 KiB"};
+  }
+  if (!json::is_valid_utf8(text)) {
+    return Error{Errc::not_utf8, "the command is not UTF-8"};
+  }
+  return {};
+}
+
+/// A command that is one JSON object instead of a line.
+class JsonCommand {
+ public:
+  static bool is_one(std::string_view text) { return trimmed(text).starts_with('{'); }
+  /// Errors: invalid_argument for what is no object, and for members that are not in `known`.
+  static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known) {
+    JsonCommand command;
+    if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
+      return Error{Errc::invalid_argument, "the command is not one JSON object"};
+    }
+    for (const auto& member : json::members(*command.document_)) {
+      const auto key = json::as_string(member.name);
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        return Error{Errc::invalid_argument, "the command has a member that means nothing here; see what reading this "
+                                             "file says"};
+      }
+      const bool is_flag = key == "force";
+      if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
+        return Error{Errc::invalid_argument, is_flag ? "force is true or false" : "a member must be a string"};
+      }
+    }
+    return command;
+  }
+  [[nodiscard]] std::string text(std::string_view key) const {
+    return std::string(json::string_member(*document_, key).value_or(std::string_view()));
+  }
+  [[nodiscard]] bool force() const {
+    const auto* value = json::member(*document_, "force");
+    return value != nullptr && value->IsTrue();
+  }
+
+ private:
+  std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
+};
+
+Flavour flavour_of(const SessionPtr& session) {
+  if (auto read = session->refresh(Depth::index); !read) {
+    return Flavour::omp13;
+  }
+  const auto guard = session->read();
+  return guard ? guard->index().flavour() : Flavour::omp13;
+}
+
+Result<std::string> run_append(Writer& writer, const Subject& subject, std::string_view text, bool is_json) {
+  const Flavour flavour = flavour_of(subject.session);
+  auto command = is_json ? json_command(text, flavour, now_ms()) : text_command(text, flavour, now_ms());
+  if (!command) {
+    return command.error();
+  }
+  auto written = writer.append(subject.session, std::move(*command), subject.at);
+  return written ? Result<std::string>(line_of(*written)) : written.error();
+}
+
+Result<std::string> line_of(Result<MovedLeaf> moved) {
+  if (!moved) {
+    return moved.error();
+  }
+  ResultLine line;
+  line.add("leaf", moved->leaf);
+  return moved->summary_id.empty() ? line.line() : line.add("summary", moved->summary_id).line();
+}
+
+Result<std::string> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"leaf", "summary", "force"});
+    return command ? line_of(writer.branch(subject.session, command->text("leaf"), command->text("summary"),
+                                           command->force()))
+                   : Result<std::string>(command.error());
+  }
+  const std::string target(trimmed(take_line(text)));
+  return line_of(writer.branch(subject.session, target, std::string(trimmed(text))));
+}
+
+std::vector<LabelChange> label_lines(std::string_view text) {
+  std::vector<LabelChange> changes;
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
+    if (line.empty()) {
+      continue;
+    }
+    const std::size_t space = line.find_first_of(" \t");
+    const std::string_view label = space == std::string_view::npos ? "" : trimmed(line.substr(space));
+    changes.push_back({std::string(line.substr(0, space)), std::string(label)});
+  }
+  return changes;
+}
+
+Result<std::string> run_label(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  std::vector<LabelChange> changes;
+  bool force = false;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"entry", "label", "force"});
+    if (!command) {
+      return command.error();
+    }
+    changes.push_back({command->text("entry"), command->text("label")});
+    force = command->force();
+  } else {
+    changes = label_lines(text);
+  }
+  if (changes.empty()) {
+    return Error{Errc::invalid_argument, "a label command is an entry and the label, or an entry alone to clear it"};
+  }
+  auto written = writer.label(subject.session, changes, force);
+  return written ? Result<std::string>(line_of(*written)) : written.error();
+}
+
+Result<std::string> run_title(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  auto title = writer.set_title(subject.session, text);
+  return title ? Result<std::string>(ResultLine().add("title", *title).line()) : title.error();
+}
+
+Result<std::string> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  std::string target(trimmed(text));
+  bool force = false;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"entry", "force"});
+    if (!command) {
+      return command.error();
+    }
+    target = command->text("entry");
+    force = command->force();
+  }
+  auto made = writer.fork(subject.session, target, force);
+  return made ? Result<std::string>(line_of(*made)) : made.error();
+}
+
+Result<std::string> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
+  NewSession wanted;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"cwd", "title", "parentSession", "model"});
+    if (!command) {
+      return command.error();
+    }
+    wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model")};
+  } else {
+    wanted.cwd = trimmed(text);
+  }
+  auto made = writer.create(wanted);
+  return made ? Result<std::string>(line_of(*made)) : made.error();
+}
+
+/// Checks that all line commands share.
+template <Result<std::string> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
+Result<std::string> checked(Writer& writer, const Subject& subject, std::string_view text, bool is_json) {
+  auto fits = check_line(text);
+  return fits ? kRun(writer, subject, text, is_json) : Result<std::string>(fits.error());
+}
+
+constexpr std::string_view kAppendUsage =
+    "Write here to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "  {\"role\":\"toolResult\",...}           any message\n"
+    "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, all or none\n"
+    "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), \"force\":true\n"
+    "(although an agent may have the session open). id, parentId and timestamp are chosen here.\n"
+    "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError.\n";
+constexpr std::string_view kBranchUsage =
+    "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, a label, or root.\n"
+    "Further lines are the summary of what is left behind.\n"
+    "Or {\"leaf\":\"a1b2c3d4\",\"summary\":\"...\",\"force\":true}.\n";
+constexpr std::string_view kLabelUsage =
+    "Write an entry and a label here to label it, an entry alone to clear its label; one a line, all or none.\n"
+    "Or {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. See also labels/: ln -s, mv, rm.\n";
+constexpr std::string_view kForkUsage =
+    "Write an empty line here to copy the session to a new log, or an entry to copy the way to it.\n"
+    "Or {\"entry\":\"a1b2c3d4\",\"force\":true}. The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+constexpr std::string_view kNewUsage =
+    "Write the absolute path of a working directory here to create a session,\n"
+    "or {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
+    "The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+
+}  // namespace
+
+const std::vector<Verb>& all_verbs() {
+  static const std::vector<Verb> verbs = {
+      {"append", Framing::messages, kAppendUsage, run_append},
+      {"branch", Framing::lines, kBranchUsage, checked<run_branch>},
+      {"label", Framing::lines, kLabelUsage, checked<run_label>},
+      {"fork", Framing::lines, kForkUsage, checked<run_fork>},
+      {"new", Framing::lines, kNewUsage, checked<run_new>},
+      {"title", Framing::lines, "", checked<run_title>},
+  };
+  return verbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto& verbs = all_verbs();
+  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
+  return found == verbs.end() ? nullptr : &*found;
+}
+
+}  // namespace arborfs

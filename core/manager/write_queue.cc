@@ -1,0 +1,371 @@
+#include "core/manager/write_queue.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/manager/log_rewrite.h"
+#include "core/session/liveness.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr int kTries = 4;  // when others write between our looking and our locking
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Error gone() {
+  return {Errc::not_found, "the session is gone"};
+}
+
+Error live(const Liveness& liveness) {
+  std::string text = liveness.state == Liveness::State::live ? "the session is live: " : "the session may be live: ";
+  for (const auto& reason : liveness.reasons) {
+    text += (&reason == &liveness.reasons.front() ? "" : ", ") + reason;
+  }
+  return {Errc::busy, text + "; end the agent, fork the session, or force it"};
+}
+
+}  // namespace
+
+/// A command in its lane: lines to append, or work that wants the session for itself.
+struct WriteQueue::Waiting {
+  AppendRequest* append = nullptr;
+  std::function<Result<void>()> work;
+  Result<void> outcome;
+  bool ended = false;  // for whoever writes its group
+  bool done = false;   // guarded by WriteQueue::mutex_
+  void end(Result<void> how) {
+    outcome = std::move(how);
+    ended = true;
+  }
+};
+
+namespace {
+
+template <class Group>
+void end_all(const Group& group, const Error& error) {
+  for (auto* waiting : group) {
+    if (!waiting->ended) {
+      waiting->end(error);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<WriteQueue::Waiting*> WriteQueue::take_group(Lane& lane) {
+  std::vector<Waiting*> group;
+  std::uint64_t bytes = 0;
+  while (!lane.waiting.empty() && group.size() < kMaxGroup) {
+    Waiting* const next = lane.waiting.front();
+    bytes += next->append == nullptr ? 0 : next->append->bytes;
+    const bool alone = next->append == nullptr || next->append->slot;
+    if (!group.empty() && (alone || bytes > kMaxGroupBytes)) {
+      break;
+    }
+    group.push_back(next);
+    lane.waiting.pop_front();
+    if (alone) {
+      break;
+    }
+  }
+  return group;
+}
+
+/// Until this command is done: by whoever has the lane, or by this thread once the lane is free and it is first.
+Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
+  const std::uint64_t bytes = mine.append == nullptr ? 0 : mine.append->bytes;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes; });
+  waiting_bytes_ += bytes;
+  Lane& lane = lanes_[session->number()];
+  lane.waiting.push_back(&mine);
+  while (!mine.done) {
+    changed_.wait(lock, [&] { return mine.done || (!lane.busy && lane.waiting.front() == &mine); });
+    if (mine.done) {
+      break;
+    }
+    lane.busy = true;
+    const auto group = take_group(lane);
+    lock.unlock();
+    commit(session, group);
+    lock.lock();
+    lane.busy = false;
+    for (Waiting* waiting : group) {
+      waiting->done = true;
+    }
+    changed_.notify_all();
+  }
+  waiting_bytes_ -= bytes;
+  changed_.notify_all();
+  return mine.outcome;
+}
+
+Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request) {
+  Waiting mine;
+  mine.append = &request;
+  return wait_turn(session, mine);
+}
+
+void WriteQueue::commit(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  if (group.front()->work) {
+    group.front()->outcome = group.front()->work();
+    return;
+  }
+  for (int attempt = 1;; ++attempt) {
+    std::vector<Waiting*> left;
+    std::copy_if(group.begin(), group.end(), std::back_inserter(left), [](const Waiting* one) { return !one->ended; });
+    if (left.empty()) {
+      return;
+    }
+    auto written = write_group(session, left);
+    if (written) {
+      return;
+    }
+    const bool changed_under_us = written.error().code == Errc::stale && attempt < kTries;
+    const bool too_much_together = written.error().code == Errc::no_space && left.size() > 1;
+    if (too_much_together) {
+      for (Waiting* waiting : left) {
+        if (auto alone = write_group(session, {waiting}); !alone) {
+          waiting->end(alone.error());
+        }
+      }
+      return;
+    }
+    if (!changed_under_us) {
+      end_all(left, written.error());
+      return;
+    }
+  }
+}
+
+Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter& writer) const {
+  if (settings_.write_live) {
+    return {};
+  }
+  Liveness found = check_traces(*session, catalog_.store());
+  if (writer.is_open_elsewhere()) {
+    found.state = Liveness::State::live;
+    found.reasons.insert(found.reasons.begin(), "another process has the log open for writing");
+  }
+  return found.state == Liveness::State::quiet ? Result<void>() : Result<void>(live(found));
+}
+
+/// The log's lock, taken when the session is up to date, so that little is left to be read under it.
+Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, bool force) {
+  if (auto read = session->refresh(Depth::index); !read) {
+    return read.error().code == Errc::not_found ? gone() : read.error();
+  }
+  auto writer = catalog_.store().writer(session->place());
+  if (!writer) {
+    return writer.error().code == Errc::not_found ? gone() : writer.error();
+  }
+  if (!force) {
+    if (auto quiet = refuse_live(session, **writer); !quiet) {
+      return quiet.error();
+    }
+  }
+  if (auto read = session->refresh(Depth::index); !read) {
+    return read.error();
+  }
+  return writer;
+}
+
+Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
+  if (auto read = session->refresh(Depth::index); !read) {
+    return read.error().code == Errc::not_found ? gone() : read.error();
+  }
+  {
+    const auto guard = session->read();
+    if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
+      return may;
+    }
+  }
+  auto writer = catalog_.store().writer(session->place());
+  if (!writer) {
+    return writer.error();
+  }
+  return force ? Result<void>() : refuse_live(session, **writer);
+}
+
+/// Releases, syncs, and takes what was written into the session.
+Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer) {
+  writer.release();
+  auto synced = settings_.sync ? writer.sync() : Result<void>();
+  auto read = session->refresh(Depth::index);
+  if (!synced) {
+    return Error{Errc::io, synced.error().message +
+                               "; the log reads well now, but what was written last may not survive a power cut: "
+                               "look at its end before you write again"};
+  }
+  return read;
+}
+
+/// Everything of a group under one lock. An error is one of all that are not done yet.
+Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  auto writer = lock(session, true);
+  if (!writer) {
+    return writer.error();
+  }
+  const bool all_forced = std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
+  const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
+  std::string lines;
+  bool migrated = false;
+  bool had_moved_leaf = false;
+  std::vector<Waiting*> planned;
+  {
+    const auto guard = session->read();
+    if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
+      return may;
+    }
+    if (!guard->stat().same_file((*writer)->stat()) || guard->stat().size != (*writer)->stat().size) {
+      return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+    }
+    migrated = guard->index().header().migrated;
+    had_moved_leaf = guard->leaf() != guard->index().leaf();
+    LineBatch batch(guard->index(), guard->leaf(), now_ms());
+    for (Waiting* waiting : group) {
+      const auto mark = batch.mark();
+      auto made = waiting->append->force ? Result<void>() : quiet;
+      made = made ? waiting->append->plan(batch) : made;
+      if (made) {
+        planned.push_back(waiting);
+      } else {
+        batch.take_back(mark);
+        waiting->end(made.error());
+      }
+    }
+    lines = batch.lines();
+  }
+  if (planned.empty()) {
+    return {};
+  }
+  if (migrated) {
+    const auto before = (*writer)->version();
+    writer->reset();
+    return before ? migrate(session, lines, *before, all_forced) : Result<void>(before.error());
+  }
+  auto written = append_lines(session, **writer, lines, planned);
+  if (written && had_moved_leaf) {
+    catalog_.leaves().forget(session->place().file);
+  }
+  return written;
+}
+
+Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
+                                      const std::vector<Waiting*>& group) {
+  std::vector<Damage> damage;
+  std::shared_ptr<const LogFile> log;
+  {
+    const auto guard = session->read();
+    if (!guard) {
+      return gone();
+    }
+    damage = guard->index().damage();
+    log = guard->log();
+  }
+  auto lead = lead_for(*log, damage, writer.stat().size);
+  if (!lead) {
+    return lead.error();
+  }
+  if (auto written = writer.append(lead->empty() ? lines : *lead + lines); !written) {
+    return written;
+  }
+  if (const auto& slot = group.back()->append->slot) {
+    if (auto written = writer.overwrite(0, *slot); !written) {
+      auto undone = writer.undo_append();
+      return undone ? written : undone;
+    }
+  }
+  return settle(session, writer);
+}
+
+/// The first write to a log of version 1 or 2 makes it one of version 3 (FACTS B3).
+Result<void> WriteQueue::migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before,
+                                 bool force) {
+  const LogPlace place = session->place();
+  auto draft = catalog_.store().draft(place);
+  if (!draft) {
+    return draft.error();
+  }
+  if (auto written = write_log_anew(*session, catalog_, {}, lines, **draft); !written) {
+    return written;
+  }
+  if (auto finished = (*draft)->finish(settings_.sync); !finished) {
+    return finished;
+  }
+  auto writer = lock(session, force);
+  if (!writer) {
+    return writer.error();
+  }
+  auto replaced = (*writer)->replace(**draft, before);
+  return replaced ? settle(session, **writer) : replaced;
+}
+
+Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
+                                   const std::function<Result<void>(LogWriter&)>& work) {
+  Waiting mine;
+  mine.work = [&]() -> Result<void> {
+    auto writer = lock(session, force);
+    return writer ? work(**writer) : writer.error();
+  };
+  return wait_turn(session, mine);
+}
+
+Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest& request) {
+  Waiting mine;
+  mine.work = [&]() -> Result<void> {
+    auto writer = lock(session, request.force);
+    const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
+    if (!before) {
+      return before.error();
+    }
+    writer->reset();
+    const LogPlace place = session->place();
+    auto draft = catalog_.store().draft(request.move_to.value_or(place));
+    if (!draft) {
+      return draft.error();
+    }
+    auto done = write_log_anew(*session, catalog_, request.header, "", **draft);
+    done = done ? (*draft)->finish(settings_.sync) : done;
+    if (!done) {
+      return done;
+    }
+    writer = lock(session, request.force);
+    if (!writer) {
+      return writer.error();
+    }
+    if (!request.move_to) {
+      auto replaced = (*writer)->replace(**draft, *before);
+      return replaced ? settle(session, **writer) : replaced;
+    }
+    return move_locked(session, **writer, *before, **draft, *request.move_to);
+  };
+  return wait_turn(session, mine);
+}
+
+/// The name first, as the agents do; then the header. When the second fails the first is taken back.
+Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before,
+                                     LogDraft& draft, const LogPlace& to) {
+  SessionStore& store = catalog_.store();
+  const LogPlace from = session->place();
+  if (auto same = writer.verify(before); !same) {
+    return same;
+  }
+  if (auto moved = store.move(from, to, settings_.sync); !moved) {
+    return moved;
+  }
+  if (auto put = store.publish(draft, to, Disk::Existing::replace, settings_.sync); !put) {
+    static_cast<void>(store.move(to, from, settings_.sync));
+    return put;
+  }
+  writer.release();
+  catalog_.relocate(session, to);
+  return session->refresh(Depth::index);
+}
+
+}  // namespace arborfs

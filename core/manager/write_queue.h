@@ -1,0 +1,91 @@
+// The queue through which a store is written (DESIGN 6): commands for one session one after the other, those that wait
+// at the same time written and synced together; different sessions side by side. Bounded: who comes when too much is
+// waiting waits too.
+//
+// Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a leaf,
+// released while anything is written. A lane holds the log's lock for the write only, never across a sync.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/manager/line_batch.h"
+#include "core/session/catalog.h"
+
+namespace arborfs {
+
+/// What one command appends.
+struct AppendRequest {
+  /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back.
+  std::function<Result<void>(LineBatch&)> plan;
+  std::uint64_t bytes = 0;          // about what it will append, for the bound
+  bool force = false;               // although the session may be live
+  std::optional<std::string> slot;  // the title slot's line to be written with it
+};
+
+/// What a command writes that takes the place of a log, or of its name.
+struct RewriteRequest {
+  /// The header's new text (JSON without line feed) made of the present one. `header` is that of the index.
+  std::function<Result<std::string>(std::string_view present, const Header& header)> header;
+  bool force = false;
+  /// Where the log goes; nothing: it stays.
+  std::optional<LogPlace> move_to;
+};
+
+class WriteQueue {
+ public:
+  struct Settings {
+    bool sync = true;
+    bool write_live = false;
+  };
+  WriteQueue(Catalog& catalog, Settings settings) : catalog_(catalog), settings_(settings) {}
+  WriteQueue(const WriteQueue&) = delete;
+  WriteQueue& operator=(const WriteQueue&) = delete;
+
+  /// Returns when the lines are written, synced and in the session. Errors: as Writer says.
+  Result<void> append(const SessionPtr& session, AppendRequest request);
+  Result<void> rewrite(const SessionPtr& session, const RewriteRequest& request);
+  /// Runs `work` with the log's lock held and nobody else at the session, liveness checked.
+  Result<void> exclusive(const SessionPtr& session, bool force, const std::function<Result<void>(LogWriter&)>& work);
+  /// What a write would be refused for now; with a lock held by another, after the wait.
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) const;
+
+ private:
+  struct Waiting;
+  struct Lane {
+    std::deque<Waiting*> waiting;
+    bool busy = false;
+  };
+  static constexpr std::uint64_t kMaxWaitingBytes = 256 << 20;
+  static constexpr std::uint64_t kMaxGroupBytes = 8 << 20;
+  static constexpr std::size_t kMaxGroup = 1024;
+
+  Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
+  std::vector<Waiting*> take_group(Lane& lane);
+  void commit(const SessionPtr& session, const std::vector<Waiting*>& group);
+  Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
+  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
+                            const std::vector<Waiting*>& group);
+  Result<void> migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before, bool force);
+  Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, bool force);
+  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
+  Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
+                           const LogPlace& to);
+  Result<void> settle(const SessionPtr& session, LogWriter& writer);
+
+  Catalog& catalog_;
+  const Settings settings_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint32_t, Lane> lanes_;  // by session number; guarded by mutex_
+  std::uint64_t waiting_bytes_ = 0;      // guarded by mutex_
+};
+
+}  // namespace arborfs

@@ -1,0 +1,141 @@
+#include "core/session/leaf_store.h"
+
+#include <array>
+#include <cstdio>
+
+#include "core/base/hash.h"
+#include "core/env/state_dir.h"
+#include "core/json/document.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMaxFile = 4096;
+constexpr mode_t kPrivate = 0600;
+
+std::string id_json(const EntryId& id) {
+  std::string text;
+  switch (id.kind) {
+    case EntryId::Kind::missing:
+      return "null";
+    case EntryId::Kind::string:
+      json::stringify_string(id.text, text);
+      return text;
+    case EntryId::Kind::other:
+      break;
+  }
+  return "[" + id.text + "]";
+}
+
+std::optional<EntryId> id_from(const json::Value* value) {
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (value->IsString()) {
+    return EntryId{EntryId::Kind::string, std::string(json::as_string(*value))};
+  }
+  if (value->IsArray() && value->Size() == 1) {
+    return EntryId{EntryId::Kind::other, json::stringify((*value)[0])};
+  }
+  return value->IsNull() ? std::optional(EntryId{}) : std::nullopt;
+}
+
+std::string text_of(const KeptLeaf& kept) {
+  return "{\"entries\":" + std::to_string(kept.entries) + ",\"last\":" + id_json(kept.last) +
+         (kept.leaf ? ",\"leaf\":" + id_json(*kept.leaf) : std::string()) + "}\n";
+}
+
+std::optional<KeptLeaf> kept_from(std::string_view text) {
+  json::Document document;
+  if (!json::parse(text, document)) {
+    return std::nullopt;
+  }
+  const auto* entries = json::member(document, "entries");
+  const auto last = id_from(json::member(document, "last"));
+  if (entries == nullptr || !entries->IsNumber() || !last) {
+    return std::nullopt;
+  }
+  return KeptLeaf{static_cast<Ordinal>(entries->GetDouble()), *last, id_from(json::member(document, "leaf"))};
+}
+
+}  // namespace
+
+std::optional<Ordinal> KeptLeaf::in(const LogIndex& index) const {
+  if (index.size() != entries || (entries != kNoEntry && !(index.id(entries) == last))) {
+    return std::nullopt;
+  }
+  if (!leaf) {
+    return kNoEntry;
+  }
+  const Ordinal found = index.find(*leaf);
+  return found == kNoEntry ? std::nullopt : std::optional(found);
+}
+
+LeafStore::LeafStore(std::string folder, std::string store_key, Disk& disk)
+    : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
+
+std::string LeafStore::file_of(const std::string& log_name) const {
+  char name[24];
+  std::snprintf(name, sizeof name, "%016llx",
+                static_cast<unsigned long long>(xxh64(store_key_ + std::string(1, '\0') + log_name)));
+  return name;
+}
+
+std::optional<KeptLeaf> LeafStore::load(const std::string& log_name) const {
+  if (folder_.empty()) {
+    const std::lock_guard lock(mutex_);
+    const auto found = in_memory_.find(log_name);
+    return found == in_memory_.end() ? std::nullopt : std::optional(found->second);
+  }
+  auto folder = Dir::open_root(folder_);
+  auto file = folder ? File::open_in(*folder, file_of(log_name)) : Result<File>(folder.error());
+  std::array<char, kMaxFile> buffer{};
+  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
+  return got ? kept_from(std::string_view(buffer.data(), *got)) : std::nullopt;
+}
+
+Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) {
+  if (folder_.empty()) {
+    const std::lock_guard lock(mutex_);
+    in_memory_[log_name] = leaf;
+    return {};
+  }
+  auto folder = make_private_folder(disk_, folder_);
+  if (!folder) {
+    return folder.error();
+  }
+  const std::lock_guard lock(mutex_);
+  const std::string name = file_of(log_name);
+  const std::string temporary = "." + name + "." + std::to_string(::getpid());
+  static_cast<void>(disk_.remove(*folder, temporary));
+  auto fd = disk_.create(*folder, temporary, kPrivate);
+  if (!fd) {
+    return fd.error();
+  }
+  auto done = write_all(disk_, fd->get(), text_of(leaf));
+  if (done) {
+    done = disk_.sync(fd->get());
+  }
+  if (done) {
+    done = disk_.rename(*folder, temporary, *folder, name, Disk::Existing::replace);
+  }
+  if (!done) {
+    static_cast<void>(disk_.remove(*folder, temporary));
+    return done;
+  }
+  return disk_.sync_folder(*folder);
+}
+
+void LeafStore::forget(const std::string& log_name) {
+  if (folder_.empty()) {
+    const std::lock_guard lock(mutex_);
+    in_memory_.erase(log_name);
+    return;
+  }
+  if (auto folder = Dir::open_root(folder_)) {
+    static_cast<void>(disk_.remove(*folder, file_of(log_name)));
+  }
+}
+
+}  // namespace arborfs

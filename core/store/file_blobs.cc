@@ -1,0 +1,194 @@
+#include "core/store/blob_store.h"
+
+#include <dirent.h>
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/hash.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMaxRemembered = 4096;
+constexpr std::size_t kReadStep = 1 << 20;
+constexpr mode_t kBlobMode = 0666;
+constexpr mode_t kFolderMode = 0777;
+
+class FileBlobs : public BlobStore {
+ public:
+  FileBlobs(std::string folder, Disk& disk) : folder_(std::move(folder)), disk_(disk) {}
+
+  [[nodiscard]] Result<std::vector<std::string>> list() const override;
+  [[nodiscard]] Result<FileStat> stat(std::string_view hash) const override;
+  [[nodiscard]] Result<std::shared_ptr<const File>> open(std::string_view hash) const override;
+  Result<void> put(std::string_view hash, std::string_view bytes, bool sync) override;
+
+ private:
+  [[nodiscard]] Result<void> check(const File& file, const FileStat& st, std::string_view hash) const;
+  [[nodiscard]] Result<Dir> make_folder() const;
+  Result<void> write(const Dir& dir, const std::string& temporary, const std::string& name, std::string_view bytes,
+                     bool sync);
+  const std::string folder_;
+  Disk& disk_;
+  std::atomic<std::uint64_t> temporaries_{0};
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::string, FileStat> checked_;  // guarded by mutex_
+};
+
+Result<std::vector<std::string>> FileBlobs::list() const {
+  auto dir = Dir::open_root(folder_);
+  if (!dir) {
+    return dir.error();
+  }
+  auto entries = dir->list();
+  if (!entries) {
+    return entries.error();
+  }
+  std::vector<std::string> names;
+  for (auto& entry : *entries) {
+    if (entry.type == DT_REG && is_blob_name(entry.name)) {
+      names.push_back(std::move(entry.name));
+    }
+  }
+  return names;
+}
+
+Result<FileStat> FileBlobs::stat(std::string_view hash) const {
+  if (!is_blob_name(hash)) {
+    return Error{Errc::not_found, "no blob has such a name"};
+  }
+  auto dir = Dir::open_root(folder_);
+  if (!dir) {
+    return dir.error();
+  }
+  auto st = dir->stat(std::string(hash));
+  if (st && !S_ISREG(st->mode)) {
+    return Error{Errc::not_found, "not a regular file"};
+  }
+  return st;
+}
+
+Result<void> FileBlobs::check(const File& file, const FileStat& st, std::string_view hash) const {
+  const std::string name(hash);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = checked_.find(name);
+    if (known != checked_.end() && known->second == st) {
+      return {};
+    }
+  }
+  Sha256 digest;
+  std::string buffer(kReadStep, '\0');
+  for (std::uint64_t offset = 0;;) {
+    auto got = file.read_at(offset, buffer);
+    if (!got) {
+      return got.error();
+    }
+    digest.update(std::string_view(buffer).substr(0, *got));
+    offset += *got;
+    if (*got < buffer.size()) {
+      break;
+    }
+  }
+  if (digest.finish_hex() != hash) {
+    return Error{Errc::corrupt, "blob " + name + " does not hold the bytes that its name promises"};
+  }
+  const std::lock_guard lock(mutex_);
+  if (checked_.size() >= kMaxRemembered) {
+    checked_.clear();
+  }
+  checked_[name] = st;
+  return {};
+}
+
+Result<std::shared_ptr<const File>> FileBlobs::open(std::string_view hash) const {
+  if (!is_blob_name(hash)) {
+    return Error{Errc::not_found, "no blob has such a name"};
+  }
+  auto dir = Dir::open_root(folder_);
+  if (!dir) {
+    return dir.error();
+  }
+  auto file = File::open_in(*dir, std::string(hash));
+  if (!file) {
+    return file.error();
+  }
+  auto st = file->stat();
+  if (!st) {
+    return st.error();
+  }
+  if (auto ok = check(*file, *st, hash); !ok) {
+    return ok.error();
+  }
+  return std::shared_ptr<const File>(std::make_shared<File>(std::move(file).value()));
+}
+
+/// The blobs folder; made when it is the first blob of the store.
+Result<Dir> FileBlobs::make_folder() const {
+  auto dir = Dir::open_root(folder_);
+  if (dir || dir.error().code != Errc::not_found) {
+    return dir;
+  }
+  const std::size_t slash = folder_.rfind('/');
+  auto parent = Dir::open_root(folder_.substr(0, slash));
+  if (!parent) {
+    return parent;
+  }
+  if (auto made = disk_.make_folder(*parent, folder_.substr(slash + 1), kFolderMode); !made) {
+    return made.error();
+  }
+  if (auto synced = disk_.sync_folder(*parent); !synced) {
+    return synced.error();
+  }
+  return Dir::open_root(folder_);
+}
+
+Result<void> FileBlobs::write(const Dir& dir, const std::string& temporary, const std::string& name,
+                              std::string_view bytes, bool sync) {
+  auto fd = disk_.create(dir, temporary, kBlobMode);
+  if (!fd) {
+    return fd.error();
+  }
+  auto done = write_all(disk_, fd->get(), bytes);
+  if (done && sync) {
+    done = disk_.sync(fd->get());
+  }
+  if (done) {
+    done = disk_.rename(dir, temporary, dir, name, Disk::Existing::replace);
+  }
+  if (!done) {
+    static_cast<void>(disk_.remove(dir, temporary));
+  }
+  return done;
+}
+
+Result<void> FileBlobs::put(std::string_view hash, std::string_view bytes, bool sync) {
+  if (!is_blob_name(hash)) {
+    return Error{Errc::invalid_argument, "no blob has such a name"};
+  }
+  auto dir = make_folder();
+  if (!dir) {
+    return dir.error();
+  }
+  const std::string name(hash);
+  if (auto there = open(hash)) {  // the agents write theirs unsynced
+    return sync ? disk_.sync((*there)->fd()) : Result<void>();
+  }
+  const std::string temporary = "." + name + "." + std::to_string(::getpid()) + "-" + std::to_string(++temporaries_);
+  if (auto written = write(*dir, temporary, name, bytes, sync); !written) {
+    return written;
+  }
+  return sync ? disk_.sync_folder(*dir) : Result<void>();
+}
+
+}  // namespace
+
+std::shared_ptr<BlobStore> make_file_blobs(std::string folder, Disk& disk) {
+  return std::make_shared<FileBlobs>(std::move(folder), disk);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,25 @@
+// How the file store of omp and pi is changed: the log under the agents' lock, drafts beside it, renames of a log with
+// all that belongs to it. For omp_store.cc; one object is used by one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/env/publish_lock.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// `folder_path` is the absolute path of the log's folder, as the agents spell it.
+Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
+                                                   const std::string& file);
+
+Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file);
+Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
+
+/// Renames a log and what belongs to it, artifacts and backups, to another folder or another name. On an error all is
+/// where it was.
+Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
+                          const std::string& new_name);
+
+}  // namespace arborfs

@@ -1,0 +1,20 @@
+// What the agents need of a message or an entry to open its log again (FACTS A18, C7, C13). Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/json/document.h"
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+/// Checks a message and adds what people need not write: its time, an assistant's usage.
+/// Errors: invalid_argument, naming what is missing and never what is there.
+Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms);
+
+/// The same for an entry, which has `type`.
+Result<void> complete_entry(json::Value& entry, json::Document& owner, Flavour flavour, std::int64_t now_ms);
+
+}  // namespace arborfs

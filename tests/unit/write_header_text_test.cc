@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/json/date.h"
+#include "core/log/header.h"
+#include "core/write/header_text.h"
+#include "tests/unit/json_test_support.h"
+
+namespace arborfs {
+namespace {
+
+TEST(WriteHeaderText, SlotsAreTheAgents) {
+  json::testing::for_each_vector("titleSlot.jsonl", [](const json::Value& vector) {
+    const json::Value& update = *json::member(vector, "update");
+    const auto time = json::parse_date(*json::string_member(update, "updatedAt"));
+    const std::string line = title_slot_line(json::string_member(update, "title").value_or(""),
+                                             json::string_member(update, "source").value_or(""), *time);
+    EXPECT_EQ(line, *json::string_member(vector, "line"));
+    EXPECT_EQ(line.size(), 256U);
+    EXPECT_TRUE(parse_title_slot_line(line));
+  });
+}
+
+/// A new header like the one that `line` has.
+NewHeader header_like(const json::Value& line, Flavour flavour, bool is_fork) {
+  const auto text = [&line](std::string_view key) { return std::string(json::string_member(line, key).value_or("")); };
+  NewHeader header;
+  header.flavour = flavour;
+  header.id = text("id");
+  header.timestamp_ms = json::parse_date(text("timestamp")).value_or(0);
+  header.cwd = text("cwd");
+  header.title = text("title");
+  header.title_source = text("titleSource");
+  header.parent_session = text("parentSession");
+  header.is_fork = is_fork;
+  header.prompt_cache_key = text("providerPromptCacheKey");
+  return header;
+}
+
+TEST(WriteHeaderText, NewHeadersAreTheAgents) {
+  for (const std::string name :
+       {"w13-basic", "w13-fork", "w13-fork-from", "w13-branched-a", "w13-title-a", "w13-new-session", "w18-basic",
+        "w18-fork", "w18-fork-from", "w18-branched-a", "w18-new-session", "w18-ensure-on-disk"}) {
+    SCOPED_TRACE(name);
+    const Flavour flavour = name.starts_with("w18") ? Flavour::omp18 : Flavour::omp13;
+    const auto lines =
+        json::testing::lines_of(std::filesystem::path(ARBORFS_TEST_DATA) / "corpus" / name / "session.jsonl");
+    const std::size_t at = flavour == Flavour::omp18 ? 1 : 0;
+    const std::string want = at == 0 ? lines.at(0) + "\n" : lines.at(0) + "\n" + lines.at(1) + "\n";
+    json::Document line;
+    ASSERT_TRUE(json::parse(lines.at(at), line));
+    EXPECT_EQ(new_header_lines(header_like(line, flavour, name.ends_with("-fork"))), want);
+  }
+}
+
+TEST(WriteHeaderText, TheElderGenerationHasNoFieldsOfTheYounger) {
+  NewHeader header;
+  header.id = "i";
+  header.cwd = "/w\"\n";
+  header.title = "t";
+  header.title_source = "user";
+  header.prompt_cache_key = "k";
+  EXPECT_EQ(new_header_lines(header),
+            "{\"type\":\"session\",\"version\":3,\"id\":\"i\",\"timestamp\":\"1970-01-01T00:00:00.000Z\","
+            "\"cwd\":\"/w\\\"\\n\",\"title\":\"t\"}\n");
+}
+
+TEST(WriteHeaderText, TitlesAreCleaned) {
+  EXPECT_EQ(clean_title("plain"), "plain");
+  EXPECT_EQ(clean_title("  a \t\n b\x7F"), "a b");
+  EXPECT_EQ(clean_title("a\xC2\x85"
+                        "b\xC2\xA0"
+                        "c"),
+            "a b\xC2\xA0"
+            "c");
+  EXPECT_EQ(clean_title("\x01\x02"), "");
+  EXPECT_EQ(clean_title(""), "");
+  EXPECT_EQ(clean_title("日本 語"), "日本 語");
+}
+
+std::string with(std::string_view object, std::string_view key, std::optional<std::string_view> value) {
+  const auto result = with_member(object, key, value);
+  return result ? *result : "error";
+}
+
+TEST(WriteHeaderText, AMemberIsSetInItsPlace) {
+  EXPECT_EQ(with(R"({ "a" : 1.0 , "b" :2})", "a", "[3]"), R"({ "a" : [3] , "b" :2})");
+  EXPECT_EQ(with(R"({ "a" : 1.0 , "b" :2} )", "c", "3"), R"({ "a" : 1.0 , "b" :2,"c":3} )");
+  EXPECT_EQ(with("{}", "c\"", "3"), R"({"c\"":3})");
+  EXPECT_EQ(with("{ }", "c", "3"), R"({"c":3 })");
+  EXPECT_EQ(with(R"({"a":{"b":1},"b":2})", "b", "3"), R"({"a":{"b":1},"b":3})") << "not in depth";
+  EXPECT_EQ(with(R"({"x":"a","a":1})", "a", "3"), R"({"x":"a","a":3})") << "not in values";
+}
+
+TEST(WriteHeaderText, KeysAreComparedByMeaningAndTheLastOneCounts) {
+  EXPECT_EQ(with(R"({"\u0061":1,"b":2})", "a", "3"), R"({"\u0061":3,"b":2})");
+  EXPECT_EQ(with(R"({"a":1,"b":2,"a":4})", "a", "3"), R"({"a":1,"b":2,"a":3})");
+  EXPECT_EQ(with(R"({"a":1,"b":2,"\u0061":4})", "a", std::nullopt), R"({"b":2})");
+}
+
+TEST(WriteHeaderText, AMemberIsRemovedWithOneComma) {
+  EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "a", std::nullopt), R"({ "b":2, "c":3 })");
+  EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "b", std::nullopt), R"({ "a":1 , "c":3 })");
+  EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "c", std::nullopt), R"({ "a":1 , "b":2 })");
+  EXPECT_EQ(with(R"({"a":1})", "a", std::nullopt), "{}");
+  EXPECT_EQ(with(R"({"a":1})", "b", std::nullopt), R"({"a":1})");
+}
+
+TEST(WriteHeaderText, OnlyObjectsHaveMembers) {
+  for (const char* text : {"", " ", "[]", "1", "{", R"({"a":1}x)", R"({"a":1}{})", R"({"a"})", "{'a':1}"}) {
+    const auto result = with_member(text, "a", "1");
+    ASSERT_FALSE(result.has_value()) << text;
+    EXPECT_EQ(result.error().code, Errc::invalid_argument);
+  }
+}
+
+TEST(WriteHeaderText, EveryHeaderOfTheCorpusKeepsItsOtherBytes) {
+  for (const std::string& line : json::testing::corpus_lines()) {
+    json::Document value;
+    if (!json::parse(line, value) || !value.IsObject() || json::member(static_cast<const json::Value&>(value), "zz")) {
+      continue;
+    }
+    const auto added = with_member(line, "zz", "\"v\"");
+    ASSERT_TRUE(added.has_value());
+    EXPECT_EQ(with(*added, "zz", std::nullopt), line);
+  }
+}
+
+}  // namespace
+}  // namespace arborfs

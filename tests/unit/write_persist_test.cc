@@ -1,0 +1,129 @@
+// What an entry becomes on its way to disk, against the answers of both agents (_vectors/persist.jsonl).
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/write/persist.h"
+#include "tests/support/replay_ops.h"
+#include "tests/unit/json_test_support.h"
+
+namespace arborfs {
+namespace {
+
+struct Persisted {
+  std::string text;
+  std::vector<PendingBlob> blobs;
+};
+
+Persisted persisted(const json::Value& input, Flavour flavour) {
+  json::Document owner;
+  json::Value value = conformance::expand_macros(input, owner);
+  Persisted result;
+  persist(value, owner, flavour, result.blobs);
+  json::stringify(value, result.text);
+  return result;
+}
+
+Persisted persisted(std::string_view text, Flavour flavour) {
+  json::Document input;
+  EXPECT_TRUE(json::parse(text, input));
+  return persisted(input, flavour);
+}
+
+void expect_answer(const json::Value& answer, const Persisted& result) {
+  if (const auto output = json::string_member(answer, "output")) {
+    EXPECT_EQ(result.text, *output);
+  } else {
+    EXPECT_EQ(static_cast<double>(result.text.size()), json::member(answer, "outputBytes")->GetDouble());
+    EXPECT_TRUE(result.text.ends_with(*json::string_member(answer, "outputTail")));
+    EXPECT_EQ(sha256_hex(result.text), *json::string_member(answer, "outputSha256"));
+  }
+  const json::Value* blobs = json::member(answer, "blobs");
+  ASSERT_EQ(result.blobs.size(), blobs == nullptr ? 0 : blobs->Size());
+  for (std::size_t i = 0; i < result.blobs.size(); ++i) {
+    const json::Value& blob = (*blobs)[static_cast<rapidjson::SizeType>(i)];
+    EXPECT_EQ(result.blobs[i].hash, *json::string_member(blob, "sha256"));
+    EXPECT_EQ(static_cast<double>(result.blobs[i].bytes.size()), json::member(blob, "size")->GetDouble());
+    EXPECT_EQ(sha256_hex(result.blobs[i].bytes), result.blobs[i].hash);
+  }
+}
+
+TEST(WritePersist, GivesTheAgentsAnswers) {
+  std::size_t compared = 0;
+  json::testing::for_each_vector("persist.jsonl", [&](const json::Value& vector) {
+    const json::Value& input = *json::member(vector, "input");
+    for (const Flavour flavour : {Flavour::omp13, Flavour::omp18}) {
+      const json::Value* answer = json::member(vector, "both");
+      if (answer == nullptr) {
+        answer = json::member(vector, flavour == Flavour::omp13 ? "v13" : "v18");
+      }
+      ASSERT_NE(answer, nullptr);
+      SCOPED_TRACE(flavour == Flavour::omp13 ? "13" : "18");
+      expect_answer(*answer, persisted(input, flavour));
+      ++compared;
+    }
+  });
+  EXPECT_GE(compared, 80U);
+}
+
+TEST(WritePersist, NamesABlobOnce) {
+  const std::string image = R"({"type":"image","data":{"$b64":[900,5]}})";
+  const auto result = persisted(R"({"content":[)" + image + "," + image + "]}", Flavour::omp13);
+  EXPECT_EQ(result.blobs.size(), 1U);
+  json::Document owner;
+  json::Document input;
+  ASSERT_TRUE(json::parse(R"({"content":[)" + image + "]}", input));
+  json::Value value = conformance::expand_macros(input, owner);
+  auto blobs = result.blobs;
+  persist(value, owner, Flavour::omp13, blobs);
+  EXPECT_EQ(blobs.size(), 1U);
+}
+
+TEST(WritePersist, DropsOneHighSurrogateAtTheCutAndNotTwo) {
+  // The pair is cut in two and its half dropped; the lone half before it stays.
+  const auto result = persisted(R"({"$cat":[{"$rep":["a",499951]},"\ud83d",{"$rep":["😀",30]}]})", Flavour::omp13);
+  EXPECT_TRUE(result.text.ends_with("aa\\ud83d\\n\\n[Session persistence truncated large content]\""));
+}
+
+TEST(WritePersist, KeepsWhatProvidersCheckByteForByte) {
+  const auto kept = [](const std::string& object) {
+    return persisted(object, Flavour::omp18).text.find("truncated large content") == std::string::npos;
+  };
+  const std::string big = R"({"$rep":["x",500001]})";
+  EXPECT_TRUE(kept(R"({"type":"text","text":)" + big + R"(,"textSignature":"S"})"));
+  EXPECT_FALSE(kept(R"({"type":"text","text":)" + big + R"(,"textSignature":""})"));
+  EXPECT_TRUE(kept(R"({"type":"toolCall","arguments":{"a":)" + big + R"(},"thoughtSignature":"S"})"));
+  EXPECT_FALSE(kept(R"({"type":"toolCall","arguments":{"a":)" + big + R"(}})"));
+  const std::string result = R"({"type":"web_search_tool_result","tool_use_id":"t","content":)" + big + "}";
+  EXPECT_TRUE(kept(R"({"type":"anthropicServerTool","block":)" + result + "}"));
+  EXPECT_FALSE(
+      kept(R"({"type":"anthropicServerTool","block":{"type":"web_search_tool_result","content":)" + big + "}}"));
+}
+
+TEST(WritePersist, DoesNotRecurse) {
+  json::testing::on_small_stack([] {
+    constexpr int kDepth = 200'000;
+    std::string text;
+    for (int i = 0; i < kDepth; ++i) {
+      text += i % 2 == 0 ? "[" : R"({"a":)";
+    }
+    text += R"({"jsonlEvents":1})";
+    for (int i = kDepth; i-- > 0;) {
+      text += i % 2 == 0 ? "]" : "}";
+    }
+    json::Document value;
+    ASSERT_TRUE(json::parse(text, value));
+    std::vector<PendingBlob> blobs;
+    persist(value, value, Flavour::omp18, blobs);
+    std::string out;
+    json::stringify(value, out);
+    EXPECT_EQ(out.size(), text.size() - std::string(R"("jsonlEvents":1)").size());
+  });
+}
+
+}  // namespace
+}  // namespace arborfs
