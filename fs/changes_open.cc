@@ -36,7 +36,7 @@ Result<std::string> leaf_text(MountState& state, Call& call, NodeId node) {
   if (!guard) {
     return guard.error();
   }
-  const Ordinal leaf = guard->index().leaf();
+  const Ordinal leaf = guard->leaf();
   return leaf == kNoEntry ? "root\n" : std::string(guard->index().id(leaf).text) + "\n";
 }
 

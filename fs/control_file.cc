@@ -75,7 +75,7 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
     }
     auto taken = stream_.feed(bytes, goes_on);
     if (!taken) {
-      reservation_.reset();
+      leave_room();
       lock.unlock();
       return refuse(taken.error());
     }
@@ -85,12 +85,19 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
   const std::lock_guard lock(mutex_);
   if (!done) {
     stream_.fail(done.error());
-    reservation_.reset();
+    leave_room();
   } else if (command && takes_summary(*target_.verb)) {
     summary_of_ = std::move(command->text);
     writer_ = thread_group_of(client);
   }
   return done;
+}
+
+/// The text that room was for is over. Needs mutex_.
+void ControlFile::leave_room() {
+  reservation_.reset();
+  room_ = 0;
+  is_checked_ = false;
 }
 
 /// Needs mutex_.
@@ -113,18 +120,14 @@ Result<void> ControlFile::judge_early() {
     }
     is_checked = std::exchange(is_checked_, true);
     const std::size_t room = room_for(stream_.waiting_bytes());
-    if (!reservation_ || reservation_->bytes() < room) {
-      wanted = room;
+    if (room > room_) {
+      wanted = room_ = room;
       reservation_.reset();
     }
   }
   const SessionPtr& session = target_.subject.session;
   if (!is_checked) {
     if (auto done = writes_.writer().check(session); !done) {
-      {
-        const std::lock_guard lock(mutex_);
-        is_checked_ = false;
-      }
       return refuse(done.error());
     }
   }
@@ -159,8 +162,7 @@ Result<void> ControlFile::take_waiting() {
   CommandStream::Taken command;
   {
     std::unique_lock lock(mutex_);
-    reservation_.reset();
-    is_checked_ = false;
+    leave_room();
     const auto line = std::exchange(summary_of_, std::nullopt);
     if (std::string lines = std::exchange(summary_, {}); line && !lines.empty()) {
       command = CommandStream::Command{*line + lines, false};
@@ -230,7 +232,7 @@ Result<void> ControlFile::close_one(pid_t client) {
     is_closed_ = is_last;
     if (killed) {
       stream_.drop();
-      reservation_.reset();
+      leave_room();
       summary_of_.reset();
       summary_.clear();
       return {};

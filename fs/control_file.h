@@ -91,6 +91,7 @@ class ControlFile {
   Result<void> judge_early();
   Result<void> refuse(const Error& why);
   Result<void> add_summary(std::string_view bytes);
+  void leave_room();
   [[nodiscard]] bool is_last_close(pid_t closer) const;
 
   OwnWrites& writes_;
@@ -102,6 +103,7 @@ class ControlFile {
   std::string summary_;                     // those lines
   pid_t writer_ = 0;                        // the process that wrote last; only known while summary_of_ is set
   std::optional<Reservation> reservation_;  // for the text that waits
+  std::size_t room_ = 0;                    // what was asked for
   bool is_checked_ = false;                 // the text that waits was asked about
   bool has_written_ = false;
   bool has_read_content_ = false;

@@ -60,6 +60,13 @@ struct FuseWriteOperations : FuseServing {
         });
   }
 
+  /// cp -p asks for an ACL and is content to hear that there are none.
+  static void setxattr(fuse_req_t req, fuse_ino_t ino, const char* /*name*/, const char* /*value*/,
+                       std::size_t /*size*/, int /*flags*/) {
+    const bool is_control = changes_of(req) != nullptr && Changes::takes_writes(NodeId(ino));
+    fuse_reply_err(req, is_control ? ENOTSUP : EPERM);
+  }
+
   static void write(fuse_req_t req, fuse_ino_t /*ino*/, const char* bytes, std::size_t size, off_t /*offset*/,
                     fuse_file_info* fi) {
     auto control = file_handle(fi).control;
@@ -204,7 +211,7 @@ void add_write_operations(fuse_lowlevel_ops& ops) {
   ops.mkdir = not_permitted;
   ops.link = not_permitted;
   ops.create = not_permitted;
-  ops.setxattr = not_permitted;
+  ops.setxattr = FuseWriteOperations::setxattr;
   ops.removexattr = not_permitted;
 }
 
