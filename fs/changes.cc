@@ -118,18 +118,23 @@ Result<Found> Changes::symlink(Call& call, const NameIn& at, std::string_view ta
   return vfs_.lookup(call, at.folder, at.name);
 }
 
-Result<void> Changes::unlink(Call& call, const NameIn& at, pid_t client) {
-  const auto slot = vfs_.state().slots.at(at.folder.slot());
-  const std::uint32_t session = slot ? slot->session : 0;
-  if (at.folder.kind() != Kind::labels) {
-    if (!allows_delete() || !is_inside_session(at.folder)) {
-      return never_done();
-    }
-    removals_.note(client, session);
-    return {};
+/// A name inside a session that is not a label is removed; see removals.h.
+Result<void> Changes::remove_inside(NodeId folder, pid_t client) {
+  const auto slot = vfs_.state().slots.at(folder.slot());
+  if (!is_inside_session(folder) || !slot) {
+    return never_done();
   }
-  if (allows_delete() && removals_.is_at_work(client, session)) {
-    return {};
+  removals_.note(client, slot->session);
+  return allows_delete() ? Result<void>() : never_done();
+}
+
+Result<void> Changes::unlink(Call& call, const NameIn& at, pid_t client) {
+  if (at.folder.kind() != Kind::labels) {
+    return remove_inside(at.folder, client);
+  }
+  const auto slot = vfs_.state().slots.at(at.folder.slot());
+  if (slot && removals_.is_at_work(client, slot->session)) {
+    return remove_inside(at.folder, client);
   }
   const auto here = label_at(call, at);
   if (!here) {
@@ -154,12 +159,7 @@ Result<void> Changes::rmdir(Call& /*call*/, const NameIn& at, pid_t client) {
     removals_.forget(session->number());
     return writes_.run(session, "remove", [&](Writer& writer) { return writer.remove(session); });
   }
-  const auto slot = vfs_.state().slots.at(at.folder.slot());
-  if (!allows_delete() || !is_inside_session(at.folder) || !slot) {
-    return never_done();
-  }
-  removals_.note(client, slot->session);
-  return {};
+  return remove_inside(at.folder, client);
 }
 
 Result<void> Changes::rename(Call& call, const NameIn& from, const NameIn& to, RenameMode mode) {

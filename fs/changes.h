@@ -66,6 +66,7 @@ class Changes {
   Result<LabelAt> label_at(Call& call, const NameIn& at);
   static Result<LabelChange> label_wanted(const LabelAt& here, const std::string& name, std::string_view target);
   Result<void> rename_label(Call& call, const NameIn& from, const NameIn& to, RenameMode mode);
+  Result<void> remove_inside(NodeId folder, pid_t client);
   Result<void> move_session(const NameIn& from, const NameIn& to, RenameMode mode);
   [[nodiscard]] bool allows_delete() const { return writes_.writer().settings().allow_delete; }
   [[nodiscard]] bool is_inside_session(NodeId folder) const;

@@ -1,8 +1,8 @@
-// `rm -r` of a session on a mount with -o allow_delete. rm takes a folder apart from the inside, file by file, and a
-// session can only go as a whole: so what is unlinked inside it is only said to be gone, until the rmdir of the session
-// itself moves it to the trash. In labels/ an unlink means something by itself, it clears a label; that is not to
-// happen on the way. labels/ is listed last in a session, and a process that has unlinked anything else in it within
-// kMemory is taking it apart.
+// `rm -r` of a session. rm takes a folder apart from the inside, file by file, and a session can only go as a whole: so
+// with -o allow_delete what is unlinked inside it is only said to be gone, until the rmdir of the session itself moves
+// it to the trash; without, each is refused. In labels/ an unlink means something by itself, it clears a label; that is
+// not to happen on the way, with that option or without. labels/ is listed last in a session, and a process that has
+// tried to unlink anything else in it within kMemory is taking it apart.
 //
 // Thread-safe; mutex_ is a leaf.
 #pragma once
@@ -21,7 +21,7 @@ class Removals {
  public:
   static constexpr std::chrono::minutes kMemory{1};
 
-  /// The thread `client` unlinked something in a session that is not a label.
+  /// The thread `client` tried to unlink something in a session that is not a label.
   void note(pid_t client, std::uint32_t session);
   /// Its process is taking the session apart; as note() then.
   bool is_at_work(pid_t client, std::uint32_t session);

@@ -467,6 +467,7 @@ def test_moving_a_session(case):
 def test_removing_needs_allow_delete(case):
     """rmdir and rm -r of a session give EPERM and take nothing away."""
     with one_session(case) as (session, folder, mount):
+        shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
         before = case.agent.state()
         fails_with(errno.EPERM, os.rmdir, folder)
         done = run("rm", "-rf", folder, check=False)
