@@ -60,6 +60,9 @@ bool is_asked_to_stop(pid_t tid) {
 }
 
 bool is_killed(pid_t tid) {
+  if (tid <= 0) {
+    return false;
+  }
   const auto signals = signals_of(tid);
   return !signals || (signals->pending & bit(SIGKILL)) != 0;
 }

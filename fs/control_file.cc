@@ -1,6 +1,7 @@
 #include "fs/control_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "fs/client_process.h"
@@ -9,11 +10,11 @@ namespace arborfs {
 
 namespace {
 
-/// Room is set aside in steps: twice the text, because JSON spells some characters longer.
-constexpr std::size_t kRoomStep = 64 << 10;
+constexpr std::size_t kLeastRoom = 64 << 10;
 
+/// Twice the text at least, because JSON spells some characters longer; in steps, so that it is seldom asked for.
 std::size_t room_for(std::size_t text) {
-  return (2 * text / kRoomStep + 1) * kRoomStep;
+  return std::max(kLeastRoom, std::bit_ceil(2 * text));
 }
 
 /// The verb of which further lines may follow the command.

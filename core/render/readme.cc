@@ -87,7 +87,7 @@ that an agent holds is not written to (`Device or resource busy`): fork it. More
 )";
 
 constexpr std::string_view kFastest = R"(
-It was mounted with `-o ro`, which is the fastest way to browse.
+This mount is read-only (`-o ro`), which is the fastest way to browse.
 )";
 
 }  // namespace

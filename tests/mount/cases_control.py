@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from mounting import equal, fails_with, needs, run, shell, variants
+from mounting import at_most, concurrent, equal, fails_with, needs, run, shell, variants
 
 
 # -- looking at the store
@@ -552,6 +552,27 @@ def test_writers_side_by_side(case):
         equal(sorted(map(text_of, entries)), sorted(f"w{n} {i}" for n in range(8) for i in range(1, 6)))
         equal([entry["parentId"] for entry in entries],
               [session.leaf] + [entry["id"] for entry in entries[:-1]], "parents")
+
+
+@concurrent
+def test_labels_and_listings_side_by_side(case):
+    """Links made, renamed and removed by several programs at once, under listings and appends from outside, never wait
+    for each other for long."""
+    session = case.agent.talk(8)
+    with case.mount("live=write") as mount:
+        folder = mount.session(session)
+        stop = case.root / "stop"
+        readers = [case.spawn(["bash", "-c", f"until [ -e {stop} ]; do ls -lR '{folder}' > /dev/null; done"])
+                   for _ in range(2)]
+        script = ("for i in {1..25}; do ln -s \"#$1\" labels/l$1 && mv labels/l$1 labels/m$1 && rm labels/m$1 "
+                  "&& echo $1 > append || exit 1; done")
+        with at_most(20, "100 rounds"):
+            writers = [subprocess.Popen(["bash", "-c", script, "-", str(number)], cwd=folder) for number in range(1, 5)]
+            equal([writer.wait(60) for writer in writers], [0] * 4, "exit statuses")
+        stop.touch()
+        equal([reader.wait(20) for reader in readers], [0, 0], "exit statuses of listings")
+        equal(os.listdir(folder / "labels"), [])
+        equal(len([entry for entry in added(session) if entry["type"] == "message"]), 100, "messages")
 
 
 def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
