@@ -52,6 +52,9 @@ Flavour LogIndex::flavour() const {
 const Header& LogIndex::header() const {
   return impl_->header;
 }
+bool LogIndex::gives_ids() const {
+  return impl_->gives_ids;
+}
 std::uint64_t LogIndex::scanned_size() const {
   return impl_->scanned_size;
 }

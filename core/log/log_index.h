@@ -135,6 +135,8 @@ class LogIndex {
 
   [[nodiscard]] Flavour flavour() const;
   [[nodiscard]] const Header& header() const;
+  /// Version 1: ids and parents are made up, those in the log do not count (FACTS E9).
+  [[nodiscard]] bool gives_ids() const;
   /// Bytes of the log covered by the scan.
   [[nodiscard]] std::uint64_t scanned_size() const;
   /// Number of entries; ordinals are 1 to size().

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/json/scan.h"
-#include "core/session/documents.h"
+#include "core/manager/migration.h"
 
 namespace arborfs {
 
@@ -17,7 +17,7 @@ constexpr std::string_view kEndOfBrackets = "?\n";
 struct Span {
   std::uint64_t offset = 0;
   std::uint64_t end = 0;
-  Ordinal ordinal = kNoEntry;  // kNoEntry: the header
+  std::optional<EntryMigration> entry;  // nothing: the header
 };
 
 /// One state of a log, all that is needed to copy it.
@@ -40,11 +40,12 @@ Result<Original> original_of(const Session& session) {
   }
   const LogIndex& index = guard->index();
   Original original{guard->log(), index.header(), guard->stat().size, guard->generation(), {}, index.damage()};
-  original.spans.push_back({original.header.offset, original.header.offset + original.header.length, kNoEntry});
+  original.spans.push_back({original.header.offset, original.header.offset + original.header.length, std::nullopt});
   if (original.header.migrated) {
+    const LogMigration migration(index);
     for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
       const std::uint64_t offset = index.entry(ordinal).offset;
-      original.spans.push_back({offset, offset + index.length(ordinal), ordinal});
+      original.spans.push_back({offset, offset + index.length(ordinal), migration.of(ordinal)});
     }
   }
   std::sort(original.spans.begin(), original.spans.end(), [](const Span& a, const Span& b) { return a.offset < b.offset; });
@@ -77,14 +78,9 @@ Result<std::string> new_header(const Original& original, const HeaderChange& cha
   return change ? change(present, original.header) : Result<std::string>(std::move(present));
 }
 
-/// An entry as migration has it.
-Result<std::string> migrated_entry(const Session& session, const Catalog& catalog, Ordinal ordinal) {
-  auto document = make_document(session, DocumentKind::entry_json, ordinal, catalog);
-  auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
-  if (bytes && bytes->ends_with('\n')) {
-    bytes->pop_back();
-  }
-  return bytes;
+Result<std::string> migrated(const Original& original, const Span& span, const IdOfValue& id_of) {
+  auto bytes = original.log->read(span.offset, span.end - span.offset);
+  return bytes ? Result<std::string>(migrate_entry(*bytes, *span.entry, id_of)) : bytes;
 }
 
 bool swallows(std::string_view tail) {
@@ -131,19 +127,19 @@ Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& dama
   return lead;
 }
 
-Result<void> write_log_anew(const Session& session, const Catalog& catalog, const HeaderChange& change,
-                            std::string_view tail, LogDraft& draft) {
+Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail,
+                            LogDraft& draft) {
   auto original = original_of(session);
   if (!original) {
     return original.error();
   }
+  const IdOfValue id_of = ids_of(session);
   std::uint64_t at = 0;
   for (const Span& span : original->spans) {
     if (auto copied = copy_range(*original->log, at, span.offset, draft); !copied) {
       return copied;
     }
-    auto bytes = span.ordinal == kNoEntry ? new_header(*original, change)
-                                          : migrated_entry(session, catalog, span.ordinal);
+    auto bytes = span.entry ? migrated(*original, span, id_of) : new_header(*original, change);
     if (!bytes) {
       return bytes.error();
     }

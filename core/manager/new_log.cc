@@ -7,8 +7,8 @@
 
 #include "core/manager/line_batch.h"
 #include "core/manager/log_rewrite.h"
+#include "core/manager/migration.h"
 #include "core/model/tree.h"
-#include "core/session/documents.h"
 #include "core/write/ids.h"
 
 namespace arborfs {
@@ -44,9 +44,11 @@ std::string temporary_folder() {
   return "/tmp";
 }
 
-/// One entry of a fork: where its bytes come from, and the parent that replaces its own.
+/// One entry of a fork: where its bytes lie, and the parent that replaces its own.
 struct Copied {
-  Ordinal ordinal = kNoEntry;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::optional<EntryMigration> migration;
   std::optional<EntryId> parent;
 };
 
@@ -54,21 +56,41 @@ struct Copied {
 struct Source {
   Header header;
   Flavour flavour = Flavour::omp13;
-  std::uint32_t epoch = 0;
+  std::shared_ptr<const LogFile> log;
   std::vector<Copied> entries;
   std::vector<Label> labels;
   EntryId leaf;
 };
 
+/// Turns ordinals of one state of a log into what has to be copied.
+class Copies {
+ public:
+  explicit Copies(const LogIndex& index) : index_(index) {
+    if (index.header().migrated) {
+      migration_.emplace(index);
+    }
+  }
+  [[nodiscard]] Copied of(Ordinal ordinal) const {
+    return {index_.entry(ordinal).offset, index_.length(ordinal),
+            migration_ ? std::optional(migration_->of(ordinal)) : std::nullopt, std::nullopt};
+  }
+
+ private:
+  const LogIndex& index_;
+  std::optional<LogMigration> migration_;
+};
+
 void take_all(const LogIndex& index, Source& source) {
+  const Copies copies(index);
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    source.entries.push_back({ordinal, std::nullopt});
+    source.entries.push_back(copies.of(ordinal));
   }
 }
 
 /// The path without label entries. What hung on one of those hangs on the entry before it, which the agents forget
 /// (FACTS I3).
 void take_path(const LogIndex& index, Ordinal leaf, Source& source) {
+  const Copies copies(index);
   std::set<std::string> ids;
   bool skipped = false;
   for (const Ordinal ordinal : path_to(index, leaf)) {
@@ -76,7 +98,10 @@ void take_path(const LogIndex& index, Ordinal leaf, Source& source) {
       skipped = true;
       continue;
     }
-    source.entries.push_back({ordinal, skipped ? std::optional(source.leaf) : std::nullopt});
+    source.entries.push_back(copies.of(ordinal));
+    if (skipped) {
+      source.entries.back().parent = source.leaf;
+    }
     source.leaf = index.id(ordinal);
     ids.insert(parent_json(source.leaf));
     skipped = false;
@@ -99,19 +124,20 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan) {
   Source source;
   source.header = guard->index().header();
   source.flavour = guard->index().flavour();
-  source.epoch = guard->epoch();
+  source.log = guard->log();
   plan.what == ForkOf::all ? take_all(guard->index(), source) : take_path(guard->index(), plan.leaf, source);
   return source;
 }
 
-Result<std::string> entry_line(const Session& session, const Catalog& catalog, const Copied& entry) {
-  auto document = make_document(session, DocumentKind::entry_json, entry.ordinal, catalog);
-  auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
-  if (!bytes || !entry.parent) {
-    return bytes;
+Result<std::string> entry_line(const LogFile& log, const Copied& entry, const IdOfValue& id_of) {
+  auto bytes = log.read(entry.offset, entry.length);
+  if (bytes && entry.migration) {
+    bytes = migrate_entry(*bytes, *entry.migration, id_of);
   }
-  auto changed = with_member(*bytes, "parentId", parent_json(*entry.parent));
-  return changed ? Result<std::string>(*changed + (changed->ends_with('\n') ? "" : "\n")) : bytes;
+  if (bytes && entry.parent) {
+    bytes = with_member(*bytes, "parentId", parent_json(*entry.parent));
+  }
+  return bytes ? Result<std::string>(*bytes + "\n") : bytes;
 }
 
 /// A new label entry for each that is in force, chained behind the leaf.
@@ -157,14 +183,13 @@ class Buffered {
   std::string bytes_;
 };
 
-Result<void> write_fork_to(LogDraft& draft, const Session& session, const Catalog& catalog, const Source& source,
-                           const NewHeader& header) {
+Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeader& header, const IdOfValue& id_of) {
   Buffered out(draft);
   if (auto done = out.write(new_header_lines(header)); !done) {
     return done;
   }
   for (const Copied& entry : source.entries) {
-    auto line = entry_line(session, catalog, entry);
+    auto line = entry_line(*source.log, entry, id_of);
     if (auto done = line ? out.write(*line) : Result<void>(line.error()); !done) {
       return done;
     }
@@ -172,10 +197,6 @@ Result<void> write_fork_to(LogDraft& draft, const Session& session, const Catalo
   auto labels = label_lines(source, header.timestamp_ms);
   if (auto done = labels ? out.write(*labels) : Result<void>(labels.error()); !done) {
     return done;
-  }
-  const auto guard = session.read();
-  if (!guard || (guard->epoch() != source.epoch && guard->index().size() < source.entries.size())) {
-    return Error{Errc::stale, "the session was rewritten while it was copied; try again"};
   }
   return out.flush();
 }
@@ -247,7 +268,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   if (!draft) {
     return draft.error();
   }
-  if (auto written = write_fork_to(**draft, session, catalog, *source, header); !written) {
+  if (auto written = write_fork_to(**draft, *source, header, ids_of(session)); !written) {
     return written.error();
   }
   return publish(catalog, **draft, place, sync);

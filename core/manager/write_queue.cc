@@ -292,7 +292,7 @@ Result<void> WriteQueue::migrate(const SessionPtr& session, const std::string& l
   if (!draft) {
     return draft.error();
   }
-  if (auto written = write_log_anew(*session, catalog_, {}, lines, **draft); !written) {
+  if (auto written = write_log_anew(*session, {}, lines, **draft); !written) {
     return written;
   }
   if (auto finished = (*draft)->finish(settings_.sync); !finished) {
@@ -330,7 +330,7 @@ Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest
     if (!draft) {
       return draft.error();
     }
-    auto done = write_log_anew(*session, catalog_, request.header, "", **draft);
+    auto done = write_log_anew(*session, request.header, "", **draft);
     done = done ? (*draft)->finish(settings_.sync) : done;
     if (!done) {
       return done;

@@ -37,4 +37,7 @@ std::string clean_title(std::string_view title);
 Result<std::string> with_member(std::string_view object, std::string_view key,
                                 std::optional<std::string_view> value_json);
 
+/// The text of a member's value as it stands in `object`; nothing when there is no such member, or no object.
+std::optional<std::string_view> member_text(std::string_view object, std::string_view key);
+
 }  // namespace arborfs

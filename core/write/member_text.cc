@@ -68,23 +68,45 @@ std::string replaced(std::string_view object, std::size_t begin, std::size_t end
   return std::string(object.substr(0, begin)).append(by).append(object.substr(end));
 }
 
-}  // namespace
-
-Result<std::string> with_member(std::string_view object, std::string_view key,
-                                std::optional<std::string_view> value_json) {
-  const std::size_t begin = skip_space(object, 0);
-  if (begin == object.size() || object[begin] != '{') {
-    return {Errc::invalid_argument, "change a member: the text is no JSON object"};
-  }
-  const auto [verdict, end] = json::scan_value(object, begin);
-  if (verdict != json::ValueScanner::Verdict::value || skip_space(object, end) != object.size()) {
-    return {Errc::invalid_argument, "change a member: the text is not one JSON object"};
-  }
-  const auto members = members_of(object, begin, key);
+const MemberSpan* last_wanted(const std::vector<MemberSpan>& members) {
   const MemberSpan* last = nullptr;
   for (const MemberSpan& member : members) {
     last = member.is_wanted ? &member : last;
   }
+  return last;
+}
+
+// Where the brace of a text that is one JSON object opens.
+std::optional<std::size_t> object_begin(std::string_view text) {
+  const std::size_t begin = skip_space(text, 0);
+  if (begin == text.size() || text[begin] != '{') {
+    return std::nullopt;
+  }
+  const auto [verdict, end] = json::scan_value(text, begin);
+  const bool is_whole = verdict == json::ValueScanner::Verdict::value && skip_space(text, end) == text.size();
+  return is_whole ? std::optional(begin) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string_view> member_text(std::string_view object, std::string_view key) {
+  const auto begin = object_begin(object);
+  if (!begin) {
+    return std::nullopt;
+  }
+  const auto members = members_of(object, *begin, key);
+  const MemberSpan* const last = last_wanted(members);
+  return last == nullptr ? std::nullopt : std::optional(object.substr(last->value, last->end - last->value));
+}
+
+Result<std::string> with_member(std::string_view object, std::string_view key,
+                                std::optional<std::string_view> value_json) {
+  const auto begin = object_begin(object);
+  if (!begin) {
+    return {Errc::invalid_argument, "change a member: the text is not one JSON object"};
+  }
+  const auto members = members_of(object, *begin, key);
+  const MemberSpan* const last = last_wanted(members);
   if (!value_json) {
     return last == nullptr ? std::string(object) : without(object, members);
   }
@@ -93,7 +115,7 @@ Result<std::string> with_member(std::string_view object, std::string_view key,
   }
   std::string added = members.empty() ? "" : ",";
   json::stringify_string(key, added);
-  const std::size_t at = members.empty() ? begin + 1 : members.back().end;
+  const std::size_t at = members.empty() ? *begin + 1 : members.back().end;
   return replaced(object, at, at, added.append(":").append(*value_json));
 }
 

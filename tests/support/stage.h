@@ -1,0 +1,113 @@
+// A catalog with a writer over a store in files or in memory, state kept in a scratch folder: what the tests of writing
+// stand on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/json/document.h"
+#include "core/manager/writer.h"
+#include "core/store/memory_store.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs::testing {
+
+enum class Storage { files, memory };
+
+class Stage {
+ public:
+  explicit Stage(Storage storage, Disk& disk = Disk::real(), WriteSettings settings = {}) : storage_(storage) {
+    store_ = storage == Storage::files ? open_store(temp_.root(), disk) : make_memory_store(disk);
+    settings_ = std::move(settings);
+    settings_.trash = temp_.root() + "/trash";
+    start();
+  }
+
+  /// As after a new mount: nothing is remembered but what the storage keeps.
+  void restart() {
+    writer_.reset();
+    catalog_.reset();
+    start();
+  }
+
+  [[nodiscard]] Catalog& catalog() { return *catalog_; }
+  [[nodiscard]] Writer& writer() { return *writer_; }
+  [[nodiscard]] SessionStore& store() { return *store_; }
+  [[nodiscard]] const TempStore& temp() const { return temp_; }
+
+  /// A log of these lines, as if an agent had written it.
+  SessionPtr add(const std::string& name, std::string_view bytes) {
+    const LogPlace place{"-work", name + ".jsonl"};
+    auto draft = store_->draft(place);
+    EXPECT_TRUE(draft && (*draft)->write(bytes) && (*draft)->finish(false));
+    EXPECT_TRUE(store_->publish(**draft, place, Disk::Existing::replace, false));
+    catalog_->rescan();
+    return catalog_->at(place);
+  }
+  /// Two messages, u1 and its child u2.
+  SessionPtr add_small(const std::string& name = "2026-02-16T10-20-30-000Z_s1") {
+    return add(name, TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
+                         TempStore::user("aaaa0002", "aaaa0001", "two") + "\n");
+  }
+
+  [[nodiscard]] std::string bytes(const SessionPtr& session) const {
+    auto log = store_->open(session->place());
+    const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
+    auto read = size ? (*log)->read(0, *size) : Result<std::string>(size.error());
+    EXPECT_TRUE(read.has_value());
+    return read ? *read : "";
+  }
+  [[nodiscard]] std::vector<std::string> lines(const SessionPtr& session) const {
+    std::vector<std::string> found;
+    std::istringstream in(bytes(session));
+    for (std::string line; std::getline(in, line);) {
+      found.push_back(line);
+    }
+    return found;
+  }
+  /// A string member of a line, "" when it is none.
+  static std::string field(const std::string& line, std::string_view key) {
+    json::Document document;
+    if (!json::parse(line, document)) {
+      return "<no JSON>";
+    }
+    return std::string(json::string_member(document, key).value_or(std::string_view()));
+  }
+  static AppendCommand text(std::string_view words, bool force = false) {
+    auto command = text_command(words, Flavour::omp13, 1771237231000);
+    EXPECT_TRUE(command.has_value());
+    command->force = force;
+    return std::move(*command);
+  }
+  static Ordinal leaf(const SessionPtr& session) {
+    EXPECT_TRUE(session->refresh(Depth::index));
+    const auto guard = session->read();
+    return guard ? guard->leaf() : kNoEntry;
+  }
+  static std::string leaf_id(const SessionPtr& session) {
+    EXPECT_TRUE(session->refresh(Depth::index));
+    const auto guard = session->read();
+    return guard && guard->leaf() != kNoEntry ? guard->index().id(guard->leaf()).text : "root";
+  }
+
+ private:
+  void start() {
+    const std::string leaves = storage_ == Storage::files ? temp_.root() + "/state/leaves" : "";
+    catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", leaves);
+    catalog_->rescan();
+    writer_ = std::make_unique<Writer>(*catalog_, settings_);
+  }
+  TempStore temp_;
+  const Storage storage_;
+  std::shared_ptr<SessionStore> store_;
+  WriteSettings settings_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace arborfs::testing

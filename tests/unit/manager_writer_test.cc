@@ -1,0 +1,344 @@
+// What the Writer does to logs, in files and in memory alike.
+
+#include "core/manager/writer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "core/write/header_text.h"
+#include "tests/support/stage.h"
+
+namespace arborfs {
+namespace {
+
+using testing::Stage;
+using testing::Storage;
+using testing::TempStore;
+
+class WriterTest : public ::testing::TestWithParam<Storage> {
+ protected:
+  Stage stage_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Storages, WriterTest, ::testing::Values(Storage::files, Storage::memory),
+                         [](const auto& with) { return with.param == Storage::files ? "Files" : "Memory"; });
+
+TEST_P(WriterTest, AppendsAtTheLeafAndShowsIt) {
+  const auto session = stage_.add_small();
+  const std::string before = stage_.bytes(session);
+  const auto written = stage_.writer().append(session, Stage::text("three\n"));
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, "aaaa0002");
+  const std::string after = stage_.bytes(session);
+  ASSERT_TRUE(after.starts_with(before));
+  const std::string line = after.substr(before.size());
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(Stage::field(line, "id"), written->id);
+  EXPECT_EQ(Stage::field(line, "parentId"), "aaaa0002");
+  EXPECT_NE(line.find(R"("message":{"role":"user","content":[{"type":"text","text":"three"}])"), std::string::npos);
+  EXPECT_EQ(Stage::leaf(session), 3U);
+}
+
+TEST_P(WriterTest, AppendsElsewhereMoveTheLeafAlong) {
+  const auto session = stage_.add_small();
+  const auto written = stage_.writer().append(session, Stage::text("other way"), "#1");
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, "aaaa0001");
+  EXPECT_EQ(Stage::leaf_id(session), written->id);
+}
+
+TEST_P(WriterTest, RootIsAPlaceToAppend) {
+  const auto session = stage_.add_small();
+  const auto written = stage_.writer().append(session, Stage::text("anew"), "root");
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, "");
+  EXPECT_NE(stage_.lines(session).back().find("\"parentId\":null"), std::string::npos);
+}
+
+TEST_P(WriterTest, AMovedLeafHoldsUntilSomebodyAppends) {
+  const auto session = stage_.add_small();
+  const std::string before = stage_.bytes(session);
+  ASSERT_TRUE(stage_.writer().branch(session, "aaaa0001"));
+  EXPECT_EQ(Stage::leaf_id(session), "aaaa0001");
+  EXPECT_EQ(stage_.bytes(session), before);
+  ASSERT_TRUE(stage_.writer().append(session, Stage::text("second way")));
+  EXPECT_EQ(Stage::field(stage_.lines(session).back(), "parentId"), "aaaa0001");
+  EXPECT_EQ(Stage::leaf(session), 3U);
+}
+
+TEST_P(WriterTest, TheRootIsALeafToo) {
+  const auto session = stage_.add_small();
+  const auto moved = stage_.writer().branch(session, "root");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->leaf, "root");
+  EXPECT_EQ(Stage::leaf(session), kNoEntry);
+  ASSERT_TRUE(stage_.writer().append(session, Stage::text("anew")));
+  EXPECT_NE(stage_.lines(session).back().find("\"parentId\":null"), std::string::npos);
+}
+
+TEST_P(WriterTest, ASummaryGoesIntoTheLog) {
+  const auto session = stage_.add_small();
+  const auto moved = stage_.writer().branch(session, "aaaa0001", "Tried X\nfailed");
+  ASSERT_TRUE(moved) << moved.error().message;
+  const std::string line = stage_.lines(session).back();
+  EXPECT_EQ(Stage::field(line, "type"), "branch_summary");
+  EXPECT_EQ(Stage::field(line, "fromId"), "aaaa0001");
+  EXPECT_EQ(Stage::field(line, "summary"), "Tried X\nfailed");
+  EXPECT_EQ(Stage::leaf_id(session), moved->summary_id);
+}
+
+TEST_P(WriterTest, LabelsAreSetAndClearedAllOrNone) {
+  const auto session = stage_.add_small();
+  ASSERT_TRUE(stage_.writer().label(session, {{"aaaa0001", "start"}, {"#2", "goal"}}));
+  {
+    const auto guard = session->read();
+    ASSERT_EQ(guard->index().labels().size(), 2U);
+  }
+  const std::string before = stage_.bytes(session);
+  EXPECT_EQ(stage_.writer().label(session, {{"start", ""}, {"nobody", "x"}}).error().code, Errc::not_found);
+  EXPECT_EQ(stage_.bytes(session), before);
+  ASSERT_TRUE(stage_.writer().label(session, {{"start", ""}}));
+  const auto guard = session->read();
+  ASSERT_EQ(guard->index().labels().size(), 1U);
+  EXPECT_EQ(guard->index().labels()[0].text, "goal");
+}
+
+TEST_P(WriterTest, ATitleWithoutSlotChangesTheHeaderAlone) {
+  const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1",
+                                  R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi"})"
+                                  "\n" +
+                                      TempStore::user("aaaa0001", "", "one") + "\n{torn");
+  const auto title = stage_.writer().set_title(session, "A\tnew  \"title\"\n");
+  ASSERT_TRUE(title) << title.error().message;
+  EXPECT_EQ(*title, "A new \"title\"");
+  EXPECT_EQ(stage_.bytes(session),
+            R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
+            "\n" +
+                TempStore::user("aaaa0001", "", "one") + "\n{torn");
+  EXPECT_EQ(session->head().header.title, "A new \"title\"");
+}
+
+TEST_P(WriterTest, ATitleSlotIsWrittenInPlace) {
+  const std::string slot = title_slot_line("First", "user", 1771237231000);
+  const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", slot + TempStore::header("s1", "/work/pi") + "\n" +
+                                                                     TempStore::user("aaaa0001", "", "one") + "\n");
+  const std::string before = stage_.bytes(session);
+  ASSERT_TRUE(stage_.writer().set_title(session, "Second"));
+  const std::string after = stage_.bytes(session);
+  EXPECT_NE(after.substr(0, 256), before.substr(0, 256));
+  EXPECT_EQ(after.substr(256, before.size() - 256), before.substr(256));
+  EXPECT_EQ(Stage::field(after.substr(0, 256), "title"), "Second");
+  const std::string line = stage_.lines(session).back();
+  EXPECT_EQ(Stage::field(line, "type"), "title_change");
+  EXPECT_EQ(Stage::field(line, "previousTitle"), "First");
+  EXPECT_EQ(session->head().header.title, "Second");
+}
+
+TEST_P(WriterTest, ForksAreNewLogsAndLeaveTheSourceAlone) {
+  const auto session = stage_.add_small();
+  ASSERT_TRUE(stage_.writer().label(session, {{"aaaa0001", "start"}}));
+  ASSERT_TRUE(stage_.writer().append(session, Stage::text("on the label")));
+  const std::string before = stage_.bytes(session);
+  const auto whole = stage_.writer().fork(session);
+  ASSERT_TRUE(whole) << whole.error().message;
+  auto lines = stage_.lines(whole->session);
+  const auto source = stage_.lines(session);
+  ASSERT_EQ(lines.size(), source.size());
+  EXPECT_EQ(Stage::field(lines[0], "parentSession"), "s1");
+  EXPECT_TRUE(std::equal(lines.begin() + 1, lines.end(), source.begin() + 1));
+
+  const auto path = stage_.writer().fork(session, "#4");
+  ASSERT_TRUE(path) << path.error().message;
+  lines = stage_.lines(path->session);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[1], source[1]);
+  EXPECT_EQ(lines[2], source[2]);
+  EXPECT_EQ(Stage::field(lines[3], "parentId"), "aaaa0002") << "relinked past the label";
+  EXPECT_EQ(Stage::field(lines[4], "type"), "label");
+  EXPECT_EQ(Stage::field(lines[4], "targetId"), "aaaa0001");
+  EXPECT_EQ(Stage::field(lines[4], "parentId"), Stage::field(lines[3], "id"));
+  EXPECT_EQ(stage_.bytes(session), before);
+}
+
+TEST_P(WriterTest, NewSessionsHaveTheirPlace) {
+  const auto made = stage_.writer().create({"/work/pi", "A title", "parent", "anthropic/claude"});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->session->place().folder, "--work-pi--");
+  const auto lines = stage_.lines(made->session);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(Stage::field(lines[0], "cwd"), "/work/pi");
+  EXPECT_EQ(Stage::field(lines[0], "title"), "A title");
+  EXPECT_EQ(Stage::field(lines[0], "parentSession"), "parent");
+  EXPECT_EQ(Stage::field(lines[1], "model"), "anthropic/claude");
+  EXPECT_EQ(made->path, "projects/work-pi/" + made->session->stem());
+  EXPECT_EQ(stage_.writer().create({"relative", "", "", ""}).error().code, Errc::invalid_argument);
+}
+
+TEST_P(WriterTest, MovesTakeTheSessionToAnotherProject) {
+  const auto session = stage_.add_small();
+  const auto entries = stage_.lines(session);
+  const auto moved = stage_.writer().move(session, "/work/other");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->path, "projects/work-other/" + session->stem());
+  EXPECT_EQ(session->place().folder, "--work-other--");
+  const auto lines = stage_.lines(session);
+  EXPECT_EQ(Stage::field(lines[0], "cwd"), "/work/other");
+  EXPECT_TRUE(std::equal(lines.begin() + 1, lines.end(), entries.begin() + 1, entries.end()));
+  ASSERT_TRUE(stage_.writer().append(session, Stage::text("goes on")));
+  stage_.catalog().rescan();
+  EXPECT_EQ(stage_.catalog().view()->by_id.size(), 1U);
+}
+
+TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
+  const std::string header = R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})";
+  const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1",
+                                  header + "\n" + R"({"type":"message","timestamp":"t","message":{"role":"user"}})" +
+                                      "\nnot json\n" + R"({"type":"message","timestamp":"t","message":{"role":"hookMessage"}})");
+  const auto first = session->refresh(Depth::index);
+  ASSERT_TRUE(first);
+  const std::string shown = session->read()->index().id(2).text;
+  ASSERT_TRUE(stage_.writer().append(session, Stage::text("three")));
+  const auto lines = stage_.lines(session);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_NE(lines[0].find("\"version\":3"), std::string::npos);
+  EXPECT_EQ(lines[2], "not json");
+  EXPECT_EQ(Stage::field(lines[3], "id"), shown);
+  EXPECT_NE(lines[3].find("\"role\":\"custom\""), std::string::npos);
+  EXPECT_EQ(Stage::field(lines[4], "parentId"), shown);
+}
+
+TEST_P(WriterTest, TornTailsAreClosedNeverGluedTo) {
+  for (const std::string tail : {"{\"type\":\"message\",\"id\":\"t\",\"par", "{\"k\":", "[", "[1,", "\"open", "tru",
+                                 "{\"type\":\"custom\",\"id\":\"whole\",\"parentId\":\"aaaa0001\"}", "[\n"}) {
+    const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", TempStore::header("s1", "/work/pi") + "\n" +
+                                                                       TempStore::user("aaaa0001", "", "one") + "\n" +
+                                                                       tail);
+    const std::string before = stage_.bytes(session);
+    const auto written = stage_.writer().append(session, Stage::text("after"));
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_TRUE(stage_.bytes(session).starts_with(before));
+    const auto guard = session->read();
+    EXPECT_NE(guard->index().find(written->id), kNoEntry) << tail;
+    EXPECT_EQ(written->parent_id, tail.find("whole") == std::string::npos ? "aaaa0001" : "whole");
+  }
+}
+
+TEST_P(WriterTest, ConditionsAreCheckedUnderTheLock) {
+  const auto session = stage_.add_small();
+  auto command = Stage::text("x");
+  command.if_leaf = "aaaa0001";
+  EXPECT_EQ(stage_.writer().append(session, std::move(command)).error().code, Errc::stale);
+  command = Stage::text("x");
+  command.if_leaf = "aaaa0002";
+  EXPECT_TRUE(stage_.writer().append(session, std::move(command)));
+}
+
+TEST_P(WriterTest, UnknownVersionsAndBadHeadersAreNeverWritten) {
+  const auto future = stage_.add("2026-02-16T10-20-30-000Z_s4",
+                                 R"({"type":"session","version":4,"id":"s4","timestamp":"t","cwd":"/work/pi"})"
+                                 "\n");
+  const auto headless = stage_.add("2026-02-16T10-20-30-000Z_s5", TempStore::user("aaaa0001", "", "one") + "\n");
+  for (const auto& session : {future, headless}) {
+    const std::string before = stage_.bytes(session);
+    EXPECT_EQ(stage_.writer().append(session, Stage::text("x")).error().code, Errc::read_only);
+    EXPECT_EQ(stage_.writer().set_title(session, "x").error().code, Errc::read_only);
+    EXPECT_EQ(stage_.writer().branch(session, "root").error().code, Errc::read_only);
+    EXPECT_EQ(stage_.writer().fork(session).error().code, Errc::read_only);
+    EXPECT_EQ(stage_.writer().check(session).error().code, Errc::read_only);
+    EXPECT_EQ(stage_.bytes(session), before);
+  }
+}
+
+TEST_P(WriterTest, BranchesDoNotEndInOpenToolCalls) {
+  const auto session = stage_.add(
+      "2026-02-16T10-20-30-000Z_s1",
+      TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
+          R"({"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"t","message":{"role":"assistant",)"
+          R"("content":[{"type":"toolCall","id":"c1"},{"type":"toolCall","id":"c2"}]}})"
+          "\n"
+          R"({"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1"}})"
+          "\n"
+          R"({"type":"message","id":"aaaa0004","parentId":"aaaa0003","timestamp":"t","message":{"role":"toolResult","toolCallId":"c2"}})"
+          "\n");
+  EXPECT_EQ(stage_.writer().branch(session, "aaaa0002").error().code, Errc::invalid_argument);
+  EXPECT_EQ(stage_.writer().branch(session, "aaaa0003").error().code, Errc::invalid_argument);
+  EXPECT_EQ(stage_.writer().fork(session, "aaaa0003").error().code, Errc::invalid_argument);
+  EXPECT_TRUE(stage_.writer().branch(session, "aaaa0004"));
+  EXPECT_TRUE(stage_.writer().branch(session, "aaaa0003", "", true));
+}
+
+TEST_P(WriterTest, ManyWritersOfOneSessionMakeOneChain) {
+  const auto session = stage_.add_small();
+  constexpr int kWriters = 8;
+  constexpr int kAppends = 50;
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int writer = 0; writer < kWriters; ++writer) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kAppends; ++i) {
+        failed += stage_.writer().append(session, Stage::text("x")) ? 0 : 1;
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(failed, 0);
+  const auto lines = stage_.lines(session);
+  ASSERT_EQ(lines.size(), 3U + kWriters * kAppends);
+  for (std::size_t i = 2; i < lines.size(); ++i) {
+    EXPECT_EQ(Stage::field(lines[i], "parentId"), Stage::field(lines[i - 1], "id"));
+  }
+}
+
+TEST(WriterOnDisk, AMovedLeafOutlivesARestart) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  const LogPlace place = session->place();
+  ASSERT_TRUE(stage.writer().branch(session, "aaaa0001"));
+  stage.restart();
+  const auto again = stage.catalog().at(place);
+  EXPECT_EQ(Stage::leaf_id(again), "aaaa0001");
+  stage.temp().append("-work", "2026-02-16T10-20-30-000Z_s1", TempStore::user("aaaa0009", "aaaa0002", "foreign") + "\n");
+  EXPECT_EQ(Stage::leaf_id(again), "aaaa0009");
+}
+
+TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
+  WriteSettings settings;
+  settings.allow_delete = true;
+  Stage stage(Storage::files, Disk::real(), settings);
+  const auto session = stage.add_small();
+  const auto log = stage.temp().log("-work", session->stem());
+  std::filesystem::create_directories(log.parent_path() / session->stem());
+  std::ofstream(log.parent_path() / session->stem() / "1.bash.log") << "out";
+  const std::string before = stage.bytes(session);
+  ASSERT_TRUE(stage.writer().remove(session));
+  EXPECT_FALSE(std::filesystem::exists(log));
+  EXPECT_TRUE(stage.catalog().view()->by_id.empty());
+}
+
+TEST(WriterOnDisk, DeletingMustBeAllowed) {
+  Stage stage(Storage::files);
+  EXPECT_EQ(stage.writer().remove(stage.add_small()).error().code, Errc::not_permitted);
+}
+
+TEST(WriterOnDisk, LiveSessionsAreRefusedUnlessForced) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  {
+    const std::ofstream held(stage.temp().log("-work", session->stem()), std::ios::app);
+    EXPECT_EQ(stage.writer().append(session, Stage::text("x")).error().code, Errc::busy);
+    EXPECT_EQ(stage.writer().branch(session, "aaaa0001").error().code, Errc::busy);
+    EXPECT_EQ(stage.writer().set_title(session, "x").error().code, Errc::busy);
+    EXPECT_EQ(stage.writer().check(session).error().code, Errc::busy);
+    EXPECT_TRUE(stage.writer().fork(session));
+    EXPECT_TRUE(stage.writer().append(session, Stage::text("x", true)));
+  }
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("y")));
+}
+
+}  // namespace
+}  // namespace arborfs
