@@ -22,6 +22,7 @@ struct Attr {
   Life life = Life::moment;
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
+  bool writable = false;  // by its owner
 };
 
 /// A name's node, before its attributes are asked for.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,20 +33,38 @@ std::uint64_t mask_after(std::string_view status, std::string_view key) {
   return mask;
 }
 
-}  // namespace
+/// The signals that wait for a thread or its process, and those that it blocks; nothing when it is gone.
+struct Signals {
+  std::uint64_t pending = 0;
+  std::uint64_t blocked = 0;
+};
 
-bool is_asked_to_stop(pid_t tid) {
-  constexpr std::uint64_t kStops = bit(SIGINT) | bit(SIGTERM) | bit(SIGHUP) | bit(SIGQUIT);
+std::optional<Signals> signals_of(pid_t tid) {
   const std::string path = "/proc/" + std::to_string(tid) + "/status";
   const UniqueFd fd(tid <= 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 4096> buffer{};
   const ssize_t got = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
   if (got <= 0) {
-    return true;
+    return std::nullopt;
   }
   const std::string_view status(buffer.data(), static_cast<std::size_t>(got));
-  const std::uint64_t pending = mask_after(status, "\nSigPnd:") | mask_after(status, "\nShdPnd:");
-  return (pending & bit(SIGKILL)) != 0 || (pending & kStops & ~mask_after(status, "\nSigBlk:")) != 0;
+  return Signals{mask_after(status, "\nSigPnd:") | mask_after(status, "\nShdPnd:"), mask_after(status, "\nSigBlk:")};
+}
+
+}  // namespace
+
+bool is_asked_to_stop(pid_t tid) {
+  constexpr std::uint64_t kStops = bit(SIGINT) | bit(SIGTERM) | bit(SIGHUP) | bit(SIGQUIT);
+  const auto signals = signals_of(tid);
+  return !signals || (signals->pending & bit(SIGKILL)) != 0 || (signals->pending & kStops & ~signals->blocked) != 0;
+}
+
+bool is_killed(pid_t tid) {
+  if (tid <= 0) {
+    return false;
+  }
+  const auto signals = signals_of(tid);
+  return !signals || (signals->pending & bit(SIGKILL)) != 0;
 }
 
 }  // namespace arborfs

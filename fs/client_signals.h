@@ -10,4 +10,8 @@ namespace arborfs {
 /// cannot be seen from here. Reads /proc; any thread.
 bool is_asked_to_stop(pid_t tid);
 
+/// Its process is being killed, or it is gone. A deadly signal that nobody handles shows as SIGKILL. False for a
+/// client that has no number here (of another process namespace).
+bool is_killed(pid_t tid);
+
 }  // namespace arborfs

@@ -65,8 +65,11 @@ class Daemon {
       : plan_(plan),
         catalog_(plan.store, plan.home),
         vfs_(catalog_, plan.settings.read_only),
+        news_(catalog_.feed()),
+        writer_(catalog_, plan.writing),
+        changes_(vfs_, writer_, news_, plan.settings.mountpoint),
         events_(catalog_.feed()),
-        server_(vfs_, events_, plan.settings) {}
+        server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings) {}
 
   Result<void> run(const std::function<void()>& on_ready) {
     catalog_.rescan();
@@ -93,7 +96,7 @@ class Daemon {
     watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
     vfs_.state().watching = [this] { return watcher_->how(); };
     if (plan_.settings.notify) {
-      invalidator_.emplace(vfs_.state(), catalog_.feed(), server_.session());
+      invalidator_.emplace(vfs_.state(), news_, server_.session());
     }
     mount_watch_.emplace(plan_.settings.mountpoint, [this] { events_.hang_up(); });
     signals_.emplace([this] { leave(); });
@@ -111,6 +114,9 @@ class Daemon {
   const DaemonPlan& plan_;
   Catalog catalog_;
   Vfs vfs_;
+  KernelNews news_;
+  Writer writer_;
+  Changes changes_;
   EventsFile events_;
   FuseServer server_;
   std::optional<Watcher> watcher_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/manager/writer.h"
 #include "core/store/session_store.h"
 #include "fs/mount_settings.h"
 
@@ -14,6 +15,7 @@ namespace arborfs {
 struct DaemonPlan {
   std::shared_ptr<SessionStore> store;
   MountSettings settings;
+  WriteSettings writing;
   bool inotify = true;
   std::string home;
 };

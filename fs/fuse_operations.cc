@@ -11,10 +11,9 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "fs/errno_map.h"
-#include "fs/fuse_events.h"
 #include "fs/fuse_reply.h"
-#include "fs/fuse_server.h"
+#include "fs/fuse_serving.h"
+#include "fs/fuse_write_operations.h"
 
 namespace arborfs {
 
@@ -22,53 +21,6 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 constexpr std::size_t kLongestName = 255;
-
-/// What an operation came to: a value, or an errno.
-template <class T>
-struct Outcome {
-  std::optional<T> value;
-  int error = 0;
-};
-
-template <class T>
-Outcome<T> outcome_of(Result<T> result) {
-  return result ? Outcome<T>{std::move(*result), 0} : Outcome<T>{std::nullopt, errno_of(result.error().code)};
-}
-
-/// Exceptions mean a bug or no memory; neither may pass through libfuse.
-template <class T, class Work>
-Outcome<T> guarded(Work& work, Call& call) {
-  try {
-    return outcome_of<T>(work(call));
-  } catch (const std::bad_alloc&) {
-    write_log(LogLevel::error, "out of memory in a request");
-    return {std::nullopt, ENOMEM};
-  } catch (const std::exception& failure) {
-    write_log(LogLevel::error, std::string("a request failed inside: ") + failure.what());
-    return {std::nullopt, EIO};
-  }
-}
-
-template <class T, class Answer>
-void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
-  if (outcome.value) {
-    answer(req, std::move(*outcome.value));
-  } else {
-    fuse_reply_err(req, outcome.error);
-  }
-}
-
-/// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
-struct FileHandle {
-  OpenFilePtr file;
-  std::shared_ptr<EventReader> events;
-  std::mutex mutex;                  // leaf
-  std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
-};
-
-FileHandle& file_handle(const fuse_file_info* fi) {
-  return *reinterpret_cast<FileHandle*>(fi->fh);
-}
 
 OpenDirPtr& dir_handle(const fuse_file_info* fi) {
   return *reinterpret_cast<OpenDirPtr*>(fi->fh);
@@ -82,40 +34,13 @@ std::vector<char>& read_buffer() {
 
 }  // namespace
 
-struct FuseOperations {
-  static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
-
-  /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be
-  /// killed. `work` gets the Vfs and a Call and must not touch the request; `answer` gets the request and the value.
-  template <class T, class Work, class Answer>
-  static void serve(fuse_req_t req, fuse_ino_t ino, Work work, Answer answer) {
-    if (!NodeId(ino).is_known()) {
-      fuse_reply_err(req, ESTALE);
-      return;
-    }
-    FuseServer& server = server_of(req);
-    auto run = [work = std::move(work), vfs = &server.vfs_](Call& call) { return work(*vfs, call); };
-    Call quick;
-    auto outcome = guarded<T>(run, quick);
-    if (!quick.is_deferred()) {
-      answer_with(req, std::move(outcome), answer);
-      return;
-    }
-    auto parked = ParkedRequest::park(req, EndsBy::stop_signal, server.interrupts_);
-    server.slow_lane_.submit([run, answer, parked](const std::atomic<bool>* cancelled) mutable {
-      Call slow(cancelled);
-      auto done = guarded<T>(run, slow);
-      if (fuse_req_t request = parked->claim()) {
-        answer_with(request, std::move(done), answer);
-      }
-    });
-  }
-
+struct FuseOperations : FuseServing {
   static void init(void* userdata, fuse_conn_info* conn) {
     auto& server = *static_cast<FuseServer*>(userdata);
     conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
                                    FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
+    server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
     try {
       server.on_ready_();
     } catch (const std::exception& failure) {
@@ -164,7 +89,12 @@ struct FuseOperations {
   }
 
   static void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
-    if ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC) != 0) {
+    const bool is_for_writing = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC) != 0;
+    if (is_control_open(req, ino, is_for_writing)) {
+      open_control(req, ino, *fi);
+      return;
+    }
+    if (is_for_writing) {
       fuse_reply_err(req, EACCES);
       return;
     }
@@ -195,20 +125,14 @@ struct FuseOperations {
     give(req, info, std::move(handle));
   }
 
-  /// Answers an open with a handle, which the kernel then holds.
-  static void give(fuse_req_t req, fuse_file_info& info, std::shared_ptr<void> handle) {
-    OpenHandles& handles = server_of(req).handles_;
-    info.fh = handles.add(std::move(handle));
-    if (fuse_reply_open(req, &info) != 0) {
-      handles.take(info.fh);
-    }
-  }
-
   static void release(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
     if (const auto& poll = file_handle(fi).poll) {
       poll->drop();
     }
-    server_of(req).handles_.take(fi->fh);
+    if (const auto& control = file_handle(fi).control; control && control->is_waiting()) {
+      write_lane_of(req).submit([control](const std::atomic<bool>*) { control->release(); });
+    }
+    take_back(req, *fi);
     fuse_reply_err(req, 0);
   }
 
@@ -216,6 +140,10 @@ struct FuseOperations {
     FileHandle& handle = file_handle(fi);
     if (handle.events) {
       read_events(req, handle, size, fi->flags);
+      return;
+    }
+    if (handle.control) {
+      read_control(req, handle.control, size);
       return;
     }
     serve<std::size_t>(
@@ -259,11 +187,6 @@ struct FuseOperations {
     events.park(std::move(fresh));
   }
 
-  static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, 0); }
-  static void fsync(fuse_req_t req, fuse_ino_t /*ino*/, int /*datasync*/, fuse_file_info* /*fi*/) {
-    fuse_reply_err(req, 0);
-  }
-
   static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
     serve<OpenDirPtr>(
         req, ino, [ino](Vfs& vfs, Call& call) { return vfs.opendir(call, NodeId(ino)); },
@@ -298,7 +221,7 @@ struct FuseOperations {
   }
 
   static void releasedir(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
-    server_of(req).handles_.take(fi->fh);
+    take_back(req, *fi);
     fuse_reply_err(req, 0);
   }
 
@@ -347,31 +270,6 @@ struct FuseOperations {
   static void no_listxattr(fuse_req_t req, fuse_ino_t /*ino*/, std::size_t /*size*/) { fuse_reply_err(req, ENOSYS); }
 };
 
-namespace {
-
-/// Whatever would change something.
-template <class... Arguments>
-void not_permitted(fuse_req_t req, Arguments... /*arguments*/) {
-  fuse_reply_err(req, EPERM);
-}
-
-void refuse_changes(fuse_lowlevel_ops& ops) {
-  ops.setattr = not_permitted;
-  ops.mknod = not_permitted;
-  ops.mkdir = not_permitted;
-  ops.unlink = not_permitted;
-  ops.rmdir = not_permitted;
-  ops.symlink = not_permitted;
-  ops.rename = not_permitted;
-  ops.link = not_permitted;
-  ops.create = not_permitted;
-  ops.write = not_permitted;
-  ops.setxattr = not_permitted;
-  ops.removexattr = not_permitted;
-}
-
-}  // namespace
-
 fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
   fuse_lowlevel_ops ops{};
   ops.init = FuseOperations::init;
@@ -382,9 +280,7 @@ fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
   ops.readlink = FuseOperations::readlink;
   ops.open = FuseOperations::open;
   ops.read = FuseOperations::read;
-  ops.flush = FuseOperations::flush;
   ops.release = FuseOperations::release;
-  ops.fsync = FuseOperations::fsync;
   ops.opendir = FuseOperations::opendir;
   ops.readdir = FuseOperations::readdir;
   ops.readdirplus = FuseOperations::readdirplus;
@@ -393,7 +289,7 @@ fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
   ops.poll = FuseOperations::poll;
   ops.getxattr = with_xattrs ? FuseOperations::getxattr : FuseOperations::no_getxattr;
   ops.listxattr = with_xattrs ? FuseOperations::listxattr : FuseOperations::no_listxattr;
-  refuse_changes(ops);
+  add_write_operations(ops);
   return ops;
 }
 

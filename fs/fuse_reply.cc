@@ -12,8 +12,8 @@ constexpr double kForever = 1e9;
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::uint64_t kStatBlock = 512;
 
-mode_t mode_of(FileType type) {
-  switch (type) {
+mode_t mode_of(const Attr& attr) {
+  switch (attr.type) {
     case FileType::directory:
       return S_IFDIR | 0700;
     case FileType::symlink:
@@ -21,7 +21,7 @@ mode_t mode_of(FileType type) {
     case FileType::file:
       break;
   }
-  return S_IFREG | 0400;
+  return S_IFREG | (attr.writable ? 0600 : 0400);
 }
 
 timespec time_of(std::int64_t ns) {
@@ -51,7 +51,7 @@ double seconds_of(Life life) {
 struct stat stat_of(const Attr& attr) {
   struct stat st {};
   st.st_ino = attr.ino;
-  st.st_mode = mode_of(attr.type);
+  st.st_mode = mode_of(attr);
   st.st_nlink = attr.type == FileType::directory ? 2 : 1;
   st.st_uid = ::getuid();
   st.st_gid = ::getgid();

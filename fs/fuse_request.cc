@@ -65,7 +65,7 @@ bool ParkedRequest::end_if_stopped(Caller caller) {
     }
     client = fuse_req_ctx(request_)->pid;
   }
-  if (!is_asked_to_stop(client)) {
+  if (ends_by_ == EndsBy::kill ? !is_killed(client) : !is_asked_to_stop(client)) {
     return false;
   }
   answer_interrupted(caller);

@@ -15,8 +15,9 @@ namespace arborfs {
 
 class InterruptWatch;
 
-/// Which signals end the wait with EINTR: any, as for a pipe, or only those that ask the client to stop.
-enum class EndsBy { any_signal, stop_signal };
+/// Which signals end the wait with EINTR: any, as for a pipe; those that ask the client to stop; or none but the end of
+/// the client, whether by SIGKILL or by a signal that it leaves to its deadly default.
+enum class EndsBy { any_signal, stop_signal, kill };
 
 /// A request with two who may answer it: whoever has the result, and the client's signal. Thread-safe.
 ///

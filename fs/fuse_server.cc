@@ -41,11 +41,11 @@ std::string option_text(const MountSettings& settings) {
 
 }  // namespace
 
-FuseServer::FuseServer(Vfs& vfs, EventsFile& events, MountSettings settings)
-    : vfs_(vfs), events_(events), settings_(std::move(settings)) {}
+FuseServer::FuseServer(Vfs& vfs, EventsFile& events, Changes* changes, MountSettings settings)
+    : vfs_(vfs), events_(events), changes_(changes), settings_(std::move(settings)) {}
 
 FuseServer::~FuseServer() {
-  slow_lane_.stop();
+  stop_slow_work();
   interrupts_.stop();
   unmount();
   if (session_ != nullptr) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "fs/changes.h"
 #include "fs/events_file.h"
 #include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
@@ -21,8 +22,8 @@ namespace arborfs {
 
 class FuseServer {
  public:
-  /// `vfs` and `events` outlive the server.
-  FuseServer(Vfs& vfs, EventsFile& events, MountSettings settings);
+  /// All outlive the server. `changes` is null on a read-only mount.
+  FuseServer(Vfs& vfs, EventsFile& events, Changes* changes, MountSettings settings);
   ~FuseServer();
   FuseServer(const FuseServer&) = delete;
   FuseServer& operator=(const FuseServer&) = delete;
@@ -35,16 +36,23 @@ class FuseServer {
   /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
   /// again until it returns false: then serve() has returned.
   bool leave();
-  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail.
-  void stop_slow_work() { slow_lane_.stop(); }
+  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail. Writes in progress
+  /// are finished and answered; later ones run on the thread of their request.
+  void stop_slow_work() {
+    slow_lane_.stop();
+    write_lane_.stop();
+  }
   /// Unmounts; nothing is served any more.
   void unmount();
   [[nodiscard]] fuse_session* session() const { return session_; }
 
  private:
   friend struct FuseOperations;
+  friend struct FuseServing;
+  static constexpr std::size_t kWriteThreads = 64;  // they wait for locks and disks
   Vfs& vfs_;
   EventsFile& events_;
+  Changes* const changes_;
   OpenHandles handles_;
   const MountSettings settings_;
   std::function<void()> on_ready_;
@@ -53,7 +61,10 @@ class FuseServer {
   pthread_t thread_{};  // in serve(); set before is_serving_
   std::atomic<bool> is_serving_{false};
   InterruptWatch interrupts_;
-  SlowLane slow_lane_;  // stops before the watch and the session go
+  std::size_t longest_write_ = 0;  // of one WRITE; set before the first request
+  // The lanes stop before the watch and the session go.
+  SlowLane slow_lane_;
+  SlowLane write_lane_{kWriteThreads};
 };
 
 }  // namespace arborfs

@@ -9,35 +9,41 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kBatch = 1024;
 /// Between two batches, so that a busy writer costs little; the first change after a pause is told at once.
 constexpr std::chrono::milliseconds kPause{5};
 
 }  // namespace
 
-Invalidator::Invalidator(MountState& state, ChangeFeed& feed, fuse_session* session)
-    : map_(state), feed_(feed), session_(session), thread_([this, seen = feed.last_sequence()] { run(seen); }) {}
+Invalidator::Invalidator(MountState& state, KernelNews& news, fuse_session* session)
+    : map_(state), news_(news), session_(session) {
+  news_.open();
+  thread_ = std::thread([this] { run(); });
+}
 
 Invalidator::~Invalidator() {
   stopping_ = true;
-  feed_.close();
+  news_.close();
   thread_.join();
 }
 
-void Invalidator::run(std::uint64_t seen) {
-  while (feed_.wait(seen)) {
-    const auto changes = feed_.after(seen, kBatch);
-    if (changes.empty()) {
-      continue;
+void Invalidator::run() {
+  KernelNews::Work work;
+  while (news_.wait(work)) {
+    tell_all(work.more);
+    tell_all(map_.forgets(work.changes));
+    news_.note_told(work);
+    news_.pause(kPause);
+  }
+}
+
+void Invalidator::tell_all(const std::vector<Forget>& forgets) {
+  for (const auto& forget : forgets) {
+    if (stopping_) {
+      return;
     }
-    seen = changes.back().sequence;
-    for (const auto& forget : map_.forgets(changes)) {
-      if (stopping_) {
-        return;
-      }
+    if (forget.name.empty() || !news_.put_off(forget)) {
       tell(forget);
     }
-    std::this_thread::sleep_for(kPause);
   }
 }
 

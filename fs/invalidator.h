@@ -5,8 +5,8 @@
 #include <atomic>
 #include <thread>
 
-#include "core/session/change_feed.h"
 #include "fs/change_map.h"
+#include "fs/kernel_news.h"
 
 struct fuse_session;
 
@@ -15,17 +15,18 @@ namespace arborfs {
 class Invalidator {
  public:
   /// Starts the thread. All arguments outlive it.
-  Invalidator(MountState& state, ChangeFeed& feed, fuse_session* session);
-  /// Closes the feed and joins.
+  Invalidator(MountState& state, KernelNews& news, fuse_session* session);
+  /// Closes the news and joins.
   ~Invalidator();
   Invalidator(const Invalidator&) = delete;
   Invalidator& operator=(const Invalidator&) = delete;
 
  private:
-  void run(std::uint64_t seen);
+  void run();
+  void tell_all(const std::vector<Forget>& forgets);
   void tell(const Forget& forget);
   ChangeMap map_;
-  ChangeFeed& feed_;
+  KernelNews& news_;
   fuse_session* const session_;
   bool can_expire_ = true;  // used by the thread alone
   std::atomic<bool> stopping_{false};

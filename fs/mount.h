@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/manager/writer.h"
 
 namespace arborfs {
 
@@ -19,6 +20,7 @@ struct MountOptions {
   bool inotify = true;  // false: notice changes by polling alone
   bool notify = true;   // false: never tell the kernel of changes; for tests that all is right without
   bool debug = false;
+  WriteSettings writing;
   std::string log_file;                   // "" for none, or standard error in the foreground
   std::vector<std::string> fuse_options;  // handed on to libfuse
 };

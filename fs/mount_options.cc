@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-/// Options without a value that arborfs itself knows.
+/// Options that arborfs itself knows as they are.
 struct Flag {
   std::string_view word;
   void (*apply)(MountOptions&);
@@ -21,6 +21,10 @@ constexpr std::array kFlags = {
     Flag{"noxattr", [](MountOptions& options) { options.xattr = false; }},
     Flag{"noinotify", [](MountOptions& options) { options.inotify = false; }},
     Flag{"nonotify", [](MountOptions& options) { options.notify = false; }},
+    Flag{"allow_delete", [](MountOptions& options) { options.writing.allow_delete = true; }},
+    Flag{"live=write", [](MountOptions& options) { options.writing.write_live = true; }},
+    Flag{"durability=none", [](MountOptions& options) { options.writing.durability = Durability::none; }},
+    Flag{"durability=synced", [](MountOptions& options) { options.writing.durability = Durability::synced; }},
     Flag{"debug", [](MountOptions& options) { options.debug = true; }},
 };
 
@@ -64,7 +68,7 @@ Result<void> apply_value(const std::string& word, std::string_view name, std::st
   return {Errc::invalid_argument, "unknown mount option '" + word + "'; man 1 arborfs lists those there are"};
 }
 
-Result<void> apply(const std::string& word, MountOptions& into) {
+Result<void> apply_word(const std::string& word, MountOptions& into) {
   const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& row) { return row.word == word; });
   if (flag != kFlags.end()) {
     flag->apply(into);
@@ -91,7 +95,7 @@ Result<void> parse_mount_options(std::string_view list, MountOptions& into) {
   std::string word;
   for (std::size_t at = 0; at <= list.size(); ++at) {
     if (at == list.size() || list[at] == ',') {
-      if (auto done = apply(word, into); !done) {
+      if (auto done = apply_word(word, into); !done) {
         return done;
       }
       word.clear();

@@ -54,6 +54,19 @@ struct MountState {
     refreshed_[session] = {depth, std::chrono::steady_clock::now()};
   }
 
+  /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it: what was looked at
+  /// before does not stand for it any more.
+  void note_own_write(std::uint32_t session) {
+    const std::lock_guard lock(refreshed_mutex_);
+    refreshed_.erase(session);
+    own_writes_[session] = own_writes_[0] = std::chrono::steady_clock::now();
+  }
+  [[nodiscard]] bool written_since(std::uint32_t session, std::chrono::steady_clock::time_point when) {
+    const std::lock_guard lock(refreshed_mutex_);
+    const auto found = own_writes_.find(session);
+    return found != own_writes_.end() && found->second >= when;
+  }
+
   /// For files of the store whose size may change under the same node (blobs, artifacts): the kernel was told a size.
   void note_told(const Attr& attr) {
     const Kind kind = attr.node.kind();
@@ -91,6 +104,7 @@ struct MountState {
   using Refreshed = std::pair<Depth, std::chrono::steady_clock::time_point>;
   std::mutex refreshed_mutex_;                              // leaf
   std::unordered_map<std::uint32_t, Refreshed> refreshed_;  // by session; guarded by refreshed_mutex_
+  std::unordered_map<std::uint32_t, std::chrono::steady_clock::time_point> own_writes_;  // guarded by refreshed_mutex_
   static constexpr std::size_t kMaxTold = 65536;
   using Told = std::pair<std::uint64_t, std::chrono::steady_clock::time_point>;
   std::mutex told_mutex_;                  // leaf

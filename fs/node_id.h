@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   mount_status,  // item: version of its text
   events,
   events_link,  // what the root lists of it
+  new_control,
   projects,
   by_id,
   recent,
@@ -28,7 +29,7 @@ enum class Kind : std::uint8_t {
   by_id_link,     // the three: slot of the session, item: hash of the target
   recent_link,
   terminal_link,
-  session,       // slot of the session, as for all up to `labels`
+  session,       // slot of the session, as for all up to `artifact_file`
   session_json,  // item: epoch, as for title, context, tree, usage
   title,
   context,
@@ -39,6 +40,7 @@ enum class Kind : std::uint8_t {
   transcript,      // grows; item: lineage (lineages.h)
   damage_tail,     // the unfinished end of the log; item: epoch
   labels,
+  control,        // item: place of its verb in all_verbs()
   artifact_dir,   // item: interned path, 0 for artifacts/ itself
   artifact_file,  // item: interned path
   leaf_link,      // from here on: slot of one generation; item: ordinal
@@ -51,11 +53,12 @@ enum class Kind : std::uint8_t {
   text,
   image,       // item: index into LogDetails::images
   damage_run,  // item: index into the damage of the log
-  branch,      // item: ordinal of its last entry, as for the next three
+  branch,      // item: ordinal of its last entry, as for the next ones
   branch_context,
   branch_transcript,
   branch_entries,
   branch_entry_link,  // item: ordinal of the entry, the same in all branches
+  branch_append,
   branch_alias,
   current_link,
   label_link,

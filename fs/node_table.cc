@@ -11,6 +11,7 @@ namespace {
 namespace artifacts = artifact_nodes;
 namespace blobs = blob_nodes;
 namespace branch = branch_nodes;
+namespace control = control_nodes;
 namespace document = document_nodes;
 namespace entry = entry_nodes;
 namespace label = label_nodes;
@@ -43,6 +44,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::mount_status, "mount-status", root::status_attr, root::status_open),
     file(Kind::events, "events", root::events_attr, nullptr),
     link(Kind::events_link, "events-link", root::events_link_attr, root::events_link_target),
+    file(Kind::new_control, "new", control::attr, nullptr),
     folder(Kind::projects, "projects", project::attr, project::lookup, project::list),
     folder(Kind::by_id, "by-id", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
@@ -65,6 +67,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     made(Kind::transcript, "transcript"),
     made(Kind::damage_tail, "damage-tail"),
     folder(Kind::labels, "labels", session::folder_attr, label::lookup, label::list),
+    file(Kind::control, "control", control::attr, nullptr),
     folder(Kind::artifact_dir, "artifacts", artifacts::attr, artifacts::lookup, artifacts::list),
     file(Kind::artifact_file, "artifact", artifacts::attr, artifacts::open),
     link(Kind::leaf_link, "leaf", session::leaf_attr, session::leaf_target),
@@ -82,6 +85,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::branch_transcript, "branch-transcript", branch::document_attr, document::open),
     folder(Kind::branch_entries, "branch-entries", branch::branch_attr, branch::path_lookup, branch::path_list),
     link(Kind::branch_entry_link, "branch-entry", branch::link_attr, branch::link_target),
+    file(Kind::branch_append, "branch-append", control::attr, nullptr),
     link(Kind::branch_alias, "branch-alias", branch::link_attr, branch::link_target),
     link(Kind::current_link, "current", branch::link_attr, branch::link_target),
     link(Kind::label_link, "label", label::link_attr, label::link_target),

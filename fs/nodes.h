@@ -101,6 +101,13 @@ Result<ListingPtr> damage_list(MountState&, Call&, NodeId);
 Result<Attr> run_attr(MountState&, Call&, NodeId);
 }  // namespace label_nodes
 
+/// Control files: `new`, those of a session, `append` of a branch (control_file.h).
+namespace control_nodes {
+Result<Attr> attr(MountState&, Call&, NodeId);
+/// The node of the control file of a session that has this verb; its slot is the session's.
+NodeId in_session(std::uint32_t home, std::string_view verb);
+}  // namespace control_nodes
+
 /// artifacts/: the agent's own files beside the log, as they are on disk.
 namespace artifact_nodes {
 Result<Attr> attr(MountState&, Call&, NodeId);

@@ -11,16 +11,18 @@ namespace {
 
 constexpr std::string_view kCurrent = "current";
 
-/// What hangs in the folder of a branch; control files will be rows of their own.
+/// What hangs in the folder of a branch.
 struct BranchRow {
   std::string_view name;
   Kind kind;
   bool takes_work;
+  bool on_read_only = true;
 };
 
 constexpr std::array kBranchRows = {
     BranchRow{"context.json", Kind::branch_context, true},
     BranchRow{"transcript.md", Kind::branch_transcript, true},
+    BranchRow{"append", Kind::branch_append, false, false},
     BranchRow{"entries", Kind::branch_entries, false},
 };
 
@@ -130,7 +132,7 @@ Result<Child> branch_lookup(MountState& state, Call& call, NodeId node, std::str
   }
   const auto row = std::find_if(kBranchRows.begin(), kBranchRows.end(),
                                 [&](const BranchRow& candidate) { return candidate.name == name; });
-  if (row == kBranchRows.end()) {
+  if (row == kBranchRows.end() || (state.read_only && !row->on_read_only)) {
     return no_such_name();
   }
   return Child{NodeId(row->kind, node.slot(), node.item()), Life::forever};
@@ -143,6 +145,9 @@ Result<ListingPtr> branch_list(MountState& state, Call& call, NodeId node) {
   }
   std::vector<NameListing::Item> items;
   for (const BranchRow& row : kBranchRows) {
+    if (state.read_only && !row.on_read_only) {
+      continue;
+    }
     const NodeId child(row.kind, node.slot(), node.item());
     NameListing::Item item{std::string(row.name), {child, Life::forever}, std::nullopt};
     if (row.takes_work) {

@@ -91,9 +91,11 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const Document
 }
 
 /// What the session shows is another node by now; but an open may follow its lookup closely.
-Result<DocumentPtr> just_looked_up(const MountState& state, NodeId node) {
+Result<DocumentPtr> just_looked_up(MountState& state, NodeId node) {
   auto known = state.documents.find(node);
-  const bool lately = known && std::chrono::steady_clock::now() - known->made < kJustLookedUp;
+  const auto slot = state.slots.at(node.slot());
+  const bool lately = known && slot && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
+                      !state.written_since(slot->session, known->made);
   return lately ? Result<DocumentPtr>(std::move(known)) : Result<DocumentPtr>(stale_error());
 }
 
@@ -109,6 +111,7 @@ Result<DocumentPtr> keep(MountState& state, Call& call, const SessionRef& ref, c
   } else {
     const Life life = grows(row) ? Life::moment : Life::forever;
     document->attr = {node, stable_ino(ref.seed, word_of(node)), FileType::file, life, 0, made.mtime_ns};
+    document->attr.writable = row.kind == Kind::title && !state.read_only;
   }
   document->attr.size = made.content->size();
   document->content = std::move(made.content);

@@ -8,7 +8,7 @@ namespace arborfs {
 
 namespace {
 
-/// What hangs at the root; control files will be rows of their own.
+/// What hangs at the root.
 struct RootRow {
   std::string_view name;
   Kind kind;
@@ -23,6 +23,7 @@ constexpr std::string_view kStream = ".events";
 constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
     RootRow{"status.json", Kind::mount_status},
+    RootRow{"new", Kind::new_control, false},
     RootRow{"events", Kind::events_link, false},
     RootRow{kStream, Kind::events, false, false},
     RootRow{"projects", Kind::projects},
@@ -140,7 +141,8 @@ Result<Attr> status_attr(MountState& state, Call& /*call*/, NodeId node) {
 Result<OpenFilePtr> status_open(MountState& state, Call& /*call*/, NodeId node) {
   const auto known = state.documents.find(node);
   const auto fresh = std::chrono::steady_clock::now() - kJustLookedUp;
-  const auto document = known && known->made > fresh ? known : status_now(state);
+  const bool is_fresh = known && known->made > fresh && !state.written_since(0, known->made);
+  const auto document = is_fresh ? known : status_now(state);
   if (document->attr.node != node) {
     return stale_error();
   }

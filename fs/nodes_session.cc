@@ -18,9 +18,10 @@ enum class Has {
   damage,      // when there is any
   home,        // a folder that outlives generations
   artifacts,   // when the agent made any
+  control,     // unless the mount is read-only
 };
 
-/// What hangs in the folder of a session; control files will be rows of their own.
+/// What hangs in the folder of a session, in the order in which it is listed: labels last (removals.h).
 struct SessionRow {
   std::string_view name;
   Kind kind;
@@ -42,9 +43,13 @@ constexpr std::array kSessionRows = {
     SessionRow{"text", Kind::texts, Has::generation},
     SessionRow{"images", Kind::images, Has::generation},
     SessionRow{"branches", Kind::branches, Has::generation},
-    SessionRow{"labels", Kind::labels, Has::home},
     SessionRow{"damage", Kind::damage, Has::damage},
     SessionRow{"artifacts", Kind::artifact_dir, Has::artifacts},
+    SessionRow{"append", Kind::control, Has::control},
+    SessionRow{"branch", Kind::control, Has::control},
+    SessionRow{"label", Kind::control, Has::control},
+    SessionRow{"fork", Kind::control, Has::control},
+    SessionRow{"labels", Kind::labels, Has::home},
 };
 
 Result<NodeId> leaf_node(MountState& state, const SessionRef& ref) {
@@ -87,6 +92,8 @@ Result<NodeId> node_of_row(MountState& state, Call& call, const SessionRef& ref,
       return damage_node(state, ref);
     case Has::home:
       return NodeId(row.kind, ref.home, 0);
+    case Has::control:
+      return state.read_only ? Result<NodeId>(no_such_name()) : control_nodes::in_session(ref.home, row.name);
     case Has::artifacts:
       break;
   }
@@ -96,6 +103,9 @@ Result<NodeId> node_of_row(MountState& state, Call& call, const SessionRef& ref,
 
 /// How far the log must have been read for a name.
 Depth depth_of_row(const SessionRow& row) {
+  if (row.has == Has::control) {
+    return Depth::head;
+  }
   return row.has == Has::document ? document_depth(row.kind) : Depth::index;
 }
 
@@ -136,8 +146,8 @@ bool tells_of_the_log(const Error& error) {
 std::vector<std::string_view> changing_names(bool after_rewrite) {
   std::vector<std::string_view> names;
   for (const SessionRow& row : kSessionRows) {
-    const bool is_folder = row.has == Has::generation || row.has == Has::home;
-    if (!is_folder || (after_rewrite && row.has == Has::generation)) {
+    const bool is_lasting = row.has == Has::generation || row.has == Has::home || row.has == Has::control;
+    if (!is_lasting || (after_rewrite && row.has == Has::generation)) {
       names.push_back(row.name);
     }
   }

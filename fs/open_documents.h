@@ -32,6 +32,7 @@ using DocumentPtr = std::shared_ptr<const Document>;
 
 /// An open that comes this soon after the lookup of a node finds what was looked up, even if the session has moved on
 /// meanwhile; else a log that is written all the time could never be opened.
+/// Not when it was this mount that moved it on (MountState::written_since): then what was written is to be seen.
 inline constexpr std::chrono::milliseconds kJustLookedUp{100};
 
 class OpenDocuments {

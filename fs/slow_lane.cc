@@ -13,7 +13,7 @@ void SlowLane::submit(Job job) {
     const std::lock_guard lock(mutex_);
     if (!cancelled_) {
       jobs_.push_back(std::move(job));
-      if (idle_ < jobs_.size() && threads_.size() < kThreads) {
+      if (idle_ < jobs_.size() && threads_.size() < most_threads_) {
         threads_.emplace_back([this] { run(); });
       }
       wake_.notify_one();

@@ -18,7 +18,9 @@ class SlowLane {
  public:
   using Job = std::function<void(const std::atomic<bool>* cancelled)>;
 
-  SlowLane() = default;
+  static constexpr std::size_t kThreads = 8;
+  /// `threads` at most; each starts when a job finds no idle one.
+  explicit SlowLane(std::size_t threads = kThreads) : most_threads_(threads) {}
   /// As stop().
   ~SlowLane();
   SlowLane(const SlowLane&) = delete;
@@ -30,8 +32,8 @@ class SlowLane {
   void stop();
 
  private:
-  static constexpr std::size_t kThreads = 8;
   void run();
+  const std::size_t most_threads_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -129,6 +129,21 @@ std::string encode_label(std::string_view text, std::size_t limit) {
   return name.take();
 }
 
+std::optional<std::string> decode_label(std::string_view name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    unsigned char byte = 0;
+    const char* const digits = name.data() + at + 1;
+    if (name[at] == '%' && at + 2 < name.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      text += static_cast<char>(byte);
+      at += 2;
+    } else {
+      text += name[at];
+    }
+  }
+  return encode_label(text) == name ? std::optional(std::move(text)) : std::nullopt;
+}
+
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve) {
   std::string stem = padded(ordinal) + "-" + encode(index.name(ordinal), kWordLimit);
   stem += id_part(index, ordinal, stem.size(), 255 - reserve);

@@ -18,6 +18,8 @@ std::string encode(std::string_view text, std::size_t limit = 255);
 /// A label keeps its UTF-8 spelling but for '/', '%', control, bidirectional and zero-width characters, a leading
 /// '-' or '.', a trailing space and whatever is not UTF-8.
 std::string encode_label(std::string_view text, std::size_t limit = 255);
+/// The label that is shown by this name; nothing for a name that stands for none.
+std::optional<std::string> decode_label(std::string_view name);
 
 /// <ordinal, 6 digits or more>-<role or type>-<id>, at most 255 - `reserve` bytes.
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);

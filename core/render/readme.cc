@@ -10,8 +10,6 @@ The sessions of your coding agent as files. Every entry, branch, label and image
 the context that the agent would send to the model is one too. All of it is computed from the logs when you look;
 looking changes nothing in them.
 
-This version of arborfs is read-only: nothing can be written through this mount yet.
-
 ## What is where
 
     README.md          this page
@@ -69,8 +67,27 @@ constexpr std::string_view kToTry = R"(
 More: `arborfs --help`.
 )";
 
+constexpr std::string_view kWriting = R"(
+## Writing
+
+In the folder of a session. Read `status.json` when something is refused: the reason stands there in words.
+
+    echo "fix the bug" > append                    a message of the user
+    cat prompt.md > append                         all of it one message
+    echo '{"role":"user","content":"x"}' > append  a message or an entry as JSON
+    echo "and now this" > branches/ID/append       on another branch
+    echo a1b2c3d4 > branch                         go on from that entry; also #42, a label, root
+    printf 'a1b2c3d4\nTried X\n' > branch          the same, with a summary of what is left
+    ln -s ../entries/000042-* labels/checkpoint    a label; mv and rm rename and clear it
+    echo "New title" > title
+    echo > fork                                    a copy of the session, a1b2c3d4: of the path to that entry
+
+`echo /path/to/project > new` in this folder makes a session, `mv projects/a/SESSION projects/b/` moves one. A session
+that an agent holds is not written to (`Device or resource busy`): fork it. More: `man 5 arborfs`.
+)";
+
 constexpr std::string_view kFastest = R"(
-It was mounted with `-o ro`, which is the fastest way to browse.
+This mount is read-only (`-o ro`), which is the fastest way to browse.
 )";
 
 }  // namespace
@@ -78,7 +95,7 @@ It was mounted with `-o ro`, which is the fastest way to browse.
 std::string mount_readme(std::string_view version, bool read_only) {
   std::string text = "# arborfs " + std::string(version) + "\n";
   text += kWhatIsHere;
-  text += read_only ? kFastest : "";
+  text += read_only ? kFastest : kWriting;
   text += kToTry;
   return text;
 }

@@ -28,7 +28,11 @@ _arborfs() {
       return
       ;;
     -o | --options)
-      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -- "$cur")
+      return
+      ;;
+    --durability)
+      mapfile -t COMPREPLY < <(compgen -W 'synced none' -- "$cur")
       return
       ;;
     -p | --project)
@@ -43,7 +47,7 @@ _arborfs() {
 
   case $verb in
     '') options='mount umount ls show tree context text doctor completion --help --version' ;;
-    mount) options='--json --agent-dir --foreground --options --help' ;;
+    mount) options='--json --agent-dir --durability --foreground --options --help' ;;
     umount | completion) options='--json --help' ;;
     ls) options='--json --agent-dir --limit --project --quiet --help' ;;
     *) options='--json --agent-dir --help' ;;

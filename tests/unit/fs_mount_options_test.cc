@@ -18,6 +18,16 @@ TEST(MountOptions, KnownOnesAreTaken) {
   EXPECT_EQ(options->agent_dir, "/a b");
 }
 
+TEST(MountOptions, WritingIsCarefulUnlessTold) {
+  const auto plain = parse_mount_options("");
+  EXPECT_FALSE(plain->writing.write_live || plain->writing.allow_delete);
+  EXPECT_EQ(plain->writing.durability, Durability::synced);
+  const auto told = parse_mount_options("live=write,allow_delete,durability=none");
+  ASSERT_TRUE(told);
+  EXPECT_TRUE(told->writing.write_live && told->writing.allow_delete);
+  EXPECT_EQ(told->writing.durability, Durability::none);
+}
+
 TEST(MountOptions, TheLastOfTwoHolds) {
   EXPECT_FALSE(parse_mount_options("ro,rw")->read_only);
   EXPECT_TRUE(parse_mount_options("rw,ro")->read_only);
@@ -36,7 +46,7 @@ TEST(MountOptions, SomeAreForLibfuse) {
 }
 
 TEST(MountOptions, UnknownOnesAreNamed) {
-  for (const char* list : {"bogus", "ro,bogus=1", "max_read=x"}) {
+  for (const char* list : {"bogus", "ro,bogus=1", "max_read=x", "live=read", "live", "durability=some"}) {
     const auto options = parse_mount_options(list);
     ASSERT_FALSE(options) << list;
     EXPECT_EQ(options.error().code, Errc::invalid_argument);

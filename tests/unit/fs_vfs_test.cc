@@ -123,15 +123,16 @@ class VfsTest : public ::testing::Test {
 };
 
 TEST_F(VfsTest, TheRootListsWhatItHas) {
-  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "events",
+  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "new",  "events",
                                              "projects", "by-id", "recent",    "terminals",   "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 
-TEST_F(VfsTest, AReadOnlyMountHasNoEvents) {
+TEST_F(VfsTest, AReadOnlyMountHasNeitherEventsNorControls) {
   Vfs read_only(catalog, true);
   Call call;
   EXPECT_EQ(read_only.lookup(call, NodeId::root(), "events").error().code, Errc::not_found);
+  EXPECT_EQ(read_only.lookup(call, NodeId::root(), "new").error().code, Errc::not_found);
 }
 
 TEST_F(VfsTest, EntriesHaveTheBytesOfTheLogAndTheirSize) {

@@ -93,7 +93,7 @@ std::set<std::string> documented_mount_options() {
   const std::string part = part_of(text_of("man/arborfs.1"), ".Sh MOUNT OPTIONS");
   std::set<std::string> found;
   static const std::regex kItem(R"(\n\.It Cm ([^\n]+))");
-  static const std::regex kWord(R"(([a-z_]+)( Ns = Ns Ar)?)");
+  static const std::regex kWord(R"(([a-z_]+(?:=[a-z]+)?)( Ns = Ns Ar)?)");
   for (auto at = std::sregex_iterator(part.begin(), part.end(), kItem); at != std::sregex_iterator(); ++at) {
     const std::string line = (*at)[1];
     for (auto word = std::sregex_iterator(line.begin(), line.end(), kWord); word != std::sregex_iterator(); ++word) {
@@ -111,7 +111,7 @@ TEST(ManPage, HasTheMountOptions) {
     EXPECT_TRUE(parsed) << option << ": " << (parsed ? "" : parsed.error().message);
   }
   const std::string source = text_of("fs/mount_options.cc");
-  static const std::regex kFlag(R"x(Flag\{"(\w+)")x");
+  static const std::regex kFlag(R"x(Flag\{"(\w+(?:=\w+)?)")x");
   for (auto at = std::sregex_iterator(source.begin(), source.end(), kFlag); at != std::sregex_iterator(); ++at) {
     EXPECT_EQ(documented.count((*at)[1]), 1U) << (*at)[1] << " is not in arborfs.1";
   }

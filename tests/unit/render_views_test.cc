@@ -256,12 +256,14 @@ TEST(Readme, TellsWhatIsThere) {
   for (const bool read_only : {false, true}) {
     const std::string text = mount_readme("1.2.3", read_only);
     EXPECT_TRUE(text.starts_with("# arborfs 1.2.3\n"));
-    for (const char* name : {"projects/",  "by-id/",      "recent/",    "terminals/",   "blobs/",        "session.json",
-                             "title",      "raw.jsonl",   "leaf",       "context.json", "transcript.md", "tree.txt",
-                             "usage.json", "status.json", "entries/",   "text/",        "images/",       "branches/",
-                             "labels/",    "damage/",     "artifacts/", "read-only"}) {
+    for (const char* name :
+         {"projects/", "by-id/", "recent/",      "terminals/",    "blobs/",   "session.json", "title",
+          "raw.jsonl", "leaf",   "context.json", "transcript.md", "tree.txt", "usage.json",   "status.json",
+          "entries/",  "text/",  "images/",      "branches/",     "labels/",  "damage/",      "artifacts/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
     }
+    EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);
+    EXPECT_EQ(text.find("> append") != std::string::npos, !read_only);
     EXPECT_EQ(text.back(), '\n');
   }
 }

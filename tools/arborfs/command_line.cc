@@ -68,6 +68,11 @@ class Grammar {
   void add_mounting() {
     CLI::App* mount = add_with_store("mount", Verb::mount, "Mount the sessions as a directory tree");
     mount->add_flag("-f,--foreground", into_.foreground, "Stay in the foreground and log to standard error");
+    mount
+        ->add_option("--durability", into_.durability,
+                     "synced: a write is on disk before it succeeds (the default); none: left to the kernel")
+        ->option_text("HOW")
+        ->check(CLI::IsMember({"synced", "none"}));
     mount->add_option("-o,--options", into_.mount_options, "Mount options, separated by commas; see man 1 arborfs")
         ->option_text("OPTIONS")
         ->expected(1)

@@ -21,6 +21,7 @@ struct CommandLine {
 
   std::string mountpoint;  // mount, umount
   bool foreground = false;
+  std::string durability;                  // mount
   std::vector<std::string> mount_options;  // one -o each, commas inside
 
   std::optional<std::size_t> limit;  // ls; 0 for all

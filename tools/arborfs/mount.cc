@@ -35,6 +35,9 @@ int run_mount(const CommandLine& line, Terminal& io) {
   if (!line.agent_dir.empty()) {
     options->agent_dir = line.agent_dir;
   }
+  if (!line.durability.empty()) {
+    options->writing.durability = line.durability == "none" ? Durability::none : Durability::synced;
+  }
   options->mountpoint = line.mountpoint;
   options->foreground = line.foreground;
   const auto mounted = ::arborfs::run_mount(*options);

@@ -1,0 +1,214 @@
+#include "core/manager/command_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/json/utf8.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLongestSequence = 4;
+
+bool is_white(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// How many bytes a sequence has that begins so; 0 where none can.
+std::size_t sequence_length(char lead) {
+  const auto byte = static_cast<unsigned char>(lead);
+  if (byte < 0x80) {
+    return 1;
+  }
+  if (byte >= 0xC2 && byte <= 0xDF) {
+    return 2;
+  }
+  if (byte >= 0xE0 && byte <= 0xEF) {
+    return 3;
+  }
+  return byte >= 0xF0 && byte <= 0xF4 ? kLongestSequence : 0;
+}
+
+/// The length of the beginning of a sequence at the end of `bytes` whose rest may still come.
+std::size_t cut_at_end(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min(bytes.size(), kLongestSequence - 1); ++back) {
+    const char c = bytes[bytes.size() - back];
+    if (!is_continuation(c)) {
+      return sequence_length(c) > back ? back : 0;
+    }
+  }
+  return 0;
+}
+
+Error no_json() {
+  return {Errc::invalid_argument, "this can become no JSON object any more"};
+}
+
+}  // namespace
+
+/// JSON stays JSON: what follows a broken or a whole value is no text.
+void CommandStream::reset() {
+  waiting_ = {};
+  cut_sequence_.clear();
+  broken_.reset();
+  scanner_.reset();
+  mode_ = mode_ == Mode::json ? mode_ : Mode::undecided;
+  in_value_ = needs_end_ = false;
+  pieces_ = scanned_ = complete_ = 0;
+}
+
+Error CommandStream::refuse(Error why, std::size_t pieces_before) {
+  const bool is_half_way = mode_ == Mode::text && pieces_before != 0;
+  reset();
+  if (is_half_way) {
+    mode_ = Mode::text;
+    broken_ = why;
+  }
+  return why;
+}
+
+void CommandStream::fail(const Error& why) {
+  refuse(why, std::max<std::size_t>(pieces_, 1) - 1);
+}
+
+Result<void> CommandStream::check_bytes(std::string_view piece) {
+  std::string bytes = std::move(cut_sequence_);
+  cut_sequence_.clear();
+  bytes += piece;
+  const std::size_t cut = cut_at_end(bytes);
+  cut_sequence_ = bytes.substr(bytes.size() - cut);
+  if (!json::is_valid_utf8(std::string_view(bytes).substr(0, bytes.size() - cut))) {
+    return {Errc::not_utf8, "this is not UTF-8"};
+  }
+  return {};
+}
+
+Result<CommandStream::Taken> CommandStream::feed(std::string_view piece, bool goes_on) {
+  if (broken_) {
+    return *broken_;
+  }
+  if (piece.empty()) {
+    return Taken();
+  }
+  if (waiting_.size() + piece.size() > limit_) {
+    return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"}, pieces_);
+  }
+  if (framing_ == Framing::lines) {
+    waiting_ += piece;
+    return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
+  }
+  if (auto right = check_bytes(piece); !right) {
+    return refuse(right.error(), pieces_);
+  }
+  const std::size_t first = piece.find_first_not_of(" \t\r\n");
+  if (mode_ == Mode::undecided && first != std::string_view::npos) {
+    mode_ = piece[first] == '{' ? Mode::json : Mode::text;
+  }
+  if (mode_ == Mode::json) {
+    return feed_json(piece, goes_on);
+  }
+  waiting_ += piece;
+  ++pieces_;
+  return Taken();
+}
+
+Result<CommandStream::Taken> CommandStream::feed_json(std::string_view piece, bool goes_on) {
+  waiting_ += piece;
+  if (auto done = scan(); !done) {
+    return refuse(done.error(), 0);
+  }
+  const bool ends_inside = in_value_ || needs_end_;
+  if (goes_on && ends_inside) {
+    return Taken();
+  }
+  if (complete_ != 0) {
+    return Taken(take(complete_));
+  }
+  if (!ends_inside) {
+    reset();  // nothing but blank lines
+  }
+  return Taken();
+}
+
+/// Moves the scanner over the bytes of `waiting_` that are new.
+Result<void> CommandStream::scan() {
+  while (scanned_ < waiting_.size()) {
+    if (!in_value_) {
+      if (auto done = scan_between(waiting_[scanned_]); !done) {
+        return done;
+      }
+      continue;
+    }
+    std::size_t used = 0;
+    const auto verdict = scanner_.feed(std::string_view(waiting_).substr(scanned_), used);
+    if (verdict == json::ValueScanner::Verdict::need_more) {
+      scanned_ = waiting_.size();
+    } else if (verdict == json::ValueScanner::Verdict::value) {
+      scanned_ += used;
+      in_value_ = false;
+      needs_end_ = true;
+    } else {
+      return no_json();
+    }
+  }
+  return {};
+}
+
+/// One byte between values, or the first of a value, which is left for the scanner.
+Result<void> CommandStream::scan_between(char c) {
+  if (c == '{') {
+    scanner_.reset();
+    in_value_ = true;
+    return {};
+  }
+  if (!is_white(c)) {
+    return no_json();
+  }
+  ++scanned_;
+  if (c == '\n' && needs_end_) {
+    needs_end_ = false;
+    complete_ = scanned_;
+  }
+  return {};
+}
+
+CommandStream::Command CommandStream::take(std::size_t length) {
+  Command command{{}, mode_ == Mode::json};
+  if (length == waiting_.size()) {
+    command.text = std::exchange(waiting_, {});
+  } else {
+    command.text = waiting_.substr(0, length);
+    waiting_.erase(0, length);
+  }
+  scanned_ -= std::min(scanned_, length);
+  complete_ = 0;
+  if (!in_value_ && !needs_end_) {
+    reset();
+  }
+  return command;
+}
+
+Result<CommandStream::Taken> CommandStream::finish() {
+  if (broken_ || waiting_.empty()) {
+    reset();
+    return Taken();
+  }
+  if (in_value_) {
+    reset();
+    return Error{Errc::invalid_argument, "the JSON object is not complete"};
+  }
+  if (!cut_sequence_.empty()) {
+    reset();
+    return Error{Errc::not_utf8, "this ends inside a UTF-8 sequence"};
+  }
+  Command command{std::exchange(waiting_, {}), mode_ == Mode::json};
+  reset();
+  return Taken(std::move(command));
+}
+
+}  // namespace arborfs

@@ -1,0 +1,116 @@
+// One open control file (DESIGN 4): collects what is written into commands (core/manager/command_stream.h), runs them
+// by the table of verbs, and gives their results to whoever reads the same handle.
+//
+// A text on `append` is one message from open to close. Only FLUSH tells of a close in time to report errors, and it
+// comes for each descriptor that is closed: from shells after each builtin, from children that exit (FIELD-FAILURES
+// 3.1). So at a FLUSH with something waiting the closer's descriptors are counted in /proc:
+//  - the process that opened it has fewer of them open on this file than it has handles of it: this was the last;
+//  - another process: not the last while the opener lives and has one, else judged by the closer alone;
+//  - where /proc cannot tell: the last.
+// A process that a signal killed leaves nothing behind: its text is dropped at the last close. RELEASE takes what a
+// FLUSH left waiting by mistake; then only status.json tells how it ended.
+//
+// `branch` takes its summary from further writes too, since a shell's printf writes line by line: lines that come after
+// a command and before any FLUSH, sync or read are the summary for the same leaf, taken at one of those.
+//
+// Threads: any; commands of one handle that come at the same time end in any order. Lock: mutex_, a leaf, not held
+// while a command runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/manager/command_stream.h"
+#include "fs/call.h"
+#include "fs/own_writes.h"
+
+namespace arborfs {
+
+class ControlFile;
+
+/// The open control files of a mount, to count those of one process. Thread-safe; mutex_ is a leaf.
+class OpenControls {
+ public:
+  void add(const ControlFile* file);
+  void remove(const ControlFile* file);
+  /// Handles of one node that a process opened and is not known to have closed.
+  [[nodiscard]] std::size_t count(NodeId node, pid_t opener) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<const ControlFile*> files_;  // guarded by mutex_
+};
+
+class ControlFile {
+ public:
+  /// What was opened.
+  struct Target {
+    NodeId node;
+    const Verb* verb = nullptr;
+    Subject subject;
+    pid_t opener = 0;                                   // its process
+    std::function<std::string()> path_tail;             // how a path to it ends now
+    std::function<Result<std::string>(Call&)> content;  // what a handle reads that has written nothing
+    DocumentPtr document;                               // of `title`: goes on being described as it was opened
+  };
+
+  ControlFile(OwnWrites& writes, OpenControls& open, Target target);
+  ~ControlFile();
+  ControlFile(const ControlFile&) = delete;
+  ControlFile& operator=(const ControlFile&) = delete;
+
+  /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. Nothing of a write that fails is kept.
+  /// Errors: those of the command, and for a text whatever can be told before it ends (DESIGN 4).
+  Result<void> write(std::string_view bytes, bool goes_on, pid_t client);
+  /// Takes what waits, then gives the next bytes of the results, or of the content; "" at the end.
+  Result<std::string> read(Call& call, std::size_t size);
+  /// Takes what waits.
+  Result<void> sync();
+  /// A descriptor was closed by the thread `client`.
+  Result<void> close_one(pid_t client);
+  /// The last descriptor is gone.
+  void release();
+
+  /// close_one() and release() would do something.
+  [[nodiscard]] bool is_waiting() const;
+  [[nodiscard]] NodeId node() const { return target_.node; }
+  [[nodiscard]] pid_t opener() const { return target_.opener; }
+  [[nodiscard]] bool is_closed() const;
+
+ private:
+  Result<void> take_waiting();
+  Result<void> run(const CommandStream::Command& command);
+  Result<void> judge_early();
+  Result<void> refuse(const Error& why);
+  Result<void> add_summary(std::string_view bytes);
+  void leave_room();
+  [[nodiscard]] bool is_last_close(pid_t closer) const;
+
+  OwnWrites& writes_;
+  OpenControls& open_;
+  const Target target_;
+  mutable std::mutex mutex_;
+  CommandStream stream_;                    // guarded by mutex_, as all below
+  std::optional<std::string> summary_of_;   // the command that further lines belong to
+  std::string summary_;                     // those lines
+  pid_t writer_ = 0;                        // the process that wrote last; only known while summary_of_ is set
+  std::optional<Reservation> reservation_;  // for the text that waits
+  std::size_t room_ = 0;                    // what was asked for
+  bool is_checked_ = false;                 // the text that waits was asked about
+  bool has_written_ = false;
+  bool has_read_content_ = false;
+  bool is_closed_ = false;   // by its last close, as far as can be told
+  bool was_killed_ = false;  // the last closer that did not count
+  std::string out_;          // not read yet
+};
+using ControlFilePtr = std::shared_ptr<ControlFile>;
+
+}  // namespace arborfs

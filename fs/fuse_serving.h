@@ -1,0 +1,146 @@
+// How a callback of libfuse becomes an operation and an answer: on the worker's thread where that is quick, else in a
+// lane where its client can be killed meanwhile. Included by the tables of operations alone.
+#pragma once
+
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/log.h"
+#include "fs/control_file.h"
+#include "fs/errno_map.h"
+#include "fs/fuse_events.h"
+#include "fs/fuse_server.h"
+
+namespace arborfs {
+
+/// What an operation came to: a value, or an errno.
+template <class T>
+struct Outcome {
+  std::optional<T> value;
+  int error = 0;
+};
+
+template <class T>
+Outcome<T> outcome_of(Result<T> result) {
+  return result ? Outcome<T>{std::move(*result), 0} : Outcome<T>{std::nullopt, errno_of(result.error().code)};
+}
+
+/// Exceptions mean a bug or no memory; neither may pass through libfuse.
+template <class T, class Work>
+Outcome<T> guarded(Work& work, Call& call) {
+  try {
+    return outcome_of<T>(work(call));
+  } catch (const std::bad_alloc&) {
+    write_log(LogLevel::error, "out of memory in a request");
+    return {std::nullopt, ENOMEM};
+  } catch (const std::exception& failure) {
+    write_log(LogLevel::error, std::string("a request failed inside: ") + failure.what());
+    return {std::nullopt, EIO};
+  }
+}
+
+template <class T, class Answer>
+void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
+  if (outcome.value) {
+    answer(req, std::move(*outcome.value));
+  } else {
+    fuse_reply_err(req, outcome.error);
+  }
+}
+
+/// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
+struct FileHandle {
+  OpenFilePtr file;
+  std::shared_ptr<EventReader> events;
+  ControlFilePtr control;
+  std::mutex mutex;                  // leaf
+  std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
+};
+
+inline FileHandle& file_handle(const fuse_file_info* fi) {
+  return *reinterpret_cast<FileHandle*>(fi->fh);
+}
+
+/// Nothing but success.
+struct Done {};
+
+inline Result<Done> done_of(const Result<void>& result) {
+  return result ? Result<Done>(Done{}) : Result<Done>(result.error());
+}
+
+struct FuseServing {
+  static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
+  static Changes* changes_of(fuse_req_t req) { return server_of(req).changes_; }
+  static pid_t client_of(fuse_req_t req) { return fuse_req_ctx(req)->pid; }
+
+  /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be
+  /// killed. `work` gets the Vfs and a Call and must not touch the request; `answer` gets the request and the value.
+  template <class T, class Work, class Answer>
+  static void serve(fuse_req_t req, fuse_ino_t ino, Work work, Answer answer) {
+    if (!NodeId(ino).is_known()) {
+      fuse_reply_err(req, ESTALE);
+      return;
+    }
+    FuseServer& server = server_of(req);
+    auto run = [work = std::move(work), vfs = &server.vfs_](Call& call) { return work(*vfs, call); };
+    Call quick;
+    auto outcome = guarded<T>(run, quick);
+    if (!quick.is_deferred()) {
+      answer_with(req, std::move(outcome), answer);
+      return;
+    }
+    go_on<T>(req, server.slow_lane_, EndsBy::stop_signal, std::move(run), std::move(answer));
+  }
+
+  /// Runs `work`, which changes something, in the lane of writes. It runs to its end even when its client is killed;
+  /// nothing else ends the wait for it, since a client that is told EINTR would write once more. `held` lives until
+  /// after the answer.
+  template <class T, class Work, class Answer>
+  static void serve_write(fuse_req_t req, Work work, Answer answer, std::shared_ptr<void> held = nullptr) {
+    go_on<T>(req, server_of(req).write_lane_, EndsBy::kill, std::move(work),
+             [answer = std::move(answer), held = std::move(held)](fuse_req_t request, T value) mutable {
+               answer(request, std::move(value));
+             });
+  }
+  template <class Work>
+  static void serve_change(fuse_req_t req, Work work, std::shared_ptr<void> held = nullptr) {
+    serve_write<Done>(
+        req, [work = std::move(work)](Call& call) { return done_of(work(call)); },
+        [](fuse_req_t request, Done) { fuse_reply_err(request, 0); }, std::move(held));
+  }
+
+  /// Answers an open with a handle, which the kernel then holds.
+  static void give(fuse_req_t req, fuse_file_info& info, std::shared_ptr<void> handle) {
+    OpenHandles& handles = server_of(req).handles_;
+    info.fh = handles.add(std::move(handle));
+    if (fuse_reply_open(req, &info) != 0) {
+      handles.take(info.fh);
+    }
+  }
+  static std::shared_ptr<void> take_back(fuse_req_t req, const fuse_file_info& info) {
+    return server_of(req).handles_.take(info.fh);
+  }
+  static SlowLane& write_lane_of(fuse_req_t req) { return server_of(req).write_lane_; }
+  static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
+
+ private:
+  template <class T, class Work, class Answer>
+  static void go_on(fuse_req_t req, SlowLane& lane, EndsBy ends_by, Work work, Answer answer) {
+    auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
+    lane.submit(
+        [work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
+          Call slow(cancelled);
+          auto done = guarded<T>(work, slow);
+          if (fuse_req_t request = parked->claim()) {
+            answer_with(request, std::move(done), answer);
+          }
+        });
+  }
+};
+
+}  // namespace arborfs

@@ -1,0 +1,124 @@
+#include "fs/kernel_news.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kBatch = 1024;
+
+}  // namespace
+
+class KernelNews::Hold {
+ public:
+  Hold(KernelNews& news, std::vector<NodeId> folders) : news_(news), folders_(std::move(folders)) {}
+  ~Hold() { news_.release(folders_); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  KernelNews& news_;
+  const std::vector<NodeId> folders_;
+};
+
+KernelNews::KernelNews(ChangeFeed& feed) : feed_(feed) {
+  feed_.on_publish([this] {
+    // Taken and let go so that a wait that has just looked is not missed.
+    { const std::lock_guard lock(mutex_); }
+    work_.notify_one();
+  });
+}
+
+std::shared_ptr<void> KernelNews::hold(std::vector<NodeId> folders) {
+  const std::lock_guard lock(mutex_);
+  for (const NodeId folder : folders) {
+    ++held_[folder];
+  }
+  return std::make_shared<Hold>(*this, std::move(folders));
+}
+
+void KernelNews::release(const std::vector<NodeId>& folders) {
+  const std::lock_guard lock(mutex_);
+  for (const NodeId folder : folders) {
+    if (--held_[folder] > 0) {
+      continue;
+    }
+    held_.erase(folder);
+    if (auto node = put_off_.extract(folder)) {
+      more_.insert(more_.end(), node.mapped().begin(), node.mapped().end());
+    }
+  }
+  work_.notify_one();
+}
+
+void KernelNews::tell_and_wait(std::vector<Forget> more) {
+  const std::uint64_t sequence = feed_.last_sequence();
+  std::unique_lock lock(mutex_);
+  if (!is_open_) {
+    return;
+  }
+  more_.insert(more_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  const std::uint64_t ticket = ++ticket_;
+  ++waiting_;
+  work_.notify_one();
+  told_.wait_for(lock, kPatience, [&] { return !is_open_ || (told_sequence_ >= sequence && told_ticket_ >= ticket); });
+  --waiting_;
+}
+
+void KernelNews::open() {
+  const std::lock_guard lock(mutex_);
+  is_open_ = true;
+  told_sequence_ = feed_.last_sequence();
+}
+
+void KernelNews::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_open_ = false;
+  }
+  work_.notify_all();
+  told_.notify_all();
+}
+
+bool KernelNews::wait(Work& work) {
+  std::unique_lock lock(mutex_);
+  work_.wait(lock, [&] {
+    return !is_open_ || !more_.empty() || ticket_ > told_ticket_ || feed_.last_sequence() > told_sequence_;
+  });
+  work.more = std::exchange(more_, {});
+  work.ticket = ticket_;
+  work.changes = feed_.after(told_sequence_, kBatch);
+  work.sequence = work.changes.empty() ? told_sequence_ : work.changes.back().sequence;
+  return is_open_;
+}
+
+bool KernelNews::put_off(const Forget& forget) {
+  const std::lock_guard lock(mutex_);
+  if (!held_.contains(forget.node)) {
+    return false;
+  }
+  auto& names = put_off_[forget.node];
+  const auto same = [&](const Forget& other) { return other.name == forget.name; };
+  if (std::none_of(names.begin(), names.end(), same)) {
+    names.push_back(forget);
+  }
+  return true;
+}
+
+void KernelNews::note_told(const Work& work) {
+  {
+    const std::lock_guard lock(mutex_);
+    told_sequence_ = work.sequence;
+    told_ticket_ = work.ticket;
+  }
+  told_.notify_all();
+}
+
+void KernelNews::pause(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  work_.wait_for(lock, longest, [&] { return !is_open_ || waiting_ > 0; });
+}
+
+}  // namespace arborfs

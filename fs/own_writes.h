@@ -1,0 +1,54 @@
+// Around every change that this mount makes: how it ended is kept, and its caller is not answered before every look
+// that starts then shows it (DESIGN 3, 4). Any thread; no lock is held while it works or waits.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/manager/writer.h"
+#include "fs/kernel_news.h"
+#include "fs/mount_state.h"
+
+namespace arborfs {
+
+class OwnWrites {
+ public:
+  /// All outlive it.
+  OwnWrites(MountState& state, Writer& writer, KernelNews& news) : state_(state), writer_(writer), news_(news) {}
+
+  /// Runs `work`, which changes `session` (null: none that is there already) by a call of the Writer and gives a
+  /// Result. `doing` is the verb.
+  template <class Work>
+  auto run(const SessionPtr& session, std::string_view doing, Work work) {
+    const Shown before = shown(session);
+    auto done = work(writer_);
+    writer_.note_outcome(session, doing, done ? nullptr : &done.error());
+    settle(session, before);
+    return done;
+  }
+  /// A command was refused before it reached the Writer.
+  void refused(const SessionPtr& session, std::string_view doing, const Error& why);
+
+  [[nodiscard]] MountState& state() const { return state_; }
+  [[nodiscard]] Writer& writer() const { return writer_; }
+  [[nodiscard]] KernelNews& news() const { return news_; }
+
+ private:
+  /// What the kernel may remember of a session by names that the change feed says nothing of.
+  struct Shown {
+    std::vector<std::pair<std::string, Ordinal>> labels;  // by shown name, byte order
+    std::string path;                                     // projects/<project>/<session>
+    std::string id_name;                                  // in by-id/
+  };
+  [[nodiscard]] Shown shown(const SessionPtr& session) const;
+  void settle(const SessionPtr& session, const Shown& before);
+  void add_labels(const Session& session, const Shown& before, const Shown& now, std::vector<Forget>& out) const;
+  void add_place(const Shown& was, const Shown& is, std::vector<Forget>& out) const;
+
+  MountState& state_;
+  Writer& writer_;
+  KernelNews& news_;
+};
+
+}  // namespace arborfs

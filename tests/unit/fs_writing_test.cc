@@ -1,0 +1,231 @@
+// What stands between a write and its answer: what the kernel is told, whose descriptors are counted, who takes a
+// session apart; and control files on a real store, without a kernel.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "fs/changes.h"
+#include "fs/client_process.h"
+#include "fs/kernel_news.h"
+#include "fs/removals.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::TempStore;
+
+const NodeId kLabels(Kind::labels, 7, 0);
+
+pid_t own_thread() {
+  return static_cast<pid_t>(::syscall(SYS_gettid));
+}
+
+TEST(KernelNews, ARequestWaitsUntilItsNewsAreTold) {
+  ChangeFeed feed;
+  KernelNews news(feed);
+  news.open();
+  feed.publish({});
+  auto answered = std::async(std::launch::async, [&] { news.tell_and_wait({{kLabels, "a"}}); });
+  std::vector<Forget> told;
+  std::size_t changes = 0;
+  while (told.empty()) {
+    KernelNews::Work work;
+    ASSERT_TRUE(news.wait(work));
+    changes += work.changes.size();
+    told.insert(told.end(), work.more.begin(), work.more.end());
+    if (told.empty()) {
+      EXPECT_EQ(answered.wait_for(10ms), std::future_status::timeout);
+    }
+    news.note_told(work);
+  }
+  EXPECT_EQ(answered.wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(changes, 1U);
+  EXPECT_EQ(told[0].name, "a");
+  news.close();
+}
+
+TEST(KernelNews, NamesInHeldFoldersArePutOffUntilTheAnswer) {
+  ChangeFeed feed;
+  KernelNews news(feed);
+  news.open();
+  auto first = news.hold({kLabels});
+  auto second = news.hold({kLabels});
+  EXPECT_TRUE(news.put_off({kLabels, "a"}));
+  EXPECT_TRUE(news.put_off({kLabels, "a"}));
+  EXPECT_FALSE(news.put_off({NodeId::root(), "a"}));
+  first.reset();
+  EXPECT_TRUE(news.put_off({kLabels, "b"}));
+  second.reset();
+  KernelNews::Work work;
+  ASSERT_TRUE(news.wait(work));
+  EXPECT_EQ(work.more.size(), 2U);
+  EXPECT_FALSE(news.put_off({kLabels, "a"}));
+  news.close();
+}
+
+TEST(KernelNews, NobodyWaitsForLongOrForNobody) {
+  ChangeFeed feed;
+  KernelNews news(feed);
+  feed.publish({});
+  auto start = std::chrono::steady_clock::now();
+  news.tell_and_wait({});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 100ms);
+  news.open();
+  start = std::chrono::steady_clock::now();
+  news.tell_and_wait({});
+  EXPECT_GE(std::chrono::steady_clock::now() - start, KernelNews::kPatience);
+  auto waiting = std::async(std::launch::async, [&] { news.tell_and_wait({}); });
+  news.close();
+  waiting.wait();
+  KernelNews::Work work;
+  EXPECT_FALSE(news.wait(work));
+}
+
+TEST(ClientProcess, CountsDescriptorsByTheEndOfTheirPath) {
+  const std::string tail = "/arborfs-links-" + std::to_string(::getpid());
+  const std::string path = ::testing::TempDir() + tail;
+  EXPECT_EQ(open_links(::getpid(), tail), 0U);
+  const UniqueFd one(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const UniqueFd two(::dup(one.get()));
+  EXPECT_EQ(open_links(::getpid(), tail), 2U);
+  ::unlink(path.c_str());
+  EXPECT_EQ(open_links(::getpid(), tail), 2U);
+  EXPECT_EQ(open_links(0, tail), std::nullopt);
+}
+
+TEST(ClientProcess, FindsTheProcessOfAThread) {
+  std::thread([] {
+    EXPECT_NE(own_thread(), ::getpid());
+    EXPECT_EQ(thread_group_of(own_thread()), ::getpid());
+    EXPECT_FALSE(is_killed_by_signal(own_thread()));
+  }).join();
+  EXPECT_EQ(thread_group_of(0), 0);
+  EXPECT_NE(identity_of(::getpid()), 0U);
+  EXPECT_EQ(identity_of(0), 0U);
+}
+
+TEST(Removals, AProcessIsAtWorkOnTheSessionItUnlinkedIn) {
+  Removals removals;
+  EXPECT_FALSE(removals.is_at_work(::getpid(), 1));
+  removals.note(own_thread(), 1);
+  EXPECT_TRUE(removals.is_at_work(::getpid(), 1));
+  EXPECT_FALSE(removals.is_at_work(::getpid(), 2));
+  EXPECT_FALSE(removals.is_at_work(::getppid(), 1));
+  removals.forget(1);
+  EXPECT_FALSE(removals.is_at_work(::getpid(), 1));
+}
+
+constexpr char kFolder[] = "--work-pi--";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+
+class ChangesTest : public ::testing::Test {
+ protected:
+  ChangesTest()
+      : catalog(open_store(temp.root()), "/home/dev"),
+        vfs(catalog, false),
+        news(catalog.feed()),
+        writer(catalog, {Durability::none, true, false, temp.root() + "/trash"}),
+        changes(vfs, writer, news, "/nowhere") {
+    temp.write(kFolder, kName,
+               TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1aaaaaa", "", "one") +
+                   "\n" + TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
+    catalog.rescan();
+  }
+
+  NodeId in(NodeId folder, std::string_view name) {
+    Call call{&never};
+    const auto found = vfs.lookup(call, folder, name);
+    EXPECT_TRUE(found) << name;
+    return found ? found->attr.node : NodeId();
+  }
+  NodeId session() { return in(in(in(NodeId::root(), "projects"), "work-pi"), kName); }
+  ControlFilePtr open(NodeId node) {
+    Call call{&never};
+    auto file = changes.open_control(call, node, own_thread());
+    EXPECT_TRUE(file);
+    return file ? *file : nullptr;
+  }
+  std::string read(ControlFile& file) {
+    Call call{&never};
+    const auto bytes = file.read(call, 4096);
+    return bytes ? *bytes : "error: " + bytes.error().message;
+  }
+  std::string log() {
+    std::ifstream in(temp.root() + "/sessions/" + kFolder + "/" + kName + ".jsonl");
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  const std::atomic<bool> never{false};
+  TempStore temp;
+  Catalog catalog;
+  Vfs vfs;
+  KernelNews news;
+  Writer writer;
+  Changes changes;
+};
+
+TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
+  const auto file = open(in(session(), "append"));
+  const std::string before = log();
+  ASSERT_TRUE(file->write("one ", false, own_thread()));
+  ASSERT_TRUE(file->write("message\n", false, own_thread()));
+  EXPECT_EQ(log(), before);
+  ASSERT_TRUE(file->close_one(own_thread()));  // no descriptor of this process is on the file
+  EXPECT_NE(log().find("one message\""), std::string::npos);
+  EXPECT_TRUE(read(*file).starts_with("{\"id\":"));
+  EXPECT_EQ(read(*file), "");
+}
+
+TEST_F(ChangesTest, TheContentOfAFreshHandleIsReadOnce) {
+  const auto file = open(in(session(), "branch"));
+  EXPECT_EQ(read(*file), "e2aaaaaa\n");
+  EXPECT_EQ(read(*file), "");
+  ASSERT_TRUE(file->write("#1\n", false, own_thread()));
+  EXPECT_EQ(read(*file), "{\"leaf\":\"e1aaaaaa\"}\n");
+  EXPECT_EQ(read(*open(in(session(), "branch"))), "e1aaaaaa\n");
+}
+
+TEST_F(ChangesTest, LabelsAreLinks) {
+  Call call{&never};
+  const NodeId labels = in(session(), "labels");
+  ASSERT_TRUE(changes.symlink(call, {labels, "a%2Fb"}, "../entries/000001-user-e1aaaaaa.json"));
+  EXPECT_NE(log().find("\"label\":\"a/b\""), std::string::npos);
+  EXPECT_EQ(changes.symlink(call, {labels, "a%2Fb"}, "#2").error().code, Errc::already_exists);
+  EXPECT_EQ(changes.symlink(call, {labels, "a%2fb"}, "#2").error().code, Errc::invalid_argument);
+  EXPECT_EQ(changes.symlink(call, {labels, "x"}, "zzzzzzzz").error().code, Errc::not_found);
+  EXPECT_EQ(changes.symlink(call, {session(), "x"}, "#2").error().code, Errc::not_permitted);
+  ASSERT_TRUE(changes.rename(call, {labels, "a%2Fb"}, {labels, "c"}, RenameMode::no_replace));
+  EXPECT_EQ(changes.rename(call, {labels, "a%2Fb"}, {labels, "d"}, RenameMode::replace).error().code, Errc::not_found);
+  EXPECT_EQ(changes.rename(call, {labels, "c"}, {labels, "d"}, RenameMode::exchange).error().code,
+            Errc::invalid_argument);
+  ASSERT_TRUE(changes.unlink(call, {labels, "c"}, own_thread()));
+  EXPECT_FALSE(vfs.lookup(call, labels, "c"));
+}
+
+TEST_F(ChangesTest, AProcessThatTakesASessionApartClearsNoLabel) {
+  Call call{&never};
+  const NodeId labels = in(session(), "labels");
+  ASSERT_TRUE(changes.symlink(call, {labels, "kept"}, "#1"));
+  EXPECT_EQ(changes.unlink(call, {session(), "title"}, own_thread()).error().code, Errc::not_permitted);
+  EXPECT_EQ(changes.unlink(call, {labels, "kept"}, own_thread()).error().code, Errc::not_permitted);
+  EXPECT_TRUE(vfs.lookup(call, labels, "kept"));
+}
+
+TEST_F(ChangesTest, AnOwnWriteIsNotHiddenByWhatWasLookedUpBefore) {
+  const NodeId before = in(session(), "title");
+  ASSERT_TRUE(open(before)->write("New\n", false, own_thread()));
+  Call call{&never};
+  EXPECT_EQ(vfs.open(call, before).error().code, Errc::stale);
+  EXPECT_NE(in(session(), "title"), before);
+}
+
+}  // namespace
+}  // namespace arborfs
