@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -16,6 +19,7 @@ namespace {
 using ::arborfs::testing::bytes_of;
 using ::arborfs::testing::lines_of;
 using ::arborfs::testing::TempStore;
+using ::arborfs::testing::Variable;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -109,6 +113,50 @@ TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore"}), kDone);
   EXPECT_THAT(out(), HasSubstr(name)) << "and it is still in the trash";
+}
+
+/// A folder on another file system than the store's, where there is one.
+struct Elsewhere {
+  explicit Elsewhere(const fs::path& store) {
+    std::string name = "/dev/shm/arborfs-test-XXXXXX";
+    struct stat here {};
+    struct stat there {};
+    if (::mkdtemp(name.data()) != nullptr) {
+      path = name;
+    }
+    is_other = !path.empty() && ::stat(store.c_str(), &here) == 0 && ::stat(path.c_str(), &there) == 0 &&
+               here.st_dev != there.st_dev;
+  }
+  ~Elsewhere() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+  bool is_other = false;
+};
+
+TEST_F(CommandTrashTest, ATrashOnAnotherFileSystemKeepsAsMuch) {
+  const Elsewhere elsewhere(store.sessions());
+  if (!elsewhere.is_other) {
+    GTEST_SKIP() << "there is no other file system here";
+  }
+  const Variable variable("XDG_DATA_HOME", elsewhere.path.string());
+  fs::last_write_time(log(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const auto written = fs::last_write_time(log());
+  const auto before = files_below(store.sessions());
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_THAT(files_below(store.sessions()), IsEmpty());
+  const std::string name = removed_name();
+  const fs::path artifacts = store.sessions() / kFolder / kName;
+  fs::create_directories(artifacts);
+  EXPECT_EQ(run({"restore", name}), kFailed) << "the artifacts' place is taken";
+  EXPECT_THAT(files_below(store.sessions()), IsEmpty());
+  fs::remove_all(artifacts);
+  EXPECT_EQ(run({"restore", name}), kDone) << err();
+  EXPECT_EQ(files_below(store.sessions()), before);
+  EXPECT_EQ(fs::last_write_time(log()), written);
+  EXPECT_EQ(run({"restore", "--json"}), kDone);
+  EXPECT_EQ(out(), "[]\n");
 }
 
 TEST_F(CommandTrashTest, RmAsksAtATerminal) {
