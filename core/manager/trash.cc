@@ -1,9 +1,11 @@
 #include "core/manager/trash.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
+#include <system_error>
 
 #include "core/base/hash.h"
 #include "core/env/state_dir.h"
@@ -40,21 +42,88 @@ std::string note_text(const Trashed& trashed) {
   return text + ",\"removed\":\"" + json::iso_time(trashed.removed_ms) + "\"}\n";
 }
 
-/// Copies what belongs to a log across file systems; the library's copy takes over content and permissions.
-Result<void> copy_belongings(const fs::path& from, const LogPlace& place, const fs::path& to) {
-  std::error_code failed;
-  const std::string stem = fs::path(place.file).stem().string();
-  for (const auto& entry : fs::directory_iterator(from, failed)) {
+/// What belongs to a log in its folder, the log itself last. Throws as std::filesystem does.
+std::vector<std::string> belongings(const fs::path& folder, const std::string& log) {
+  std::vector<std::string> names;
+  const std::string stem = fs::path(log).stem().string();
+  for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool is_backup = name.starts_with(place.file + ".") && name.ends_with(".bak");
-    if (name == place.file || name == stem || is_backup) {
-      fs::copy(entry.path(), to / name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
-      if (failed) {
-        return error_from_errno(failed.value(), "copy to the trash");
-      }
+    if (name == stem || (name.starts_with(log + ".") && name.ends_with(".bak"))) {
+      names.push_back(name);
     }
   }
-  return failed ? Result<void>(error_from_errno(failed.value(), "read the log's folder")) : Result<void>();
+  names.push_back(log);
+  return names;
+}
+
+/// A file, or a folder with all below it, with permissions and times, on the disk when it returns. Throws.
+void copy_whole(Disk& disk, const fs::path& from, const fs::path& to) {
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  const auto settle = [&](const fs::path& source, const fs::path& copy) {
+    if (fs::is_symlink(source)) {
+      return;
+    }
+    fs::last_write_time(copy, fs::last_write_time(source));
+    const UniqueFd fd(::open(copy.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || !disk.sync(fd.get())) {
+      throw fs::filesystem_error("sync", std::make_error_code(std::errc::io_error));
+    }
+  };
+  if (fs::is_directory(fs::symlink_status(from))) {
+    for (const auto& entry : fs::recursive_directory_iterator(from)) {
+      settle(entry.path(), to / fs::relative(entry.path(), from));
+    }
+  }
+  settle(from, to);
+}
+
+/// Copies what belongs to a log across file systems. The log has its name when it and all else is there; on an error
+/// nothing is. Errors: already_exists, io, no_space.
+Result<void> copy_belongings(Disk& disk, const fs::path& from, const std::string& log, const fs::path& to) {
+  const std::string draft = "." + log + ".0000000000000000.tmp";  // what agents know as a rewrite in progress
+  std::vector<fs::path> copied;
+  Error failure;
+  try {
+    auto folder = Dir::open_root(to.string());
+    if (!folder) {
+      return folder.error();
+    }
+    for (const std::string& name : belongings(from, log)) {
+      if (fs::exists(fs::symlink_status(to / name))) {
+        throw fs::filesystem_error("copy", std::make_error_code(std::errc::file_exists));
+      }
+      copied.push_back(to / (name == log ? draft : name));
+      copy_whole(disk, from / name, copied.back());
+    }
+    auto named = disk.rename(*folder, draft, *folder, log, Disk::Existing::keep);
+    if (named) {
+      return disk.sync_folder(*folder);
+    }
+    failure = named.error();
+  } catch (const fs::filesystem_error& failed) {
+    failure = error_from_errno(failed.code().value(), "copy the session to another file system");
+  }
+  std::error_code ignored;
+  for (const fs::path& path : copied) {
+    fs::remove_all(path, ignored);
+  }
+  return failure;
+}
+
+/// Takes away what was copied, the log first: without it the rest means nothing to an agent.
+Result<void> remove_belongings(Disk& disk, const Dir& folder, const fs::path& path, const std::string& log) {
+  if (auto removed = disk.remove(folder, log); !removed) {
+    return removed;
+  }
+  try {
+    for (const std::string& name : belongings(path, log)) {
+      fs::remove_all(path / name);
+    }
+  } catch (const fs::filesystem_error&) {
+    return {};  // leftovers beside a log that is gone; doctor names them
+  }
+  static_cast<void>(disk.sync_folder(folder));  // undone by a power cut, it is there twice
+  return {};
 }
 
 Result<std::string> hash_of(const Dir& folder, const std::string& name) {
@@ -82,6 +151,46 @@ Result<std::string> hash_of(const Dir& folder, const std::string& name) {
 Trash::Trash(std::string folder, Disk& disk)
     : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
 
+/// take() where a rename cannot go.
+Result<void> Trash::copy_away(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& to) {
+  const fs::path from = fs::path(store.paths().sessions) / place.folder;
+  auto source = store.folder(place);
+  if (!source) {
+    return source.error();
+  }
+  if (auto copied = copy_belongings(disk_, from, place.file, to); !copied) {
+    return copied;
+  }
+  const auto before = hash_of(*source, place.file);
+  const auto after = before ? hash_of(files, place.file) : before;
+  auto done = after ? Result<void>() : Result<void>(after.error());
+  if (after && *before != *after) {
+    done = Error{Errc::io, "the copy in the trash is not the log"};
+  }
+  done = done ? remove_belongings(disk_, *source, from, place.file) : done;
+  if (!done) {
+    std::error_code ignored;
+    fs::remove_all(to, ignored);
+  }
+  return done;
+}
+
+/// After a failed take(): all that is in the trash goes back, and the trash folder goes when it is empty. What cannot
+/// go back stays there with its note, to be restored.
+void Trash::give_back(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& path) {
+  if (files.stat(place.file)) {
+    if (auto source = store.folder(place)) {
+      static_cast<void>(move_omp_log(disk_, files, place.file, *source, place.file));
+    }
+  }
+  std::error_code failed;
+  fs::remove(fs::path(path) / kFiles, failed);
+  if (!failed) {
+    fs::remove(fs::path(path) / kNote, failed);
+    fs::remove(path, failed);
+  }
+}
+
 Result<Trashed> Trash::take(SessionStore& store, const LogPlace& place, const std::string& title) {
   Trashed trashed;
   trashed.removed_ms = now_ms();
@@ -99,30 +208,17 @@ Result<Trashed> Trash::take(SessionStore& store, const LogPlace& place, const st
     return files.error();
   }
   auto note = disk_.create(*folder, std::string(kNote), kPrivateFile);
-  auto done = note ? write_all(disk_, note->get(), note_text(trashed)) : Result<void>(note.error());
+  if (!note) {
+    return note.error();
+  }
+  auto done = write_all(disk_, note->get(), note_text(trashed));
   done = done ? disk_.sync(note->get()) : done;
   done = done ? store.remove(place, *files) : done;
   if (!done && done.error().code == Errc::unsupported) {
-    done = copy_belongings(fs::path(trashed.sessions) / place.folder, place, fs::path(path) / kFiles);
-    auto source = done ? store.folder(place) : Result<Dir>(done.error());
-    const auto before = source ? hash_of(*source, place.file) : Result<std::string>(source.error());
-    const auto after = before ? hash_of(*files, place.file) : before;
-    if (!after) {
-      done = after.error();
-    } else if (*before != *after) {
-      done = Error{Errc::io, "the copy in the trash is not the log"};
-    } else {
-      const auto copy = File::open_in(*files, place.file);
-      done = copy ? disk_.sync(copy->fd()) : Result<void>(copy.error());
-      done = done ? disk_.sync_folder(*files) : done;
-      done = done ? disk_.remove(*source, place.file) : done;
-      std::error_code ignored;
-      fs::remove_all(fs::path(trashed.sessions) / place.folder / fs::path(place.file).stem(), ignored);
-    }
+    done = copy_away(store, place, *files, path + "/" + std::string(kFiles));
   }
   if (!done) {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
+    give_back(store, place, *files, path);
     return done.error();
   }
   return trashed;
@@ -144,7 +240,10 @@ Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const
   if (!json::parse(text, note) || field("file").empty()) {
     return Error{Errc::corrupt, "the note in the trash cannot be read"};
   }
-  return Trashed{name, field("title"), field("sessions"), {field("folder"), field("file")},
+  return Trashed{name,
+                 field("title"),
+                 field("sessions"),
+                 {field("folder"), field("file")},
                  json::parse_date(field("removed")).value_or(0)};
 }
 
@@ -182,10 +281,7 @@ Result<void> Trash::restore(const Trashed& trashed) {
   }
   auto moved = move_omp_log(disk_, *files, trashed.place.file, *folder, trashed.place.file);
   if (!moved && moved.error().code == Errc::unsupported) {
-    if (folder->stat(trashed.place.file)) {
-      return Error{Errc::already_exists, "a log lies in its old place"};
-    }
-    moved = copy_belongings(folder_ + "/" + trashed.name + "/" + std::string(kFiles), trashed.place,
+    moved = copy_belongings(disk_, folder_ + "/" + trashed.name + "/" + std::string(kFiles), trashed.place.file,
                             fs::path(trashed.sessions) / trashed.place.folder);
   }
   if (!moved) {

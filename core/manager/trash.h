@@ -32,6 +32,8 @@ class Trash {
   Result<void> restore(const Trashed& trashed);
 
  private:
+  Result<void> copy_away(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& to);
+  void give_back(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& path);
   [[nodiscard]] Result<Trashed> read_note(const Dir& root, const std::string& name) const;
   const std::string folder_;
   Disk& disk_;

@@ -5,6 +5,11 @@ _arborfs_sessions() {
   arborfs ls -q -n 200 "$@" 2>/dev/null
 }
 
+_arborfs_trash() {
+  printf 'latest\n'
+  arborfs restore --json 2>/dev/null | sed -n 's/^{"name":"\([^"]*\)".*/\1/p'
+}
+
 _arborfs() {
   local cur prev verb='' agent_dir=() i options
   cur=${COMP_WORDS[COMP_CWORD]}
@@ -12,7 +17,8 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | doctor | completion)
+      mount | umount | ls | show | tree | context | text | doctor | completion | \
+        append | branch | label | title | fork | new | rm | restore)
         [[ -n $verb ]] || verb=${COMP_WORDS[i]}
         ;;
       --agent-dir)
@@ -31,25 +37,42 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
-    --durability)
-      mapfile -t COMPREPLY < <(compgen -W 'synced none' -- "$cur")
-      return
-      ;;
     -p | --project)
       mapfile -t COMPREPLY < <(compgen -W "$(arborfs ls --json "${agent_dir[@]}" 2>/dev/null |
         sed -n 's/.*"project":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
       return
       ;;
-    -n | --limit)
+    -n | --limit | --at | --title | --model)
+      return
+      ;;
+    --durability)
+      mapfile -t COMPREPLY < <(compgen -W 'synced none' -- "$cur")
+      return
+      ;;
+    --parent-session)
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
       return
       ;;
   esac
 
+  if [[ ($verb == append && $prev == -f) || $prev == --file ]]; then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    return
+  fi
+
   case $verb in
-    '') options='mount umount ls show tree context text doctor completion --help --version' ;;
+    '')
+      options='mount umount ls show tree context text append branch label title fork new rm restore doctor completion'
+      options+=' --help --version'
+      ;;
     mount) options='--json --agent-dir --durability --foreground --options --help' ;;
-    umount | completion) options='--json --help' ;;
+    umount | restore | completion) options='--json --help' ;;
     ls) options='--json --agent-dir --limit --project --quiet --help' ;;
+    append) options='--json --agent-dir --file --at --force --durability --help' ;;
+    branch | label | title | fork) options='--json --agent-dir --force --durability --help' ;;
+    new) options='--json --agent-dir --title --model --parent-session --durability --help' ;;
+    rm) options='--json --agent-dir --force --yes --help' ;;
     *) options='--json --agent-dir --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then
@@ -57,14 +80,17 @@ _arborfs() {
     return
   fi
   case $verb in
-    mount | umount)
+    mount | umount | new)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       ;;
     completion)
       mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur")
       ;;
-    show | tree | context | text | doctor)
+    restore)
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
+      ;;
+    show | tree | context | text | append | branch | label | title | fork | rm | doctor)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
       ;;
   esac

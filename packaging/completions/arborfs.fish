@@ -5,7 +5,12 @@ function __arborfs_sessions
     arborfs ls -q -n 200 2>/dev/null
 end
 
-set -l verbs mount umount ls show tree context text doctor completion
+function __arborfs_trash
+    echo latest
+    arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
+end
+
+set -l verbs mount umount ls show tree context text append branch label title fork new rm restore doctor completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -15,12 +20,20 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print the context that the model would get'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Move the leaf'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a title -d 'Give a session another title'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy a session, or the way to one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a session to the trash'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or bring a session back'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text doctor
+set -l store mount ls show tree context text append branch label title fork new rm doctor
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'Where the agent keeps its state'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a 'synced none' -d 'When a write succeeds'
@@ -30,5 +43,15 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'At most so many'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s p -l project -x -d 'Only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Only the ids'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When a write succeeds'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork rm" -l force -d 'Although an agent may have it open'
+complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Take the message from there'
+complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -l title -x -d 'Its title'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model to begin with'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that it goes on from'
+complete -c arborfs -n "__fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
+complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_trash)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title fork rm doctor" -f -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -1,4 +1,4 @@
-"""What README promises: its walk through the sample sessions, command by command, output by output."""
+"""What README promises: its walks through the sample sessions, command by command, output by output."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from mounting import BINARY, Mount, SOURCE_DIR, run
 PROMPT = "$ "
 
 
-def walk():
-    """The commands of README's section "A walk", each with the lines that it is said to print."""
+def walk(title):
+    """The commands of a section of README, each with the lines that it is said to print."""
     text = (SOURCE_DIR / "README.md").read_text()
-    section = text.split("\n## A walk\n", 1)[1].split("\n## ", 1)[0]
+    section = text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
     steps = []
     for line in section.splitlines():
         if not line.startswith("    "):
@@ -55,9 +55,9 @@ def matches(promised, printed):
     return re.fullmatch(pattern, printed) is not None
 
 
-def test_the_walk_prints_what_it_says(case):
-    """Each command of README's walk, run in one shell on the mounted samples, prints what stands below it."""
-    steps = walk()
+def check_walk(case, title):
+    """Each command of the section, run in one shell on the mounted samples, prints what stands below it."""
+    steps = walk(title)
     assert len(steps) > 10, steps
     home = case.new_path("home")
     (home / "sessions").mkdir(parents=True)
@@ -74,6 +74,16 @@ def test_the_walk_prints_what_it_says(case):
     wrong = [f"$ {command}\n{got}--- README says:\n" + "\n".join(promised)
              for (command, promised), got in zip(steps, printed) if promised and not matches(promised, got)]
     assert not wrong, "\n\n".join(wrong)
+
+
+def test_the_walk_prints_what_it_says(case):
+    """README's section "A walk"."""
+    check_walk(case, "A walk")
+
+
+def test_writing_prints_what_it_says(case):
+    """README's section "Writing"."""
+    check_walk(case, "Writing")
 
 
 def test_the_samples_have_what_readme_walks_through(case):

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/json/document.h"
+#include "tests/support/fake_terminal.h"
 #include "tests/support/temp_store.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/words.h"
@@ -19,6 +20,7 @@
 namespace arborfs::cli {
 namespace {
 
+using ::arborfs::testing::FakeTerminal;
 using ::arborfs::testing::TempStore;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -30,31 +32,12 @@ constexpr char kFolder[] = "-src-kite";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 constexpr char kId[] = "aaaa000011112222";
 
-/// A terminal that keeps what it is told.
-struct FakeTerminal {
-  std::ostringstream out;
-  std::ostringstream err;
-  std::map<std::string, std::string> variables{{"HOME", "/home/dev"}, {"TERM", "xterm"}};
-  Terminal io{.out = out, .err = err, .env = [this](const char* name) -> std::optional<std::string> {
-                const auto found = variables.find(name);
-                return found == variables.end() ? std::nullopt : std::optional(found->second);
-              }};
-};
-
 class CommandLineTest : public ::testing::Test {
  protected:
-  int run(std::vector<std::string> words) {
-    terminal.out.str("");
-    terminal.err.str("");
-    std::vector<const char*> argv{"arborfs"};
-    for (const auto& word : words) {
-      argv.push_back(word.c_str());
-    }
-    return run_arborfs(static_cast<int>(argv.size()), argv.data(), terminal.io);
-  }
+  int run(const std::vector<std::string>& words) { return terminal.run(words); }
   int run_here(std::vector<std::string> words) {
     words.push_back("--agent-dir=" + store.root());
-    return run(std::move(words));
+    return run(words);
   }
   CommandLine read(std::vector<std::string> words) {
     std::vector<const char*> argv{"arborfs"};
@@ -106,6 +89,15 @@ TEST_F(CommandLineTest, WrongUsageIsTwo) {
                                                                  {"ls", "-n", "many"},
                                                                  {"ls", "--nothing"},
                                                                  {"completion", "csh"},
+                                                                 {"append"},
+                                                                 {"append", "latest", "text", "-f", "file"},
+                                                                 {"append", "latest", "a", "b"},
+                                                                 {"append", "latest", "a", "--durability=some"},
+                                                                 {"branch", "latest"},
+                                                                 {"label", "latest"},
+                                                                 {"title", "latest"},
+                                                                 {"rm"},
+                                                                 {"restore", "a", "b"},
                                                                  {"mount"}}) {
     EXPECT_EQ(run(words), kUsage);
     EXPECT_THAT(err(), HasSubstr("--help"));

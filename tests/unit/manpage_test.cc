@@ -54,7 +54,11 @@ std::set<std::string> options_in(const std::string& part) {
 const std::set<std::string> kOfEveryVerb = {"--json", "--help", "-h"};
 
 bool takes_store(const std::string& verb) {
-  return verb != "umount" && verb != "completion";
+  return verb != "umount" && verb != "restore" && verb != "completion";
+}
+
+bool changes_session(const std::string& verb) {
+  return verb == "append" || verb == "branch" || verb == "label" || verb == "title";
 }
 
 TEST(ManPage, HasEveryOptionOfEveryVerbAndNoOther) {
@@ -70,10 +74,13 @@ TEST(ManPage, HasEveryOptionOfEveryVerbAndNoOther) {
     if (takes_store(of.verb)) {
       documented.insert("--agent-dir");
     }
+    if (changes_session(of.verb)) {
+      documented.insert({"--force", "--durability"});
+    }
     EXPECT_EQ(documented, std::set<std::string>(of.options.begin(), of.options.end())) << of.verb;
   }
   const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
-  EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir"}));
+  EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--force", "--durability"}));
 }
 
 TEST(ManPage, HasNoVerbThatIsNotThere) {

@@ -105,6 +105,14 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   return found;
 }
 
+WriteSettings write_settings(const CommandLine& line) {
+  WriteSettings settings;
+  settings.durability = line.durability == "none" ? Durability::none : Durability::synced;
+  settings.write_live = line.force;
+  settings.allow_delete = line.verb == Verb::rm;
+  return settings;
+}
+
 std::string log_path(const Session& session, const Catalog& catalog) {
   const LogPlace place = session.place();
   return visible_line(catalog.store().paths().sessions + "/" + place.folder + "/" + place.file, 4096);
@@ -144,6 +152,11 @@ Result<void> write_content(const Content& content, Form form, Terminal& io) {
 int fail(Terminal& io, const Error& error) {
   io.err << "arborfs: " << visible(error.message) << "\n";
   return kFailed;
+}
+
+int misused(Terminal& io, const std::string& verb, const std::string& complaint) {
+  io.err << "arborfs: " << complaint << "\nTry 'arborfs " << verb << (verb.empty() ? "" : " ") << "--help'.\n";
+  return kUsage;
 }
 
 }  // namespace arborfs::cli

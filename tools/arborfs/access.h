@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/manager/writer.h"
 #include "core/session/catalog.h"
 #include "core/session/documents.h"
 #include "tools/arborfs/command_line.h"
@@ -36,6 +37,9 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
 /// The entry that a person means; the leaf for "" and "leaf", kNoEntry when the log has none. Errors: not_found.
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled);
 
+/// How the line wants a store to be written. `force` means live sessions too.
+WriteSettings write_settings(const CommandLine& line);
+
 /// Where the log lies, fit to be shown.
 std::string log_path(const Session& session, const Catalog& catalog);
 /// The one line of text that stands for an entry, at most so many characters; "" when it cannot be read.
@@ -51,5 +55,7 @@ Result<void> write_content(const Content& content, Form form, Terminal& io);
 
 /// Says what failed and gives kFailed.
 int fail(Terminal& io, const Error& error);
+/// Says what the line of this verb lacks and gives kUsage.
+int misused(Terminal& io, const std::string& verb, const std::string& complaint);
 
 }  // namespace arborfs::cli

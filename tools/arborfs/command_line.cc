@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "tools/arborfs/run.h"
+#include "tools/arborfs/access.h"
 
 namespace arborfs::cli {
 namespace {
@@ -32,6 +32,8 @@ class Grammar {
     app_.get_formatter()->label("UINT", "");
     add_mounting();
     add_reading();
+    add_writing();
+    add_making();
     add_checking();
   }
 
@@ -93,6 +95,58 @@ class Grammar {
     add_with_session("tree", Verb::tree, "Draw the tree of a session");
     add_entry(add_with_session("context", Verb::context, "Print the context that the model would get"));
     add_entry(add_with_session("text", Verb::text, "Print the transcript up to the leaf, or the text of one entry"));
+  }
+
+  CLI::App* durable(CLI::App* sub) {
+    sub->add_option("--durability", into_.durability,
+                    "synced: it is on disk before this succeeds (the default); none: left to the kernel")
+        ->option_text("HOW")
+        ->check(CLI::IsMember({"synced", "none"}));
+    return sub;
+  }
+
+  CLI::App* add_change(const char* name, Verb verb, const char* help) {
+    CLI::App* sub = add_with_session(name, verb, help);
+    sub->add_flag("--force", into_.force, "Although an agent may have the session open");
+    return sub;
+  }
+
+  void add_words(CLI::App* sub, const char* name, const char* help) {
+    sub->add_option(name, into_.words, help)->option_text(" ");
+  }
+
+  void add_writing() {
+    CLI::App* append = durable(add_change("append", Verb::append, "Append a message, or entries given as JSON"));
+    add_words(append, "TEXT", "The message; default: standard input");
+    append->add_option("-f,--file", into_.file, "Take it from there; - for standard input")
+        ->option_text("FILE")
+        ->excludes("TEXT");
+    append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")->option_text("ENTRY");
+    CLI::App* branch = durable(add_change("branch", Verb::branch, "Move the leaf: the next append goes there"));
+    branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")->required()->option_text(" ");
+    add_words(branch, "SUMMARY", "What was tried on the way that is left");
+    CLI::App* label = durable(add_change("label", Verb::label, "Label an entry, or clear its label"));
+    label->add_option("ENTRY", into_.entry, kEntryHelp)->required()->option_text(" ");
+    add_words(label, "LABEL", "Default: none, which clears it");
+    CLI::App* title = durable(add_change("title", Verb::title, "Give a session another title"));
+    title->add_option("TITLE", into_.words, "The title")->required()->option_text(" ");
+  }
+
+  void add_making() {
+    CLI::App* fork = durable(add_with_session("fork", Verb::fork, "Copy a session, or the way to one entry"));
+    fork->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" ");
+    fork->add_flag("--force", into_.force, "Although the way ends in a tool call without its result");
+    CLI::App* create = durable(add_with_store("new", Verb::create, "Create a session"));
+    create->add_option("CWD", into_.cwd, "Its working directory; default: the current one")->option_text(" ");
+    create->add_option("--title", into_.words, "Its title")->option_text("TITLE");
+    create->add_option("--model", into_.model, "The model to begin with")->option_text("PROVIDER/MODEL");
+    create->add_option("--parent-session", into_.parent_session, "The session that it goes on from")
+        ->option_text("SESSION");
+    CLI::App* rm = add_change("rm", Verb::rm, "Move a session to the trash");
+    rm->add_flag("-y,--yes", into_.yes, "Do not ask");
+    CLI::App* restore = add("restore", Verb::restore, "List the trash, or bring a session back");
+    restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
+        ->option_text(" ");
   }
 
   void add_entry(CLI::App* sub) { sub->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" "); }
@@ -164,9 +218,7 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   } catch (const CLI::ParseError& stop) {
     line.verb = Verb::none;
     if (stop.get_exit_code() != 0) {
-      io.err << "arborfs: " << complaint(stop, words, knows_verb) << "\nTry 'arborfs "
-             << (knows_verb ? words[0] + " " : "") << "--help'.\n";
-      line.status = kUsage;
+      line.status = misused(io, knows_verb ? words[0] : "", complaint(stop, words, knows_verb));
     } else if (dynamic_cast<const CLI::CallForVersion*>(&stop) != nullptr) {
       io.out << grammar.app().version() << "\n";
     } else {

@@ -11,7 +11,26 @@
 
 namespace arborfs::cli {
 
-enum class Verb { none, mount, umount, ls, show, tree, context, text, doctor, completion };
+enum class Verb {
+  none,
+  mount,
+  umount,
+  ls,
+  show,
+  tree,
+  context,
+  text,
+  append,
+  branch,
+  label,
+  title,
+  fork,
+  create,  // new
+  rm,
+  restore,
+  doctor,
+  completion
+};
 
 struct CommandLine {
   Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; `status` says which
@@ -21,16 +40,26 @@ struct CommandLine {
 
   std::string mountpoint;  // mount, umount
   bool foreground = false;
-  std::string durability;                  // mount
   std::vector<std::string> mount_options;  // one -o each, commas inside
 
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
   bool only_ids = false;
 
-  std::string session;                // show, tree, context, text
+  std::string session;                // of one session: show to text, append to fork, rm
   std::vector<std::string> sessions;  // doctor; none for all
-  std::string entry;
+  std::string entry;                  // context, text, append, branch, label, fork
+
+  std::optional<std::string> words;  // a message, a branch's summary, a label, a title
+  std::string file;                  // append; "-" for standard input
+  bool force = false;
+  bool yes = false;        // rm
+  std::string durability;  // "synced" (as ""), "none"; mount too
+  std::string cwd;         // new
+  std::string model;
+  std::string parent_session;
+  std::string trashed;  // restore
+
   std::string shell;  // completion
 };
 

@@ -21,6 +21,22 @@ int run_verb(const CommandLine& line, Terminal& io) {
       return run_context(line, io);
     case Verb::text:
       return run_text(line, io);
+    case Verb::append:
+      return run_append(line, io);
+    case Verb::branch:
+      return run_branch(line, io);
+    case Verb::label:
+      return run_label(line, io);
+    case Verb::title:
+      return run_title(line, io);
+    case Verb::fork:
+      return run_fork(line, io);
+    case Verb::create:
+      return run_new(line, io);
+    case Verb::rm:
+      return run_rm(line, io);
+    case Verb::restore:
+      return run_restore(line, io);
     case Verb::doctor:
       return run_doctor(line, io);
     case Verb::completion:

@@ -53,7 +53,9 @@ Terminal system_terminal() {
                   .out_is_terminal = ::isatty(STDOUT_FILENO) != 0,
                   .err_is_terminal = ::isatty(STDERR_FILENO) != 0,
                   .width = columns_of(STDOUT_FILENO),
-                  .env = process_env};
+                  .env = process_env,
+                  .in = &std::cin,
+                  .in_is_terminal = ::isatty(STDIN_FILENO) != 0};
 }
 
 std::string styled(const Terminal& io, Style style, const std::string& text) {

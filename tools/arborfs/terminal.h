@@ -1,9 +1,10 @@
-// Everything that the command line program knows of the world outside: two streams, what they are connected to, and
+// Everything that the command line program knows of the world outside: three streams, what they are connected to, and
 // the environment. The whole program runs against it, so that a test can be the terminal.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <istream>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -18,12 +19,14 @@ struct Terminal {
   std::size_t width = 80;  // columns of `out`; means nothing when that is no terminal
   /// The value of an environment variable; nothing when it is not set.
   std::function<std::optional<std::string>(const char* name)> env;
+  std::istream* in = nullptr;  // null for none
+  bool in_is_terminal = false;
 
   /// Colours only reach people: never a pipe, never under NO_COLOR, never a dumb terminal.
   [[nodiscard]] bool has_colour() const;
 };
 
-/// The real one: std::cout and std::cerr of this process.
+/// The real one: std::cin, std::cout and std::cerr of this process.
 Terminal system_terminal();
 
 /// `text` in one of the terminal's styles; as it is where there are none.

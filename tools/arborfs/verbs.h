@@ -1,5 +1,5 @@
 // The verbs, one function each: a command line in, an exit status out. Results go to `io.out`, reasons of failure in
-// words to `io.err`. Nothing here writes to a store.
+// words to `io.err`. A store is written to through core/manager alone, by append to restore.
 #pragma once
 
 #include "tools/arborfs/command_line.h"
@@ -13,6 +13,14 @@ int run_show(const CommandLine& line, Terminal& io);
 int run_tree(const CommandLine& line, Terminal& io);
 int run_context(const CommandLine& line, Terminal& io);
 int run_text(const CommandLine& line, Terminal& io);
+int run_append(const CommandLine& line, Terminal& io);
+int run_branch(const CommandLine& line, Terminal& io);
+int run_label(const CommandLine& line, Terminal& io);
+int run_title(const CommandLine& line, Terminal& io);
+int run_fork(const CommandLine& line, Terminal& io);
+int run_new(const CommandLine& line, Terminal& io);
+int run_rm(const CommandLine& line, Terminal& io);
+int run_restore(const CommandLine& line, Terminal& io);
 int run_doctor(const CommandLine& line, Terminal& io);
 int run_completion(const CommandLine& line, Terminal& io);
 

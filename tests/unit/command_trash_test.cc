@@ -1,0 +1,181 @@
+// The verbs that take sessions out of a store and bring them back.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "tests/unit/command_write_support.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::bytes_of;
+using ::arborfs::testing::lines_of;
+using ::arborfs::testing::TempStore;
+using ::arborfs::testing::Variable;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+/// Every file below a folder with its bytes.
+std::map<std::string, std::string> files_below(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      files[fs::relative(entry.path(), folder).string()] = bytes_of(entry.path());
+    }
+  }
+  return files;
+}
+
+class CommandTrashTest : public ::arborfs::testing::WritingTest {
+ protected:
+  CommandTrashTest() {
+    fs::create_directories(store.sessions() / kFolder / kName / "deep");
+    std::ofstream(store.sessions() / kFolder / kName / "0.bash.log") << "output\n";
+    std::ofstream(store.sessions() / kFolder / kName / "deep" / "x.bin") << std::string(3, '\0');
+    std::ofstream(log().string() + ".1.bak") << "backup\n";
+  }
+  std::string removed_name() const { return out().substr(out().rfind(' ') + 1, out().size() - out().rfind(' ') - 2); }
+};
+
+TEST_F(CommandTrashTest, WhatIsRemovedComesBackAsItWas) {
+  const auto before = files_below(store.sessions());
+  ASSERT_THAT(before, SizeIs(4));
+  const auto written = fs::last_write_time(log());
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_THAT(out(), StartsWith("removed; to bring it back: arborfs restore "));
+  EXPECT_THAT(files_below(store.sessions()), IsEmpty());
+  const std::string name = removed_name();
+  EXPECT_EQ(run({"ls", "-q"}), kDone);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_EQ(run({"restore", name}), kDone) << err();
+  EXPECT_EQ(out(), "restored " + log().string() + "\n");
+  EXPECT_EQ(files_below(store.sessions()), before);
+  EXPECT_EQ(fs::last_write_time(log()), written);
+  EXPECT_EQ(run({"restore", "--json"}), kDone);
+  EXPECT_EQ(out(), "[]\n");
+}
+
+TEST_F(CommandTrashTest, RestoreMakesTheFolderThatIsGone) {
+  const auto before = files_below(store.sessions());
+  EXPECT_EQ(run({"rm", kId, "--json"}), kDone) << err();
+  EXPECT_EQ(result()["session"], kId);
+  const std::string name = result()["trashed"];
+  fs::remove_all(store.sessions() / kFolder);
+  EXPECT_EQ(run({"restore", name, "--json"}), kDone) << err();
+  EXPECT_EQ(result()["restored"], name);
+  EXPECT_EQ(result()["log"], log().string());
+  EXPECT_EQ(files_below(store.sessions()), before);
+}
+
+TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
+  EXPECT_EQ(run({"restore"}), kDone);
+  EXPECT_EQ(out(), "the trash is empty\n");
+  expect_refused({"restore", "latest"}, "nothing in the trash");
+  EXPECT_EQ(run({"title", kId, "Kites"}), kDone);
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  const std::string name = removed_name();
+  write(TempStore::header(kId, store.root()) + "\n");
+  EXPECT_EQ(run({"rm", "latest"}), kDone) << err();
+  const std::string second = removed_name();
+  EXPECT_EQ(run({"restore"}), kDone);
+  std::istringstream table(out());
+  std::vector<std::string> rows;
+  for (std::string row; std::getline(table, row);) {
+    rows.push_back(row);
+  }
+  EXPECT_THAT(rows, ElementsAre(StartsWith("REMOVED"), AllOf(HasSubstr("  -  "), EndsWith("  " + second)),
+                                AllOf(HasSubstr("  Kites  " + std::string(kFolder) + "  "), EndsWith(name))));
+  EXPECT_EQ(run({"restore", "--json"}), kDone);
+  json::Document list;
+  ASSERT_TRUE(json::parse(out(), list)) << out();
+  ASSERT_EQ(list.Size(), 2U);
+  EXPECT_EQ(json::string_member(list[1], "title"), "Kites");
+  EXPECT_EQ(run({"restore", name.substr(0, 10)}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("2 names in the trash start so"));
+  EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
+  EXPECT_THAT(lines_of(log()), SizeIs(1));
+  EXPECT_EQ(run({"restore", name.substr(0, name.size() - 3)}), kFailed) << "its place is taken";
+  EXPECT_THAT(lines_of(log()), SizeIs(1));
+  EXPECT_EQ(run({"restore"}), kDone);
+  EXPECT_THAT(out(), HasSubstr(name)) << "and it is still in the trash";
+}
+
+/// A folder on another file system than the store's, where there is one.
+struct Elsewhere {
+  explicit Elsewhere(const fs::path& store) {
+    std::string name = "/dev/shm/arborfs-test-XXXXXX";
+    struct stat here {};
+    struct stat there {};
+    if (::mkdtemp(name.data()) != nullptr) {
+      path = name;
+    }
+    is_other = !path.empty() && ::stat(store.c_str(), &here) == 0 && ::stat(path.c_str(), &there) == 0 &&
+               here.st_dev != there.st_dev;
+  }
+  ~Elsewhere() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+  bool is_other = false;
+};
+
+TEST_F(CommandTrashTest, ATrashOnAnotherFileSystemKeepsAsMuch) {
+  const Elsewhere elsewhere(store.sessions());
+  if (!elsewhere.is_other) {
+    GTEST_SKIP() << "there is no other file system here";
+  }
+  const Variable variable("XDG_DATA_HOME", elsewhere.path.string());
+  fs::last_write_time(log(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const auto written = fs::last_write_time(log());
+  const auto before = files_below(store.sessions());
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_THAT(files_below(store.sessions()), IsEmpty());
+  const std::string name = removed_name();
+  const fs::path artifacts = store.sessions() / kFolder / kName;
+  fs::create_directories(artifacts);
+  EXPECT_EQ(run({"restore", name}), kFailed) << "the artifacts' place is taken";
+  EXPECT_THAT(files_below(store.sessions()), IsEmpty());
+  fs::remove_all(artifacts);
+  EXPECT_EQ(run({"restore", name}), kDone) << err();
+  EXPECT_EQ(files_below(store.sessions()), before);
+  EXPECT_EQ(fs::last_write_time(log()), written);
+  EXPECT_EQ(run({"restore", "--json"}), kDone);
+  EXPECT_EQ(out(), "[]\n");
+}
+
+TEST_F(CommandTrashTest, RmAsksAtATerminal) {
+  terminal.io.in_is_terminal = true;
+  for (const char* answer : {"", "\n", "n\n", "nay\n"}) {
+    terminal.type(answer);
+    EXPECT_EQ(run({"rm", kId}), kFailed);
+    EXPECT_THAT(err(), AllOf(StartsWith("remove session aaaa"), HasSubstr("[y/N]")));
+    EXPECT_TRUE(fs::exists(log()));
+  }
+  terminal.type("y\n");
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"restore", "latest"}), kDone);
+  terminal.type("");
+  EXPECT_EQ(run({"rm", "-y", kId}), kDone) << err();
+  EXPECT_EQ(run({"restore", "latest"}), kDone);
+  EXPECT_EQ(run({"rm", "--force", kId}), kDone) << err();
+  EXPECT_THAT(err(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace arborfs::cli

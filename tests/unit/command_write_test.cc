@@ -1,0 +1,304 @@
+// The verbs that write, as whole command lines, against the bytes that they leave in the store.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/command_write_support.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::bytes_of;
+using ::arborfs::testing::Line;
+using ::arborfs::testing::lines_of;
+using ::arborfs::testing::TempStore;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+constexpr char kIdLine[] = "[0-9a-f]{8}\n";
+
+using CommandWriteTest = ::arborfs::testing::WritingTest;
+
+TEST_F(CommandWriteTest, AppendTakesTheMessageFromTheLine) {
+  EXPECT_EQ(run({"append", kId, "fix \"the\" bug\nnow"}), kDone) << err();
+  EXPECT_THAT(lines_of(log()), SizeIs(4));
+  EXPECT_EQ(last()["type"], "message");
+  EXPECT_EQ(last()["parentId"], "e2e2e2e2");
+  EXPECT_EQ(last()["message.role"], "user");
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"fix \"the\" bug\nnow"}])");
+  EXPECT_EQ(out(), last()["id"] + "\n");
+  EXPECT_EQ(run({"append", "--json", kId, "more"}), kDone);
+  EXPECT_EQ(result()["id"], last()["id"]);
+  EXPECT_EQ(result()["parentId"], last()["parentId"]);
+}
+
+TEST_F(CommandWriteTest, AppendTakesTheMessageFromStandardInputOrAFile) {
+  const std::string file = store.root() + "/prompt.md";
+  std::ofstream(file) << "from a file\n";
+  terminal.type("from a pipe\n");
+  EXPECT_EQ(run({"append", kId}), kDone) << err();
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"from a pipe"}])");
+  terminal.type("asked for\n");
+  EXPECT_EQ(run({"append", kId, "-f", "-"}), kDone);
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"asked for"}])");
+  EXPECT_EQ(run({"append", kId, "--file", file}), kDone);
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"from a file"}])");
+  expect_refused({"append", kId, "-f", file + ".gone"}, "No such file");
+  expect_refused({"append", kId, "-f", store.root()}, "is a folder");
+}
+
+TEST_F(CommandWriteTest, AppendWaitsForNobodyAtATerminal) {
+  terminal.io.in_is_terminal = true;
+  EXPECT_EQ(run({"append", kId}), kUsage);
+  EXPECT_THAT(err(), AllOf(HasSubstr("a message is needed"), HasSubstr("arborfs append --help")));
+  terminal.type("typed\n");
+  EXPECT_EQ(run({"append", kId, "-f-"}), kDone) << "it was asked to";
+}
+
+TEST_F(CommandWriteTest, AppendTakesMessagesAndEntriesAllOrNone) {
+  terminal.type(
+      "\n{\"type\":\"custom\",\"customType\":\"note\",\"data\":1}\n"
+      "{\"role\":\"user\",\"content\":\"hello\"}\n");
+  EXPECT_EQ(run({"append", kId}), kDone) << err();
+  const auto lines = lines_of(log());
+  ASSERT_THAT(lines, SizeIs(5));
+  EXPECT_EQ(Line(lines[3])["customType"], "note");
+  EXPECT_EQ(last()["message.content"], "hello");
+  EXPECT_EQ(last()["parentId"], Line(lines[3])["id"]);
+  terminal.type("{\"type\":\"custom\",\"customType\":\"note\"}\n{\"type\":\"nothing\"}\n");
+  expect_refused({"append", kId}, "object 2");
+  expect_refused({"append", kId, "{}"}, "needs \"role\"");
+  expect_refused({"append", kId, "{not json"}, "JSON");
+}
+
+TEST_F(CommandWriteTest, AppendGoesWhereItIsTold) {
+  EXPECT_EQ(run({"append", kId, "beside it", "--at", "e1e1e1e1"}), kDone) << err();
+  EXPECT_EQ(last()["parentId"], "e1e1e1e1");
+  EXPECT_EQ(run({"append", kId, "behind it"}), kDone);
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"behind it"}])");
+  EXPECT_EQ(last()["parentId"], Line(lines_of(log())[3])["id"]);
+  EXPECT_EQ(run({"append", kId, "first again", "--at=root"}), kDone);
+  EXPECT_EQ(last()["parentId"], "null");
+  EXPECT_EQ(run({"append", kId, "at the leaf", "--at=leaf"}), kDone);
+  EXPECT_EQ(last()["parentId"], Line(lines_of(log())[5])["id"]);
+  expect_refused({"append", kId, "nowhere", "--at", "ffffffff"}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, WordsThatMeanSomethingElsewhereAreText) {
+  for (const char* text : {"ls", "latest", "{}", "[x]", "a,b", "%%", ""}) {
+    EXPECT_EQ(run({"label", kId, "e1e1e1e1", text}), kDone) << text << ": " << err();
+    EXPECT_EQ(last()["label"], *text == '\0' ? "absent" : text);
+  }
+  EXPECT_EQ(run({"append", kId, "--", "--force"}), kDone) << err();
+  EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"--force"}])");
+}
+
+TEST_F(CommandWriteTest, TextMustBeThereAndUtf8) {
+  const std::string bad = "caf\xe9";
+  expect_refused({"append", kId, ""}, "empty");
+  terminal.type("\n");
+  expect_refused({"append", kId}, "empty");
+  terminal.type(bad);
+  expect_refused({"append", kId}, "not UTF-8");
+  expect_refused({"append", kId, bad}, "not UTF-8");
+  expect_refused({"append", kId, "{\"role\":\"user\",\"content\":\"" + bad + "\"}"}, "not UTF-8");
+  expect_refused({"branch", kId, "e1e1e1e1", bad}, "not UTF-8");
+  expect_refused({"label", kId, "e1e1e1e1", bad}, "not UTF-8");
+  expect_refused({"title", kId, bad}, "not UTF-8");
+  expect_refused({"new", store.root() + "/" + bad}, "not UTF-8");
+  expect_refused({"title", kId, " \n"}, "empty");
+}
+
+TEST_F(CommandWriteTest, LogsThatAreNeverWrittenStayAsTheyAre) {
+  const std::string entry = TempStore::user("e1e1e1e1", "", "one") + "\n";
+  for (const std::string& bytes : {R"({"type":"session","version":4,"id":"aaaa000011112222","cwd":"/x"})"
+                                   "\n" +
+                                       entry,
+                                   entry}) {
+    write(bytes);
+    const std::string session = log().string();
+    for (const auto& words : std::vector<std::vector<std::string>>{{"append", session, "text"},
+                                                                   {"branch", session, "e1e1e1e1"},
+                                                                   {"branch", session, "e1e1e1e1", "tried"},
+                                                                   {"label", session, "e1e1e1e1", "here"},
+                                                                   {"title", session, "new"},
+                                                                   {"fork", session}}) {
+      expect_refused(words, bytes == entry ? "without a valid header" : "of a version");
+    }
+  }
+}
+
+TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
+  leave_breadcrumb();
+  const std::vector<std::vector<std::string>> commands = {{"append", kId, "text"},
+                                                          {"append", kId, R"({"role":"user","content":"x"})"},
+                                                          {"branch", kId, "#1"},
+                                                          {"branch", kId, "#1", "tried"},
+                                                          {"label", kId, "#1"},
+                                                          {"title", kId, "new"},
+                                                          {"rm", kId}};
+  for (const auto& words : commands) {
+    expect_refused(words, "the session may be live");
+  }
+  for (auto words : commands) {
+    words.emplace_back("--force");
+    EXPECT_EQ(run(words), kDone) << words[0] << ": " << err();
+  }
+  EXPECT_FALSE(fs::exists(log()));
+}
+
+TEST_F(CommandWriteTest, ForkingALiveSessionNeedsNoForce) {
+  leave_breadcrumb();
+  EXPECT_EQ(run({"fork", kId}), kDone) << err();
+}
+
+TEST_F(CommandWriteTest, NoDurabilityWritesTheSame) {
+  EXPECT_EQ(run({"append", kId, "text", "--durability=none"}), kDone) << err();
+  EXPECT_THAT(lines_of(log()), SizeIs(4));
+  EXPECT_EQ(run({"new", store.root(), "--durability", "none"}), kDone) << err();
+}
+
+TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
+  const std::string before = bytes_of(log());
+  EXPECT_EQ(run({"branch", kId, "e1e1"}), kDone) << err();
+  EXPECT_EQ(out(), "e1e1e1e1\n");
+  EXPECT_EQ(bytes_of(log()), before);
+  EXPECT_EQ(run({"text", kId, "leaf"}), kDone);
+  EXPECT_EQ(out(), "first words\n");
+  EXPECT_EQ(run({"append", kId, "the other way"}), kDone);
+  EXPECT_EQ(last()["parentId"], "e1e1e1e1");
+  EXPECT_EQ(run({"branch", kId, "root", "--json"}), kDone);
+  EXPECT_EQ(result()["leaf"], "root");
+  expect_refused({"branch", kId, "ffff"}, "no entry of the session is called so");
+  expect_refused({"branch", kId, ""}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, BranchWritesASummary) {
+  EXPECT_EQ(run({"branch", kId, "#1", "tried X:\nfailed", "--json"}), kDone) << err();
+  EXPECT_EQ(last()["type"], "branch_summary");
+  EXPECT_EQ(last()["summary"], "tried X:\nfailed");
+  EXPECT_EQ(last()["parentId"], "e1e1e1e1");
+  EXPECT_EQ(result()["summary"], last()["id"]);
+  EXPECT_EQ(result()["leaf"], last()["id"]);
+}
+
+TEST_F(CommandWriteTest, BranchEndsInNoOpenToolCallUnlessForced) {
+  store.append(kFolder, kName,
+               R"({"type":"message","id":"a3a3a3a3","parentId":"e2e2e2e2","timestamp":"2026-02-16T10:20:32.000Z",)"
+               R"("message":{"role":"assistant","content":[{"type":"toolCall","id":"call1","name":"bash",)"
+               R"("arguments":{}}],"provider":"p","model":"m"}})"
+               "\n" +
+                   TempStore::user("e4e4e4e4", "a3a3a3a3", "stop") + "\n");
+  expect_refused({"branch", kId, "a3a3a3a3"}, "tool call");
+  expect_refused({"fork", kId, "a3a3a3a3"}, "tool call");
+  EXPECT_EQ(run({"branch", kId, "a3a3a3a3", "--force"}), kDone) << err();
+  EXPECT_EQ(out(), "a3a3a3a3\n");
+  EXPECT_EQ(run({"fork", kId, "a3a3a3a3", "--force"}), kDone) << err();
+}
+
+TEST_F(CommandWriteTest, LabelSetsAndClears) {
+  EXPECT_EQ(run({"label", kId, "e1e1e1e1", "the good one"}), kDone) << err();
+  EXPECT_THAT(out(), MatchesRegex(kIdLine));
+  EXPECT_EQ(last()["type"], "label");
+  EXPECT_EQ(last()["targetId"], "e1e1e1e1");
+  EXPECT_EQ(last()["label"], "the good one");
+  EXPECT_EQ(run({"text", kId, "the good one"}), kDone) << "the label names it";
+  EXPECT_EQ(run({"label", kId, "the good one", "--json"}), kDone) << err();
+  EXPECT_EQ(last()["targetId"], "e1e1e1e1");
+  EXPECT_EQ(last()["label"], "absent");
+  EXPECT_EQ(result()["id"], last()["id"]);
+  expect_refused({"label", kId, "the good one", "x"}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, LabelOnTheLeaf) {
+  EXPECT_EQ(run({"label", kId, "leaf", "here"}), kDone) << err();
+  EXPECT_EQ(last()["targetId"], "e2e2e2e2");
+  write(TempStore::header(kId, store.root()) + "\n");
+  expect_refused({"label", kId, "leaf", "here"}, "no entry");
+}
+
+TEST_F(CommandWriteTest, TitleChangesTheHeaderAlone) {
+  const auto before = lines_of(log());
+  EXPECT_EQ(run({"title", kId, " Kites \n and strings"}), kDone) << err();
+  EXPECT_EQ(out(), "Kites and strings\n");
+  auto after = lines_of(log());
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_EQ(Line(after[0])["title"], "Kites and strings");
+  after[0] = before[0];
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(run({"title", kId, "{}", "--json"}), kDone);
+  EXPECT_EQ(result()["title"], "{}");
+}
+
+TEST_F(CommandWriteTest, ForkCopiesAllOrTheWayToAnEntry) {
+  const std::string source = bytes_of(log());
+  EXPECT_EQ(run({"fork", kId}), kDone) << err();
+  const auto space = out().find(' ');
+  const std::string id = out().substr(0, space);
+  const fs::path whole = out().substr(space + 1, out().size() - space - 2);
+  ASSERT_TRUE(fs::exists(whole)) << out();
+  const auto copied = lines_of(whole);
+  ASSERT_THAT(copied, SizeIs(3));
+  EXPECT_EQ(Line(copied[0])["id"], id);
+  EXPECT_EQ(Line(copied[0])["parentSession"], kId);
+  EXPECT_EQ(copied[2], lines_of(log())[2]);
+  EXPECT_EQ(run({"fork", kId, "e1e1e1e1", "--json"}), kDone) << err();
+  EXPECT_THAT(result()["path"], AllOf(StartsWith("projects/"), HasSubstr(result()["session"])));
+  const std::string made = result()["session"];
+  EXPECT_EQ(run({"show", made, "--json"}), kDone) << err();
+  EXPECT_EQ(result()["header.parentSession"], log().string());
+  EXPECT_EQ(result()["counts"], R"({"user":1})");
+  EXPECT_EQ(bytes_of(log()), source);
+  expect_refused({"fork", kId, "ffff"}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, NewMakesASession) {
+  const std::string cwd = fs::canonical(store.root()).string();
+  EXPECT_EQ(run({"new", cwd, "--title", "Kites", "--model", "ant/hill", "--parent-session", "aaaa"}), kDone) << err();
+  const fs::path path = out().substr(out().find(' ') + 1, out().size() - out().find(' ') - 2);
+  const auto lines = lines_of(path);
+  ASSERT_THAT(lines, SizeIs(2)) << out();
+  const Line header(lines[0]);
+  EXPECT_EQ(header["id"] + " " + path.string() + "\n", out());
+  EXPECT_EQ(header["cwd"], cwd);
+  EXPECT_EQ(header["title"], "Kites");
+  EXPECT_EQ(header["parentSession"], kId);
+  EXPECT_EQ(Line(lines[1])["model"], "ant/hill");
+  expect_refused({"new", cwd, "--parent-session", "ffff"}, "ffff");
+}
+
+TEST_F(CommandWriteTest, NewIsForTheCurrentFolderUnlessToldOtherwise) {
+  EXPECT_EQ(run({"new", "--json"}), kDone) << err();
+  const std::string made = result()["session"];
+  EXPECT_EQ(run({"show", made, "--json"}), kDone) << err();
+  EXPECT_EQ(result()["header.cwd"], fs::current_path().string());
+  EXPECT_EQ(run({"new", "some/where", "--json"}), kDone) << err();
+  const std::string other = result()["session"];
+  EXPECT_EQ(run({"show", other, "--json"}), kDone) << err();
+  EXPECT_EQ(result()["header.cwd"], (fs::current_path() / "some/where").string());
+}
+
+TEST_F(CommandWriteTest, AFileSizeLimitLeavesTheLogAsItWas) {
+  const std::string before = bytes_of(log());
+  const std::string environment = "XDG_STATE_HOME='" + store.root() + "/state' ";
+  const std::string script = "ulimit -f 4; head -c 100000 /dev/zero | tr '\\0' x | " + environment + "'" +
+                             ARBORFS_BINARY + "' append --agent-dir='" + store.root() + "' " + kId + " 2>'" +
+                             store.root() + "/said'";
+  const int status = std::system(("bash -c \"" + script + "\"").c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == kFailed) << status;
+  EXPECT_THAT(bytes_of(store.root() + "/said"), HasSubstr("File too large"));
+  EXPECT_EQ(bytes_of(log()), before);
+}
+
+}  // namespace
+}  // namespace arborfs::cli

@@ -1,0 +1,157 @@
+// The verbs that take sessions out of a store and bring them back: rm, restore.
+
+#include "core/manager/trash.h"
+
+#include <algorithm>
+
+#include "core/json/date.h"
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+#include "tools/arborfs/words.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kShown = 4096;
+constexpr std::size_t kTitleCharacters = 120;
+
+std::string shown_title(const std::string& title) {
+  return title.empty() ? "-" : visible_line(title, kTitleCharacters);
+}
+
+/// Asks whoever sits at the terminal; nobody there is a yes.
+bool is_confirmed(const CommandLine& line, const Listed& of, Terminal& io) {
+  if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
+    return true;
+  }
+  io.err << "remove session " << visible_line(of.id, kShown) << " (" << shown_title(of.session->head().header.title)
+         << ")? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(*io.in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+std::string log_of(const Trashed& trashed) {
+  return trashed.sessions + "/" + trashed.place.folder + "/" + trashed.place.file;
+}
+
+/// Where the newest that came from there lies in the trash.
+std::string name_in_trash(const Trash& trash, const std::string& log) {
+  const auto all = trash.list();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) { return log_of(one) == log; });
+  return found == all.end() ? "" : found->name;
+}
+
+void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
+  auto rows = JsonText::lines();
+  Table table({{"REMOVED"}, {"TITLE", false, true}, {"FOLDER", false, true}, {"NAME"}});
+  for (const auto& one : all) {
+    rows.item_json(JsonText::object()
+                       .add("name", one.name)
+                       .add("title", one.title)
+                       .add("removed", json::iso_time(one.removed_ms))
+                       .add("log", log_of(one))
+                       .str());
+    table.add({time_words(one.removed_ms * 1'000'000), shown_title(one.title), visible_line(one.place.folder, kShown),
+               visible_line(one.name, kShown)});
+  }
+  if (json) {
+    io.out << terminal_safe_json(rows.str()) << "\n";
+    return;
+  }
+  if (all.empty()) {
+    io.out << "the trash is empty\n";
+    return;
+  }
+  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
+  }
+}
+
+Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled) {
+  if (spelled == "latest" && !all.empty()) {
+    return all.front();
+  }
+  std::vector<const Trashed*> fits;
+  for (const auto& one : all) {
+    if (one.name == spelled) {
+      return one;
+    }
+    if (one.name.starts_with(spelled)) {
+      fits.push_back(&one);
+    }
+  }
+  if (fits.size() == 1) {
+    return *fits.front();
+  }
+  return fits.empty() ? Result<Trashed>(Errc::not_found,
+                                        "nothing in the trash has that name; 'arborfs restore' lists what is there")
+                      : Result<Trashed>(Errc::invalid_argument,
+                                        std::to_string(fits.size()) + " names in the trash start so; give more of it");
+}
+
+Result<void> remove(const Opened& opened, const CommandLine& line, Terminal& io) {
+  Writer writer(*opened.catalog, write_settings(line));
+  const Progress progress(io, "removing");
+  return writer.remove(opened.of.session, line.force);
+}
+
+Result<void> restore(Trash& trash, const Trashed& trashed, Terminal& io) {
+  const Progress progress(io, "restoring");
+  return trash.restore(trashed);
+}
+
+}  // namespace
+
+int run_rm(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::head, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const SessionPtr& session = opened->of.session;
+  const LogPlace place = session->place();
+  const std::string log = opened->catalog->store().paths().sessions + "/" + place.folder + "/" + place.file;
+  if (!is_confirmed(line, opened->of, io)) {
+    return fail(io, {Errc::interrupted, "not removed"});
+  }
+  if (auto removed = remove(*opened, line, io); !removed) {
+    return fail(io, removed.error());
+  }
+  const std::string name = name_in_trash(Trash(""), log);
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::object().add("session", opened->of.id).add("trashed", name).str()) << "\n";
+  } else {
+    io.out << "removed; to bring it back: arborfs restore " << visible_line(name, kShown) << "\n";
+  }
+  return kDone;
+}
+
+int run_restore(const CommandLine& line, Terminal& io) {
+  Trash trash("");
+  const auto all = trash.list();
+  if (line.trashed.empty()) {
+    print_trash(all, line.json, io);
+    return kDone;
+  }
+  const auto chosen = find_trashed(all, line.trashed);
+  if (!chosen) {
+    return fail(io, chosen.error());
+  }
+  if (auto restored = restore(trash, *chosen, io); !restored) {
+    return fail(io, restored.error());
+  }
+  const std::string log = log_of(*chosen);
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::object().add("restored", chosen->name).add("log", log).str()) << "\n";
+  } else {
+    io.out << "restored " << visible_line(log, kShown) << "\n";
+  }
+  return kDone;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,217 @@
+// The verbs that change or make a session: each hands the command that a control file of the mount would get to the
+// same table (core/manager/verbs.h).
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "core/json/document.h"
+#include "core/json/text_bytes.h"
+#include "core/json/utf8.h"
+#include "core/manager/verbs.h"
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kShown = 4096;  // characters of a result
+constexpr std::size_t kPiece = 1 << 16;
+
+/// What a control file would be told.
+struct Command {
+  std::string_view verb;
+  std::string text;
+  bool is_json = false;  // framed as JSON values; only append tells the difference
+  std::string at = {};
+};
+
+/// Its result, one JSON line.
+Result<std::string> carry_out(const Command& command, Catalog& catalog, const SessionPtr& session,
+                              const CommandLine& line, Terminal& io) {
+  if (command.verb != "append" && !json::is_valid_utf8(command.text)) {
+    return Error{Errc::not_utf8, "the command is not UTF-8; convert its words first, iconv does it"};
+  }
+  Writer writer(catalog, write_settings(line));
+  const Progress progress(io, "writing");
+  return find_verb(command.verb)->run(writer, {session, command.at}, command.text, command.is_json);
+}
+
+std::string member_of(const std::string& result, std::string_view member) {
+  json::Document parsed;
+  json::parse(result, parsed);
+  return std::string(json::string_member(parsed, member).value_or(std::string_view()));
+}
+
+/// Carries a command out on the session of the line, and prints this member of the result, or all of it as JSON.
+int change(const Command& command, std::string_view shown, const Opened& opened, const CommandLine& line,
+           Terminal& io) {
+  const auto result = carry_out(command, *opened.catalog, opened.of.session, line, io);
+  if (!result) {
+    return fail(io, result.error());
+  }
+  io.out << (line.json ? terminal_safe_json(*result) : visible_line(member_of(*result, shown), kShown) + "\n");
+  return kDone;
+}
+
+/// As change() for a session that was made: its id and where its log lies.
+int make(const Command& command, Catalog& catalog, const SessionPtr& source, const CommandLine& line, Terminal& io) {
+  const auto result = carry_out(command, catalog, source, line, io);
+  if (!result) {
+    return fail(io, result.error());
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(*result);
+    return kDone;
+  }
+  const std::string id = member_of(*result, "session");
+  const auto made = catalog.find(id);
+  io.out << visible_line(id, kShown) << (made ? " " + log_path(**made, catalog) : "") << "\n";
+  return kDone;
+}
+
+/// The entry as the table takes it, which has no word for the leaf.
+std::string target_of(const Session& session, const std::string& spelled) {
+  if (spelled != "leaf") {
+    return spelled;
+  }
+  const auto guard = session.read();
+  if (!guard || guard->leaf() == kNoEntry) {
+    return "root";
+  }
+  const EntryId id = guard->index().id(guard->leaf());
+  return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(guard->leaf());
+}
+
+/// Up to one byte more than a command may have, so that one that is too long is told from one that is not.
+Result<std::string> read_message(std::istream& in) {
+  std::string text;
+  while (in && text.size() <= kMaxCommandBytes) {
+    const std::size_t had = text.size();
+    text.resize(had + kPiece);
+    in.read(text.data() + had, kPiece);
+    text.resize(had + static_cast<std::size_t>(in.gcount()));
+  }
+  return in.bad() ? Result<std::string>(Errc::io, "the message cannot be read") : Result<std::string>(std::move(text));
+}
+
+Result<std::string> message_of(const CommandLine& line, Terminal& io) {
+  if (line.words) {
+    return *line.words;
+  }
+  if (line.file.empty() || line.file == "-") {
+    return io.in != nullptr ? read_message(*io.in) : Result<std::string>(std::string());
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(line.file, ignored)) {
+    return Error{Errc::invalid_argument, line.file + " is a folder; give a file"};
+  }
+  std::ifstream file(line.file, std::ios::binary);
+  return file ? read_message(file) : Result<std::string>(error_from_errno(errno, "open " + line.file));
+}
+
+bool begins_as_object(std::string_view text) {
+  while (!text.empty() && json::is_space(text.front())) {
+    text.remove_prefix(1);
+  }
+  return text.starts_with('{');
+}
+
+std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force) {
+  auto json = JsonText::object();
+  for (const auto& [key, value] : members) {
+    if (!value.empty()) {
+      json.add(key, value);
+    }
+  }
+  return (force ? json.add("force", true) : json).str();
+}
+
+}  // namespace
+
+int run_append(const CommandLine& line, Terminal& io) {
+  if (!line.words && line.file.empty() && (io.in == nullptr || io.in_is_terminal)) {
+    return misused(io, "append", "a message is needed: as an argument, with -f FILE, or on standard input");
+  }
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  auto text = message_of(line, io);
+  if (!text) {
+    return fail(io, text.error());
+  }
+  const bool is_json = begins_as_object(*text);
+  return change({"append", std::move(*text), is_json, target_of(*opened->of.session, line.entry)}, "id", *opened, line,
+                io);
+}
+
+int run_branch(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const std::string target = target_of(*opened->of.session, line.entry);
+  return change({"branch", command_json({{"leaf", target}, {"summary", line.words.value_or("")}}, line.force)}, "leaf",
+                *opened, line, io);
+}
+
+int run_label(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const std::string target = target_of(*opened->of.session, line.entry);
+  return change({"label", command_json({{"entry", target}, {"label", line.words.value_or("")}}, line.force)}, "id",
+                *opened, line, io);
+}
+
+int run_title(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  return change({"title", line.words.value_or("")}, "title", *opened, line, io);
+}
+
+int run_fork(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const std::string target = target_of(*opened->of.session, line.entry);
+  return make({"fork", command_json({{"entry", target}}, line.force)}, *opened->catalog, opened->of.session, line, io);
+}
+
+int run_new(const CommandLine& line, Terminal& io) {
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  std::error_code failed;
+  const auto cwd =
+      line.cwd.empty() ? std::filesystem::current_path(failed) : std::filesystem::absolute(line.cwd, failed);
+  if (failed) {
+    return fail(io, error_from_errno(failed.value(), "find the working directory"));
+  }
+  std::string parent;
+  if (!line.parent_session.empty()) {
+    const auto session = (*catalog)->find(line.parent_session);
+    if (!session) {
+      return fail(io, session.error());
+    }
+    parent = (*session)->head().header.id;
+  }
+  return make({"new", command_json({{"cwd", cwd.string()},
+                                    {"title", line.words.value_or("")},
+                                    {"parentSession", parent},
+                                    {"model", line.model}},
+                                   false)},
+              **catalog, nullptr, line, io);
+}
+
+}  // namespace arborfs::cli
