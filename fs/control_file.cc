@@ -207,31 +207,29 @@ Result<std::string> ControlFile::read(Call& call, std::size_t size) {
   return bytes;
 }
 
-bool ControlFile::is_last_close(pid_t closer) const {
+ControlFile::Closing ControlFile::judge_close(pid_t client) const {
+  const pid_t group = thread_group_of(client);
+  Closing closing{group == 0 ? client : group, is_killed_by_signal(client), true};
   const std::string tail = target_.path_tail();
-  const auto left = open_links(closer, tail);
-  if (!left) {
-    return true;
+  const auto left = open_links(closing.closer, tail);
+  if (left && closing.closer == target_.opener) {
+    closing.is_last = *left < open_.count(target_.node, closing.closer);
+  } else if (left) {
+    closing.is_last = *left == 0 && open_links(target_.opener, tail).value_or(0) == 0;
   }
-  if (closer == target_.opener) {
-    return *left < open_.count(target_.node, closer);
-  }
-  return open_links(target_.opener, tail).value_or(0) == 0 && *left == 0;
+  return closing;
 }
 
-Result<void> ControlFile::close_one(pid_t client) {
-  const pid_t closer = thread_group_of(client);
-  const bool killed = is_killed_by_signal(client);
-  const bool is_last = is_last_close(closer == 0 ? client : closer);
+Result<void> ControlFile::close_one(const Closing& closing) {
   {
     const std::lock_guard lock(mutex_);
-    const bool ends_summary = summary_of_ && closer == writer_;
-    if (!is_last && (!ends_summary || killed)) {
-      was_killed_ = killed;
+    const bool ends_summary = summary_of_ && closing.closer == writer_;
+    if (!closing.is_last && (!ends_summary || closing.was_killed)) {
+      was_killed_ = closing.was_killed;
       return {};
     }
-    is_closed_ = is_last;
-    if (killed) {
+    is_closed_ = closing.is_last;
+    if (closing.was_killed) {
       stream_.drop();
       leave_room();
       summary_of_.reset();

@@ -74,12 +74,20 @@ class ControlFile {
   Result<std::string> read(Call& call, std::size_t size);
   /// Takes what waits.
   Result<void> sync();
-  /// A descriptor was closed by the thread `client`.
-  Result<void> close_one(pid_t client);
+  /// What /proc says of a close.
+  struct Closing {
+    pid_t closer = 0;  // its process
+    bool was_killed = false;
+    bool is_last = true;
+  };
+  /// A descriptor is being closed by the thread `client`. To be asked before anybody may answer it: a killed client
+  /// whose close is answered is gone, and nothing tells any more that it was killed. Quick.
+  [[nodiscard]] Closing judge_close(pid_t client) const;
+  Result<void> close_one(const Closing& closing);
   /// The last descriptor is gone.
   void release();
 
-  /// close_one() and release() would do something.
+  /// close_one() and release() might do something.
   [[nodiscard]] bool is_waiting() const;
   [[nodiscard]] NodeId node() const { return target_.node; }
   [[nodiscard]] pid_t opener() const { return target_.opener; }
@@ -92,7 +100,6 @@ class ControlFile {
   Result<void> refuse(const Error& why);
   Result<void> add_summary(std::string_view bytes);
   void leave_room();
-  [[nodiscard]] bool is_last_close(pid_t closer) const;
 
   OwnWrites& writes_;
   OpenControls& open_;

@@ -93,8 +93,8 @@ struct FuseWriteOperations : FuseServing {
       fuse_reply_err(req, 0);
       return;
     }
-    serve_change(req,
-                 [control = std::move(control), client = client_of(req)](Call&) { return control->close_one(client); });
+    serve_change(
+        req, [control, closing = control->judge_close(client_of(req))](Call&) { return control->close_one(closing); });
   }
 
   static void fsync(fuse_req_t req, fuse_ino_t /*ino*/, int /*datasync*/, fuse_file_info* fi) {

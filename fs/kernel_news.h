@@ -1,7 +1,7 @@
 // What requests that change something and the invalidator have to tell each other, so that an answered write is never
 // followed by a look at what was before it (DESIGN 3):
 //  - a request waits until the kernel has been told of all that was published so far, for kPatience at most;
-//  - a request may name more to be told than the change feed says (names in labels/, for one);
+//  - a request may name more to be told than the change feed says (branches/<label>, for one);
 //  - a request for which the kernel holds folders locked until it is answered (symlink, unlink, rename, rmdir)
 //  announces
 //    them: to tell the kernel of a name in one of them would wait for the answer, so that is put off until after it.

@@ -7,6 +7,10 @@ namespace arborfs::label_nodes {
 
 namespace {
 
+/// Names in labels/ are looked up each time: to tell the kernel that one has changed would wait for whoever changes
+/// another, because the kernel keeps the folder locked meanwhile.
+constexpr Life kLabelLife = Life::glance;
+
 std::string target_of(const LogIndex& index, Ordinal ordinal) {
   return "../entries/" + names::entry_stem(index, ordinal) + ".json";
 }
@@ -29,7 +33,7 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
   }
   for (const auto& label : named_labels(guard->index())) {
     if (names::encode_label(label.name) == name) {
-      return Child{NodeId(Kind::label_link, *slot, label.target), Life::moment};
+      return Child{NodeId(Kind::label_link, *slot, label.target), kLabelLife};
     }
   }
   return no_such_name();
@@ -45,7 +49,7 @@ Result<ListingPtr> list(MountState& state, Call& call, NodeId node) {
   std::vector<NameListing::Item> items;
   for (const auto& label : named_labels(guard->index())) {
     const NodeId link(Kind::label_link, *slot, label.target);
-    items.push_back({names::encode_label(label.name), {link, Life::moment}, std::nullopt});
+    items.push_back({names::encode_label(label.name), {link, kLabelLife}, std::nullopt});
   }
   return ListingPtr(std::make_shared<NameListing>(std::move(items), guard->epoch()));
 }

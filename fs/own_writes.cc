@@ -53,7 +53,7 @@ void OwnWrites::settle(const SessionPtr& session, const Shown& before) {
   news_.tell_and_wait(std::move(out));
 }
 
-/// Labels that came, went, or stand on another entry; branches/<label> leads there too.
+/// branches/<label> of labels that came, went, or stand on another entry. Names in labels/ need no telling.
 void OwnWrites::add_labels(const Session& session, const Shown& before, const Shown& now,
                            std::vector<Forget>& out) const {
   std::vector<std::pair<std::string, Ordinal>> different;
@@ -63,10 +63,8 @@ void OwnWrites::add_labels(const Session& session, const Shown& before, const Sh
   if (const auto guard = session.read()) {
     generation = guard->generation();
   }
-  const NodeId labels(Kind::labels, state_.slots.find(session.number(), 0), 0);
   const std::uint32_t slot = state_.slots.find(session.number(), generation);
   for (const auto& [name, target] : different) {
-    out.push_back({labels, name});
     if (generation != 0 && slot != 0) {
       out.push_back({NodeId(Kind::branches, slot, 0), name});
     }

@@ -178,7 +178,7 @@ TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
   ASSERT_TRUE(file->write("one ", false, own_thread()));
   ASSERT_TRUE(file->write("message\n", false, own_thread()));
   EXPECT_EQ(log(), before);
-  ASSERT_TRUE(file->close_one(own_thread()));  // no descriptor of this process is on the file
+  ASSERT_TRUE(file->close_one(file->judge_close(own_thread())));  // no descriptor of this process is on the file
   EXPECT_NE(log().find("one message\""), std::string::npos);
   EXPECT_TRUE(read(*file).starts_with("{\"id\":"));
   EXPECT_EQ(read(*file), "");
