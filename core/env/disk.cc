@@ -12,6 +12,11 @@ namespace arborfs {
 
 namespace {
 
+/// Somebody who looks whether a file is being written holds a lease on it for an instant (processes.h), and an open
+/// for writing meanwhile fails instead of waiting, because it must not wait for a FIFO.
+constexpr int kLeaseTries = 200;
+constexpr unsigned kLeasePauseUs = 1000;
+
 /// Calls until it is not interrupted; -1 and errno as ever.
 template <class Call>
 auto uninterrupted(Call call) {
@@ -31,9 +36,18 @@ Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int fl
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
-  UniqueFd fd(uninterrupted([&] {
-    return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  }));
+  UniqueFd fd;
+  for (int attempt = 0; attempt < kLeaseTries && !fd; ++attempt) {
+    fd = UniqueFd(uninterrupted([&] {
+      return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    }));
+    if (!fd && errno != EWOULDBLOCK) {
+      break;
+    }
+    if (!fd) {
+      ::usleep(kLeasePauseUs);
+    }
+  }
   if (!fd) {
     return error_from_errno(errno, doing);
   }

@@ -78,10 +78,11 @@ std::optional<LockText> read_lock(const Dir& folder, const std::string& name) {
   return text;
 }
 
-/// A lock of a dead process, or a malformed one that is no longer being written.
+/// A lock of a dead process, or a malformed one that is no longer being written. One of this very process is of a
+/// process before it that had the same number: nobody else here is past the gate.
 bool is_stale(const Dir& folder, const std::string& name, const LockText& text) {
   if (text.pid != 0) {
-    return !is_process_alive(text.pid);
+    return text.pid == ::getpid() || !is_process_alive(text.pid);
   }
   const auto st = folder.stat(name);
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;

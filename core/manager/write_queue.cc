@@ -319,33 +319,41 @@ Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
 Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest& request) {
   Waiting mine;
   mine.work = [&]() -> Result<void> {
-    auto writer = lock(session, request.force);
-    const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
-    if (!before) {
-      return before.error();
+    auto done = rewrite_once(session, request);
+    for (int attempt = 1; !done && done.error().code == Errc::stale && attempt < kTries; ++attempt) {
+      done = rewrite_once(session, request);
     }
-    writer->reset();
-    const LogPlace place = session->place();
-    auto draft = catalog_.store().draft(request.move_to.value_or(place));
-    if (!draft) {
-      return draft.error();
-    }
-    auto done = write_log_anew(*session, request.header, "", **draft);
-    done = done ? (*draft)->finish(settings_.sync) : done;
-    if (!done) {
-      return done;
-    }
-    writer = lock(session, request.force);
-    if (!writer) {
-      return writer.error();
-    }
-    if (!request.move_to) {
-      auto replaced = (*writer)->replace(**draft, *before);
-      return replaced ? settle(session, **writer) : replaced;
-    }
-    return move_locked(session, **writer, *before, **draft, *request.move_to);
+    return done;
   };
   return wait_turn(session, mine);
+}
+
+/// The log is copied without the lock, and takes its place under it if nobody wrote meanwhile.
+Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
+  auto writer = lock(session, request.force);
+  const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
+  if (!before) {
+    return before.error();
+  }
+  writer->reset();
+  auto draft = catalog_.store().draft(request.move_to.value_or(session->place()));
+  if (!draft) {
+    return draft.error();
+  }
+  auto done = write_log_anew(*session, request.header, "", **draft);
+  done = done ? (*draft)->finish(settings_.sync) : done;
+  if (!done) {
+    return done;
+  }
+  writer = lock(session, request.force);
+  if (!writer) {
+    return writer.error();
+  }
+  if (request.move_to) {
+    return move_locked(session, **writer, *before, **draft, *request.move_to);
+  }
+  auto replaced = (*writer)->replace(**draft, *before);
+  return replaced ? settle(session, **writer) : replaced;
 }
 
 /// The name first, as the agents do; then the header. When the second fails the first is taken back.

@@ -78,6 +78,7 @@ class WriteQueue {
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to);
+  Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
   Result<void> settle(const SessionPtr& session, LogWriter& writer);
 
   Catalog& catalog_;

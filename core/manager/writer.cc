@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
 #include "core/base/log.h"
 #include "core/json/document.h"
+#include "core/json/utf8.h"
 #include "core/manager/log_rewrite.h"
 #include "core/manager/new_log.h"
 #include "core/manager/targets.h"
@@ -86,6 +88,10 @@ Result<void> check_condition(const std::optional<std::string>& if_leaf, const En
   const std::string now = leaf.kind == EntryId::Kind::missing ? "root" : id_text(leaf);
   return !if_leaf || *if_leaf == now ? Result<void>()
                                      : Result<void>(Errc::stale, "the leaf is no longer the one that ifLeaf names");
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 Made made_of(const SessionPtr& session) {
@@ -228,6 +234,9 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
 }
 
 Result<Written> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
+  if (!std::all_of(changes.begin(), changes.end(), [](const auto& one) { return json::is_valid_utf8(one.label); })) {
+    return Error{Errc::not_utf8, "a label must be UTF-8"};
+  }
   const auto known = known_of(session);
   if (!known) {
     return known.error();
@@ -262,6 +271,9 @@ Result<Written> Writer::label(const SessionPtr& session, const std::vector<Label
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force,
                                       std::string_view source) {
+  if (!json::is_valid_utf8(title)) {
+    return Error{Errc::not_utf8, "a title must be UTF-8"};
+  }
   if (title.size() > kMaxTitle) {
     return Error{Errc::too_large, "a title has up to 64 KiB"};
   }
@@ -345,6 +357,9 @@ Result<Made> Writer::fork(const SessionPtr& session, const std::string& target, 
 }
 
 Result<Made> Writer::create(const NewSession& wanted) {
+  if (is_below(wanted.cwd, settings_.mountpoint)) {
+    return Error{Errc::invalid_argument, "a mount of sessions is no working directory"};
+  }
   const auto cwd = resolved_cwd(wanted.cwd);
   if (!cwd) {
     return cwd.error();

@@ -35,6 +35,7 @@ struct WriteSettings {
   Durability durability = Durability::synced;
   bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
   bool allow_delete = false;  // -o allow_delete
+  std::string mountpoint;     // of the mount that writes, which it must not look into; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
 };
 

@@ -3,11 +3,14 @@
 #include "core/manager/writer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
+#include "core/session/liveness.h"
 #include "core/write/header_text.h"
 #include "tests/support/stage.h"
 
@@ -323,6 +326,57 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
 TEST(WriterOnDisk, DeletingMustBeAllowed) {
   Stage stage(Storage::files);
   EXPECT_EQ(stage.writer().remove(stage.add_small()).error().code, Errc::not_permitted);
+}
+
+TEST(WriterOnDisk, ALockOfAProcessThatHadOurNumberIsTakenOver) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  const auto lock = stage.temp().sessions() / "-work" / ("." + session->place().file + ".lock");
+  std::ofstream(lock) << ::getpid() << ":1771237231000\n";
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+  EXPECT_FALSE(std::filesystem::exists(lock));
+}
+
+TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  std::signal(SIGIO, SIG_IGN);  // sent to whoever holds a lease when the writer comes
+  std::atomic<bool> stop{false};
+  std::thread looker([&] {
+    while (!stop) {
+      check_liveness(*session, stage.store());
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const auto written = stage.writer().append(session, Stage::text("x"));
+    EXPECT_TRUE(written) << written.error().message;
+  }
+  stop = true;
+  looker.join();
+}
+
+TEST(WriterOnDisk, WhatIsNotUtf8IsNoLabelAndNoTitle) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  EXPECT_EQ(stage.writer().label(session, {{"#1", "\xff"}}).error().code, Errc::not_utf8);
+  EXPECT_EQ(stage.writer().set_title(session, "\xff").error().code, Errc::not_utf8);
+}
+
+TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  Stage::text("warm");
+  std::thread appender([&] {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const auto titled = stage.writer().set_title(session, "Title " + std::to_string(i));
+    EXPECT_TRUE(titled) << titled.error().message;
+  }
+  appender.join();
+  EXPECT_EQ(stage.lines(session).size(), 53U);
 }
 
 TEST(WriterOnDisk, LiveSessionsAreRefusedUnlessForced) {
