@@ -80,9 +80,8 @@ Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
-  UniqueFd fd(uninterrupted([&] {
-    return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  }));
+  UniqueFd fd(uninterrupted(
+      [&] { return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); }));
   return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "create file");
 }
 

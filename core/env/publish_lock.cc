@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/env/processes.h"
 
@@ -25,11 +26,6 @@ constexpr std::int64_t kMalformedStaleNs = 500'000'000;
 constexpr mode_t kLockMode = 0600;
 constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
 constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string lock_file_name(const std::string& log_name) {
   return "." + log_name + ".lock";

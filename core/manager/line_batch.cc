@@ -21,9 +21,8 @@ std::string parent_json(const EntryId& id) {
 
 std::string LineBatch::add(const EntryDraft& draft) {
   EntryStamp stamp;
-  stamp.id = new_entry_id([&](std::string_view id) {
-    return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id));
-  });
+  stamp.id = new_entry_id(
+      [&](std::string_view id) { return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id)); });
   stamp.parent_json = parent_json(leaf_);
   stamp.timestamp_ms = now_ms_;
   lines_ += draft.line(stamp);

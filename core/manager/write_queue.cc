@@ -1,8 +1,8 @@
 #include "core/manager/write_queue.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/base/clock.h"
 #include "core/manager/log_rewrite.h"
 #include "core/session/liveness.h"
 
@@ -11,11 +11,6 @@ namespace arborfs {
 namespace {
 
 constexpr int kTries = 4;  // when others write between our looking and our locking
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Error gone() {
   return {Errc::not_found, "the session is gone"};
@@ -211,7 +206,8 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   if (!writer) {
     return writer.error();
   }
-  const bool all_forced = std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
+  const bool all_forced =
+      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
   const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
   std::string lines;
   bool migrated = false;

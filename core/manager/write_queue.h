@@ -2,8 +2,8 @@
 // at the same time written and synced together; different sessions side by side. Bounded: who comes when too much is
 // waiting waits too.
 //
-// Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a leaf,
-// released while anything is written. A lane holds the log's lock for the write only, never across a sync.
+// Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a
+// leaf, released while anything is written. A lane holds the log's lock for the write only, never across a sync.
 #pragma once
 
 #include <condition_variable>

@@ -112,7 +112,9 @@ class MemoryLogWriter : public LogChange {
   void release() override { unlock(); }
 
  protected:
-  Result<UniqueFd> open(For what) override { return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR); }
+  Result<UniqueFd> open(For what) override {
+    return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
+  }
   [[nodiscard]] Result<FileStat> stat_name() const override {
     const auto file = shelf_->find(place_);
     auto reader = file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone");

@@ -164,8 +164,7 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
     auto dir = make_folder(place.folder);
-    return dir ? start_omp_draft(disk_, std::move(*dir), place.file)
-               : Result<std::unique_ptr<LogDraft>>(dir.error());
+    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {

@@ -1,6 +1,6 @@
-// An append to every log of the corpus, the damaged ones too: never glued to what is there, never swallowed by it, never
-// changing a byte of it, and read back by the rules of the agents (FACTS B; where an agent would lose its own line,
-// DESIGN 6 says not to).
+// An append to every log of the corpus, the damaged ones too: never glued to what is there, never swallowed by it,
+// never changing a byte of it, and read back by the rules of the agents (FACTS B; where an agent would lose its own
+// line, DESIGN 6 says not to).
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,8 @@ std::vector<std::string> logs() {
 
 INSTANTIATE_TEST_SUITE_P(Corpus, CorpusAppend, ::testing::ValuesIn(logs()), [](const auto& with) {
   std::string title = with.param;
-  std::replace_if(title.begin(), title.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      title.begin(), title.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
   return title;
 });
 

@@ -1,7 +1,5 @@
 // What the Writer does to logs, in files and in memory alike.
 
-#include "core/manager/writer.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/manager/writer.h"
 #include "core/session/liveness.h"
 #include "core/write/header_text.h"
 #include "tests/support/stage.h"
@@ -117,10 +116,11 @@ TEST_P(WriterTest, ATitleWithoutSlotChangesTheHeaderAlone) {
   const auto title = stage_.writer().set_title(session, "A\tnew  \"title\"\n");
   ASSERT_TRUE(title) << title.error().message;
   EXPECT_EQ(*title, "A new \"title\"");
-  EXPECT_EQ(stage_.bytes(session),
-            R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
-            "\n" +
-                TempStore::user("aaaa0001", "", "one") + "\n{torn");
+  EXPECT_EQ(
+      stage_.bytes(session),
+      R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
+      "\n" +
+          TempStore::user("aaaa0001", "", "one") + "\n{torn");
   EXPECT_EQ(session->head().header.title, "A new \"title\"");
 }
 
@@ -197,9 +197,10 @@ TEST_P(WriterTest, MovesTakeTheSessionToAnotherProject) {
 
 TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
   const std::string header = R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})";
-  const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1",
-                                  header + "\n" + R"({"type":"message","timestamp":"t","message":{"role":"user"}})" +
-                                      "\nnot json\n" + R"({"type":"message","timestamp":"t","message":{"role":"hookMessage"}})");
+  const auto session =
+      stage_.add("2026-02-16T10-20-30-000Z_s1",
+                 header + "\n" + R"({"type":"message","timestamp":"t","message":{"role":"user"}})" + "\nnot json\n" +
+                     R"({"type":"message","timestamp":"t","message":{"role":"hookMessage"}})");
   const auto first = session->refresh(Depth::index);
   ASSERT_TRUE(first);
   const std::string shown = session->read()->index().id(2).text;
@@ -216,9 +217,9 @@ TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
 TEST_P(WriterTest, TornTailsAreClosedNeverGluedTo) {
   for (const std::string tail : {"{\"type\":\"message\",\"id\":\"t\",\"par", "{\"k\":", "[", "[1,", "\"open", "tru",
                                  "{\"type\":\"custom\",\"id\":\"whole\",\"parentId\":\"aaaa0001\"}", "[\n"}) {
-    const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", TempStore::header("s1", "/work/pi") + "\n" +
-                                                                       TempStore::user("aaaa0001", "", "one") + "\n" +
-                                                                       tail);
+    const auto session =
+        stage_.add("2026-02-16T10-20-30-000Z_s1",
+                   TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" + tail);
     const std::string before = stage_.bytes(session);
     const auto written = stage_.writer().append(session, Stage::text("after"));
     ASSERT_TRUE(written) << written.error().message;
@@ -305,7 +306,8 @@ TEST(WriterOnDisk, AMovedLeafOutlivesARestart) {
   stage.restart();
   const auto again = stage.catalog().at(place);
   EXPECT_EQ(Stage::leaf_id(again), "aaaa0001");
-  stage.temp().append("-work", "2026-02-16T10-20-30-000Z_s1", TempStore::user("aaaa0009", "aaaa0002", "foreign") + "\n");
+  stage.temp().append("-work", "2026-02-16T10-20-30-000Z_s1",
+                      TempStore::user("aaaa0009", "aaaa0002", "foreign") + "\n");
   EXPECT_EQ(Stage::leaf_id(again), "aaaa0009");
 }
 
