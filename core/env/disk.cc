@@ -7,10 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace arborfs {
 
 namespace {
+
+/// A lease on the file holds openers up for as long as somebody looks whether it is open (processes.h).
+constexpr std::chrono::milliseconds kLeasePatience{200};
+constexpr std::chrono::milliseconds kBetweenTries{1};
 
 /// Calls until it is not interrupted; -1 and errno as ever.
 template <class Call>
@@ -31,9 +37,17 @@ Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int fl
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
-  UniqueFd fd(uninterrupted([&] {
-    return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  }));
+  const auto until = std::chrono::steady_clock::now() + kLeasePatience;
+  const auto open = [&] {
+    return uninterrupted([&] {
+      return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    });
+  };
+  UniqueFd fd(open());
+  while (!fd && errno == EWOULDBLOCK && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kBetweenTries);
+    fd = UniqueFd(open());
+  }
   if (!fd) {
     return error_from_errno(errno, doing);
   }
@@ -66,9 +80,8 @@ Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
-  UniqueFd fd(uninterrupted([&] {
-    return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  }));
+  UniqueFd fd(uninterrupted(
+      [&] { return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); }));
   return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "create file");
 }
 

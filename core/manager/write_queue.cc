@@ -172,6 +172,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error();
   }
+  session->reload_leaf();  // another daemon may have moved it
   return writer;
 }
 
@@ -211,7 +212,8 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   if (!writer) {
     return writer.error();
   }
-  const bool all_forced = std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
+  const bool all_forced =
+      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
   const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
   std::string lines;
   bool migrated = false;
