@@ -30,6 +30,7 @@ Errc code_of(int errnum) {
       return Errc::too_large;
     case EINTR:
       return Errc::interrupted;
+    case EAGAIN:
     case EBUSY:
     case EMFILE:
     case ENFILE:

@@ -7,15 +7,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace arborfs {
 
 namespace {
 
-/// Somebody who looks whether a file is being written holds a lease on it for an instant (processes.h), and an open
-/// for writing meanwhile fails instead of waiting, because it must not wait for a FIFO.
-constexpr int kLeaseTries = 200;
-constexpr unsigned kLeasePauseUs = 1000;
+/// A lease on the file holds openers up for as long as somebody looks whether it is open (processes.h).
+constexpr std::chrono::milliseconds kLeasePatience{200};
+constexpr std::chrono::milliseconds kBetweenTries{1};
 
 /// Calls until it is not interrupted; -1 and errno as ever.
 template <class Call>
@@ -36,17 +37,16 @@ Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int fl
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
-  UniqueFd fd;
-  for (int attempt = 0; attempt < kLeaseTries && !fd; ++attempt) {
-    fd = UniqueFd(uninterrupted([&] {
+  const auto until = std::chrono::steady_clock::now() + kLeasePatience;
+  const auto open = [&] {
+    return uninterrupted([&] {
       return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    }));
-    if (!fd && errno != EWOULDBLOCK) {
-      break;
-    }
-    if (!fd) {
-      ::usleep(kLeasePauseUs);
-    }
+    });
+  };
+  UniqueFd fd(open());
+  while (!fd && errno == EWOULDBLOCK && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kBetweenTries);
+    fd = UniqueFd(open());
   }
   if (!fd) {
     return error_from_errno(errno, doing);

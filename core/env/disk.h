@@ -25,7 +25,8 @@ class Disk {
   virtual ~Disk() = default;
   static Disk& real();
 
-  /// An existing regular file, for reading and appending. Errors also: corrupt when it is no regular file.
+  /// An existing regular file, for reading and appending. Errors also: corrupt when it is no regular file; busy when
+  /// another process does not give up its lease on it.
   virtual Result<UniqueFd> open_append(const Dir& folder, const std::string& name);
   /// The same for writing in place (write_at).
   virtual Result<UniqueFd> open_update(const Dir& folder, const std::string& name);

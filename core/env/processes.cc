@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 namespace arborfs {
 
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kAgentPrograms = {"omp", "pi", "bun"};
 constexpr auto kRemembered = std::chrono::seconds(1);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 
 long as_pid(const std::string& name) {
   long pid = 0;
@@ -93,14 +95,29 @@ std::vector<AgentProcess> find_agents() {
   return agents;
 }
 
-}  // namespace
-
-bool is_open_for_writing(const File& file) {
+bool seems_open_for_writing(const File& file) {
   if (::fcntl(file.fd(), F_SETLEASE, F_RDLCK) == 0) {
     ::fcntl(file.fd(), F_SETLEASE, F_UNLCK);
     return false;
   }
   return errno == EAGAIN || search_descriptors(file);
+}
+
+}  // namespace
+
+bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (seen()) {
+    if (std::chrono::steady_clock::now() >= until) {
+      return true;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return false;
+}
+
+bool is_open_for_writing(const File& file, std::chrono::milliseconds patience) {
+  return is_lasting([&file] { return seems_open_for_writing(file); }, patience);
 }
 
 bool is_process_alive(long pid) {

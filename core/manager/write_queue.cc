@@ -167,6 +167,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error();
   }
+  session->reload_leaf();  // another daemon may have moved it
   return writer;
 }
 

@@ -9,17 +9,25 @@ namespace arborfs {
 
 namespace {
 
+/// Longer than anybody who writes once has a log open, or locked.
+constexpr std::chrono::milliseconds kOneWrite{100};
+
 void look_at_file(const Session& session, const SessionStore& store, Liveness& found) {
   const LogPlace place = session.place();
   auto folder = store.folder(place);
   if (!folder) {
     return;
   }
-  if (auto file = File::open_in(*folder, place.file); file && is_open_for_writing(*file)) {
+  if (auto file = File::open_in(*folder, place.file); file && is_open_for_writing(*file, kOneWrite)) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
   }
-  if (const long owner = read_lock_file(*folder, place.file).pid; owner != ::getpid() && is_process_alive(owner)) {
+  long owner = 0;
+  const auto held_by_other = [&] {
+    owner = read_lock_file(*folder, place.file).pid;
+    return owner != ::getpid() && is_process_alive(owner);
+  };
+  if (is_lasting(held_by_other, kOneWrite)) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("process " + std::to_string(owner) + " holds its lock file");
   }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -29,6 +30,8 @@ constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 constexpr std::uint32_t kRootEvents =
     IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
+
+constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
 
 bool is_log_name(std::string_view name) {
   return name.ends_with(".jsonl") && !name.starts_with(".");
@@ -78,7 +81,7 @@ struct Watcher::Impl {
     }
   }
 
-  /// One watch on the sessions folder, one on each folder in it, one on the breadcrumbs.
+  /// One watch on the sessions folder, one on each folder in it, one on the breadcrumbs, one on the moved leaves.
   void renew_watches() {
     if (!notify) {
       return;
@@ -86,7 +89,7 @@ struct Watcher::Impl {
     const auto& paths = catalog.store().paths();
     add_watch(paths.sessions, "", kRootEvents);
     add_watch(paths.terminals, "/terminals", kFolderEvents);
-    add_watch(catalog.leaves().folder(), "/leaves", IN_MOVED_TO | IN_DELETE);
+    watch_leaves();
     if (auto names = catalog.store().folders()) {
       for (const auto& folder : *names) {
         add_watch(paths.sessions + "/" + folder, folder, kFolderEvents);
@@ -94,7 +97,25 @@ struct Watcher::Impl {
     }
   }
 
-  void add_watch(const std::string& path, const std::string& meaning, std::uint32_t events) {
+  /// The folder of moved leaves; until it exists, the last folder on the way to it that does.
+  void watch_leaves() {
+    namespace fs = std::filesystem;
+    constexpr int kTries = 4;  // when it is made while we look
+    const fs::path leaves = catalog.leaves().folder();
+    for (int i = 0; i < kTries && leaves.is_absolute() && !add_watch(leaves, "/leaves", kLeafEvents); ++i) {
+      fs::path missing = leaves;
+      while (missing != missing.root_path() &&
+             !add_watch(missing.parent_path(), "/way to leaves", IN_CREATE | IN_MOVED_TO)) {
+        missing = missing.parent_path();
+      }
+      std::error_code failed;
+      if (!fs::exists(missing, failed)) {
+        return;
+      }
+    }
+  }
+
+  bool add_watch(const std::string& path, const std::string& meaning, std::uint32_t events) {
     const int watch = ::inotify_add_watch(notify.get(), path.c_str(), events | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (watch >= 0) {
       folders[watch] = meaning;
@@ -102,6 +123,7 @@ struct Watcher::Impl {
       partly = true;
       set_how("polling in part: fs.inotify.max_user_watches is used up");
     }
+    return watch >= 0;
   }
 
   void take_events() {
@@ -158,6 +180,11 @@ struct Watcher::Impl {
       leaves_moved = true;
       return;
     }
+    if (found->second == "/way to leaves") {
+      watch_leaves();
+      look_at_leaves();
+      return;
+    }
     const std::string name = event.len > 0 ? event.name : "";
     if (!is_log_name(name)) {
       return;
@@ -196,7 +223,7 @@ struct Watcher::Impl {
     }
     leaves_seen = st->mtime_ns;
     if (notify) {
-      add_watch(catalog.leaves().folder(), "/leaves", IN_MOVED_TO | IN_DELETE);
+      add_watch(catalog.leaves().folder(), "/leaves", kLeafEvents);
     }
     catalog.leaves_changed();
   }

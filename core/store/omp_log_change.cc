@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ constexpr std::string_view kLogSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
 constexpr mode_t kPermissions = 0777;
+/// Who writes once does so under the lock, which is ours: what is left is somebody who looks as we do.
+constexpr std::chrono::milliseconds kOwnMoment{20};
 
 /// `.<log>.<16 hex digits>.tmp`, which agents know as a rewrite in progress (FACTS F8).
 std::string temporary_name(const std::string& file) {
@@ -69,7 +72,7 @@ class OmpLogWriter : public LogChange {
         file_(std::move(file)),
         lock_(std::move(lock)) {}
 
-  [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader()); }
+  [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
   void release() override { lock_.release(); }
 
  protected:

@@ -1,0 +1,352 @@
+"""Several programs at one store at the same time (DESIGN 3 to 5): two daemons, agents with the log's lock, many
+writers; and what each of them sees of the others."""
+
+import contextlib
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import foreign
+from cases_control import added, refused, text_of
+from mounting import PATIENCE, SOURCE_DIR, concurrent, equal, eventually, fails_with, shell, visible_within
+from views import messages, status
+
+APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
+# How long writers run side by side; a soak takes more.
+SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "6"))
+ROUNDS = 100
+SEEN_BY_OTHERS = 0.2
+SEEN_WITHOUT_EVENTS = 1.2  # what the kernel tells nobody of
+
+
+# -- writers in processes of their own
+
+
+def write_side_by_side(case, *jobs, limit, meanwhile=lambda: None):
+    """Runs appender.py once for each job (kind, target, name) and returns what they were told, by name. `meanwhile` is
+    called again and again until the last has ended."""
+    running = []
+    for kind, target, name in jobs:
+        report = case.new_path("report")
+        process = case.spawn([sys.executable, "-B", APPENDER, kind, target, name, limit, report])
+        running.append((name, process, report))
+    deadline = time.monotonic() + 60 * PATIENCE + SECONDS
+    while any(process.poll() is None for _, process, _ in running):
+        assert time.monotonic() < deadline, "writers hang"
+        meanwhile()
+        time.sleep(0.002)
+    equal([process.returncode for _, process, _ in running], [0] * len(running), "exit statuses of the writers")
+    return {name: [json.loads(line) for line in report.read_text().splitlines()] for name, _, report in running}
+
+
+def named(entry):
+    """Writer and number of an entry that appender.py wrote."""
+    if entry["type"] == "custom":
+        return entry["customType"], entry["data"]["n"]
+    name, number = text_of(entry).split()
+    return name, int(number)
+
+
+def assert_all_there(session, told):
+    """What was acknowledged is in the log once, under the id that was answered; what was refused is not; all of it is
+    one chain."""
+    entries = added(session)
+    wanted = sorted((name, answer["n"]) for name, answers in told.items() for answer in answers
+                    if "errno" not in answer)
+    equal(sorted(map(named, entries)), wanted, "appended entries")
+    ids = {named(entry): entry["id"] for entry in entries}
+    for name, answers in told.items():
+        for answer in answers:
+            if answer.get("id"):
+                equal(ids[name, answer["n"]], answer["id"], f"id of {name} {answer['n']}")
+    equal([entry["parentId"] for entry in entries], [session.leaf] + [entry["id"] for entry in entries[:-1]], "parents")
+    equal([path.name for path in session.path.parent.iterdir()], [session.path.name], "names in the store")
+
+
+def refusals(told):
+    return [answer for answers in told.values() for answer in answers if "errno" in answer]
+
+
+@concurrent
+def test_two_daemons_and_an_agent_share_a_log(case):
+    """All append to one session, each under the lock: no line is lost, split or twice, few have to wait too long."""
+    session = case.agent.talk()
+    with case.mount() as one, case.mount() as two:
+        told = write_side_by_side(
+            case, ("json", one.session(session), "one-json"), ("text", one.session(session), "one-text"),
+            ("json", two.session(session), "two-json"), ("text", two.session(session), "two-text"),
+            ("foreign", session.path, "agent"), limit=f"{SECONDS}s")
+        assert_all_there(session, told)
+        total, failed = sum(map(len, told.values())), refusals(told)
+        print({name: len(answers) for name, answers in told.items()}, len(failed), "refused")
+        assert all(answer["errno"] == errno.EBUSY for answer in failed), failed[:5]
+        assert len(failed) < total * 0.05, f"{len(failed)} of {total} were refused: {failed[:3]}"
+        assert all(len(answers) > 10 for answers in told.values()), {name: len(said) for name, said in told.items()}
+        for mount in (one, two):
+            eventually(2, lambda: len(os.listdir(mount.session(session) / "entries")) == 4 + total - len(failed))
+            equal((mount.session(session) / "raw.jsonl").read_bytes(), session.path.read_bytes())
+
+
+@concurrent
+def test_what_another_daemon_writes_makes_no_session_live(case):
+    """Two daemons write to one session as fast as they can: neither is ever refused, and none calls it live."""
+    session = case.agent.talk()
+    with case.mount() as one, case.mount() as two:
+        folders = [mount.session(session) for mount in (one, two)]
+        looks, seen = [], []
+
+        def look():
+            for folder in folders:
+                try:
+                    said = status(folder)
+                except OSError as error:
+                    equal(error.errno, errno.ESTALE, "errno")  # written to between lookup and open, twice
+                    continue
+                looks.append(said["state"])
+                if said["state"] != "quiet":
+                    seen.append(said["why"])
+
+        told = write_side_by_side(case, ("json", folders[0], "one"), ("text", folders[0], "one-text"),
+                                  ("json", folders[1], "two"), limit=f"{min(SECONDS, 3)}s", meanwhile=look)
+        assert_all_there(session, told)
+        equal(refusals(told), [], "refused writes")
+        equal(seen, [], "not quiet")
+        assert len(looks) > 20, looks
+
+
+@concurrent
+def test_many_writers_make_one_chain(case):
+    """Eight programs append 500 entries each, text and JSON: exactly those are there, whole, on one chain."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        told = write_side_by_side(case, *((("json", "text")[n % 2], folder, f"w{n}") for n in range(8)), limit="500")
+        equal(refusals(told), [], "refused writes")
+        assert_all_there(session, told)
+        equal(len(added(session)), 8 * 500)
+        equal(len(os.listdir(folder / "entries")), 4 + 8 * 500)
+
+
+# -- reading what was written
+
+
+def answer_of(path, command):
+    """Writes a command and returns the answer to it."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.write(descriptor, command.encode() + b"\n")
+        return json.loads(os.read(descriptor, 4096))
+    finally:
+        os.close(descriptor)
+
+
+def say(path, text):
+    """Writes text and closes, as a shell does."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+
+
+def last_line(folder):
+    return json.loads((folder / "raw.jsonl").read_bytes().splitlines()[-1])
+
+
+def shows_leaf(folder, entry_id):
+    """True when every view takes this entry for the leaf."""
+    name = os.path.basename(os.readlink(folder / "leaf"))
+    return (name.endswith(f"-{entry_id}.json") and name in os.listdir(folder / "entries")
+            and os.readlink(folder / "branches" / "current").endswith(f"-{entry_id}")
+            and (folder / "branch").read_text() == entry_id + "\n")
+
+
+def shows_end(folder, entry_id):
+    """True when the entry is the log's last and the leaf."""
+    return (sorted(os.listdir(folder / "entries"))[-1].endswith(f"-{entry_id}.json") and shows_leaf(folder, entry_id)
+            and last_line(folder)["id"] == entry_id)
+
+
+def write_and_look(folder, first, number):
+    """One write of each kind to a session; each is seen by whoever looks when it has returned."""
+    say(folder / "append", f"text {number}")
+    text = last_line(folder)
+    equal(text_of(text), f"text {number}")
+    assert shows_end(folder, text["id"]), "appended text"
+    equal(messages(folder / "context.json")[-1], f"text {number}")
+    entry = answer_of(folder / "append", json.dumps({"role": "user", "content": f"json {number}"}))
+    assert shows_end(folder, entry["id"]), "appended JSON"
+    equal(messages(folder / "context.json")[-1], f"json {number}")
+    say(folder / "branch", text["id"])
+    assert shows_leaf(folder, text["id"]), "moved leaf"
+    equal(messages(folder / "context.json")[-1], f"text {number}")
+    target = os.readlink(folder / "leaf")
+    os.symlink(f"../{target}", folder / "labels" / f"link{number}")
+    equal(os.readlink(folder / "labels" / f"link{number}"), f"../{target}")
+    os.rename(folder / "labels" / f"link{number}", folder / "labels" / f"other{number}")
+    equal(os.listdir(folder / "labels"), [f"other{number}"])
+    say(folder / "label", f"{first} named{number}")
+    equal(os.readlink(folder / "labels" / f"named{number}"), f"../entries/000001-user-{first}.json")
+    os.unlink(folder / "labels" / f"other{number}")
+    equal(os.listdir(folder / "labels"), [f"named{number}"])
+    os.unlink(folder / "labels" / f"named{number}")
+    equal(os.listdir(folder / "labels"), [])
+    assert shows_end(folder, last_line(folder)["id"]), "labels"
+    say(folder / "title", f"Title {number}")
+    equal((folder / "title").read_text(), f"Title {number}\n")
+    equal(json.loads((folder / "session.json").read_text())["title"], f"Title {number}")
+
+
+@concurrent
+def test_what_was_written_is_read(case):
+    """After each kind of write every reader sees it, round after round."""
+    session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
+    with case.mount() as mount:
+        home, there = mount.session(session), mount / "projects" / other.project / session.name
+        for number in range(ROUNDS):
+            write_and_look(home, session.entries[0]["id"], number)
+            fork = answer_of(home / "fork", "")
+            equal(sorted(os.listdir(mount / fork["path"] / "entries")), sorted(os.listdir(home / "entries")))
+            new = answer_of(mount / "new", f"/srv/new{number}")
+            equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", os.path.basename(new["path"])])
+            assert {fork["session"], new["session"]} <= set(os.listdir(mount / "by-id"))
+            os.rename(home, there)
+            assert session.name in os.listdir(there.parent) and session.name not in os.listdir(home.parent)
+            equal(os.path.realpath(mount / "by-id" / session.id), os.fspath(there))
+            os.rename(there, home)
+            assert session.name in os.listdir(home.parent) and session.name not in os.listdir(there.parent)
+
+
+@concurrent
+def test_another_mount_sees_what_was_written(case):
+    """A second mount of the store shows each kind of write in time, a moved leaf included."""
+    session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
+    first = session.entries[0]["id"]
+    with case.mount() as one, case.mount() as two:
+        mine, theirs = one.session(session), two.session(session)
+
+        def seen(change, probe, what):
+            visible_within(SEEN_BY_OTHERS, change, probe, what)
+
+        for number in range(10):
+            seen(lambda: say(mine / "append", f"text {number}"),
+                 lambda: messages(theirs / "context.json")[-1] == f"text {number}"
+                 and shows_end(theirs, last_line(mine)["id"]), "appended text")
+            seen(lambda: say(mine / "branch", first), lambda: shows_leaf(theirs, first), "moved leaf")
+            seen(lambda: say(mine / "branch", "root"), lambda: (theirs / "branch").read_text() == "root\n", "root")
+            seen(lambda: say(mine / "label", f"{first} l{number}"),
+                 lambda: os.listdir(theirs / "labels") == [f"l{number}"], "label")
+            seen(lambda: os.unlink(mine / "labels" / f"l{number}"),
+                 lambda: not os.listdir(theirs / "labels"), "no label")
+            seen(lambda: say(mine / "title", f"Title {number}"),
+                 lambda: (theirs / "title").read_text() == f"Title {number}\n", "title")
+            made = []
+            seen(lambda: made.append(answer_of(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
+            seen(lambda: made.append(answer_of(one / "new", f"/srv/n{number}")),
+                 lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", Path(made[1]["path"]).name], "new")
+            away = two / "projects" / other.project / session.name
+            seen(lambda: os.rename(mine, one / "projects" / other.project / session.name),
+                 lambda: away.is_dir() and not theirs.exists(), "moved away")
+            seen(lambda: os.rename(one / "projects" / other.project / session.name, mine),
+                 lambda: theirs.is_dir() and not away.exists(), "moved back")
+
+
+@concurrent
+def test_daemons_take_turns_at_a_leaf(case):
+    """A leaf that one daemon moved is where the other one appends, without a moment between."""
+    session = case.agent.talk()
+    ids = [entry["id"] for entry in session.entries]
+    with case.mount() as one, case.mount() as two:
+        for number in range(25):
+            mover, writer = (one, two) if number % 2 else (two, one)
+            say(mover.session(session) / "branch", ids[number % len(ids)])
+            entry = answer_of(writer.session(session) / "append", json.dumps({"role": "user", "content": f"{number}"}))
+            equal(entry["parentId"], ids[number % len(ids)], f"parent in round {number}")
+
+
+# -- sessions that somebody else may hold
+
+
+@contextlib.contextmanager
+def held_open(_, session):
+    with open(session.path, "ab"):
+        yield
+
+
+@contextlib.contextmanager
+def breadcrumb(case, session):
+    case.agent.breadcrumb("pts-7", session)
+    yield
+    (case.agent.terminals / "pts-7").unlink()
+
+
+def comes_to_be(folder, state):
+    """Waits until status.json calls the session so; returns why."""
+    eventually(SEEN_WITHOUT_EVENTS, lambda: status(folder)["state"] == state, f"state {state}")
+    return " ".join(status(folder)["why"])
+
+
+def assert_free(folder, session):
+    """Nothing stands in the way of a write."""
+    before = session.path.read_bytes()
+    shell("echo x > append", cwd=folder)
+    comes_to_be(folder, "quiet")
+    assert session.path.read_bytes().startswith(before) and session.path.read_bytes() != before
+    equal([path.name for path in session.path.parent.glob(".*")], [], "hidden names in the store")
+
+
+def test_held_sessions_are_refused(case):
+    """A log that is open for writing is live, one that a terminal used last may be: EBUSY unless forced; a fork is
+    always made; afterwards it is as if nothing had been."""
+    session = case.agent.talk()
+    forced = '{"type":"custom","customType":"x","force":true}'
+    with case.mount() as mount, case.mount("live=write") as bold:
+        folder = mount.session(session)
+        for held, state in ((held_open, "live"), (breadcrumb, "maybe")):
+            with held(case, session):
+                before = session.path.read_bytes()
+                assert comes_to_be(folder, state)
+                refused("echo x > append", folder, "Device or resource busy")
+                refused("echo root > branch", folder, "Device or resource busy")
+                refused("echo x > title", folder, "Device or resource busy")
+                equal(session.path.read_bytes(), before, "the log of a held session")
+                made = answer_of(folder / "fork", "")
+                assert (mount / made["path"] / "append").exists()
+                answer_of(folder / "append", forced)
+                shell("echo bold > append", cwd=bold.session(session))
+                equal(len(session.path.read_bytes().splitlines()), len(before.splitlines()) + 2, "lines")
+            assert_free(folder, session)
+            for path in session.path.parent.glob("*.jsonl"):
+                if path != session.path:
+                    path.unlink()
+
+
+def test_lock_files_are_respected(case):
+    """One of a living process keeps writers out, force or not; one of a dead process, and an old one without a process,
+    keep nobody out."""
+    session = case.agent.talk()
+    lock = foreign.lock_path(session.path)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        living = case.spawn(["sleep", "60"])
+        lock.write_text(f"{living.pid}:{int(time.time() * 1000)}\n")
+        assert str(living.pid) in comes_to_be(folder, "live")
+        refused("echo x > append", folder, "Device or resource busy")
+        fails_with(errno.EBUSY, answer_of, folder / "append", '{"type":"custom","customType":"x","force":true}')
+        equal(session.path.read_bytes(), session.bytes, "the log")
+        assert answer_of(folder / "fork", "")["session"]
+        equal(lock.read_text().split(":")[0], str(living.pid), "the lock of a living process")
+        case.end(living)
+        assert_free(folder, session)
+        for text, age in ((f"{dead.pid}:1\n", 0), ("", 60), ("neither\n", 60)):
+            lock.write_text(text)
+            os.utime(lock, (time.time() - age,) * 2)
+            comes_to_be(folder, "quiet")
+            assert_free(folder, session)
+        lock.touch()
+        made = os.stat(lock).st_mtime
+        assert_free(folder, session)
+        assert time.time() - made >= 0.5, "a fresh lock file without a process was taken for an old one"

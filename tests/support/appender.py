@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""One writer among several: appends numbered entries until a time or a number is reached, and keeps what it was told.
+
+    appender.py json|text|foreign TARGET NAME <seconds>s|<count> REPORT
+
+TARGET is a session's folder in a mount; for `foreign` the log itself, which is written to as an agent does. REPORT gets
+one JSON line for each append: its number, and the id that was answered or the errno.
+"""
+
+import json
+import os
+import sys
+import time
+
+import foreign
+
+PAUSE = 0.001  # of an agent between two appends, which keeps the lock free for others
+
+
+def append_json(folder, name, number):
+    line = json.dumps({"type": "custom", "customType": name, "data": {"n": number}}) + "\n"
+    descriptor = os.open(os.path.join(folder, "append"), os.O_RDWR)
+    try:
+        os.write(descriptor, line.encode())
+        return json.loads(os.read(descriptor, 4096))["id"]
+    finally:
+        os.close(descriptor)
+
+
+def append_text(folder, name, number):
+    descriptor = os.open(os.path.join(folder, "append"), os.O_WRONLY)
+    try:
+        os.write(descriptor, f"{name} {number}\n".encode())
+    except OSError:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)  # where it is taken
+
+
+def append_foreign(log, name, number):
+    entry_id = f"{name}-{number}"
+    foreign.append(log, {"type": "custom", "customType": name, "data": {"n": number}, "id": entry_id, "parentId": None,
+                         "timestamp": "2026-02-16T10:20:30.000Z"}, append_foreign.gate)
+    time.sleep(PAUSE)
+    return entry_id
+
+
+def main(kind, target, name, limit, report):
+    append = {"json": append_json, "text": append_text, "foreign": append_foreign}[kind]
+    if kind == "foreign":
+        append_foreign.gate = foreign.gate_name(target)
+    until = time.monotonic() + float(limit[:-1]) if limit.endswith("s") else None
+    number = 0
+    with open(report, "w", encoding="utf-8") as told:
+        while time.monotonic() < until if until else number < int(limit):
+            number += 1
+            try:
+                answer = {"n": number, "id": append(target, name, number)}
+            except OSError as error:
+                answer = {"n": number, "errno": error.errno, "words": str(error)}
+            print(json.dumps(answer), file=told)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
