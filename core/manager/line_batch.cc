@@ -6,13 +6,11 @@
 namespace arborfs {
 
 std::string parent_json(const EntryId& id) {
-  std::string text;
   switch (id.kind) {
     case EntryId::Kind::missing:
       return "null";
     case EntryId::Kind::string:
-      json::stringify_string(id.text, text);
-      return text;
+      return json::stringify_string(id.text);
     case EntryId::Kind::other:
       break;
   }

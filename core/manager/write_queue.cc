@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/env/processes.h"
 #include "core/manager/log_rewrite.h"
 #include "core/session/liveness.h"
 
@@ -150,8 +151,16 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
   return found.state == Liveness::State::quiet ? Result<void>() : Result<void>(live(found));
 }
 
+/// The look through /proc takes a millisecond and more, and is remembered for a second: it is not for under the lock.
+void WriteQueue::look_ahead(bool force) const {
+  if (!force && !settings_.write_live) {
+    static_cast<void>(running_agents());
+  }
+}
+
 /// The log's lock, taken when the session is up to date, so that little is left to be read under it.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, bool force) {
+  look_ahead(force);
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -172,6 +181,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
 }
 
 Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
+  look_ahead(force);
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -203,12 +213,13 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer) {
 
 /// Everything of a group under one lock. An error is one of all that are not done yet.
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  const bool all_forced =
+      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
+  look_ahead(all_forced);
   auto writer = lock(session, true);
   if (!writer) {
     return writer.error();
   }
-  const bool all_forced =
-      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
   const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
   std::string lines;
   bool migrated = false;

@@ -75,6 +75,7 @@ class WriteQueue {
                             const std::vector<Waiting*>& group);
   Result<void> migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before, bool force);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, bool force);
+  void look_ahead(bool force) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to);

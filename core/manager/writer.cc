@@ -23,12 +23,6 @@ namespace {
 constexpr std::size_t kMaxTitle = 64 * 1024;
 constexpr std::uint64_t kLineOverhead = 256;
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  json::stringify_string(text, out);
-  return out;
-}
-
 Result<void> check_condition(const std::optional<std::string>& if_leaf, const EntryId& leaf) {
   const std::string now = leaf.kind == EntryId::Kind::missing ? "root" : id_text(leaf);
   return !if_leaf || *if_leaf == now ? Result<void>()
@@ -232,9 +226,10 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   RewriteRequest request;
   request.force = force;
   request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
-    auto titled = with_member(present, "title", json_string(clean));
-    return titled && known->flavour == Flavour::omp18 ? with_member(*titled, "titleSource", json_string(source))
-                                                      : titled;
+    auto titled = with_member(present, "title", json::stringify_string(clean));
+    return titled && known->flavour == Flavour::omp18
+               ? with_member(*titled, "titleSource", json::stringify_string(source))
+               : titled;
   };
   auto done = queue_->rewrite(session, request);
   return done ? Result<std::string>(clean) : done.error();

@@ -17,12 +17,6 @@ namespace arborfs {
 
 namespace {
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  json::stringify_string(text, out);
-  return out;
-}
-
 bool is_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
@@ -99,7 +93,7 @@ Result<Made> Writer::move(const SessionPtr& session, const std::string& cwd, boo
   RewriteRequest request;
   request.force = force;
   request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
-    auto moved = with_member(present, "cwd", json_string(*target));
+    auto moved = with_member(present, "cwd", json::stringify_string(*target));
     if (!moved || known->flavour == Flavour::omp13) {
       return moved;
     }
