@@ -1,6 +1,7 @@
 #include "core/manager/write_queue.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "core/base/clock.h"
 #include "core/env/processes.h"
@@ -107,7 +108,16 @@ Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request
   return wait_turn(session, mine);
 }
 
+/// Whatever happens inside, the lane goes on: everybody in the group has an outcome.
 void WriteQueue::commit(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  try {
+    commit_group(session, group);
+  } catch (const std::exception& failure) {
+    end_all(group, {Errc::io, std::string("the write failed inside: ") + failure.what()});
+  }
+}
+
+void WriteQueue::commit_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   if (group.front()->work) {
     group.front()->outcome = group.front()->work();
     return;

@@ -70,6 +70,7 @@ class WriteQueue {
   Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
   std::vector<Waiting*> take_group(Lane& lane);
   void commit(const SessionPtr& session, const std::vector<Waiting*>& group);
+  void commit_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
                             const std::vector<Waiting*>& group);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/manager/writer.h"
+#include "core/manager/write_queue.h"
 #include "core/session/liveness.h"
 #include "core/write/header_text.h"
 #include "tests/support/stage.h"
@@ -379,6 +380,18 @@ TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
   }
   appender.join();
   EXPECT_EQ(stage.lines(session).size(), 53U);
+}
+
+TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
+  AppendRequest broken;
+  broken.plan = [](LineBatch&) -> Result<void> { throw std::bad_alloc(); };
+  EXPECT_EQ(queue.append(session, broken).error().code, Errc::io);
+  AppendRequest whole;
+  whole.plan = [](LineBatch&) -> Result<void> { return Error{Errc::stale, "no"}; };
+  EXPECT_EQ(queue.append(session, whole).error().code, Errc::stale);
 }
 
 TEST(WriterOnDisk, LiveSessionsAreRefusedUnlessForced) {
