@@ -232,10 +232,10 @@ TEST(WriteAppendJson, SeveralObjectsAndTheirOptions) {
 TEST(WriteAppendJson, ErrorsNameTheObjectAndNeverItsContent) {
   const std::string good = R"({"role":"user","content":"SECRET"})";
   EXPECT_EQ(json_line(good + "\n" + good + R"({"type":"label","label":"SECRET"})"),
-            R"(!append: object 3: needs "targetId", a string)");
-  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!append: object 1: "type" is none that agents know)");
-  EXPECT_EQ(json_line(good + "SECRET"), "!append: object 2: is no JSON object");
-  EXPECT_EQ(json_line(good + R"({"SECRET":)"), "!append: object 2: is not complete");
+            R"(!object 3: needs "targetId", a string)");
+  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!object 1: "type" is none that agents know)");
+  EXPECT_EQ(json_line(good + "SECRET"), "!object 2: is no JSON object");
+  EXPECT_EQ(json_line(good + R"({"SECRET":)"), "!object 2: is not complete");
 }
 
 TEST(WriteAppendJson, RefusesWhatIsTooMuch) {
