@@ -4,11 +4,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/base/hash.h"
@@ -78,8 +82,48 @@ std::optional<LockText> read_lock(const Dir& folder, const std::string& name) {
   return text;
 }
 
-/// A lock of a dead process, or a malformed one that is no longer being written.
+/// Lock files of this process that the disk would not remove. They must keep nobody out once it works again.
+class Leftovers {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_.insert(text);
+  }
+  bool contains(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    return texts_.contains(text);
+  }
+  void forget(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_.erase(text);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> texts_;  // guarded by mutex_
+};
+
+Leftovers& leftovers() {
+  static Leftovers all;
+  return all;
+}
+
+/// Times in lock files differ between the locks of one process, or a leftover could be taken for a lock in use.
+std::int64_t next_lock_time() {
+  static std::atomic<std::int64_t> last{0};
+  std::int64_t before = last.load();
+  std::int64_t next = 0;
+  do {
+    next = std::max(before + 1, now_ns() / 1'000'000);
+  } while (!last.compare_exchange_weak(before, next));
+  return next;
+}
+
+/// A lock of a dead process, a leftover of this one, or a malformed one that is no longer being written.
 bool is_stale(const Dir& folder, const std::string& name, const LockText& text) {
+  if (leftovers().contains(text.bytes)) {
+    return true;
+  }
   if (text.pid != 0) {
     return !is_process_alive(text.pid);
   }
@@ -87,15 +131,28 @@ bool is_stale(const Dir& folder, const std::string& name, const LockText& text) 
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
 }
 
+/// Our own lock file, whatever stands in it.
+void remove_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
+  constexpr int kTries = 2;
+  for (int i = 0; i < kTries; ++i) {
+    if (disk.remove(folder, name)) {
+      return;
+    }
+  }
+  if (const auto text = read_lock(folder, name); text && text->pid == ::getpid()) {
+    leftovers().add(text->bytes);
+  }
+}
+
 /// True when the lock file is ours now, false when it is somebody else's.
 Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
-  const std::string text = std::to_string(::getpid()) + ":" + std::to_string(now_ns() / 1'000'000) + "\n";
+  const std::string text = std::to_string(::getpid()) + ":" + std::to_string(next_lock_time()) + "\n";
   auto fd = disk.create(folder, name, kLockMode);
   if (!fd) {
     return fd.error().code == Errc::already_exists ? Result<bool>(false) : fd.error();
   }
   if (auto written = write_all(disk, fd->get(), text); !written) {
-    static_cast<void>(disk.remove(folder, name));
+    remove_lock_file(disk, folder, name);
     return written.error();
   }
   fd->reset();
@@ -110,7 +167,9 @@ Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& nam
   }
   const auto other = read_lock(folder, name);
   if (other && is_stale(folder, name, *other)) {
-    static_cast<void>(disk.remove(folder, name));
+    if (disk.remove(folder, name)) {
+      leftovers().forget(other->bytes);
+    }
     return write_lock_file(disk, folder, name);
   }
   return false;
@@ -139,7 +198,7 @@ PublishLock::~PublishLock() {
 
 void PublishLock::release() {
   if (!file_.empty()) {
-    static_cast<void>(disk_->remove(*folder_, file_));
+    remove_lock_file(*disk_, *folder_, file_);
     file_.clear();
   }
   gate_.reset();
