@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLeastRoom = 64 << 10;
+constexpr std::size_t kLeastRoom = 8 << 10;
 
 /// Twice the text at least, because JSON spells some characters longer; in steps, so that it is seldom asked for.
 std::size_t room_for(std::size_t text) {

@@ -67,6 +67,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   plan.settings.notify = options.notify;
   plan.settings.debug = options.debug;
   plan.writing = options.writing;
+  plan.writing.mountpoint = *mountpoint;
   plan.inotify = options.inotify;
   const char* home = std::getenv("HOME");
   plan.home = home == nullptr ? "" : home;

@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,8 +191,8 @@ Result<void> heal_mountpoint(const std::string& path) {
     if (!entry || !is_arborfs(*entry)) {
       return {};
     }
-    struct stat st {};
-    if (::stat(path.c_str(), &st) == 0) {
+    struct statvfs st {};  // asks the daemon, where stat would believe what the kernel remembers of a dead one
+    if (::statvfs(path.c_str(), &st) == 0) {
       return {Errc::already_exists, path + " already shows " + entry->source + "; unmount it first"};
     }
     if (!is_dead(errno)) {

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/render/views.h"
 #include "fs/nodes.h"
@@ -55,11 +56,6 @@ std::string status_text(const MountState& state) {
   status.watching = state.watching();
   status.last_errors = catalog.last_errors();
   return mount_status_json(status);
-}
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 /// status.json as it is now, under the node of its version.

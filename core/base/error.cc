@@ -46,11 +46,29 @@ Errc code_of(int errnum) {
   }
 }
 
+/// What to do about it, where that is not plain.
+const char* advice(int errnum) {
+  switch (errnum) {
+    case ENOSPC:
+      return "; make room on the disk and try again";
+    case EDQUOT:
+      return "; your quota is used up, make room and try again";
+    case EIO:
+      return "; the disk may be failing, look at the system's log";
+    case EROFS:
+      return "; the disk is mounted read-only";
+    case EFBIG:
+      return "; it would pass the limit for file sizes (ulimit -f)";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 Error error_from_errno(int errnum, std::string doing) {
   char buffer[128];
-  return Error{code_of(errnum), std::move(doing) + ": " + ::strerror_r(errnum, buffer, sizeof buffer)};
+  return Error{code_of(errnum), std::move(doing) + ": " + ::strerror_r(errnum, buffer, sizeof buffer) + advice(errnum)};
 }
 
 }  // namespace arborfs

@@ -4,17 +4,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <mutex>
-#include <set>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/env/processes.h"
 
@@ -29,11 +26,6 @@ constexpr std::int64_t kMalformedStaleNs = 500'000'000;
 constexpr mode_t kLockMode = 0600;
 constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
 constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string lock_file_name(const std::string& log_name) {
   return "." + log_name + ".lock";
@@ -82,71 +74,26 @@ std::optional<LockText> read_lock(const Dir& folder, const std::string& name) {
   return text;
 }
 
-/// Lock files of this process that the disk would not remove. They must keep nobody out once it works again.
-class Leftovers {
- public:
-  void add(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    texts_.insert(text);
-  }
-  bool contains(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    return texts_.contains(text);
-  }
-  void forget(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    texts_.erase(text);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::string> texts_;  // guarded by mutex_
-};
-
-Leftovers& leftovers() {
-  static Leftovers all;
-  return all;
-}
-
-/// Times in lock files differ between the locks of one process, or a leftover could be taken for a lock in use.
-std::int64_t next_lock_time() {
-  static std::atomic<std::int64_t> last{0};
-  std::int64_t before = last.load();
-  std::int64_t next = 0;
-  do {
-    next = std::max(before + 1, now_ns() / 1'000'000);
-  } while (!last.compare_exchange_weak(before, next));
-  return next;
-}
-
-/// A lock of a dead process, a leftover of this one, or a malformed one that is no longer being written.
+/// A lock of a dead process, or a malformed one that is no longer being written. One of this very process is of a
+/// process before it that had the same number: nobody else here is past the gate.
 bool is_stale(const Dir& folder, const std::string& name, const LockText& text) {
-  if (leftovers().contains(text.bytes)) {
-    return true;
-  }
   if (text.pid != 0) {
-    return !is_process_alive(text.pid);
+    return text.pid == ::getpid() || !is_process_alive(text.pid);
   }
   const auto st = folder.stat(name);
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
 }
 
-/// Our own lock file, whatever stands in it.
+/// Our own. One that the disk keeps all the same keeps nobody of this process out (is_stale), but agents.
 void remove_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
   constexpr int kTries = 2;
-  for (int i = 0; i < kTries; ++i) {
-    if (disk.remove(folder, name)) {
-      return;
-    }
-  }
-  if (const auto text = read_lock(folder, name); text && text->pid == ::getpid()) {
-    leftovers().add(text->bytes);
+  for (int i = 0; i < kTries && !disk.remove(folder, name); ++i) {
   }
 }
 
 /// True when the lock file is ours now, false when it is somebody else's.
 Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
-  const std::string text = std::to_string(::getpid()) + ":" + std::to_string(next_lock_time()) + "\n";
+  const std::string text = std::to_string(::getpid()) + ":" + std::to_string(now_ns() / 1'000'000) + "\n";
   auto fd = disk.create(folder, name, kLockMode);
   if (!fd) {
     return fd.error().code == Errc::already_exists ? Result<bool>(false) : fd.error();
@@ -167,9 +114,7 @@ Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& nam
   }
   const auto other = read_lock(folder, name);
   if (other && is_stale(folder, name, *other)) {
-    if (disk.remove(folder, name)) {
-      leftovers().forget(other->bytes);
-    }
+    static_cast<void>(disk.remove(folder, name));
     return write_lock_file(disk, folder, name);
   }
   return false;

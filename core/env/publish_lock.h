@@ -18,8 +18,8 @@ class PublishLock {
   /// What the agents wait before they give up.
   static constexpr std::chrono::milliseconds kPatience{500};
 
-  /// `folder_path` is the folder's absolute path as the agents spell it; `folder` is the same one, and outlives the lock.
-  /// Errors: busy when somebody else holds it for longer than `patience`; io, permission, no_space.
+  /// `folder_path` is the folder's absolute path as the agents spell it; `folder` is the same one, and outlives the
+  /// lock. Errors: busy when somebody else holds it for longer than `patience`; io, permission, no_space.
   static Result<PublishLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
                                   const std::string& log_name, std::chrono::milliseconds patience = kPatience);
   ~PublishLock();

@@ -37,6 +37,7 @@ std::string stringify(const Value& value);
 
 /// Appends the JSON string literal of WTF-8 text, quotes included.
 void stringify_string(std::string_view wtf8, std::string& out);
+std::string stringify_string(std::string_view wtf8);
 
 /// ECMAScript Number::toString of a finite double; "null" for the rest, as JSON.stringify has it.
 std::string number_text(double number);

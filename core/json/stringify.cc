@@ -97,6 +97,12 @@ void stringify_string(std::string_view wtf8, std::string& out) {
   out.push_back('"');
 }
 
+std::string stringify_string(std::string_view wtf8) {
+  std::string out;
+  stringify_string(wtf8, out);
+  return out;
+}
+
 void stringify(const Value& value, std::string& out) {
   Writer writer(out);
   walk(value, writer);

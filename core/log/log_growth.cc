@@ -154,7 +154,9 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   growth->tail = scanner.tail();
   growth->losses = scanner.take_losses();
   growth->scanned_size = window.end();
-  auto made = take_fingerprint(window, impl_->head.slot_end, growth->tail.resume.offset);
+  // Not in the scanner's window, which would read far more of the log's beginning than is asked for.
+  LogWindow marks(log, window.end(), nullptr, kCheckStep);
+  auto made = take_fingerprint(marks, impl_->head.slot_end, growth->tail.resume.offset);
   if (!made) {
     return made.error();
   }

@@ -6,13 +6,11 @@
 namespace arborfs {
 
 std::string parent_json(const EntryId& id) {
-  std::string text;
   switch (id.kind) {
     case EntryId::Kind::missing:
       return "null";
     case EntryId::Kind::string:
-      json::stringify_string(id.text, text);
-      return text;
+      return json::stringify_string(id.text);
     case EntryId::Kind::other:
       break;
   }
@@ -21,9 +19,8 @@ std::string parent_json(const EntryId& id) {
 
 std::string LineBatch::add(const EntryDraft& draft) {
   EntryStamp stamp;
-  stamp.id = new_entry_id([&](std::string_view id) {
-    return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id));
-  });
+  stamp.id = new_entry_id(
+      [&](std::string_view id) { return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id)); });
   stamp.parent_json = parent_json(leaf_);
   stamp.timestamp_ms = now_ms_;
   lines_ += draft.line(stamp);

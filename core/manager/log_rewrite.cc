@@ -48,7 +48,8 @@ Result<Original> original_of(const Session& session) {
       original.spans.push_back({offset, offset + index.length(ordinal), migration.of(ordinal)});
     }
   }
-  std::sort(original.spans.begin(), original.spans.end(), [](const Span& a, const Span& b) { return a.offset < b.offset; });
+  std::sort(original.spans.begin(), original.spans.end(),
+            [](const Span& a, const Span& b) { return a.offset < b.offset; });
   return original;
 }
 

@@ -20,8 +20,7 @@ using HeaderChange = std::function<Result<std::string>(std::string_view present,
 
 /// Writes the session's log to `draft`, with `change` (may be empty: no change) applied to its header and `tail` (whole
 /// lines) behind its end. Errors: stale when it was replaced meanwhile, read_only, io, no_space.
-Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail,
-                            LogDraft& draft);
+Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail, LogDraft& draft);
 
 /// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
 /// open bracket, which would swallow what follows (FACTS A5, B1). Errors: io.

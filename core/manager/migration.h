@@ -1,5 +1,5 @@
-// How entries of versions 1 and 2 read in version 3 (FACTS E9, E10), as changes of their text: whatever migration does not
-// mean to change stays as it is spelled. The ids are those that the index gave them. Any thread.
+// How entries of versions 1 and 2 read in version 3 (FACTS E9, E10), as changes of their text: whatever migration does
+// not mean to change stays as it is spelled. The ids are those that the index gave them. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "core/manager/new_log.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "core/base/clock.h"
 #include "core/manager/line_batch.h"
 #include "core/manager/log_rewrite.h"
 #include "core/manager/migration.h"
@@ -18,11 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBuffer = 1 << 20;
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string resolved(const std::string& path) {
   std::error_code failed;

@@ -1,36 +1,16 @@
 #include "core/manager/session_manager.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 
+#include "core/base/clock.h"
+#include "core/manager/manager_desk.h"
 #include "core/manager/new_log.h"
-#include "core/session/documents.h"
 #include "core/store/memory_store.h"
 #include "core/write/ids.h"
 
 namespace arborfs {
 
-struct SessionManager::Desk {
-  Desk(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& leaves)
-      : store(std::move(of)), catalog(store, home_of(settings), leaves), writer(catalog, settings.writes) {
-    catalog.rescan();
-  }
-  static std::string home_of(const ManagerSettings& settings) {
-    const char* home = std::getenv("HOME");
-    return settings.home.empty() && home != nullptr ? home : settings.home;
-  }
-  const std::shared_ptr<SessionStore> store;
-  Catalog catalog;
-  Writer writer;
-};
-
 namespace {
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Error no_such_entry() {
   return {Errc::not_found, "no entry has this id"};
@@ -109,9 +89,8 @@ Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> s
   return manager;
 }
 
-Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<SessionStore> store,
-                                                            const std::string& cwd, const std::string& terminal,
-                                                            ManagerSettings settings) {
+Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<SessionStore> store, const std::string& cwd,
+                                                            const std::string& terminal, ManagerSettings settings) {
   const auto resolved = resolved_cwd(cwd);
   if (!resolved) {
     return resolved.error();
@@ -151,8 +130,8 @@ Result<SessionManager::Ptr> SessionManager::fork_from(std::shared_ptr<SessionSto
   ForkPlan plan;
   plan.cwd = *resolved;
   Desk& desk = (*manager)->desk();
-  const auto place = write_fork(desk.catalog, *(*manager)->session_, plan,
-                                desk.writer.settings().durability == Durability::synced);
+  const auto place =
+      write_fork(desk.catalog, *(*manager)->session_, plan, desk.writer.settings().durability == Durability::synced);
   if (!place) {
     return place.error();
   }
@@ -327,86 +306,6 @@ Result<void> SessionManager::reopen() {
   desk().catalog.leaves().forget(session_->place().file);
   session_->reload_leaf();
   return session_->refresh(Depth::index);
-}
-
-Header SessionManager::header() const {
-  return session_->head().header;
-}
-
-std::string SessionManager::leaf_id() const {
-  const auto guard = session_->read();
-  return guard && guard->leaf() != kNoEntry ? guard->index().id(guard->leaf()).text : "";
-}
-
-Result<std::string> SessionManager::entry(const std::string& id) const {
-  std::shared_ptr<const LogFile> log;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  {
-    const auto guard = session_->read();
-    const Ordinal found = guard ? guard->index().find(id) : kNoEntry;
-    if (found == kNoEntry) {
-      return no_such_entry();
-    }
-    log = guard->log();
-    offset = guard->index().entry(found).offset;
-    length = guard->index().length(found);
-  }
-  return log->read(offset, length);
-}
-
-std::vector<std::string> SessionManager::children(const std::string& id) const {
-  std::vector<std::string> found;
-  const auto guard = session_->read();
-  const Ordinal parent = guard ? guard->index().find(id) : kNoEntry;
-  for (Ordinal ordinal = 1; parent != kNoEntry && ordinal <= guard->index().size(); ++ordinal) {
-    if (guard->index().parent(ordinal) == parent) {
-      found.push_back(guard->index().id(ordinal).text);
-    }
-  }
-  return found;
-}
-
-std::vector<std::string> SessionManager::branch_path(const std::string& id) const {
-  std::vector<std::string> ids;
-  const auto guard = session_->read();
-  if (guard) {
-    for (const Ordinal step : path_to(guard->index(), id.empty() ? guard->leaf() : guard->index().find(id))) {
-      ids.push_back(guard->index().id(step).text);
-    }
-  }
-  return ids;
-}
-
-Tree SessionManager::tree() const {
-  const auto guard = session_->read();
-  return guard ? tree_of(guard->index()) : Tree();
-}
-
-std::string SessionManager::label(const std::string& id) const {
-  const auto guard = session_->read();
-  const Label* label = guard ? label_of(guard->index(), EntryId{EntryId::Kind::string, id}) : nullptr;
-  return label == nullptr ? "" : label->text;
-}
-
-namespace {
-
-Result<std::string> document(const SessionPtr& session, DocumentKind kind, Catalog& catalog) {
-  if (auto read = session->refresh(depth_for(kind)); !read) {
-    return read.error();
-  }
-  auto made = make_document(*session, kind, 0, catalog);
-  return made ? made->content->read_all() : Result<std::string>(made.error());
-}
-
-}  // namespace
-
-Result<std::string> SessionManager::context() const {
-  return document(session_, DocumentKind::context, desk().catalog);
-}
-
-Result<std::string> SessionManager::usage() const {
-  return document(session_, DocumentKind::usage, desk().catalog);
 }
 
 }  // namespace arborfs

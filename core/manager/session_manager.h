@@ -1,7 +1,7 @@
-// One conversation, as a program that holds one writes it: what the agents' own class of this name does, over any store.
-// Nothing of a new session is on disk before its first assistant message (FACTS G1); until then it lives in a store in
-// memory, read and written by the same code. Every call returns when its change is as durable as the settings say, so
-// that there is nothing to flush and nothing that sticks after a failure.
+// One conversation, as a program that holds one writes it: what the agents' own class of this name does, over any
+// store. Nothing of a new session is on disk before its first assistant message (FACTS G1); until then it lives in a
+// store in memory, read and written by the same code. Every call returns when its change is as durable as the settings
+// say, so that there is nothing to flush and nothing that sticks after a failure.
 //
 // Used by one thread at a time. Errors are those of Writer.
 #pragma once

@@ -1,5 +1,5 @@
-// The entry that a person means (DESIGN 4): an id, a unique prefix of four or more of it, `#42`, a label, a listed name.
-// And what keeps it from being the end of a branch. Any thread.
+// The entry that a person means (DESIGN 4): an id, a unique prefix of four or more of it, `#42`, a label, a listed
+// name. And what keeps it from being the end of a branch. Any thread.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 /// The same with `root`, which is kNoEntry.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
-/// Success unless the branch that ends there would end in tool calls without results, which models refuse (FIELD-FAILURES
-/// F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of reading.
+/// Success unless the branch that ends there would end in tool calls without results, which models refuse
+/// (FIELD-FAILURES F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of
+/// reading.
 Result<void> check_branch_end(const Session& session, Ordinal ordinal);
 
 }  // namespace arborfs

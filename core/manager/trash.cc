@@ -3,10 +3,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <system_error>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/env/state_dir.h"
 #include "core/json/date.h"
@@ -24,11 +24,6 @@ constexpr std::string_view kFiles = "files";
 constexpr std::size_t kMaxNote = 64 * 1024;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string note_text(const Trashed& trashed) {
   std::string text = "{\"sessions\":";

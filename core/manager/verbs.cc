@@ -1,8 +1,8 @@
 #include "core/manager/verbs.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/base/clock.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/write/header_text.h"
@@ -12,11 +12,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kMaxLine = 64 * 1024;
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// One JSON line in the making, members in the order of the calls.
 class ResultLine {
@@ -87,8 +82,9 @@ class JsonCommand {
     for (const auto& member : json::members(*command.document_)) {
       const auto key = json::as_string(member.name);
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        return Error{Errc::invalid_argument, "the command has a member that means nothing here; see what reading this "
-                                             "file says"};
+        return Error{Errc::invalid_argument,
+                     "the command has a member that means nothing here; see what reading this "
+                     "file says"};
       }
       const bool is_flag = key == "force";
       if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
@@ -228,7 +224,8 @@ constexpr std::string_view kAppendUsage =
     "  text                                one user message, from open to close\n"
     "  {\"role\":\"toolResult\",...}           any message\n"
     "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, all or none\n"
-    "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), \"force\":true\n"
+    "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), "
+    "\"force\":true\n"
     "(although an agent may have the session open). id, parentId and timestamp are chosen here.\n"
     "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError.\n";
 constexpr std::string_view kBranchUsage =

@@ -1,8 +1,10 @@
 #include "core/manager/write_queue.h"
 
 #include <algorithm>
-#include <chrono>
+#include <exception>
 
+#include "core/base/clock.h"
+#include "core/env/processes.h"
 #include "core/manager/log_rewrite.h"
 #include "core/session/liveness.h"
 
@@ -11,11 +13,6 @@ namespace arborfs {
 namespace {
 
 constexpr int kTries = 4;  // when others write between our looking and our locking
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Error gone() {
   return {Errc::not_found, "the session is gone"};
@@ -111,7 +108,16 @@ Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request
   return wait_turn(session, mine);
 }
 
+/// Whatever happens inside, the lane goes on: everybody in the group has an outcome.
 void WriteQueue::commit(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  try {
+    commit_group(session, group);
+  } catch (const std::exception& failure) {
+    end_all(group, {Errc::io, std::string("the write failed inside: ") + failure.what()});
+  }
+}
+
+void WriteQueue::commit_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   if (group.front()->work) {
     group.front()->outcome = group.front()->work();
     return;
@@ -155,8 +161,16 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
   return found.state == Liveness::State::quiet ? Result<void>() : Result<void>(live(found));
 }
 
+/// The look through /proc takes a millisecond and more, and is remembered for a second: it is not for under the lock.
+void WriteQueue::look_ahead(bool force) const {
+  if (!force && !settings_.write_live) {
+    static_cast<void>(running_agents());
+  }
+}
+
 /// The log's lock, taken when the session is up to date, so that little is left to be read under it.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, bool force) {
+  look_ahead(force);
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -177,6 +191,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
 }
 
 Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
+  look_ahead(force);
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -208,12 +223,13 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer) {
 
 /// Everything of a group under one lock. An error is one of all that are not done yet.
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
+  const bool all_forced =
+      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
+  look_ahead(all_forced);
   auto writer = lock(session, true);
   if (!writer) {
     return writer.error();
   }
-  const bool all_forced =
-      std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
   const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
   std::string lines;
   bool migrated = false;
@@ -321,33 +337,41 @@ Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
 Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest& request) {
   Waiting mine;
   mine.work = [&]() -> Result<void> {
-    auto writer = lock(session, request.force);
-    const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
-    if (!before) {
-      return before.error();
+    auto done = rewrite_once(session, request);
+    for (int attempt = 1; !done && done.error().code == Errc::stale && attempt < kTries; ++attempt) {
+      done = rewrite_once(session, request);
     }
-    writer->reset();
-    const LogPlace place = session->place();
-    auto draft = catalog_.store().draft(request.move_to.value_or(place));
-    if (!draft) {
-      return draft.error();
-    }
-    auto done = write_log_anew(*session, request.header, "", **draft);
-    done = done ? (*draft)->finish(settings_.sync) : done;
-    if (!done) {
-      return done;
-    }
-    writer = lock(session, request.force);
-    if (!writer) {
-      return writer.error();
-    }
-    if (!request.move_to) {
-      auto replaced = (*writer)->replace(**draft, *before);
-      return replaced ? settle(session, **writer) : replaced;
-    }
-    return move_locked(session, **writer, *before, **draft, *request.move_to);
+    return done;
   };
   return wait_turn(session, mine);
+}
+
+/// The log is copied without the lock, and takes its place under it if nobody wrote meanwhile.
+Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
+  auto writer = lock(session, request.force);
+  const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
+  if (!before) {
+    return before.error();
+  }
+  writer->reset();
+  auto draft = catalog_.store().draft(request.move_to.value_or(session->place()));
+  if (!draft) {
+    return draft.error();
+  }
+  auto done = write_log_anew(*session, request.header, "", **draft);
+  done = done ? (*draft)->finish(settings_.sync) : done;
+  if (!done) {
+    return done;
+  }
+  writer = lock(session, request.force);
+  if (!writer) {
+    return writer.error();
+  }
+  if (request.move_to) {
+    return move_locked(session, **writer, *before, **draft, *request.move_to);
+  }
+  auto replaced = (*writer)->replace(**draft, *before);
+  return replaced ? settle(session, **writer) : replaced;
 }
 
 /// The name first, as the agents do; then the header. When the second fails the first is taken back.

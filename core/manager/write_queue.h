@@ -2,8 +2,8 @@
 // at the same time written and synced together; different sessions side by side. Bounded: who comes when too much is
 // waiting waits too.
 //
-// Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a leaf,
-// released while anything is written. A lane holds the log's lock for the write only, never across a sync.
+// Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a
+// leaf, released while anything is written. A lane holds the log's lock for the write only, never across a sync.
 #pragma once
 
 #include <condition_variable>
@@ -70,14 +70,17 @@ class WriteQueue {
   Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
   std::vector<Waiting*> take_group(Lane& lane);
   void commit(const SessionPtr& session, const std::vector<Waiting*>& group);
+  void commit_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
                             const std::vector<Waiting*>& group);
   Result<void> migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before, bool force);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, bool force);
+  void look_ahead(bool force) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to);
+  Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
   Result<void> settle(const SessionPtr& session, LogWriter& writer);
 
   Catalog& catalog_;

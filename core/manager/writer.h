@@ -2,8 +2,8 @@
 // to 6). The mount's control files, its shell verbs and the command line all come through here.
 //
 // Each call returns when the change is on disk (unless Durability::none) and the session shows it; a call that fails
-// leaves the log as it was, and no failure sticks. Commands that come for one session at the same time are written with one
-// write(2) and one fdatasync (write_queue.h).
+// leaves the log as it was, and no failure sticks. Commands that come for one session at the same time are written with
+// one write(2) and one fdatasync (write_queue.h).
 //
 // Threads: any. Locks: see write_queue.h; none is held on return. Errors of all calls that change a session: busy
 // (live, and neither forced nor mounted with live=write; or locked past the wait), read_only (a version above 3, a log
@@ -35,6 +35,7 @@ struct WriteSettings {
   Durability durability = Durability::synced;
   bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
   bool allow_delete = false;  // -o allow_delete
+  std::string mountpoint;     // of the mount that writes, which it must not look into; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
 };
 

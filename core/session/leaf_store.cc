@@ -15,13 +15,11 @@ constexpr std::size_t kMaxFile = 4096;
 constexpr mode_t kPrivate = 0600;
 
 std::string id_json(const EntryId& id) {
-  std::string text;
   switch (id.kind) {
     case EntryId::Kind::missing:
       return "null";
     case EntryId::Kind::string:
-      json::stringify_string(id.text, text);
-      return text;
+      return json::stringify_string(id.text);
     case EntryId::Kind::other:
       break;
   }

@@ -1,7 +1,8 @@
 #include "core/session/session.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "core/base/clock.h"
 
 namespace arborfs {
 
@@ -13,11 +14,6 @@ constexpr std::int64_t kRacyNanos = 50 * kNanosPerMilli;
 constexpr std::int64_t kTailAgeNanos = 2000 * kNanosPerMilli;
 constexpr std::size_t kMaxSlot = 4096;
 constexpr std::string_view kLogSuffix = ".jsonl";
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The first line, newline included; "" when it is longer than any slot.
 Result<std::string> first_line(const LogFile& log) {

@@ -1,5 +1,3 @@
-#include "core/store/blob_store.h"
-
 #include <dirent.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/store/blob_store.h"
 
 namespace arborfs {
 

@@ -12,16 +12,16 @@ constexpr std::size_t kDeepest = 512;  // levels; agents stop at some ten thousa
 
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxCommandBytes) {
-    return {Errc::too_large, "append: more than " + std::to_string(kMaxCommandBytes >> 20) + " MiB"};
+    return {Errc::too_large, "more than " + std::to_string(kMaxCommandBytes >> 20) + " MiB"};
   }
   if (!json::is_valid_utf8(text)) {
-    return {Errc::not_utf8, "append: the text is not UTF-8"};
+    return {Errc::not_utf8, "the text is not UTF-8"};
   }
   return {};
 }
 
 Error of_object(std::size_t number, const Error& error) {
-  return {error.code, "append: object " + std::to_string(number) + ": " + error.message};
+  return {error.code, "object " + std::to_string(number) + ": " + error.message};
 }
 
 // The quote that ends the string which goes on at `p`.
@@ -137,7 +137,7 @@ Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::
   }
   text.remove_suffix(text.ends_with('\n') ? 1 : 0);
   if (text.empty()) {
-    return {Errc::invalid_argument, "append: the text is empty"};
+    return {Errc::invalid_argument, "the text is empty"};
   }
   json::Document owner;
   json::Value block(rapidjson::kObjectType);
@@ -166,7 +166,7 @@ Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::
   std::size_t at = skip_space(text, 0);
   for (std::size_t number = 1; at < text.size(); ++number) {
     if (number > kMaxCommandObjects) {
-      return {Errc::too_large, "append: more than " + std::to_string(kMaxCommandObjects) + " objects"};
+      return {Errc::too_large, "more than " + std::to_string(kMaxCommandObjects) + " objects"};
     }
     const auto object = object_text(text, at);
     if (!object) {
@@ -178,7 +178,7 @@ Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::
     at = skip_space(text, at + object->size());
   }
   if (command.drafts.empty()) {
-    return {Errc::invalid_argument, "append: there is no JSON object"};
+    return {Errc::invalid_argument, "there is no JSON object"};
   }
   return command;
 }

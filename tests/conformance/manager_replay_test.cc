@@ -1,5 +1,5 @@
-// The scenarios with which the real agents wrote the corpus, played once more with arborfs's own manager, on disk and in
-// memory. What it leaves behind must be what the agents left, ids, times and the names that follow from them aside.
+// The scenarios with which the real agents wrote the corpus, played once more with arborfs's own manager, on disk and
+// in memory. What it leaves behind must be what the agents left, ids, times and the names that follow from them aside.
 
 #include <gtest/gtest.h>
 
@@ -179,7 +179,8 @@ std::vector<std::string> normalised(const std::string& log) {
         json::set(value, key, json::make_string("elsewhere", value), value);
       }
     }
-    for (const char* key : {"id", "parentId", "targetId", "fromId", "firstKeptEntryId", "providerReplayThroughEntryId"}) {
+    for (const char* key :
+         {"id", "parentId", "targetId", "fromId", "firstKeptEntryId", "providerReplayThroughEntryId"}) {
       const auto id = json::string_member(value, key);
       if (const auto known = id ? names.find(std::string(*id)) : names.end(); known != names.end()) {
         json::set(value, key, json::make_string(known->second, value), value);

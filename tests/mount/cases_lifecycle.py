@@ -275,6 +275,21 @@ def test_dead_mount_is_healed_by_the_same_command(case, foreground):
     assert not is_mounted(mount.path), "a dead mount below the new one"
 
 
+def test_a_mount_that_died_this_instant_is_healed(case):
+    """The kernel still knows the attributes of a mount point whose daemon has just been killed; they do not count."""
+    session = case.agent.talk()
+    mount = case.mount().start()
+    try:
+        os.stat(mount.path)
+        mount.process.kill()
+        mount.process.wait()
+        run(*mount.command, env=case.environment)
+        equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
+    finally:
+        detach(mount.path)
+        gone_within(5, case)
+
+
 def test_dead_mount_can_be_unmounted(case):
     """`arborfs umount` removes a dead mount."""
     case.agent.talk()

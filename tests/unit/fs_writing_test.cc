@@ -132,7 +132,7 @@ class ChangesTest : public ::testing::Test {
       : catalog(open_store(temp.root()), "/home/dev"),
         vfs(catalog, false),
         news(catalog.feed()),
-        writer(catalog, {Durability::none, true, false, temp.root() + "/trash"}),
+        writer(catalog, {Durability::none, true, false, "", temp.root() + "/trash"}),
         changes(vfs, writer, news, "/nowhere") {
     temp.write(kFolder, kName,
                TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1aaaaaa", "", "one") +

@@ -1,13 +1,16 @@
 // What the Writer does to logs, in files and in memory alike.
 
-#include "core/manager/writer.h"
-
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
+#include "core/manager/writer.h"
+#include "core/manager/write_queue.h"
+#include "core/session/liveness.h"
 #include "core/write/header_text.h"
 #include "tests/support/stage.h"
 
@@ -114,10 +117,11 @@ TEST_P(WriterTest, ATitleWithoutSlotChangesTheHeaderAlone) {
   const auto title = stage_.writer().set_title(session, "A\tnew  \"title\"\n");
   ASSERT_TRUE(title) << title.error().message;
   EXPECT_EQ(*title, "A new \"title\"");
-  EXPECT_EQ(stage_.bytes(session),
-            R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
-            "\n" +
-                TempStore::user("aaaa0001", "", "one") + "\n{torn");
+  EXPECT_EQ(
+      stage_.bytes(session),
+      R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
+      "\n" +
+          TempStore::user("aaaa0001", "", "one") + "\n{torn");
   EXPECT_EQ(session->head().header.title, "A new \"title\"");
 }
 
@@ -194,9 +198,10 @@ TEST_P(WriterTest, MovesTakeTheSessionToAnotherProject) {
 
 TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
   const std::string header = R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})";
-  const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1",
-                                  header + "\n" + R"({"type":"message","timestamp":"t","message":{"role":"user"}})" +
-                                      "\nnot json\n" + R"({"type":"message","timestamp":"t","message":{"role":"hookMessage"}})");
+  const auto session =
+      stage_.add("2026-02-16T10-20-30-000Z_s1",
+                 header + "\n" + R"({"type":"message","timestamp":"t","message":{"role":"user"}})" + "\nnot json\n" +
+                     R"({"type":"message","timestamp":"t","message":{"role":"hookMessage"}})");
   const auto first = session->refresh(Depth::index);
   ASSERT_TRUE(first);
   const std::string shown = session->read()->index().id(2).text;
@@ -213,9 +218,9 @@ TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
 TEST_P(WriterTest, TornTailsAreClosedNeverGluedTo) {
   for (const std::string tail : {"{\"type\":\"message\",\"id\":\"t\",\"par", "{\"k\":", "[", "[1,", "\"open", "tru",
                                  "{\"type\":\"custom\",\"id\":\"whole\",\"parentId\":\"aaaa0001\"}", "[\n"}) {
-    const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", TempStore::header("s1", "/work/pi") + "\n" +
-                                                                       TempStore::user("aaaa0001", "", "one") + "\n" +
-                                                                       tail);
+    const auto session =
+        stage_.add("2026-02-16T10-20-30-000Z_s1",
+                   TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" + tail);
     const std::string before = stage_.bytes(session);
     const auto written = stage_.writer().append(session, Stage::text("after"));
     ASSERT_TRUE(written) << written.error().message;
@@ -302,7 +307,8 @@ TEST(WriterOnDisk, AMovedLeafOutlivesARestart) {
   stage.restart();
   const auto again = stage.catalog().at(place);
   EXPECT_EQ(Stage::leaf_id(again), "aaaa0001");
-  stage.temp().append("-work", "2026-02-16T10-20-30-000Z_s1", TempStore::user("aaaa0009", "aaaa0002", "foreign") + "\n");
+  stage.temp().append("-work", "2026-02-16T10-20-30-000Z_s1",
+                      TempStore::user("aaaa0009", "aaaa0002", "foreign") + "\n");
   EXPECT_EQ(Stage::leaf_id(again), "aaaa0009");
 }
 
@@ -323,6 +329,69 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
 TEST(WriterOnDisk, DeletingMustBeAllowed) {
   Stage stage(Storage::files);
   EXPECT_EQ(stage.writer().remove(stage.add_small()).error().code, Errc::not_permitted);
+}
+
+TEST(WriterOnDisk, ALockOfAProcessThatHadOurNumberIsTakenOver) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  const auto lock = stage.temp().sessions() / "-work" / ("." + session->place().file + ".lock");
+  std::ofstream(lock) << ::getpid() << ":1771237231000\n";
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+  EXPECT_FALSE(std::filesystem::exists(lock));
+}
+
+TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  std::signal(SIGIO, SIG_IGN);  // sent to whoever holds a lease when the writer comes
+  std::atomic<bool> stop{false};
+  std::thread looker([&] {
+    while (!stop) {
+      check_liveness(*session, stage.store());
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const auto written = stage.writer().append(session, Stage::text("x"));
+    EXPECT_TRUE(written) << written.error().message;
+  }
+  stop = true;
+  looker.join();
+}
+
+TEST(WriterOnDisk, WhatIsNotUtf8IsNoLabelAndNoTitle) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  EXPECT_EQ(stage.writer().label(session, {{"#1", "\xff"}}).error().code, Errc::not_utf8);
+  EXPECT_EQ(stage.writer().set_title(session, "\xff").error().code, Errc::not_utf8);
+}
+
+TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  Stage::text("warm");
+  std::thread appender([&] {
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    const auto titled = stage.writer().set_title(session, "Title " + std::to_string(i));
+    EXPECT_TRUE(titled) << titled.error().message;
+  }
+  appender.join();
+  EXPECT_EQ(stage.lines(session).size(), 53U);
+}
+
+TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
+  AppendRequest broken;
+  broken.plan = [](LineBatch&) -> Result<void> { throw std::bad_alloc(); };
+  EXPECT_EQ(queue.append(session, broken).error().code, Errc::io);
+  AppendRequest whole;
+  whole.plan = [](LineBatch&) -> Result<void> { return Error{Errc::stale, "no"}; };
+  EXPECT_EQ(queue.append(session, whole).error().code, Errc::stale);
 }
 
 TEST(WriterOnDisk, LiveSessionsAreRefusedUnlessForced) {

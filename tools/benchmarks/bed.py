@@ -98,6 +98,7 @@ class Bed:
         self.build = build or self._build_release()
         self.arborfs = os.path.join(self.build, "tools", "arborfs")
         self.generate = os.path.join(self.build, "tools", "arborfs-generate")
+        self.appends = os.path.join(self.build, "tools", "arborfs-appends")
         self.data = os.path.abspath(data or os.path.join(SOURCE, "build", "bench-data"))
         os.makedirs(self.data, exist_ok=True)
         self.log_path = os.path.join(self.data, "daemon.log")
@@ -109,7 +110,8 @@ class Bed:
     @staticmethod
     def _build_release():
         run("cmake", "--preset", "release", cwd=SOURCE)
-        run("cmake", "--build", "--preset", "release", "--target", "arborfs", "arborfs-generate", cwd=SOURCE)
+        run("cmake", "--build", "--preset", "release", "--target", "arborfs", "arborfs-generate", "arborfs-appends",
+            cwd=SOURCE)
         return os.path.join(SOURCE, "build", "release")
 
     # Data, made once by name and seed.
@@ -156,7 +158,28 @@ class Bed:
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         return self._made(name, make)
 
+    def written_agent_dir(self):
+        """(agent dir, log): a copy of a session of 1 MB that may be written to, made anew at each call."""
+        agent_dir, log = self.agent_dir_with_log(1)
+        folder = os.path.join(self.data, "written")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(agent_dir, folder)
+        return folder, os.path.join(folder, os.path.relpath(log, agent_dir))
+
     # Mounts.
+
+    @contextlib.contextmanager
+    def bindfs(self, folder):
+        """Another FUSE file system that shows this folder, as far as it is installed."""
+        point = tempfile.mkdtemp(prefix="arborfs-bench-")
+        try:
+            run("bindfs", folder, point)
+            try:
+                yield point
+            finally:
+                run("fusermount3", "-u", point)
+        finally:
+            os.rmdir(point)
 
     def mount(self, agent_dir, options=""):
         return Mount(self, agent_dir, options)

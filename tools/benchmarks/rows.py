@@ -1,7 +1,10 @@
 """The rows: who runs against whom, and what must be equal."""
+import contextlib
 import glob
 import json
 import os
+import shutil
+import sys
 from dataclasses import dataclass, field
 
 from bed import Failure, run, timed
@@ -220,6 +223,117 @@ def memory(bed):
     return row
 
 
+WRITERS = 64
+MEASURES = ("p50", "p99", "rate")  # microseconds, microseconds, appends a second
+FIRST = 10  # appends that are not measured
+
+
+def text_of(entry):
+    content = entry["message"]["content"]
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+
+
+def check_appended(log, old, texts):
+    """Behind the `old` bytes one message for each text, whatever dots follow it, each the child of the one before."""
+    with open(log, "rb") as file:
+        before = file.read(len(old))
+        entries = [json.loads(line) for line in file]
+    if before != old:
+        raise Failure("an append changed what stood before it")
+    same_lines(sorted(text_of(entry).rstrip(".").strip() for entry in entries), sorted(texts), "appended messages")
+    parent = json.loads(old.splitlines()[-1])["id"]
+    for entry in entries:
+        if entry["parentId"] != parent:
+            raise Failure(f"{entry['id']} is no child of {parent}, which was appended before it")
+        parent = entry["id"]
+
+
+class Appending:
+    """The contestants of a row about appends. Each opens, writes and closes for every line, on a fresh copy of a log."""
+
+    def __init__(self, bed, row):
+        self.bed = bed
+        self.row = row
+
+    def mounted(self, name, options, writers, count):
+        """Through the control file of a mount, which syncs by itself."""
+        @contextlib.contextmanager
+        def opened(agent_dir, log):
+            with self.bed.mount(agent_dir, options) as mount:
+                yield self.bed.session_in(mount, log) + "/append"
+        self._add(name, f"to SESSION/append{' -o ' * bool(options) + options}", opened, writers, count)
+
+    def plain(self, name, sync, writers, count):
+        """To a copy of the log beside it."""
+        @contextlib.contextmanager
+        def opened(_, log):
+            yield shutil.copy(log, os.path.dirname(log) + "/plain")
+        self._add(name, "to a plain file", opened, writers, count, ["--sync"] if sync else [])
+
+    def bindfs(self, name, writers, count):
+        """The same through a FUSE file system that only passes on."""
+        @contextlib.contextmanager
+        def opened(_, log):
+            shutil.copy(log, os.path.dirname(log) + "/plain")
+            with self.bed.bindfs(os.path.dirname(log)) as point:
+                yield point + "/plain"
+        self._add(name, "to a plain file through bindfs", opened, writers, count)
+
+    def _add(self, name, where, opened, writers, count, options=()):
+        shown = "open, write, fdatasync, close" if options else "open, write, close"
+        for measure in MEASURES:
+            self.row.commands[f"{name} {measure}"] = f"{shown}: {writers} x {count} lines of 200 bytes {where}"
+
+        def contestant(check):
+            agent_dir, log = self.bed.written_agent_dir()
+            with open(log, "rb") as file:
+                old = file.read()
+            with opened(agent_dir, log) as path:
+                run(self.bed.appends, path, "first", "1", str(FIRST), *options)
+                said = json.loads(run(self.bed.appends, path, "turn", str(writers), str(count), *options))
+            if check and os.path.basename(path) == "append":
+                wanted = [f"first 0 {number}" for number in range(FIRST)]
+                wanted += [f"turn {writer} {number}" for writer in range(writers) for number in range(count)]
+                check_appended(log, old, wanted)
+            return {f"{name} {measure}": said[measure] for measure in MEASURES}
+        self.row.contestants.append(contestant)
+
+    def compare(self, measured, *against, measures=MEASURES):
+        for other in against:
+            self.row.comparisons += [(f"{measured} {one}", f"{other} {one}") for one in measures]
+
+
+def append(bed):
+    count = 500 if bed.quick else 3000
+    row = Row("append", "us; rate: appends a second")
+    appending = Appending(bed, row)
+    appending.mounted("synced", "", 1, count)
+    appending.plain("plain synced", True, 1, count)
+    appending.mounted("unsynced", "durability=none", 1, count)
+    appending.plain("plain", False, 1, count)
+    appending.compare("synced", "plain synced")
+    appending.compare("unsynced", "plain")
+    if shutil.which("bindfs"):
+        appending.bindfs("bindfs", 1, count)
+        appending.compare("unsynced", "bindfs")
+    else:
+        print("append: not against bindfs, which is not installed (Debian package bindfs)", file=sys.stderr)
+    return row
+
+
+def append_many(bed):
+    """All writers at one session: what they share, locks and syncs, makes them faster together than one alone."""
+    count = 20 if bed.quick else 100
+    row = Row("append-many", "appends a second")
+    appending = Appending(bed, row)
+    many = f"{WRITERS} writers"
+    appending.mounted(many, "", WRITERS, count)
+    appending.mounted("1 writer", "", 1, count * 10)
+    appending.plain(f"plain {WRITERS}", True, WRITERS, count)
+    appending.compare(many, "1 writer", f"plain {WRITERS}", measures=("rate",))
+    return row
+
+
 ALL = {
     "first-ls": first_ls,
     "context": context,
@@ -230,4 +344,6 @@ ALL = {
     "raw": raw,
     "store": store,
     "memory": memory,
+    "append": append,
+    "append-many": append_many,
 }

@@ -1,0 +1,26 @@
+// What a SessionManager works at: a store with its catalog and writer. For session_manager*.cc alone.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "core/manager/session_manager.h"
+
+namespace arborfs {
+
+struct SessionManager::Desk {
+  Desk(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& leaves)
+      : store(std::move(of)), catalog(store, home_of(settings), leaves), writer(catalog, settings.writes) {
+    catalog.rescan();
+  }
+  static std::string home_of(const ManagerSettings& settings) {
+    const char* home = std::getenv("HOME");
+    return settings.home.empty() && home != nullptr ? home : settings.home;
+  }
+  const std::shared_ptr<SessionStore> store;
+  Catalog catalog;
+  Writer writer;
+};
+
+}  // namespace arborfs

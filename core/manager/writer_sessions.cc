@@ -1,0 +1,136 @@
+// The Writer's calls that make, move and remove whole sessions.
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/json/document.h"
+#include "core/manager/entry_fields.h"
+#include "core/manager/known_log.h"
+#include "core/manager/new_log.h"
+#include "core/manager/targets.h"
+#include "core/manager/trash.h"
+#include "core/manager/write_queue.h"
+#include "core/manager/writer.h"
+#include "core/write/header_text.h"
+#include "core/write/ids.h"
+
+namespace arborfs {
+
+namespace {
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+Made made_of(const SessionPtr& session) {
+  return {session, session->head().header.id, session->shown_path()};
+}
+
+}  // namespace
+
+Result<Made> Writer::fork(const SessionPtr& session, const std::string& target, bool force) {
+  if (auto known = know_log(session); !known) {
+    return known.error();
+  }
+  ForkPlan plan;
+  if (!target.empty()) {
+    plan.what = ForkOf::path;
+    {
+      const auto guard = session->read();
+      const auto found = guard ? find_target(guard->index(), target)
+                               : Result<Ordinal>(Errc::stale, "the session changed while it was read");
+      if (!found) {
+        return found.error();
+      }
+      plan.leaf = *found;
+    }
+    if (auto fits = force ? Result<void>() : check_branch_end(*session, plan.leaf); !fits) {
+      return fits.error();
+    }
+  }
+  auto place = write_fork(catalog_, *session, plan, settings_.durability == Durability::synced);
+  return place ? made_at(*place) : place.error();
+}
+
+Result<Made> Writer::create(const NewSession& wanted) {
+  if (is_below(wanted.cwd, settings_.mountpoint)) {
+    return Error{Errc::invalid_argument, "a mount of sessions is no working directory"};
+  }
+  const auto cwd = resolved_cwd(wanted.cwd);
+  if (!cwd) {
+    return cwd.error();
+  }
+  NewHeader header;
+  header.timestamp_ms = now_ms();
+  header.id = new_session_id(Flavour::omp13, header.timestamp_ms);
+  header.cwd = *cwd;
+  header.title = clean_title(wanted.title);
+  header.parent_session = wanted.parent_session;
+  std::vector<EntryDraft> entries;
+  if (!wanted.model.empty()) {
+    auto draft = EntryFields("model_change").text("model", wanted.model).text("role", "default").draft(Flavour::omp13);
+    if (!draft) {
+      return draft.error();
+    }
+    entries.push_back(std::move(*draft));
+  }
+  auto place = write_new_log(catalog_, std::move(header), entries, settings_.durability == Durability::synced);
+  return place ? made_at(*place) : place.error();
+}
+
+Result<Made> Writer::made_at(const LogPlace& place) {
+  const auto session = catalog_.at(place);
+  return session ? Result<Made>(made_of(session)) : Result<Made>(Errc::stale, "the new session is gone already");
+}
+
+Result<Made> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
+  const auto known = know_log(session);
+  const auto target = known ? resolved_cwd(cwd) : Result<std::string>(known.error());
+  if (!target) {
+    return target.error();
+  }
+  const LogPlace from = session->place();
+  const LogPlace to{folder_for(*target, catalog_), from.file};
+  RewriteRequest request;
+  request.force = force;
+  request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
+    auto moved = with_member(present, "cwd", json::stringify_string(*target));
+    if (!moved || known->flavour == Flavour::omp13) {
+      return moved;
+    }
+    json::Document header;
+    json::Value previous(rapidjson::kArrayType);
+    if (json::parse(present, header)) {
+      if (const auto* there = json::member(header, "previousSessionFiles"); there != nullptr && there->IsArray()) {
+        previous = json::copy(*there, header);
+      }
+    }
+    const std::string path = catalog_.store().paths().sessions + "/" + from.folder + "/" + from.file;
+    previous.PushBack(json::make_string(path, header), header.GetAllocator());
+    return with_member(*moved, "previousSessionFiles", json::stringify(previous));
+  };
+  if (!(to == from)) {
+    request.move_to = to;
+  }
+  if (auto done = queue_->rewrite(session, request); !done) {
+    return done.error();
+  }
+  catalog_.relocate(session, to);
+  return made_of(session);
+}
+
+Result<void> Writer::remove(const SessionPtr& session, bool force) {
+  if (!settings_.allow_delete) {
+    return Error{Errc::not_permitted, "sessions are deleted only in a mount with -o allow_delete, or by arborfs rm"};
+  }
+  const LogPlace place = session->place();
+  auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
+    Trash trash(settings_.trash, catalog_.store().disk());
+    auto taken = trash.take(catalog_.store(), place, session->head().header.title);
+    writer.release();
+    return taken ? Result<void>() : Result<void>(taken.error());
+  });
+  catalog_.rescan_folder(place.folder);
+  return done;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,309 @@
+"""Moving the leaf, labels, titles, sessions, and what is never done, through the mount (DESIGN 4): each case asserts on
+the store."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import time
+
+from mounting import at_most, concurrent, equal, fails_with, needs, run, shell, variants
+from writing import added, one_session, refused, text_of
+
+
+# -- the leaf
+
+
+def test_branch_moves_the_leaf(case):
+    """branch moves the leaf without writing to the log; the next message is a child of it. Everything shows it."""
+    with one_session(case) as (session, folder, _):
+        first, second = session.entries[0]["id"], session.entries[1]["id"]
+        result = json.loads(shell(f"exec 3<> branch; echo {second} >&3; cat <&3", cwd=folder))
+        equal(result.get("leaf") or result.get("id"), second)
+        equal(session.path.read_bytes(), session.bytes, "the log")
+        equal((folder / "branch").read_text(), second + "\n")
+        equal(os.readlink(folder / "leaf"), f"entries/{session.stem(second)}.json")
+        equal(os.readlink(folder / "branches" / "current"), session.branch(second))
+        shell("echo '#1' > branch; echo again > append", cwd=folder)
+        equal([entry["parentId"] for entry in added(session)], [first])
+        shell("echo root > branch; cat branch; [ ! -e leaf ]", cwd=folder)
+        shell("echo first > append", cwd=folder)
+        equal(added(session)[-1]["parentId"], None)
+
+
+@variants(printf={"script": "printf '{}\\nTried X,\\nfailed\\n' > branch"},
+          here_doc={"script": "cat > branch <<END\n{}\nTried X,\nfailed\nEND"},
+          descriptor={"script": "exec 3> branch; printf '{}\\nTried X,\\nfailed' >&3; exec 3>&-"})
+def test_branch_takes_a_summary(case, script):
+    """Further lines are the summary of what is left, also from a shell that writes line by line."""
+    with one_session(case) as (session, folder, _):
+        second = session.entries[1]["id"]
+        shell(script.format(second), cwd=folder)
+        entries = added(session)
+        equal([entry["type"] for entry in entries], ["branch_summary"])
+        equal(entries[0]["summary"], "Tried X,\nfailed")
+        equal(entries[0]["parentId"], second)
+
+
+def test_appending_to_another_branch(case):
+    """branches/<b>/append appends there and moves the leaf, as one step; b is anything that names an entry."""
+    with one_session(case) as (session, folder, _):
+        second = session.entries[1]["id"]
+        shell(f"echo aside > branches/{second}/append", cwd=folder)
+        entry = added(session)[0]
+        equal(entry["parentId"], second)
+        equal((folder / "branch").read_text(), entry["id"] + "\n")
+        shell(f"exec 3> branches/'#1'/append; echo a >&3; echo b >&3; exec 3>&-", cwd=folder)
+        equal(added(session)[1]["parentId"], session.entries[0]["id"])
+        equal(text_of(added(session)[1]), "a\nb")
+
+
+# -- labels
+
+
+def test_labels_by_links(case):
+    """ln -s sets a label, mv renames it, rm clears it; ls shows each at once."""
+    with one_session(case) as (session, folder, _):
+        first, second = session.stems()[0], session.stems()[1]
+        labels = folder / "labels"
+        shell(f"ln -s ../entries/{first}.json labels/checkpoint", cwd=folder)
+        equal(os.readlink(labels / "checkpoint"), f"../entries/{first}.json")
+        entry = added(session)[0]
+        equal((entry["type"], entry["targetId"], entry["label"]), ("label", session.entries[0]["id"], "checkpoint"))
+        shell("mv labels/checkpoint labels/other", cwd=folder)
+        equal(os.listdir(labels), ["other"])
+        shell(f"ln -s {session.entries[1]['id']} labels/zwei; mv labels/zwei labels/other", cwd=folder)
+        equal(os.listdir(labels), ["other"])
+        equal(os.readlink(labels / "other"), f"../entries/{second}.json")
+        refused(f"ln -s {first} labels/other", folder, "File exists")
+        refused("ln -s nothing_here labels/x", folder, "No such file")
+        refused(f"ln -s {first} 'labels/%zz'", folder, "Invalid argument")
+        fails_with(errno.EPERM, os.symlink, first, folder / "entries" / "x")
+        fails_with(errno.EPERM, os.rename, labels / "other", folder / "other")
+        shell(f"ln -sf {first} labels/other", cwd=folder)
+        equal(os.readlink(labels / "other"), f"../entries/{first}.json")
+        shell("rm labels/other; ls labels", cwd=folder)
+        equal(os.listdir(labels), [])
+        refused("rm labels/other", folder, "No such file")
+
+
+def test_labels_by_command(case):
+    """label sets, moves and clears; an open listing and stat never show what was before."""
+    with one_session(case) as (session, folder, _):
+        first, second = session.entries[0]["id"], session.entries[1]["id"]
+        labels = folder / "labels"
+        for round_number in range(20):
+            target = (first, second)[round_number % 2]
+            shell(f"echo '{target} here' > label", cwd=folder)
+            assert os.readlink(labels / "here").endswith(f"{target}.json"), (round_number, os.readlink(labels / "here"))
+        shell(f"echo '{first} größe / 2' > label; echo {second} > label", cwd=folder)
+        equal(os.listdir(labels), ["größe %2F 2"])
+        shell("mv 'labels/größe %2F 2' labels/plain", cwd=folder)
+        equal([entry.get("label") for entry in added(session)][-1], "plain")
+
+
+# -- titles
+
+
+def test_title_by_echo(case):
+    """echo > title renames; title, session.json and recent/ show it at once."""
+    with one_session(case) as (session, folder, mount):
+        for number in range(10):
+            shell(f"echo 'Title {number}' > title", cwd=folder)
+            equal((folder / "title").read_text(), f"Title {number}\n")
+            equal(json.loads((folder / "session.json").read_text())["title"], f"Title {number}")
+            equal(os.listdir(mount / "recent"), [f"01-title-{number}"])
+        shell("printf 'without newline' > title", cwd=folder)
+        equal((folder / "title").read_text(), "without newline\n")
+
+
+@needs("vim")
+def test_title_by_vim(case):
+    """vim edits the title in place; its swap and backup files never reach the store."""
+    with one_session(case, title="Old title") as (session, folder, _):
+        before = set(case.agent.state())
+        run("vim", "-es", "-u", "NONE", "-c", "%s/Old/New/", "-c", "wq", folder / "title", check=False,
+            env=case.environment)
+        equal((folder / "title").read_text(), "New title\n")
+        equal(set(case.agent.state()), before, "names in the store")
+        assert b"New title" in session.path.read_bytes()
+
+
+# -- sessions
+
+
+def test_fork_and_new(case):
+    """fork and new make a session that is visible at once, by path, id and recency; the source is not touched."""
+    with one_session(case) as (session, folder, mount):
+        made = json.loads(shell("exec 3<> fork; echo >&3; cat <&3", cwd=folder))
+        part = json.loads(shell(f"exec 3<> fork; echo {session.entries[1]['id']} >&3; cat <&3", cwd=folder))
+        new = json.loads(shell("exec 3<> new; echo /srv/other >&3; cat <&3", cwd=mount.path))
+        equal(session.path.read_bytes(), session.bytes, "the source")
+        equal(len(os.listdir(mount / made["path"] / "entries")), 4)
+        equal(len(os.listdir(mount / part["path"] / "entries")), 2)
+        equal((mount / new["path"] / ".." / "cwd").read_text(), "/srv/other\n")
+        for result in (made, part, new):
+            assert result["session"] in os.listdir(mount / "by-id"), result
+            assert (mount / "by-id" / result["session"]).resolve() == mount / result["path"]
+        equal(len(os.listdir(mount / "recent")), 4)
+        assert "srv-other" in os.listdir(mount / "projects")
+        shell("echo hello > append", cwd=mount / new["path"])
+        wish = json.dumps({"cwd": "/srv/third", "title": "Third"})
+        third = json.loads(shell(f"exec 3<> new; echo '{wish}' >&3; cat <&3", cwd=mount.path))
+        equal((mount / third["path"] / "title").read_text(), "Third\n")
+
+
+def test_moving_a_session(case):
+    """mv to another project's folder changes the header's cwd; the links follow; another name is refused."""
+    session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
+    with case.mount() as mount:
+        folder, target = mount.session(session), mount / "projects" / "srv-other"
+        run("cat", folder / "title", mount / "by-id" / session.id / "title")
+        fails_with(errno.EINVAL, os.rename, folder, target / "else")
+        equal(session.path.read_bytes(), session.bytes)
+        shell(f"mv '{folder}' '{target}/'")
+        equal(sorted(os.listdir(target)), sorted(["cwd", session.name, other.name]))
+        assert not folder.exists()
+        equal(os.path.realpath(mount / "by-id" / session.id), str(target / session.name))
+        headers = [json.loads(line) for line in (target / session.name / "raw.jsonl").read_bytes().splitlines()
+                   if b'"type":"session"' in line]
+        equal(headers[0]["cwd"], "/srv/other")
+        shell("echo x > append", cwd=target / session.name)
+
+
+def test_removing_needs_allow_delete(case):
+    """rmdir and rm -r of a session give EPERM and take nothing away."""
+    with one_session(case) as (session, folder, mount):
+        shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
+        before = case.agent.state()
+        fails_with(errno.EPERM, os.rmdir, folder)
+        done = run("rm", "-rf", folder, check=False)
+        assert done.returncode != 0
+        fails_with(errno.EPERM, os.unlink, folder / "title")
+        fails_with(errno.EPERM, os.rmdir, mount / "projects" / session.project)
+        equal(case.agent.state(), before, "the store")
+
+
+def test_removing_with_allow_delete(case):
+    """rm -r moves the session whole to the trash, labels and artifacts with it, and it is gone at once."""
+    case.store["x"] = session = case.agent.session()
+    session.talk(4)
+    session.label(session.entries[0]["id"], "kept")
+    session.write()
+    artifacts = session.path.with_suffix("")
+    artifacts.mkdir()
+    (artifacts / "1.bash.log").write_text("output\n")
+    other = case.agent.talk()
+    with case.mount("allow_delete") as mount:
+        folder = mount.session(session)
+        run("rm", "-r", folder)
+        assert not folder.exists()
+        equal(os.listdir(mount / "by-id"), [other.id])
+        equal(len(os.listdir(mount / "recent")), 1)
+        assert not session.path.exists() and not artifacts.exists()
+        trash = case.root / "data" / "arborfs" / "trash"
+        kept = [path for path in trash.rglob("*.jsonl")]
+        equal([path.read_bytes() for path in kept], [session.bytes], "the log in the trash")
+        equal([path.read_text() for path in trash.rglob("1.bash.log")], ["output\n"], "the artifact in the trash")
+        run("rmdir", mount.session(other))
+        equal(os.listdir(mount / "by-id"), [])
+
+
+def test_clearing_a_label_with_allow_delete(case):
+    """With allow_delete too, rm of a label clears it when that is all that is removed."""
+    with one_session(case, "allow_delete") as (session, folder, _):
+        shell(f"ln -s {session.stems()[0]} labels/x; rm labels/x", cwd=folder)
+        equal([entry.get("label") for entry in added(session)], ["x", None])
+
+
+# -- what is never done
+
+
+def test_editors_files_never_reach_the_store(case):
+    """Nothing can be created, linked or renamed over anything; the store has no name that it had not."""
+    with one_session(case) as (session, folder, mount):
+        before = case.agent.state()
+        entry = folder / "entries" / f"{session.stems()[0]}.json"
+        for script in (f"sed -i s/a/b/ '{entry}'", f"perl -pi -e s/a/b/ '{entry}'", "sed -i s/a/b/ title",
+                       f"vim -es -u NONE -c 'normal ix' -c 'wq' '{entry}'", "install /etc/hostname title",
+                       "mv title title.bak", "ln title title2", "mkdir labels/x", "touch labels/x", "touch .title.swp",
+                       f"echo x > '{entry}'", f"echo x >> '{entry}'", "mkfifo x", "echo x > raw.jsonl", "rm leaf",
+                       "rm append", "mv /etc/hostname append"):
+            run("bash", "-c", script, cwd=folder, check=False, env=case.environment)
+            equal(case.agent.state(), before, f"the store after {script!r}")
+        for name in (mount.path, folder, folder / "labels", folder / "entries"):
+            fails_with(errno.EPERM, os.mkdir, name / "x")
+            fails_with(errno.EPERM, os.open, name / "x", os.O_CREAT | os.O_WRONLY)
+
+
+# -- together
+
+
+def test_own_writes_are_seen_without_notifications(case):
+    """With -o nonotify too, what was written is there for whoever opens a file afterwards."""
+    with one_session(case, "nonotify") as (session, folder, _):
+        for number in range(10):
+            equal(len((folder / "raw.jsonl").read_bytes()), len(session.path.read_bytes()))
+            shell(f"echo 'message {number}' > append; echo 'Title {number}' > title", cwd=folder)
+            equal((folder / "title").read_text(), f"Title {number}\n")
+            assert f"message {number}" in (folder / "transcript.md").read_text()
+
+
+def test_writers_side_by_side(case):
+    """Many writers on one session at once: each message is there once, whole, and in a chain."""
+    with one_session(case) as (session, folder, _):
+        script = "for i in 1 2 3 4 5; do echo \"w$1 $i\" > append || exit 1; done"
+        writers = [subprocess.Popen(["bash", "-c", script, "-", str(number)], cwd=folder) for number in range(8)]
+        equal([writer.wait(60) for writer in writers], [0] * 8, "exit statuses")
+        entries = added(session)
+        equal(sorted(map(text_of, entries)), sorted(f"w{n} {i}" for n in range(8) for i in range(1, 6)))
+        equal([entry["parentId"] for entry in entries],
+              [session.leaf] + [entry["id"] for entry in entries[:-1]], "parents")
+
+
+@concurrent
+def test_labels_and_listings_side_by_side(case):
+    """Links made, renamed and removed by several programs at once, under listings and appends from outside, never wait
+    for each other for long."""
+    session = case.agent.talk(8)
+    with case.mount("live=write") as mount:
+        folder = mount.session(session)
+        stop = case.root / "stop"
+        readers = [case.spawn(["bash", "-c", f"until [ -e {stop} ]; do ls -lR '{folder}' > /dev/null || true; done"])
+                   for _ in range(2)]
+        script = ("for i in {1..25}; do ln -s \"#$1\" labels/l$1 && mv labels/l$1 labels/m$1 && rm labels/m$1 "
+                  "&& echo $1 > append || exit 1; done")
+        with at_most(30, "100 rounds"):
+            writers = [subprocess.Popen(["bash", "-c", script, "-", str(number)], cwd=folder) for number in range(1, 5)]
+            equal([writer.wait(60) for writer in writers], [0] * 4, "exit statuses")
+        stop.touch()
+        equal([reader.wait(20) for reader in readers], [0, 0], "exit statuses of listings")
+        equal(os.listdir(folder / "labels"), [])
+        equal(len([entry for entry in added(session) if entry["type"] == "message"]), 100, "messages")
+
+
+def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
+    """SIGTERM while a write waits for the log's lock: it is answered, and the daemon leaves."""
+    session = case.agent.talk()
+    lock = session.path.with_name(f".{session.path.name}.lock")
+    mount = case.mount().start()
+    try:
+        folder = mount.session(session)
+        lock.write_text(f"{os.getpid()}:{int(time.time() * 1000)}\n")
+        writer = case.spawn(["bash", "-c", "echo waits > append; echo status $?"], case.new_path("out"), cwd=folder)
+        time.sleep(0.1)
+        os.kill(mount.process.pid, signal.SIGTERM)
+        mount.wait_gone()
+        writer.wait(10)
+        equal(mount.process.returncode, 0, "exit status")
+        equal(session.path.read_bytes(), session.bytes)
+    finally:
+        mount.force_away()
+
+
+def test_locks_are_not_left(case):
+    """After writing no lock file and no temporary is left beside the log."""
+    with one_session(case) as (session, folder, _):
+        shell("echo x > append; echo y > title; echo root > branch; ln -s '#1' labels/a || true", cwd=folder)
+        equal(os.listdir(session.path.parent), [session.path.name])

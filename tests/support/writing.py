@@ -1,0 +1,45 @@
+"""For tests that write through a mount: what reached the store, how a write ended, scripts that must be refused."""
+
+import contextlib
+import json
+
+from mounting import run
+
+
+def added(session):
+    """The entries that stand behind what the test itself wrote; all before must be as it was."""
+    data = session.path.read_bytes()
+    assert data.startswith(session.bytes), "earlier bytes changed"
+    assert data.endswith(b"\n"), "the log ends inside a line"
+    return [json.loads(line) for line in data[len(session.bytes):].splitlines()]
+
+
+def texts(session):
+    """The texts of the messages that were added."""
+    return [text_of(entry) for entry in added(session)]
+
+
+def text_of(entry):
+    content = entry["message"]["content"]
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+
+
+def reason(folder):
+    """How the last write ended, in words, from status.json."""
+    return json.loads((folder / "status.json").read_text())["lastError"] or ""
+
+
+@contextlib.contextmanager
+def one_session(case, *options, **how):
+    """A mounted store with one conversation: the session, and its folder in the mount."""
+    session = case.agent.talk(**how)
+    with case.mount(*options) as mount:
+        yield session, mount.session(session), mount
+
+
+def refused(script, folder, words):
+    """A bash script in the folder fails and says this."""
+    done = run("bash", "-c", script, cwd=folder, check=False)
+    assert done.returncode != 0, f"{script!r} succeeded"
+    said = done.stderr.decode()
+    assert words in said, f"{script!r} said {said!r}, expected {words!r}"

@@ -1,0 +1,136 @@
+// arborfs-appends: writers that append lines to a file, each line by open, write and close, and how long that took. The
+// lines are user messages of 200 bytes. Prints {"p50":µs,"p99":µs,"rate":appends a second}; ends with 1 at the first
+// call that fails.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kUsage =
+    "usage: arborfs-appends FILE TAG WRITERS COUNT [--sync]\n"
+    "WRITERS processes append COUNT lines each; --sync: each with fdatasync(2) before close(2).\n"
+    "The content of a line begins with `TAG writer number `, both counted from 0.\n";
+constexpr std::size_t kLine = 200;
+
+struct Task {
+  const char* file = nullptr;
+  std::string tag;
+  std::size_t writers = 0;
+  std::size_t count = 0;
+  bool sync = false;
+};
+
+std::string line_of(const Task& task, std::size_t writer, std::size_t number) {
+  std::string line =
+      R"({"role":"user","content":")" + task.tag + " " + std::to_string(writer) + " " + std::to_string(number) + " ";
+  constexpr std::string_view kEnd = "\"}\n";
+  line.resize(std::max(line.size(), kLine - kEnd.size()), '.');
+  return line.append(kEnd);
+}
+
+bool append(const Task& task, const std::string& line) {
+  const int fd = ::open(task.file, O_WRONLY | O_APPEND | O_CLOEXEC);
+  bool done = fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  done = done && (!task.sync || ::fdatasync(fd) == 0);
+  done = fd >= 0 && ::close(fd) == 0 && done;
+  if (!done) {
+    std::fprintf(stderr, "arborfs-appends: %s: %s\n", task.file, std::strerror(errno));
+  }
+  return done;
+}
+
+bool write_lines(const Task& task, std::size_t writer, std::span<std::int64_t> times) {
+  for (std::size_t number = 0; number < task.count; ++number) {
+    const std::string line = line_of(task, writer, number);
+    const auto start = Clock::now();
+    if (!append(task, line)) {
+      return false;
+    }
+    times[number] = std::chrono::nanoseconds(Clock::now() - start).count();
+  }
+  return true;
+}
+
+/// All writers at once, each a process that waits for the pipe's end to be closed.
+bool run_writers(const Task& task, std::span<std::int64_t> times, Clock::duration& taken) {
+  int gate[2];
+  if (::pipe2(gate, O_CLOEXEC) != 0) {
+    return false;
+  }
+  for (std::size_t writer = 0; writer < task.writers; ++writer) {
+    const pid_t child = ::fork();
+    if (child < 0) {
+      return false;
+    }
+    if (child == 0) {
+      ::close(gate[1]);
+      char nothing = 0;
+      const bool is_open = ::read(gate[0], &nothing, 1) == 0;
+      ::_exit(is_open && write_lines(task, writer, times.subspan(writer * task.count, task.count)) ? 0 : 1);
+    }
+  }
+  ::close(gate[0]);
+  const auto start = Clock::now();
+  ::close(gate[1]);
+  bool done = true;
+  int status = 0;
+  while (::wait(&status) > 0) {
+    done = done && status == 0;
+  }
+  taken = Clock::now() - start;
+  return done;
+}
+
+bool read_number(const char* word, std::size_t& number) {
+  const char* const end = word + std::strlen(word);
+  const auto [stopped, failed] = std::from_chars(word, end, number);
+  return stopped == end && failed == std::errc() && number > 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Task task;
+  const bool syncs = argc == 6 && std::string_view(argv[5]) == "--sync";
+  if ((argc != 5 && !syncs) || !read_number(argv[3], task.writers) || !read_number(argv[4], task.count)) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  task.file = argv[1];
+  task.tag = argv[2];
+  task.sync = syncs;
+  const std::size_t total = task.writers * task.count;
+  void* const shared =
+      ::mmap(nullptr, total * sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
+    std::perror("arborfs-appends: mmap");
+    return 1;
+  }
+  const std::span<std::int64_t> times(static_cast<std::int64_t*>(shared), total);
+  std::fill(times.begin(), times.end(), 0);
+  Clock::duration taken{};
+  if (!run_writers(task, times, taken)) {
+    return 1;
+  }
+  std::sort(times.begin(), times.end());
+  const double seconds = std::chrono::duration<double>(taken).count();
+  std::printf("{\"p50\":%.3f,\"p99\":%.3f,\"rate\":%.1f}\n", static_cast<double>(times[total / 2]) / 1000,
+              static_cast<double>(times[total * 99 / 100]) / 1000, static_cast<double>(total) / seconds);
+  return 0;
+}
