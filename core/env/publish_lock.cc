@@ -84,6 +84,13 @@ bool is_stale(const Dir& folder, const std::string& name, const LockText& text) 
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
 }
 
+/// Our own. One that the disk keeps all the same keeps nobody of this process out (is_stale), but agents.
+void remove_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
+  constexpr int kTries = 2;
+  for (int i = 0; i < kTries && !disk.remove(folder, name); ++i) {
+  }
+}
+
 /// True when the lock file is ours now, false when it is somebody else's.
 Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
   const std::string text = std::to_string(::getpid()) + ":" + std::to_string(now_ns() / 1'000'000) + "\n";
@@ -92,7 +99,7 @@ Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& n
     return fd.error().code == Errc::already_exists ? Result<bool>(false) : fd.error();
   }
   if (auto written = write_all(disk, fd->get(), text); !written) {
-    static_cast<void>(disk.remove(folder, name));
+    remove_lock_file(disk, folder, name);
     return written.error();
   }
   fd->reset();
@@ -136,7 +143,7 @@ PublishLock::~PublishLock() {
 
 void PublishLock::release() {
   if (!file_.empty()) {
-    static_cast<void>(disk_->remove(*folder_, file_));
+    remove_lock_file(*disk_, *folder_, file_);
     file_.clear();
   }
   gate_.reset();

@@ -382,16 +382,24 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
   if (auto same = writer.verify(before); !same) {
     return same;
   }
-  if (auto moved = store.move(from, to, settings_.sync); !moved) {
+  if (auto moved = store.move(from, to); !moved) {
     return moved;
   }
-  if (auto put = store.publish(draft, to, Disk::Existing::replace, settings_.sync); !put) {
-    static_cast<void>(store.move(to, from, settings_.sync));
+  if (auto put = store.publish(draft, to, Disk::Existing::replace, false); !put) {
+    static_cast<void>(store.move(to, from));
     return put;
   }
   writer.release();
   catalog_.relocate(session, to);
-  return session->refresh(Depth::index);
+  auto read = session->refresh(Depth::index);
+  for (const LogPlace& place : {to, from}) {
+    const auto folder = store.folder(place);  // none in memory
+    auto synced = folder && settings_.sync ? store.disk().sync_folder(*folder) : Result<void>();
+    if (!synced) {
+      return Error{Errc::io, synced.error().message + "; the session is moved, but a power cut may undo it"};
+    }
+  }
+  return read;
 }
 
 }  // namespace arborfs

@@ -124,7 +124,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   }
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    Trash trash(settings_.trash);
+    Trash trash(settings_.trash, catalog_.store().disk());
     auto taken = trash.take(catalog_.store(), place, session->head().header.title);
     writer.release();
     return taken ? Result<void>() : Result<void>(taken.error());

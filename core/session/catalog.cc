@@ -48,7 +48,7 @@ struct Catalog::Placing {
 Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, std::string leaves)
     : store_(std::move(store)),
       home_(std::move(home)),
-      leaves_(std::move(leaves), store_->paths().sessions, Disk::real()),
+      leaves_(std::move(leaves), store_->paths().sessions, store_->disk()),
       shared_{store_, &feed_, &leaves_, {}},
       documents_(std::make_unique<DocumentCache>()),
       known_(std::make_unique<Known>()),

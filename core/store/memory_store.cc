@@ -147,6 +147,7 @@ class MemoryStore : public SessionStore {
 
   [[nodiscard]] std::string_view format() const override { return "memory"; }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
+  [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return true; }
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
@@ -221,7 +222,7 @@ class MemoryStore : public SessionStore {
     return is_new ? Result<void>() : Result<void>(Errc::already_exists, "there is such a log already");
   }
 
-  Result<void> move(const LogPlace& from, const LogPlace& to, bool /*sync*/) override {
+  Result<void> move(const LogPlace& from, const LogPlace& to) override {
     const std::lock_guard lock(shelf_->mutex);
     if (shelf_->logs.contains(to)) {
       return Error{Errc::already_exists, "there is such a log already"};

@@ -154,7 +154,11 @@ Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::E
   if (auto done = ours.publish(ours.folder(), file, existing); !done) {
     return done;
   }
-  return sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
+  auto synced = sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
+  if (!synced && existing == Disk::Existing::keep) {
+    static_cast<void>(ours.disk().remove(ours.folder(), file));  // nobody has been told of it
+  }
+  return synced;
 }
 
 Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,

@@ -56,6 +56,7 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] std::string_view format() const override { return "omp"; }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
+  [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
@@ -171,17 +172,13 @@ class OmpStore : public SessionStore {
     return publish_omp_draft(draft, place.file, existing, sync);
   }
 
-  Result<void> move(const LogPlace& from, const LogPlace& to, bool sync) override {
+  Result<void> move(const LogPlace& from, const LogPlace& to) override {
     auto source = open_folder(from.folder);
     auto target = make_folder(to.folder);
     if (!source || !target) {
       return source ? target.error() : source.error();
     }
-    if (auto moved = move_omp_log(disk_, *source, from.file, *target, to.file); !moved || !sync) {
-      return moved;
-    }
-    auto synced = disk_.sync_folder(*target);
-    return synced ? disk_.sync_folder(*source) : synced;
+    return move_omp_log(disk_, *source, from.file, *target, to.file);
   }
 
   Result<void> remove(const LogPlace& place, const Dir& trash) override {

@@ -48,6 +48,8 @@ class SessionStore {
   virtual ~SessionStore() = default;
   [[nodiscard]] virtual std::string_view format() const = 0;
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
+  /// What it is written through; what is kept elsewhere for it goes the same way.
+  [[nodiscard]] virtual Disk& disk() const = 0;
   /// False while the sessions folder does not exist; looked up afresh at each call.
   [[nodiscard]] virtual bool present() const = 0;
   /// The folders of logs, in byte order.
@@ -70,8 +72,9 @@ class SessionStore {
   /// Gives a finished draft the place that it was begun for. Errors: already_exists, io.
   virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
   /// Renames a log, and with it its artifacts and the backups that agents left (`<log>.<id>.bak`, which they would
-  /// bring to life again, F9); the lock is the caller's. Errors: already_exists, io; then everything is where it was.
-  virtual Result<void> move(const LogPlace& from, const LogPlace& to, bool sync) = 0;
+  /// bring to life again, F9); the lock is the caller's, and so is syncing both folders. Errors: already_exists, io; then
+  /// everything is where it was.
+  virtual Result<void> move(const LogPlace& from, const LogPlace& to) = 0;
   /// Renames a log, with what lies beside it, into the folder `trash`; the lock is the caller's. Errors: io, no_space,
   /// unsupported when the trash is on another file system; then everything is where it was.
   virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;

@@ -17,12 +17,13 @@ using namespace std::chrono_literals;
 
 class ProcessesTest : public ::testing::Test {
  protected:
-  ProcessesTest() {
-    ::signal(SIGIO, SIG_IGN);
-    temp_.write("f", "log", "line\n");
+  ProcessesTest() { ::signal(SIGIO, SIG_IGN); }
+  static Dir with_log(const testing::TempStore& temp) {
+    temp.write("f", "log", "line\n");
+    return *Dir::open_root((temp.sessions() / "f").string());
   }
-  testing::TempStore temp_;
-  const Dir folder_ = *Dir::open_root((temp_.sessions() / "f").string());
+  const testing::TempStore temp_;
+  const Dir folder_ = with_log(temp_);
   const File file_ = *File::open_in(folder_, "log.jsonl");
 };
 
