@@ -40,8 +40,8 @@ class Session {
   /// What the sessions of a catalog share; outlives them.
   struct Shared {
     std::shared_ptr<SessionStore> store;
-    ChangeFeed* feed = nullptr;     // may be null
-    LeafStore* leaves = nullptr;    // may be null
+    ChangeFeed* feed = nullptr;                 // may be null
+    LeafStore* leaves = nullptr;                // may be null
     std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);

@@ -72,8 +72,8 @@ class SessionStore {
   /// Gives a finished draft the place that it was begun for. Errors: already_exists, io.
   virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
   /// Renames a log, and with it its artifacts and the backups that agents left (`<log>.<id>.bak`, which they would
-  /// bring to life again, F9); the lock is the caller's, and so is syncing both folders. Errors: already_exists, io; then
-  /// everything is where it was.
+  /// bring to life again, F9); the lock is the caller's, and so is syncing both folders. Errors: already_exists, io;
+  /// then everything is where it was.
   virtual Result<void> move(const LogPlace& from, const LogPlace& to) = 0;
   /// Renames a log, with what lies beside it, into the folder `trash`; the lock is the caller's. Errors: io, no_space,
   /// unsupported when the trash is on another file system; then everything is where it was.

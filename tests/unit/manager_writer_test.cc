@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/manager/writer.h"
 #include "core/manager/write_queue.h"
+#include "core/manager/writer.h"
 #include "core/session/liveness.h"
 #include "core/write/header_text.h"
 #include "tests/support/stage.h"
