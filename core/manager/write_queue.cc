@@ -208,8 +208,9 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
   return force ? Result<void>() : refuse_live(session, **writer);
 }
 
-/// Releases, syncs, and takes what was written into the session.
-Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer) {
+/// Releases, syncs, and takes what was written into the session, where `last` must be found. Its errors are never
+/// `stale` or `no_space`, which would have the lines written once more.
+Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const EntryId& last) {
   writer.release();
   auto synced = settings_.sync ? writer.sync() : Result<void>();
   auto read = session->refresh(Depth::index);
@@ -218,7 +219,14 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer) {
                                "; the log reads well now, but what was written last may not survive a power cut: "
                                "look at its end before you write again"};
   }
-  return read;
+  if (!read) {
+    return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
+  }
+  const auto guard = session->read();
+  if (last.kind != EntryId::Kind::missing && (!guard || guard->index().find(last) == kNoEntry)) {
+    return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
+  }
+  return {};
 }
 
 /// Everything of a group under one lock. An error is one of all that are not done yet.
@@ -231,7 +239,7 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
     return writer.error();
   }
   const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
-  std::string lines;
+  Lines lines;
   bool migrated = false;
   bool had_moved_leaf = false;
   std::vector<Waiting*> planned;
@@ -257,7 +265,7 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
         waiting->end(made.error());
       }
     }
-    lines = batch.lines();
+    lines = {batch.lines(), batch.leaf()};
   }
   if (planned.empty()) {
     return {};
@@ -274,7 +282,7 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   return written;
 }
 
-Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
+Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
                                       const std::vector<Waiting*>& group) {
   std::vector<Damage> damage;
   std::shared_ptr<const LogFile> log;
@@ -290,7 +298,7 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
   if (!lead) {
     return lead.error();
   }
-  if (auto written = writer.append(lead->empty() ? lines : *lead + lines); !written) {
+  if (auto written = writer.append(lead->empty() ? lines.text : *lead + lines.text); !written) {
     return written;
   }
   if (const auto& slot = group.back()->append->slot) {
@@ -299,18 +307,17 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
       return undone ? written : undone;
     }
   }
-  return settle(session, writer);
+  return settle(session, writer, lines.last);
 }
 
 /// The first write to a log of version 1 or 2 makes it one of version 3 (FACTS B3).
-Result<void> WriteQueue::migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before,
-                                 bool force) {
+Result<void> WriteQueue::migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, bool force) {
   const LogPlace place = session->place();
   auto draft = catalog_.store().draft(place);
   if (!draft) {
     return draft.error();
   }
-  if (auto written = write_log_anew(*session, {}, lines, **draft); !written) {
+  if (auto written = write_log_anew(*session, {}, lines.text, **draft); !written) {
     return written;
   }
   if (auto finished = (*draft)->finish(settings_.sync); !finished) {
@@ -321,7 +328,7 @@ Result<void> WriteQueue::migrate(const SessionPtr& session, const std::string& l
     return writer.error();
   }
   auto replaced = (*writer)->replace(**draft, before);
-  return replaced ? settle(session, **writer) : replaced;
+  return replaced ? settle(session, **writer, lines.last) : replaced;
 }
 
 Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
@@ -371,7 +378,7 @@ Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRe
     return move_locked(session, **writer, *before, **draft, *request.move_to);
   }
   auto replaced = (*writer)->replace(**draft, *before);
-  return replaced ? settle(session, **writer) : replaced;
+  return replaced ? settle(session, **writer, EntryId{}) : replaced;
 }
 
 /// The name first, as the agents do; then the header. When the second fails the first is taken back.

@@ -59,6 +59,11 @@ class WriteQueue {
 
  private:
   struct Waiting;
+  /// What a group comes to.
+  struct Lines {
+    std::string text;
+    EntryId last;  // the id of the last one
+  };
   struct Lane {
     std::deque<Waiting*> waiting;
     bool busy = false;
@@ -72,16 +77,16 @@ class WriteQueue {
   void commit(const SessionPtr& session, const std::vector<Waiting*>& group);
   void commit_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
-  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines,
+  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
                             const std::vector<Waiting*>& group);
-  Result<void> migrate(const SessionPtr& session, const std::string& lines, const LogVersion& before, bool force);
+  Result<void> migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, bool force);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, bool force);
   void look_ahead(bool force) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to);
   Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
-  Result<void> settle(const SessionPtr& session, LogWriter& writer);
+  Result<void> settle(const SessionPtr& session, LogWriter& writer, const EntryId& last);
 
   Catalog& catalog_;
   const Settings settings_;

@@ -382,6 +382,32 @@ TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
   EXPECT_EQ(stage.lines(session).size(), 53U);
 }
 
+/// A disk on which an agent that takes no lock writes its old state over the log while it is synced (FACTS G3).
+class Overwritten : public Disk {
+ public:
+  std::string log;
+  std::uintmax_t size = 0;
+  Result<void> sync(int fd) override {
+    if (!log.empty()) {
+      std::filesystem::resize_file(log, size);
+    }
+    return Disk::sync(fd);
+  }
+};
+
+TEST(WriterOnDisk, WhatIsGoneAgainWasNotAppended) {
+  Overwritten disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small();
+  const std::string before = stage.bytes(session);
+  disk.size = before.size();
+  disk.log = stage.temp().log("-work", session->stem()).string();
+  EXPECT_EQ(stage.writer().append(session, Stage::text("x")).error().code, Errc::io);
+  EXPECT_EQ(stage.bytes(session), before);
+  disk.log.clear();
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+}
+
 TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
