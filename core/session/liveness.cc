@@ -9,8 +9,10 @@ namespace arborfs {
 
 namespace {
 
-/// Longer than anybody who writes once has a log open, or locked.
-constexpr std::chrono::milliseconds kOneWrite{100};
+/// Longer than anybody who writes once has a log open, or locked. Who was seen to stay need not be watched so long.
+std::chrono::milliseconds one_write(const Session& session) {
+  return std::chrono::milliseconds(session.was_live_lately() ? 0 : 100);
+}
 
 void look_at_file(const Session& session, const SessionStore& store, Liveness& found) {
   const LogPlace place = session.place();
@@ -18,7 +20,7 @@ void look_at_file(const Session& session, const SessionStore& store, Liveness& f
   if (!folder) {
     return;
   }
-  if (auto file = File::open_in(*folder, place.file); file && is_open_for_writing(*file, kOneWrite)) {
+  if (auto file = File::open_in(*folder, place.file); file && is_open_for_writing(*file, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
   }
@@ -27,7 +29,7 @@ void look_at_file(const Session& session, const SessionStore& store, Liveness& f
     owner = read_lock_file(*folder, place.file).pid;
     return owner != ::getpid() && is_process_alive(owner);
   };
-  if (is_lasting(held_by_other, kOneWrite)) {
+  if (is_lasting(held_by_other, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("process " + std::to_string(owner) + " holds its lock file");
   }
@@ -57,6 +59,9 @@ void look_for_traces(const Session& session, const SessionStore& store, Liveness
 Liveness check_liveness(const Session& session, const SessionStore& store) {
   Liveness found;
   look_at_file(session, store, found);
+  if (found.state == Liveness::State::live) {
+    session.note_live();
+  }
   look_for_traces(session, store, found);
   return found;
 }

@@ -13,6 +13,7 @@
 #include <shared_mutex>
 #include <string>
 
+#include "core/base/clock.h"
 #include "core/log/log_index.h"
 #include "core/render/details.h"
 #include "core/session/change_feed.h"
@@ -106,6 +107,10 @@ class Session {
   void set_write_error(std::string text);
   [[nodiscard]] std::string write_error() const;
 
+  /// For liveness.cc, whose first look at a live session takes long: it was found live within the last few seconds.
+  void note_live() const { live_ns_ = now_ns(); }
+  [[nodiscard]] bool was_live_lately() const { return now_ns() - live_ns_ < kLiveRememberedNs; }
+
   /// The log was found elsewhere (its folder was renamed).
   void moved_to(const LogPlace& place);
   /// The log is gone: the index is dropped, head().problem says so.
@@ -132,6 +137,8 @@ class Session {
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
   void settle_leaf();
+  static constexpr std::int64_t kLiveRememberedNs = 5'000'000'000;
+  mutable std::atomic<std::int64_t> live_ns_{0};
 
   const std::uint32_t number_;
   Shared& shared_;
