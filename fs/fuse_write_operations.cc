@@ -123,7 +123,8 @@ struct FuseWriteOperations : FuseServing {
         hold(req, {at}));
   }
 
-  static void unlink(fuse_req_t req, fuse_ino_t folder, const char* name) {
+  template <Result<void> (Changes::*kRemove)(Call&, const NameIn&, pid_t)>
+  static void remove(fuse_req_t req, fuse_ino_t folder, const char* name) {
     if (!may_change(req, folder, name)) {
       return;
     }
@@ -131,20 +132,7 @@ struct FuseWriteOperations : FuseServing {
     serve_change(
         req,
         [changes = changes_of(req), at, client = client_of(req)](Call& call) {
-          return changes->unlink(call, at, client);
-        },
-        hold(req, {at}));
-  }
-
-  static void rmdir(fuse_req_t req, fuse_ino_t folder, const char* name) {
-    if (!may_change(req, folder, name)) {
-      return;
-    }
-    const NameIn at{NodeId(folder), name};
-    serve_change(
-        req,
-        [changes = changes_of(req), at, client = client_of(req)](Call& call) {
-          return changes->rmdir(call, at, client);
+          return (changes->*kRemove)(call, at, client);
         },
         hold(req, {at}));
   }
@@ -204,8 +192,8 @@ void add_write_operations(fuse_lowlevel_ops& ops) {
   ops.flush = FuseWriteOperations::flush;
   ops.fsync = FuseWriteOperations::fsync;
   ops.symlink = FuseWriteOperations::symlink;
-  ops.unlink = FuseWriteOperations::unlink;
-  ops.rmdir = FuseWriteOperations::rmdir;
+  ops.unlink = FuseWriteOperations::remove<&Changes::unlink>;
+  ops.rmdir = FuseWriteOperations::remove<&Changes::rmdir>;
   ops.rename = FuseWriteOperations::rename;
   ops.mknod = not_permitted;
   ops.mkdir = not_permitted;

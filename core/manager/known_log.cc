@@ -5,6 +5,12 @@
 
 namespace arborfs {
 
+std::string title_source_of(const Header& header) {
+  json::Document parsed;
+  json::parse(header.json, parsed);
+  return std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()));
+}
+
 Result<KnownLog> know_log(const SessionPtr& session) {
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error();
@@ -17,10 +23,7 @@ Result<KnownLog> know_log(const SessionPtr& session) {
     return may.error();
   }
   const Header& header = guard->index().header();
-  json::Document parsed;
-  json::parse(header.json, parsed);
-  return KnownLog{guard->index().flavour(), header.has_slot, header.title,
-                  std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()))};
+  return KnownLog{guard->index().flavour(), header.has_slot, header.title, title_source_of(header)};
 }
 
 }  // namespace arborfs

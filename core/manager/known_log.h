@@ -14,6 +14,9 @@ struct KnownLog {
   std::string title_source;  // "" when it is not known
 };
 
+/// Who gave the title: "user", "auto", or "" when the header does not say.
+std::string title_source_of(const Header& header);
+
 /// Refreshes the session. Errors: those of refreshing, and of check_writable (log_rewrite.h).
 Result<KnownLog> know_log(const SessionPtr& session);
 

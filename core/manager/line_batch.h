@@ -12,8 +12,6 @@
 
 namespace arborfs {
 
-/// JSON text of an id as a parentId has it; "null" for none.
-std::string parent_json(const EntryId& id);
 /// An id as people and results have it: its text, "" for none.
 inline const std::string& id_text(const EntryId& id) {
   return id.text;

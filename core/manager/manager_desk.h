@@ -9,6 +9,10 @@
 
 namespace arborfs {
 
+inline Error no_such_entry() {
+  return {Errc::not_found, "no entry has this id"};
+}
+
 struct SessionManager::Desk {
   Desk(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& leaves)
       : store(std::move(of)), catalog(store, home_of(settings), leaves), writer(catalog, settings.writes) {

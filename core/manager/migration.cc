@@ -4,7 +4,7 @@
 
 #include "core/json/document.h"
 #include "core/log/header.h"
-#include "core/manager/line_batch.h"
+#include "core/log/id_text.h"
 #include "core/write/header_text.h"
 
 namespace arborfs {
@@ -61,8 +61,8 @@ EntryMigration LogMigration::of(Ordinal ordinal) const {
   migration.type = index_.entry(ordinal).type;
   migration.renames_roles = renames_roles_;
   if (gives_ids_ && migration.type != EntryType::session) {
-    migration.id_json = parent_json(index_.id(ordinal));
-    migration.parent_json = parent_json(index_.parent_id(ordinal));
+    migration.id_json = id_json(index_.id(ordinal));
+    migration.parent_json = id_json(index_.parent_id(ordinal));
   }
   return migration;
 }
@@ -74,7 +74,7 @@ IdOfValue ids_of(const Session& session) {
     if (ordinal == kNoEntry || guard->index().entry(ordinal).type == EntryType::session) {
       return "";
     }
-    return parent_json(guard->index().id(ordinal));
+    return id_json(guard->index().id(ordinal));
   };
 }
 

@@ -5,6 +5,9 @@
 #include <set>
 
 #include "core/base/clock.h"
+#include "core/log/id_text.h"
+#include "core/manager/entry_fields.h"
+#include "core/manager/known_log.h"
 #include "core/manager/line_batch.h"
 #include "core/manager/log_rewrite.h"
 #include "core/manager/migration.h"
@@ -53,8 +56,7 @@ struct Source {
   Flavour flavour = Flavour::omp13;
   std::shared_ptr<const LogFile> log;
   std::vector<Copied> entries;
-  std::vector<Label> labels;
-  EntryId leaf;
+  std::string labels;  // lines of new label entries
 };
 
 /// Turns ordinals of one state of a log into what has to be copied.
@@ -82,33 +84,54 @@ void take_all(const LogIndex& index, Source& source) {
   }
 }
 
+/// A new label entry for each that is in force on what was copied, chained behind its leaf.
+Result<std::string> label_lines(const LogIndex& index, const std::set<std::string>& copied, const EntryId& leaf,
+                                std::int64_t time) {
+  LineBatch batch(index, kNoEntry, time);
+  batch.set_leaf(leaf);
+  for (const Label& label : index.labels()) {
+    const std::string target = id_json(label.target);
+    if (!copied.contains(target)) {
+      continue;
+    }
+    auto draft = EntryFields("label").value("targetId", target).text("label", label.text).draft(index.flavour());
+    if (!draft) {
+      return draft.error();
+    }
+    batch.add(*draft);
+  }
+  return batch.lines();
+}
+
 /// The path without label entries. What hung on one of those hangs on the entry before it, which the agents forget
 /// (FACTS I3).
-void take_path(const LogIndex& index, Ordinal leaf, Source& source) {
+Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, Source& source) {
   const Copies copies(index);
   std::set<std::string> ids;
+  EntryId leaf;
   bool skipped = false;
-  for (const Ordinal ordinal : path_to(index, leaf)) {
+  for (const Ordinal ordinal : path_to(index, end)) {
     if (index.entry(ordinal).type == EntryType::label) {
       skipped = true;
       continue;
     }
     source.entries.push_back(copies.of(ordinal));
     if (skipped) {
-      source.entries.back().parent = source.leaf;
+      source.entries.back().parent = leaf;
     }
-    source.leaf = index.id(ordinal);
-    ids.insert(parent_json(source.leaf));
+    leaf = index.id(ordinal);
+    ids.insert(id_json(leaf));
     skipped = false;
   }
-  for (const Label& label : index.labels()) {
-    if (ids.contains(parent_json(label.target))) {
-      source.labels.push_back(label);
-    }
+  auto labels = label_lines(index, ids, leaf, time);
+  if (!labels) {
+    return labels.error();
   }
+  source.labels = std::move(*labels);
+  return {};
 }
 
-Result<Source> take_source(const Session& session, const ForkPlan& plan) {
+Result<Source> take_source(const Session& session, const ForkPlan& plan, std::int64_t time) {
   const auto guard = session.read();
   if (!guard) {
     return Error{Errc::stale, "the session changed while it was read"};
@@ -120,7 +143,11 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan) {
   source.header = guard->index().header();
   source.flavour = guard->index().flavour();
   source.log = guard->log();
-  plan.what == ForkOf::all ? take_all(guard->index(), source) : take_path(guard->index(), plan.leaf, source);
+  if (plan.what == ForkOf::all) {
+    take_all(guard->index(), source);
+  } else if (auto taken = take_path(guard->index(), plan.leaf, time, source); !taken) {
+    return taken.error();
+  }
   return source;
 }
 
@@ -130,34 +157,9 @@ Result<std::string> entry_line(const LogFile& log, const Copied& entry, const Id
     bytes = migrate_entry(*bytes, *entry.migration, id_of);
   }
   if (bytes && entry.parent) {
-    bytes = with_member(*bytes, "parentId", parent_json(*entry.parent));
+    bytes = with_member(*bytes, "parentId", id_json(*entry.parent));
   }
   return bytes ? Result<std::string>(*bytes + "\n") : bytes;
-}
-
-/// A new label entry for each that is in force, chained behind the leaf.
-Result<std::string> label_lines(const Source& source, std::int64_t time) {
-  std::string lines;
-  std::set<std::string> taken;
-  EntryId parent = source.leaf;
-  for (const Label& label : source.labels) {
-    json::Document entry;
-    entry.SetObject();
-    json::set(entry, "type", json::make_string("label", entry), entry);
-    json::Document target;
-    json::parse(parent_json(label.target), target);
-    json::set(entry, "targetId", json::copy(target, entry), entry);
-    json::set(entry, "label", json::make_string(label.text, entry), entry);
-    auto draft = make_draft(entry, source.flavour);
-    if (!draft) {
-      return draft.error();
-    }
-    const std::string id = new_entry_id([&](std::string_view drawn) { return taken.contains(std::string(drawn)); });
-    taken.insert(id);
-    lines += draft->line({id, parent_json(parent), time});
-    parent = EntryId{EntryId::Kind::string, id};
-  }
-  return lines;
 }
 
 class Buffered {
@@ -189,17 +191,10 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
       return done;
     }
   }
-  auto labels = label_lines(source, header.timestamp_ms);
-  if (auto done = labels ? out.write(*labels) : Result<void>(labels.error()); !done) {
+  if (auto done = out.write(source.labels); !done) {
     return done;
   }
   return out.flush();
-}
-
-std::string source_of_title(const Header& header) {
-  json::Document parsed;
-  json::parse(header.json, parsed);
-  return std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()));
 }
 
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
@@ -247,7 +242,8 @@ Result<LogPlace> write_new_log(Catalog& catalog, NewHeader header, const std::ve
 }
 
 Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
-  const auto source = take_source(session, plan);
+  const std::int64_t now = now_ms();
+  const auto source = take_source(session, plan, now);
   if (!source) {
     return source.error();
   }
@@ -256,11 +252,11 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   const LogPlace from = session.place();
   NewHeader header;
   header.flavour = source->header.has_slot ? Flavour::omp18 : Flavour::omp13;
-  header.timestamp_ms = now_ms();
+  header.timestamp_ms = now;
   header.id = new_session_id(source->flavour, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source->header.cwd);
   header.title = whole || is_18 ? source->header.title : "";
-  header.title_source = source_of_title(source->header);
+  header.title_source = title_source_of(source->header);
   header.parent_session =
       whole ? source->header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
   header.is_fork = whole && !plan.cwd;

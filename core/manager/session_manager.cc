@@ -12,10 +12,6 @@ namespace arborfs {
 
 namespace {
 
-Error no_such_entry() {
-  return {Errc::not_found, "no entry has this id"};
-}
-
 /// An entry of one type with members of others.
 json::Document entry_of(std::string_view type) {
   json::Document entry;

@@ -4,14 +4,6 @@
 
 namespace arborfs {
 
-namespace {
-
-Error no_such_entry() {
-  return {Errc::not_found, "no entry has this id"};
-}
-
-}  // namespace
-
 Header SessionManager::header() const {
   return session_->head().header;
 }

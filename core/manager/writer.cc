@@ -9,11 +9,11 @@
 #include "core/base/log.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/log/id_text.h"
 #include "core/manager/entry_fields.h"
 #include "core/manager/known_log.h"
 #include "core/manager/targets.h"
 #include "core/manager/write_queue.h"
-#include "core/session/document_cache.h"
 #include "core/write/header_text.h"
 
 namespace arborfs {
@@ -184,7 +184,7 @@ Result<Written> Writer::label(const SessionPtr& session, const std::vector<Label
         return target.error();
       }
       EntryFields fields("label");
-      fields.value("targetId", parent_json(batch.index().id(*target)));
+      fields.value("targetId", id_json(batch.index().id(*target)));
       if (!change.label.empty()) {
         fields.text("label", change.label);
       }

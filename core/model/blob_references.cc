@@ -23,14 +23,6 @@ bool is_reference(const json::Value* value) {
   return value != nullptr && value->IsString() && json::as_string(*value).starts_with(kBlobPrefix);
 }
 
-bool has_image_mime_type(const json::Value& object) {
-  constexpr std::string_view kImage = "image/";
-  const auto type = json::string_member(object, "mimeType");
-  return type && type->size() >= kImage.size() &&
-         std::equal(kImage.begin(), kImage.end(), type->begin(),
-                    [](char want, char c) { return want == (c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
-}
-
 class Resolver {
  public:
   Resolver(json::Document& entry, const BlobSource* blobs) : entry_(entry), blobs_(blobs) {}
@@ -148,6 +140,14 @@ void Resolver::resolve_as_18() {
 }
 
 }  // namespace
+
+bool has_image_mime_type(const json::Value& object) {
+  constexpr std::string_view kImage = "image/";
+  const auto type = json::string_member(object, "mimeType");
+  return type && type->size() >= kImage.size() &&
+         std::equal(kImage.begin(), kImage.end(), type->begin(),
+                    [](char want, char c) { return want == (c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
+}
 
 std::string_view blob_hash(std::string_view text) {
   constexpr std::size_t kDigits = 64;

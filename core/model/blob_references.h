@@ -13,6 +13,9 @@ inline constexpr std::string_view kBlobPrefix = "blob:sha256:";
 /// The 64 hex digits of a well-formed reference, empty for any other text.
 std::string_view blob_hash(std::string_view text);
 
+/// Its `mimeType` says that it is an image, in any case of letters.
+bool has_image_mime_type(const json::Value& object);
+
 /// Replaces every reference that the flavour resolves in `entry`, a whole entry. What `blobs` does not give, null
 /// included, stays a reference. Never recurses.
 void resolve_blobs(json::Document& entry, Flavour flavour, const BlobSource* blobs);

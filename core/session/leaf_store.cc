@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/env/state_dir.h"
 #include "core/json/document.h"
+#include "core/log/id_text.h"
 
 namespace arborfs {
 
@@ -14,16 +15,9 @@ namespace {
 constexpr std::size_t kMaxFile = 4096;
 constexpr mode_t kPrivate = 0600;
 
-std::string id_json(const EntryId& id) {
-  switch (id.kind) {
-    case EntryId::Kind::missing:
-      return "null";
-    case EntryId::Kind::string:
-      return json::stringify_string(id.text);
-    case EntryId::Kind::other:
-      break;
-  }
-  return "[" + id.text + "]";
+/// In brackets where it is no string, so that an id `null` is not taken for a missing one.
+std::string kept_json(const EntryId& id) {
+  return id.kind == EntryId::Kind::other ? "[" + id_json(id) + "]" : id_json(id);
 }
 
 std::optional<EntryId> id_from(const json::Value* value) {
@@ -40,8 +34,8 @@ std::optional<EntryId> id_from(const json::Value* value) {
 }
 
 std::string text_of(const KeptLeaf& kept) {
-  return "{\"entries\":" + std::to_string(kept.entries) + ",\"last\":" + id_json(kept.last) +
-         (kept.leaf ? ",\"leaf\":" + id_json(*kept.leaf) : std::string()) + "}\n";
+  return "{\"entries\":" + std::to_string(kept.entries) + ",\"last\":" + kept_json(kept.last) +
+         (kept.leaf ? ",\"leaf\":" + kept_json(*kept.leaf) : std::string()) + "}\n";
 }
 
 std::optional<KeptLeaf> kept_from(std::string_view text) {

@@ -78,14 +78,6 @@ bool is_image_data_url(std::string_view text) {
   return text.starts_with("data:image/") && text.find(";base64,") != std::string_view::npos;
 }
 
-bool has_image_mime_type(const json::Value& object) {
-  constexpr std::string_view kImage = "image/";
-  const auto type = json::string_member(object, "mimeType");
-  return type && type->size() >= kImage.size() &&
-         std::equal(kImage.begin(), kImage.end(), type->begin(),
-                    [](char want, char c) { return want == (c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
-}
-
 void recount_lines(json::Value& object) {
   const auto content = json::string_member(object, "content");
   json::Value* count = json::member(object, "lineCount");
