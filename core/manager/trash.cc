@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
+#include "core/env/file_hash.h"
 #include "core/env/state_dir.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
@@ -37,18 +37,14 @@ std::string note_text(const Trashed& trashed) {
   return text + ",\"removed\":\"" + json::iso_time(trashed.removed_ms) + "\"}\n";
 }
 
-/// What belongs to a log in its folder, the log itself last. Throws as std::filesystem does.
-std::vector<std::string> belongings(const fs::path& folder, const std::string& log) {
-  std::vector<std::string> names;
-  const std::string stem = fs::path(log).stem().string();
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name == stem || (name.starts_with(log + ".") && name.ends_with(".bak"))) {
-      names.push_back(name);
-    }
+/// What belongs to a log in its folder, the log itself last. Throws where the folder cannot be read.
+std::vector<std::string> log_last(const Dir& folder, const std::string& log) {
+  auto names = omp_belongings(folder, log);
+  if (!names) {
+    throw fs::filesystem_error("read the log's folder", std::make_error_code(std::errc::io_error));
   }
-  names.push_back(log);
-  return names;
+  std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
+  return std::move(*names);
 }
 
 /// A file, or a folder with all below it, with permissions and times, on the disk when it returns. Throws.
@@ -83,7 +79,11 @@ Result<void> copy_belongings(Disk& disk, const fs::path& from, const std::string
     if (!folder) {
       return folder.error();
     }
-    for (const std::string& name : belongings(from, log)) {
+    auto source = Dir::open_root(from.string());
+    if (!source) {
+      return source.error();
+    }
+    for (const std::string& name : log_last(*source, log)) {
       if (fs::exists(fs::symlink_status(to / name))) {
         throw fs::filesystem_error("copy", std::make_error_code(std::errc::file_exists));
       }
@@ -111,7 +111,7 @@ Result<void> remove_belongings(Disk& disk, const Dir& folder, const fs::path& pa
     return removed;
   }
   try {
-    for (const std::string& name : belongings(path, log)) {
+    for (const std::string& name : log_last(folder, log)) {
       fs::remove_all(path / name);
     }
   } catch (const fs::filesystem_error&) {
@@ -123,22 +123,7 @@ Result<void> remove_belongings(Disk& disk, const Dir& folder, const fs::path& pa
 
 Result<std::string> hash_of(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
-  if (!file) {
-    return file.error();
-  }
-  Sha256 digest;
-  std::string buffer(1 << 20, '\0');
-  for (std::uint64_t at = 0;;) {
-    auto got = file->read_at(at, buffer);
-    if (!got) {
-      return got.error();
-    }
-    digest.update(std::string_view(buffer).substr(0, *got));
-    at += *got;
-    if (*got < buffer.size()) {
-      return digest.finish_hex();
-    }
-  }
+  return file ? sha256_of(*file) : Result<std::string>(file.error());
 }
 
 }  // namespace

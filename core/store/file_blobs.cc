@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/hash.h"
+#include "core/env/file_hash.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs {
@@ -13,7 +13,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kMaxRemembered = 4096;
-constexpr std::size_t kReadStep = 1 << 20;
 constexpr mode_t kBlobMode = 0666;
 constexpr mode_t kFolderMode = 0777;
 
@@ -80,20 +79,11 @@ Result<void> FileBlobs::check(const File& file, const FileStat& st, std::string_
       return {};
     }
   }
-  Sha256 digest;
-  std::string buffer(kReadStep, '\0');
-  for (std::uint64_t offset = 0;;) {
-    auto got = file.read_at(offset, buffer);
-    if (!got) {
-      return got.error();
-    }
-    digest.update(std::string_view(buffer).substr(0, *got));
-    offset += *got;
-    if (*got < buffer.size()) {
-      break;
-    }
+  const auto digest = sha256_of(file);
+  if (!digest) {
+    return digest.error();
   }
-  if (digest.finish_hex() != hash) {
+  if (*digest != hash) {
     return Error{Errc::corrupt, "blob " + name + " does not hold the bytes that its name promises"};
   }
   const std::lock_guard lock(mutex_);

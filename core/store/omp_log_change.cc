@@ -91,8 +91,9 @@ class OmpLogWriter : public LogChange {
   PublishLock lock_;
 };
 
-/// A log's own names in its folder: the log, its artifacts, its backups; those that exist.
-Result<std::vector<std::string>> belongings(const Dir& folder, const std::string& file) {
+}  // namespace
+
+Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
   auto entries = folder.list();
   if (!entries) {
     return entries.error();
@@ -107,8 +108,6 @@ Result<std::vector<std::string>> belongings(const Dir& folder, const std::string
   }
   return names;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file) {
@@ -163,7 +162,7 @@ Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::E
 
 Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
                           const std::string& new_name) {
-  auto names = belongings(from, file);
+  auto names = omp_belongings(from, file);
   if (!names) {
     return names.error();
   }

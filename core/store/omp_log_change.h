@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/env/publish_lock.h"
 #include "core/store/session_store.h"
@@ -16,6 +17,10 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file);
 Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
+
+/// The names in a folder that belong to a log, those that exist, in byte order: the log, its artifacts, its backups.
+/// Errors: those of listing.
+Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file);
 
 /// Renames a log and what belongs to it, artifacts and backups, to another folder or another name. On an error all is
 /// where it was.
