@@ -1,16 +1,21 @@
 #include "core/env/state_dir.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+
+#include "core/base/hash.h"
 
 namespace arborfs {
 
 namespace {
 
 constexpr mode_t kPrivate = 0700;
+constexpr mode_t kPrivateFile = 0600;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -22,7 +27,7 @@ std::string base_path(const char* name, const char* below_home, const std::strin
   if (base.empty()) {
     base = variable("HOME") + below_home;
   }
-  return base + "/arborfs/" + below;
+  return base + "/arborfs" + (below.empty() ? "" : "/" + below);
 }
 
 }  // namespace
@@ -33,6 +38,30 @@ std::string state_path(const std::string& below) {
 
 std::string data_path(const std::string& below) {
   return base_path("XDG_DATA_HOME", "/.local/share", below);
+}
+
+std::string state_file_name(const std::string& store_key, const std::string& log_name) {
+  char name[24];
+  std::snprintf(name, sizeof name, "%016llx",
+                static_cast<unsigned long long>(xxh64(store_key + std::string(1, '\0') + log_name)));
+  return name;
+}
+
+Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text) {
+  const std::string temporary = "." + name + "." + std::to_string(::getpid());
+  static_cast<void>(disk.remove(folder, temporary));
+  auto fd = disk.create(folder, temporary, kPrivateFile);
+  if (!fd) {
+    return fd.error();
+  }
+  auto done = write_all(disk, fd->get(), text);
+  done = done ? disk.sync(fd->get()) : done;
+  done = done ? disk.rename(folder, temporary, folder, name, Disk::Existing::replace) : done;
+  if (!done) {
+    static_cast<void>(disk.remove(folder, temporary));
+    return done;
+  }
+  return disk.sync_folder(folder);
 }
 
 Result<Dir> make_private_folder(Disk& disk, const std::string& path) {

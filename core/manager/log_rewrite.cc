@@ -67,6 +67,13 @@ Result<void> copy_range(const LogFile& log, std::uint64_t from, std::uint64_t en
   return {};
 }
 
+/// Everything from `from` to `begin`, then the text.
+Result<void> copy_and_put(const LogFile& log, std::uint64_t from, std::uint64_t begin, std::string_view text,
+                          LogDraft& draft) {
+  auto copied = copy_range(log, from, begin, draft);
+  return copied && !text.empty() ? draft.write(text) : copied;
+}
+
 Result<std::string> new_header(const Original& original, const HeaderChange& change) {
   std::string present = original.header.json;
   if (!original.header.migrated) {
@@ -76,7 +83,7 @@ Result<std::string> new_header(const Original& original, const HeaderChange& cha
     }
     present = std::move(*bytes);
   }
-  return change ? change(present, original.header) : Result<std::string>(std::move(present));
+  return change ? change(present) : Result<std::string>(std::move(present));
 }
 
 Result<std::string> migrated(const Original& original, const Span& span, const IdOfValue& id_of) {
@@ -137,14 +144,11 @@ Result<void> write_log_anew(const Session& session, const HeaderChange& change, 
   const IdOfValue id_of = ids_of(session);
   std::uint64_t at = 0;
   for (const Span& span : original->spans) {
-    if (auto copied = copy_range(*original->log, at, span.offset, draft); !copied) {
-      return copied;
-    }
     auto bytes = span.entry ? migrated(*original, span, id_of) : new_header(*original, change);
     if (!bytes) {
       return bytes.error();
     }
-    if (auto written = draft.write(*bytes); !written) {
+    if (auto written = copy_and_put(*original->log, at, span.offset, *bytes, draft); !written) {
       return written;
     }
     at = span.end;
@@ -154,6 +158,25 @@ Result<void> write_log_anew(const Session& session, const HeaderChange& change, 
   }
   auto lead = lead_for(*original->log, original->damage, original->size);
   return lead ? draft.write(*lead + std::string(tail)) : lead.error();
+}
+
+Result<void> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
+  std::shared_ptr<const LogFile> log;
+  std::uint64_t size = 0;
+  if (const auto guard = session.read()) {
+    log = guard->log();
+    size = guard->stat().size;
+  } else {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  std::uint64_t at = 0;
+  for (const LogEdit& edit : edits) {
+    if (auto written = copy_and_put(*log, at, edit.offset, edit.text, draft); !written) {
+      return written;
+    }
+    at = edit.end;
+  }
+  return copy_range(*log, at, size, draft);
 }
 
 }  // namespace arborfs

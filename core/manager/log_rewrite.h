@@ -3,9 +3,11 @@
 // (LogWriter::verify). Any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/session/catalog.h"
 #include "core/store/log_writer.h"
@@ -16,11 +18,22 @@ namespace arborfs {
 Result<void> check_writable(const Session::Guard& guard);
 
 /// Makes the header's new text (JSON without line feed) of the present one.
-using HeaderChange = std::function<Result<std::string>(std::string_view present, const Header& header)>;
+using HeaderChange = std::function<Result<std::string>(std::string_view present)>;
 
 /// Writes the session's log to `draft`, with `change` (may be empty: no change) applied to its header and `tail` (whole
 /// lines) behind its end. Errors: stale when it was replaced meanwhile, read_only, io, no_space.
 Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail, LogDraft& draft);
+
+/// Bytes of a log and what takes their place.
+struct LogEdit {
+  std::uint64_t offset = 0;
+  std::uint64_t end = 0;
+  std::string text;
+};
+
+/// Writes the session's log to `draft` with these edits, which are in order and do not overlap; every other byte as it
+/// was. Errors: stale when it was replaced meanwhile, io, no_space.
+Result<void> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
 
 /// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
 /// open bracket, which would swallow what follows (FACTS A5, B1). Errors: io.

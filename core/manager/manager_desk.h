@@ -14,8 +14,8 @@ inline Error no_such_entry() {
 }
 
 struct SessionManager::Desk {
-  Desk(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& leaves)
-      : store(std::move(of)), catalog(store, home_of(settings), leaves), writer(catalog, settings.writes) {
+  Desk(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& state)
+      : store(std::move(of)), catalog(store, home_of(settings), state), writer(catalog, settings.writes) {
     catalog.rescan();
   }
   static std::string home_of(const ManagerSettings& settings) {

@@ -58,7 +58,7 @@ Result<void> SessionManager::start(const std::string& cwd, const std::string& pa
 
 Result<SessionManager::Ptr> SessionManager::create(std::shared_ptr<SessionStore> store, const std::string& cwd,
                                                    ManagerSettings settings) {
-  auto desk = std::make_unique<Desk>(std::move(store), settings, settings.leaves);
+  auto desk = std::make_unique<Desk>(std::move(store), settings, settings.state);
   Ptr manager(new SessionManager(std::move(desk), std::move(settings)));
   auto started = manager->start(cwd, "");
   return started ? Result<Ptr>(std::move(manager)) : started.error();
@@ -72,7 +72,7 @@ Result<SessionManager::Ptr> SessionManager::in_memory(const std::string& cwd, Ma
 
 Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> store, const std::string& spelled,
                                                  ManagerSettings settings) {
-  auto desk = std::make_unique<Desk>(std::move(store), settings, settings.leaves);
+  auto desk = std::make_unique<Desk>(std::move(store), settings, settings.state);
   auto session = desk->catalog.find(spelled);
   if (!session) {
     return session.error();
@@ -91,7 +91,7 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
   if (!resolved) {
     return resolved.error();
   }
-  auto desk = std::make_unique<Desk>(store, settings, settings.leaves);
+  auto desk = std::make_unique<Desk>(store, settings, settings.state);
   SessionPtr found;
   for (const auto& crumb : store->breadcrumbs()) {
     if (crumb.terminal == terminal && crumb.cwd == *resolved) {

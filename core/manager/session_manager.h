@@ -20,7 +20,7 @@ struct ManagerSettings {
   Flavour flavour = Flavour::omp13;  // of sessions that are created
   WriteSettings writes;
   std::string home;    // folder names are made relative to it; "" for $HOME
-  std::string leaves;  // where moved leaves are kept (leaf_store.h)
+  std::string state;   // folder, as Catalog has it
 };
 
 class SessionManager {

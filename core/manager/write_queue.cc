@@ -149,8 +149,8 @@ void WriteQueue::commit_group(const SessionPtr& session, const std::vector<Waiti
   }
 }
 
-Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter& writer) const {
-  if (settings_.write_live) {
+Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter& writer, Insist insist) const {
+  if (settings_.write_live || insist == Insist::on_live) {
     return {};
   }
   Liveness found = check_traces(*session, catalog_.store());
@@ -158,19 +158,21 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
     found.state = Liveness::State::live;
     found.reasons.insert(found.reasons.begin(), "another process has the log open for writing");
   }
-  return found.state == Liveness::State::quiet ? Result<void>() : Result<void>(live(found));
+  const bool may = found.state == Liveness::State::quiet ||
+                   (found.state == Liveness::State::maybe && insist == Insist::on_maybe_live);
+  return may ? Result<void>() : Result<void>(live(found));
 }
 
 /// The look through /proc takes a millisecond and more, and is remembered for a second: it is not for under the lock.
-void WriteQueue::look_ahead(bool force) const {
-  if (!force && !settings_.write_live) {
+void WriteQueue::look_ahead(Insist insist) const {
+  if (insist != Insist::on_live && !settings_.write_live) {
     static_cast<void>(running_agents());
   }
 }
 
 /// The log's lock, taken when the session is up to date, so that little is left to be read under it.
-Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, bool force) {
-  look_ahead(force);
+Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, Insist insist) {
+  look_ahead(insist);
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -178,10 +180,8 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
   if (!writer) {
     return writer.error().code == Errc::not_found ? gone() : writer.error();
   }
-  if (!force) {
-    if (auto quiet = refuse_live(session, **writer); !quiet) {
-      return quiet.error();
-    }
+  if (auto may = refuse_live(session, **writer, insist); !may) {
+    return may.error();
   }
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error();
@@ -191,7 +191,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, b
 }
 
 Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
-  look_ahead(force);
+  look_ahead(insist(force));
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error().code == Errc::not_found ? gone() : read.error();
   }
@@ -205,12 +205,12 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
   if (!writer) {
     return writer.error();
   }
-  return force ? Result<void>() : refuse_live(session, **writer);
+  return refuse_live(session, **writer, insist(force));
 }
 
-/// Releases, syncs, and takes what was written into the session, where `last` must be found. Its errors are never
-/// `stale` or `no_space`, which would have the lines written once more.
-Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const EntryId& last) {
+/// Releases, syncs, and takes what was written into the session, where the last of `lines` must be found. Its errors
+/// are never `stale` or `no_space`, which would have the lines written once more.
+Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
   writer.release();
   auto synced = settings_.sync ? writer.sync() : Result<void>();
   auto read = session->refresh(Depth::index);
@@ -222,10 +222,13 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   if (!read) {
     return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
   }
-  const auto guard = session->read();
-  if (last.kind != EntryId::Kind::missing && (!guard || guard->index().find(last) == kNoEntry)) {
+  if (lines.text.empty()) {
+    return {};
+  }
+  if (const auto guard = session->read(); !guard || guard->index().find(lines.last) == kNoEntry) {
     return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
   }
+  catalog_.erased().acknowledge(session->place().file, lines.text);
   return {};
 }
 
@@ -233,12 +236,12 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const bool all_forced =
       std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
-  look_ahead(all_forced);
-  auto writer = lock(session, true);
+  look_ahead(insist(all_forced));
+  auto writer = lock(session, Insist::on_live);
   if (!writer) {
     return writer.error();
   }
-  const auto quiet = all_forced ? Result<void>() : refuse_live(session, **writer);
+  const auto quiet = refuse_live(session, **writer, insist(all_forced));
   Lines lines;
   bool migrated = false;
   bool had_moved_leaf = false;
@@ -273,7 +276,9 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   if (migrated) {
     const auto before = (*writer)->version();
     writer->reset();
-    return before ? migrate(session, lines, *before, all_forced) : Result<void>(before.error());
+    const Insist allowed =
+        insist(std::any_of(planned.begin(), planned.end(), [](const Waiting* one) { return one->append->force; }));
+    return before ? migrate(session, lines, *before, allowed) : Result<void>(before.error());
   }
   auto written = append_lines(session, **writer, lines, planned);
   if (written && had_moved_leaf) {
@@ -307,11 +312,12 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
       return undone ? written : undone;
     }
   }
-  return settle(session, writer, lines.last);
+  return settle(session, writer, lines);
 }
 
 /// The first write to a log of version 1 or 2 makes it one of version 3 (FACTS B3).
-Result<void> WriteQueue::migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, bool force) {
+Result<void> WriteQueue::migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before,
+                                 Insist insist) {
   const LogPlace place = session->place();
   auto draft = catalog_.store().draft(place);
   if (!draft) {
@@ -323,19 +329,19 @@ Result<void> WriteQueue::migrate(const SessionPtr& session, const Lines& lines, 
   if (auto finished = (*draft)->finish(settings_.sync); !finished) {
     return finished;
   }
-  auto writer = lock(session, force);
+  auto writer = lock(session, insist);
   if (!writer) {
     return writer.error();
   }
   auto replaced = (*writer)->replace(**draft, before);
-  return replaced ? settle(session, **writer, lines.last) : replaced;
+  return replaced ? settle(session, **writer, lines) : replaced;
 }
 
 Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
                                    const std::function<Result<void>(LogWriter&)>& work) {
   Waiting mine;
   mine.work = [&]() -> Result<void> {
-    auto writer = lock(session, force);
+    auto writer = lock(session, insist(force));
     return writer ? work(**writer) : writer.error();
   };
   return wait_turn(session, mine);
@@ -355,7 +361,7 @@ Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest
 
 /// The log is copied without the lock, and takes its place under it if nobody wrote meanwhile.
 Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
-  auto writer = lock(session, request.force);
+  auto writer = lock(session, request.insist);
   const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
   if (!before) {
     return before.error();
@@ -365,12 +371,12 @@ Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRe
   if (!draft) {
     return draft.error();
   }
-  auto done = write_log_anew(*session, request.header, "", **draft);
+  auto done = request.write(**draft);
   done = done ? (*draft)->finish(settings_.sync) : done;
   if (!done) {
     return done;
   }
-  writer = lock(session, request.force);
+  writer = lock(session, request.insist);
   if (!writer) {
     return writer.error();
   }
@@ -378,7 +384,7 @@ Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRe
     return move_locked(session, **writer, *before, **draft, *request.move_to);
   }
   auto replaced = (*writer)->replace(**draft, *before);
-  return replaced ? settle(session, **writer, EntryId{}) : replaced;
+  return replaced ? settle(session, **writer, Lines{}) : replaced;
 }
 
 /// The name first, as the agents do; then the header. When the second fails the first is taken back.

@@ -21,6 +21,12 @@
 
 namespace arborfs {
 
+/// Which sessions a command is for, by what an agent may be doing at them (DESIGN 5).
+enum class Insist : std::uint8_t { on_quiet, on_maybe_live, on_live };
+constexpr Insist insist(bool force) {
+  return force ? Insist::on_live : Insist::on_quiet;
+}
+
 /// What one command appends.
 struct AppendRequest {
   /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back.
@@ -32,9 +38,9 @@ struct AppendRequest {
 
 /// What a command writes that takes the place of a log, or of its name.
 struct RewriteRequest {
-  /// The header's new text (JSON without line feed) made of the present one. `header` is that of the index.
-  std::function<Result<std::string>(std::string_view present, const Header& header)> header;
-  bool force = false;
+  /// Writes the log as it is to be, from the session's state; once more when somebody else wrote meanwhile.
+  std::function<Result<void>(LogDraft&)> write;
+  Insist insist = Insist::on_quiet;
   /// Where the log goes; nothing: it stays.
   std::optional<LogPlace> move_to;
 };
@@ -79,14 +85,14 @@ class WriteQueue {
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
                             const std::vector<Waiting*>& group);
-  Result<void> migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, bool force);
-  Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, bool force);
-  void look_ahead(bool force) const;
-  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer) const;
+  Result<void> migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, Insist insist);
+  Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Insist insist);
+  void look_ahead(Insist insist) const;
+  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, Insist insist) const;
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to);
   Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
-  Result<void> settle(const SessionPtr& session, LogWriter& writer, const EntryId& last);
+  Result<void> settle(const SessionPtr& session, LogWriter& writer, const Lines& lines);
 
   Catalog& catalog_;
   const Settings settings_;

@@ -223,21 +223,35 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     auto done = set_slot_title(session, clean, source, known->title, force);
     return done ? Result<std::string>(clean) : done.error();
   }
-  RewriteRequest request;
-  request.force = force;
-  request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
+  auto done = rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
     auto titled = with_member(present, "title", json::stringify_string(clean));
     return titled && known->flavour == Flavour::omp18
                ? with_member(*titled, "titleSource", json::stringify_string(source))
                : titled;
-  };
-  auto done = queue_->rewrite(session, request);
+  });
   return done ? Result<std::string>(clean) : done.error();
 }
 
-Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
+Result<void> Writer::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
+                                    std::optional<LogPlace> move_to) {
   RewriteRequest request;
-  request.force = force;
+  request.insist = insist(force);
+  request.move_to = std::move(move_to);
+  request.write = [&](LogDraft& draft) { return write_log_anew(*session, change, "", draft); };
+  return queue_->rewrite(session, request);
+}
+
+Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
+  return rewrite_header(session, force, {});
+}
+
+Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
+  RewriteRequest request;
+  request.insist = maybe_live ? Insist::on_maybe_live : Insist::on_quiet;
+  request.write = [&](LogDraft& draft) {
+    auto edits = plan(*session);
+    return edits ? write_log_edited(*session, *edits, draft) : Result<void>(edits.error());
+  };
   return queue_->rewrite(session, request);
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/manager/log_rewrite.h"
 #include "core/manager/reservation.h"
 #include "core/session/catalog.h"
 #include "core/write/append_command.h"
@@ -99,6 +101,11 @@ class Writer {
                                 std::string_view source = "user");
   /// Writes the log anew as it is; one of an old version is migrated.
   Result<void> rewrite(const SessionPtr& session, bool force = false);
+  /// Writes the log anew with the edits that `plan` makes of the session's state; it is asked again when somebody else
+  /// wrote meanwhile. The log need not have a valid header. Never to a live session; `maybe_live`: to one that may be.
+  /// Errors also: those of `plan`.
+  using EditPlan = std::function<Result<std::vector<LogEdit>>(const Session&)>;
+  Result<void> edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live = false);
   /// A new log with all entries, or with the path to `target`; the source is not touched, live or not.
   Result<Made> fork(const SessionPtr& session, const std::string& target = "", bool force = false);
   Result<Made> create(const NewSession& wanted);
@@ -119,6 +126,8 @@ class Writer {
   Result<void> move_leaf(const SessionPtr& session, Ordinal ordinal, bool force);
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
+  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
+                              std::optional<LogPlace> move_to = std::nullopt);
   Result<Made> made_at(const LogPlace& place);
   Catalog& catalog_;
   const WriteSettings settings_;

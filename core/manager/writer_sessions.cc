@@ -90,9 +90,7 @@ Result<Made> Writer::move(const SessionPtr& session, const std::string& cwd, boo
   }
   const LogPlace from = session->place();
   const LogPlace to{folder_for(*target, catalog_), from.file};
-  RewriteRequest request;
-  request.force = force;
-  request.header = [&](std::string_view present, const Header& /*header*/) -> Result<std::string> {
+  const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
     auto moved = with_member(present, "cwd", json::stringify_string(*target));
     if (!moved || known->flavour == Flavour::omp13) {
       return moved;
@@ -108,10 +106,8 @@ Result<Made> Writer::move(const SessionPtr& session, const std::string& cwd, boo
     previous.PushBack(json::make_string(path, header), header.GetAllocator());
     return with_member(*moved, "previousSessionFiles", json::stringify(previous));
   };
-  if (!(to == from)) {
-    request.move_to = to;
-  }
-  if (auto done = queue_->rewrite(session, request); !done) {
+  const auto move_to = to == from ? std::nullopt : std::optional(to);
+  if (auto done = rewrite_header(session, force, change, move_to); !done) {
     return done.error();
   }
   catalog_.relocate(session, to);
@@ -127,7 +123,11 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     Trash trash(settings_.trash, catalog_.store().disk());
     auto taken = trash.take(catalog_.store(), place, session->head().header.title);
     writer.release();
-    return taken ? Result<void>() : Result<void>(taken.error());
+    if (!taken) {
+      return taken.error();
+    }
+    catalog_.erased().forget(place.file);
+    return {};
   });
   catalog_.rescan_folder(place.folder);
   return done;

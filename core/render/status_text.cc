@@ -80,6 +80,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
   object.put("damage", damage_list(status.damage, owner));
   object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
+  object.texts("erasedEntries", status.erased_entries).text_or_null("erasedFile", status.erased_file);
   object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);
   object.texts("tooLongEntries", status.too_long_entries);
   return pretty(object.take());

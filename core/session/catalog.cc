@@ -45,11 +45,12 @@ struct Catalog::Placing {
   std::vector<SessionPtr> changed;
 };
 
-Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, std::string leaves)
+Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state)
     : store_(std::move(store)),
       home_(std::move(home)),
-      leaves_(std::move(leaves), store_->paths().sessions, store_->disk()),
-      shared_{store_, &feed_, &leaves_, {}},
+      leaves_(state.empty() ? "" : state + "/leaves", store_->paths().sessions, store_->disk()),
+      erased_(state, store_->paths().sessions, store_->disk()),
+      shared_{store_, &feed_, &leaves_, &erased_, {}},
       documents_(std::make_unique<DocumentCache>()),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}

@@ -56,10 +56,11 @@ class DocumentCache;
 class Catalog {
  public:
   /// Reads no disk yet; call rescan().
-  /// `leaves` is where moved leaves are kept (leaf_store.h); "" for in memory.
-  Catalog(std::shared_ptr<SessionStore> store, std::string home, std::string leaves);
+  /// `state` is the folder for what belongs to no log: moved leaves (leaf_store.h) and erased entries
+  /// (erased_entries.h); "" for none, leaves are kept in memory then.
+  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state);
   Catalog(std::shared_ptr<SessionStore> store, std::string home)
-      : Catalog(std::move(store), std::move(home), state_path("leaves")) {}
+      : Catalog(std::move(store), std::move(home), state_path("")) {}
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
@@ -90,6 +91,8 @@ class Catalog {
 
   [[nodiscard]] SessionStore& store() const { return *store_; }
   [[nodiscard]] LeafStore& leaves() { return leaves_; }
+  [[nodiscard]] ErasedEntries& erased() { return erased_; }
+  [[nodiscard]] const ErasedEntries& erased() const { return erased_; }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return store_->blobs(); }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
@@ -116,6 +119,7 @@ class Catalog {
   const std::string home_;
   ChangeFeed feed_;
   LeafStore leaves_;
+  ErasedEntries erased_;
   Session::Shared shared_;
   const std::unique_ptr<DocumentCache> documents_;
   std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_

@@ -1,9 +1,7 @@
 #include "core/session/leaf_store.h"
 
 #include <array>
-#include <cstdio>
 
-#include "core/base/hash.h"
 #include "core/env/state_dir.h"
 #include "core/json/document.h"
 #include "core/log/id_text.h"
@@ -13,7 +11,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kMaxFile = 4096;
-constexpr mode_t kPrivate = 0600;
 
 /// In brackets where it is no string, so that an id `null` is not taken for a missing one.
 std::string kept_json(const EntryId& id) {
@@ -68,10 +65,7 @@ LeafStore::LeafStore(std::string folder, std::string store_key, Disk& disk)
     : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
 
 std::string LeafStore::file_of(const std::string& log_name) const {
-  char name[24];
-  std::snprintf(name, sizeof name, "%016llx",
-                static_cast<unsigned long long>(xxh64(store_key_ + std::string(1, '\0') + log_name)));
-  return name;
+  return state_file_name(store_key_, log_name);
 }
 
 std::optional<KeptLeaf> LeafStore::load(const std::string& log_name) const {
@@ -98,25 +92,7 @@ Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) 
     return folder.error();
   }
   const std::lock_guard lock(mutex_);
-  const std::string name = file_of(log_name);
-  const std::string temporary = "." + name + "." + std::to_string(::getpid());
-  static_cast<void>(disk_.remove(*folder, temporary));
-  auto fd = disk_.create(*folder, temporary, kPrivate);
-  if (!fd) {
-    return fd.error();
-  }
-  auto done = write_all(disk_, fd->get(), text_of(leaf));
-  if (done) {
-    done = disk_.sync(fd->get());
-  }
-  if (done) {
-    done = disk_.rename(*folder, temporary, *folder, name, Disk::Existing::replace);
-  }
-  if (!done) {
-    static_cast<void>(disk_.remove(*folder, temporary));
-    return done;
-  }
-  return disk_.sync_folder(*folder);
+  return replace_private_file(disk_, *folder, file_of(log_name), text_of(leaf));
 }
 
 void LeafStore::forget(const std::string& log_name) {

@@ -280,6 +280,9 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     slot = std::move(*line);
   }
   auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
+  if (shared_.erased != nullptr) {
+    shared_.erased->compare(place().file, **index);
+  }
   FileStat seen = (*log)->opened();
   seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
   std::uint32_t old_generation = 0;

@@ -17,6 +17,7 @@
 #include "core/log/log_index.h"
 #include "core/render/details.h"
 #include "core/session/change_feed.h"
+#include "core/session/erased_entries.h"
 #include "core/session/leaf_store.h"
 #include "core/store/session_store.h"
 
@@ -43,6 +44,7 @@ class Session {
     std::shared_ptr<SessionStore> store;
     ChangeFeed* feed = nullptr;                 // may be null
     LeafStore* leaves = nullptr;                // may be null
+    ErasedEntries* erased = nullptr;            // may be null
     std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);

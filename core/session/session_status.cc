@@ -84,6 +84,11 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
     }
   }
   status.last_error = session.write_error();
+  const std::string file = session.place().file;
+  for (const auto& entry : catalog.erased().of(file)) {
+    status.erased_entries.push_back(entry.id);
+  }
+  status.erased_file = status.erased_entries.empty() ? "" : catalog.erased().path_of(file);
   if (!head.problem.empty()) {
     status.problem = head.problem;
   }

@@ -57,7 +57,7 @@ class Player {
     settings_.flavour = conformance::flavour_of_case(scenario.name);
     settings_.home = "/home/dev";
     settings_.writes.durability = Durability::none;
-    settings_.leaves = scenario.storage == Storage::files ? temp_.root() + "/state" : "";
+    settings_.state = scenario.storage == Storage::files ? temp_.root() + "/state" : "";
     manager_ = must(SessionManager::create(store_, "/work/pi", settings_));
   }
 

@@ -97,8 +97,8 @@ class Stage {
 
  private:
   void start() {
-    const std::string leaves = storage_ == Storage::files ? temp_.root() + "/state/leaves" : "";
-    catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", leaves);
+    const std::string state = storage_ == Storage::files ? temp_.root() + "/state" : "";
+    catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", state);
     catalog_->rescan();
     writer_ = std::make_unique<Writer>(*catalog_, settings_);
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -418,6 +419,51 @@ TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
   AppendRequest whole;
   whole.plan = [](LineBatch&) -> Result<void> { return Error{Errc::stale, "no"}; };
   EXPECT_EQ(queue.append(session, whole).error().code, Errc::stale);
+}
+
+/// True once the thread sleeps: in a writer's call it can only be waiting for its turn then.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  return line.find(") S") != std::string::npos;
+}
+
+TEST(WriterOnDisk, WhoForcesIsNotHeldUpByWhoDoesNot) {
+  Stage stage(Storage::files);
+  const auto session = stage.add("2026-02-16T10-20-30-000Z_old",
+                                 "{\"type\":\"session\",\"id\":\"old\",\"timestamp\":\"2026-02-16T10:20:30.000Z\","
+                                 "\"cwd\":\"/work/pi\"}\n{\"type\":\"message\",\"timestamp\":"
+                                 "\"2026-02-16T10:20:31.000Z\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n");
+  const std::ofstream held(stage.temp().log("-work", session->stem()), std::ios::app);
+  WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
+  const auto draft = Stage::text("x").drafts.at(0);
+  std::array<std::atomic<pid_t>, 2> threads{};
+  std::array<Result<void>, 2> outcomes;
+  const auto append = [&](std::size_t which, bool force) {
+    AppendRequest request;
+    request.force = force;
+    request.plan = [&](LineBatch& batch) -> Result<void> {
+      batch.add(draft);
+      return {};
+    };
+    threads.at(which) = ::gettid();
+    outcomes.at(which) = queue.append(session, request);
+  };
+  std::thread forced;
+  std::thread unforced;
+  EXPECT_TRUE(queue.exclusive(session, true, [&](LogWriter&) -> Result<void> {
+    forced = std::thread(append, 0, true);
+    unforced = std::thread(append, 1, false);
+    while (threads[0] == 0 || threads[1] == 0 || !sleeps(threads[0]) || !sleeps(threads[1])) {
+      std::this_thread::yield();
+    }
+    return {};
+  }));
+  forced.join();
+  unforced.join();
+  EXPECT_TRUE(outcomes[0]) << outcomes[0].error().message;
+  EXPECT_EQ(outcomes[1].error().code, Errc::busy);
 }
 
 TEST(WriterOnDisk, LiveSessionsAreRefusedUnlessForced) {

@@ -199,6 +199,8 @@ TEST(StatusJson, OfASession) {
   status.branches = 3;
   status.damage = {{1234, 56, Damage::Kind::fused, false}, {99999, 7, Damage::Kind::unfinished, true}};
   status.whole_records_in_damage = {"a1b2c3d4"};
+  status.erased_entries = {"b2c3d4e5"};
+  status.erased_file = "/home/sam/.local/state/arborfs/erased/s.jsonl";
   status.dangling_labels = {"x\x1B[2J"};
   const std::string text = session_status_json(status);
   json::Document parsed;

@@ -1,0 +1,220 @@
+#include "core/session/erased_entries.h"
+
+#include <sys/file.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/env/state_dir.h"
+#include "core/json/document.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::string_view kWritten = "/written";
+constexpr std::string_view kErased = "/erased";
+constexpr mode_t kPrivate = 0600;
+constexpr std::size_t kLongestStem = 200;
+constexpr std::int64_t kForgottenAfterNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
+
+/// Keeps other threads and processes out of a state folder while it lives.
+class FolderLock {
+ public:
+  explicit FolderLock(const Dir& folder) : fd_(folder.fd()) {
+    while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() { ::flock(fd_, LOCK_UN); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
+Result<std::string> read_all(const Dir& folder, const std::string& name) {
+  auto file = File::open_in(folder, name);
+  const auto st = file ? file->stat() : Result<FileStat>(file.error());
+  if (!st) {
+    return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
+  }
+  std::string bytes(st->size, '\0');
+  auto got = file->read_at(0, bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  return bytes;
+}
+
+/// A JSON object a line; an end without line feed was torn off and is passed over.
+std::vector<ErasedEntries::Kept> entries_of(std::string_view bytes) {
+  std::vector<ErasedEntries::Kept> found;
+  json::Document document;
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    const std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    const auto id = json::parse(line, document) ? json::string_member(document, "id") : std::nullopt;
+    if (id) {
+      found.push_back({std::string(*id), std::string(line)});
+    }
+  }
+  return found;
+}
+
+std::string text_of(const std::vector<ErasedEntries::Kept>& entries) {
+  std::string text;
+  for (const auto& entry : entries) {
+    text += entry.json + "\n";
+  }
+  return text;
+}
+
+std::vector<ErasedEntries::Kept> newest(std::vector<ErasedEntries::Kept> entries, std::size_t most_bytes) {
+  std::size_t bytes = 0;
+  auto first = entries.end();
+  while (first != entries.begin() && (bytes == 0 || bytes + std::prev(first)->json.size() <= most_bytes)) {
+    bytes += std::prev(first)->json.size();
+    --first;
+  }
+  entries.erase(entries.begin(), first);
+  return entries;
+}
+
+/// What was written to sessions that nobody has written to for long is watched no more.
+void drop_old(Disk& disk, const Dir& folder) {
+  const auto entries = folder.list();
+  for (const auto& entry : entries ? *entries : std::vector<DirEntry>{}) {
+    const auto st = folder.stat(entry.name);
+    if (st && now_ns() - st->mtime_ns > kForgottenAfterNs) {
+      static_cast<void>(disk.remove(folder, entry.name));
+    }
+  }
+}
+
+}  // namespace
+
+ErasedEntries::ErasedEntries(std::string folder, std::string store_key, Disk& disk)
+    : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
+
+std::string ErasedEntries::written_name(const std::string& log_name) const {
+  return state_file_name(store_key_, log_name);
+}
+
+std::string ErasedEntries::erased_name(const std::string& log_name) const {
+  const std::string stem = log_name.substr(0, std::min(log_name.rfind('.'), kLongestStem));
+  return stem + "." + state_file_name(store_key_, log_name) + ".jsonl";
+}
+
+std::string ErasedEntries::path_of(const std::string& log_name) const {
+  return folder_ + std::string(kErased) + "/" + erased_name(log_name);
+}
+
+Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, const Entries& entries) const {
+  if (!entries.empty()) {
+    return replace_private_file(disk_, folder, name, text_of(entries));
+  }
+  auto removed = disk_.remove(folder, name);
+  return removed || removed.error().code == Errc::not_found ? Result<void>() : removed;
+}
+
+Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
+  auto folder = make_private_folder(disk_, folder_ + std::string(kWritten));
+  if (!folder) {
+    return folder.error();
+  }
+  const FolderLock lock(*folder);
+  const std::string name = written_name(log_name);
+  auto fd = disk_.open_append(*folder, name);
+  if (!fd && fd.error().code == Errc::not_found) {
+    drop_old(disk_, *folder);
+    fd = disk_.create(*folder, name, kPrivate);
+  }
+  if (!fd) {
+    return fd.error();
+  }
+  if (auto written = write_all(disk_, fd->get(), lines); !written) {
+    return written;
+  }
+  const auto st = folder->stat(name);
+  if (!st || st->size <= 2 * kKeptBytes) {
+    return {};
+  }
+  const auto bytes = read_all(*folder, name);
+  return bytes ? replace(*folder, name, newest(entries_of(*bytes), kKeptBytes)) : bytes.error();
+}
+
+void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {
+  if (folder_.empty()) {
+    return;
+  }
+  if (auto kept = append_written(log_name, lines); !kept) {
+    write_log(LogLevel::warning, "what is appended cannot be kept beside the log: " + kept.error().message);
+  }
+}
+
+Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogIndex& index) {
+  auto watched = Dir::open_root(folder_ + std::string(kWritten));
+  if (!watched) {
+    return watched.error().code == Errc::not_found ? Result<void>() : watched.error();
+  }
+  const FolderLock lock(*watched);
+  const auto bytes = read_all(*watched, written_name(log_name));
+  if (!bytes) {
+    return bytes.error();
+  }
+  Entries written = entries_of(*bytes);
+  Entries erased = of(log_name);
+  const auto is_there = [&](const Kept& entry) { return index.find(entry.id) != kNoEntry; };
+  const auto lost = std::stable_partition(written.begin(), written.end(), is_there);
+  const auto back = std::stable_partition(erased.begin(), erased.end(), std::not_fn(is_there));
+  if (lost == written.end() && back == erased.end()) {
+    return {};
+  }
+  auto folder = make_private_folder(disk_, folder_ + std::string(kErased));
+  if (!folder) {
+    return folder.error();
+  }
+  const Entries again(back, erased.end());
+  erased.erase(back, erased.end());
+  erased.insert(erased.end(), lost, written.end());
+  if (lost != written.end()) {
+    write_log(LogLevel::warning, std::to_string(written.end() - lost) + " entries that were appended to " + log_name +
+                                     " are gone from it: another program wrote it anew. They are kept in " +
+                                     path_of(log_name) + "; arborfs doctor --repair gives them back");
+  }
+  written.erase(lost, written.end());
+  written.insert(written.end(), again.begin(), again.end());
+  auto saved = replace(*folder, erased_name(log_name), erased);
+  return saved ? replace(*watched, written_name(log_name), written) : saved;
+}
+
+void ErasedEntries::compare(const std::string& log_name, const LogIndex& index) {
+  if (folder_.empty()) {
+    return;
+  }
+  if (auto noted = note_lost(log_name, index); !noted) {
+    write_log(LogLevel::warning,
+              "what was appended to " + log_name + " cannot be looked after: " + noted.error().message);
+  }
+}
+
+std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) const {
+  auto folder = Dir::open_root(folder_ + std::string(kErased));
+  const auto bytes = folder && !folder_.empty() ? read_all(*folder, erased_name(log_name)) : Result<std::string>("");
+  return bytes ? entries_of(*bytes) : Entries{};
+}
+
+void ErasedEntries::forget(const std::string& log_name) {
+  auto folder = folder_.empty() ? Result<Dir>(Errc::not_found, "") : Dir::open_root(folder_ + std::string(kWritten));
+  if (folder) {
+    static_cast<void>(disk_.remove(*folder, written_name(log_name)));
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,53 @@
+// Entries that arborfs acknowledged, kept so that they are not lost when another program writes the log anew without
+// them (DESIGN 6, FIELD-FAILURES F4). In the state folder `written/` holds what was appended lately, one file a
+// session, and `erased/` what of it the log has lost since. Both are private (FIELD-FAILURES S12). Thread-safe; several
+// processes may use the same folders.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/env/disk.h"
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+class ErasedEntries {
+ public:
+  struct Kept {
+    std::string id;
+    std::string json;  // the entry's line as it was written, without line feed
+  };
+
+  /// `folder` is made when the first entry is kept; "" keeps nothing. `store_key` tells stores apart. `disk` outlives
+  /// it.
+  ErasedEntries(std::string folder, std::string store_key, Disk& disk);
+
+  /// `lines` (each with its line feed) are in the log and about to be acknowledged. Of what comes to more than
+  /// kKeptBytes a session only the newest is kept. A failure goes to the daemon's log alone: nothing is lost by it.
+  void acknowledge(const std::string& log_name, std::string_view lines);
+  /// Finds out what of it `index` lacks, or has again.
+  void compare(const std::string& log_name, const LogIndex& index);
+  /// What the log lacked when it was last compared, in the order in which it was written.
+  [[nodiscard]] std::vector<Kept> of(const std::string& log_name) const;
+  /// The file that holds of(), JSON lines, for messages. Whoever removes it wants them no more.
+  [[nodiscard]] std::string path_of(const std::string& log_name) const;
+  /// The session is removed: what was written to it need not be watched any longer.
+  void forget(const std::string& log_name);
+
+  static constexpr std::size_t kKeptBytes = 4 << 20;
+
+ private:
+  using Entries = std::vector<Kept>;
+  [[nodiscard]] std::string written_name(const std::string& log_name) const;
+  [[nodiscard]] std::string erased_name(const std::string& log_name) const;
+  Result<void> append_written(const std::string& log_name, std::string_view lines);
+  Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
+  Result<void> note_lost(const std::string& log_name, const LogIndex& index);
+  const std::string folder_;
+  const std::string store_key_;
+  Disk& disk_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,133 @@
+// Entries that were acknowledged, and that somebody's rewrite left out (DESIGN 6, FIELD-FAILURES F4).
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/session/session_status.h"
+#include "tests/support/stage.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Stage;
+using testing::Storage;
+
+class ErasedEntriesTest : public ::testing::Test {
+ protected:
+  /// As an agent does that writes what it holds in memory: a new file under the log's name.
+  void rewrite(const std::string& bytes) const {
+    const fs::path log = stage_.temp().log("-work", session_->stem());
+    std::ofstream(log.string() + ".new", std::ios::binary) << bytes;
+    fs::rename(log.string() + ".new", log);
+  }
+  [[nodiscard]] SessionStatus status() const {
+    EXPECT_TRUE(session_->refresh(Depth::index));
+    return session_status(*session_, stage_.catalog());
+  }
+  std::string append(std::string_view words) {
+    const auto written = stage_.writer().append(session_, Stage::text(words));
+    EXPECT_TRUE(written);
+    return written ? written->id : "";
+  }
+  [[nodiscard]] fs::path state(const char* below) const { return fs::path(stage_.temp().root()) / "state" / below; }
+
+  mutable Stage stage_{Storage::files};
+  SessionPtr session_ = stage_.add_small();
+};
+
+TEST_F(ErasedEntriesTest, AreNoticedNamedAndKept) {
+  const std::string before = stage_.bytes(session_);
+  const std::string first = append("mine");
+  const std::string second = append("mine too");
+  const std::string lines = stage_.bytes(session_).substr(before.size());
+  EXPECT_TRUE(status().erased_entries.empty());
+  rewrite(before);
+  const auto now = status();
+  EXPECT_EQ(now.erased_entries, (std::vector<std::string>{first, second}));
+  std::ifstream kept(now.erased_file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), lines);
+}
+
+TEST_F(ErasedEntriesTest, OfARewriteWhileNobodyLookedAreNoticedToo) {
+  const std::string before = stage_.bytes(session_);
+  const std::string id = append("mine");
+  rewrite(before + testing::TempStore::user("aaaa0003", "aaaa0002", "theirs") + "\n");
+  stage_.restart();
+  session_ = stage_.catalog().at({"-work", session_->place().file});
+  ASSERT_TRUE(session_);
+  EXPECT_EQ(status().erased_entries, std::vector<std::string>{id});
+}
+
+TEST_F(ErasedEntriesTest, ThatComeBackAreWatchedAgain) {
+  const std::string before = stage_.bytes(session_);
+  const std::string id = append("mine");
+  const std::string with = stage_.bytes(session_);
+  rewrite(before);
+  EXPECT_EQ(status().erased_entries.size(), 1U);
+  rewrite(with);
+  EXPECT_EQ(status().erased_entries.size(), 0U);
+  EXPECT_EQ(status().erased_file, "");
+  EXPECT_TRUE(fs::is_empty(state("erased")));
+  rewrite(before);
+  EXPECT_EQ(status().erased_entries, std::vector<std::string>{id});
+}
+
+TEST_F(ErasedEntriesTest, AreNoLongerNamedWhenSomebodyRemovesTheirFile) {
+  const std::string before = stage_.bytes(session_);
+  append("mine");
+  rewrite(before);
+  EXPECT_TRUE(fs::remove(status().erased_file));
+  rewrite(before + "\n");
+  EXPECT_TRUE(status().erased_entries.empty());
+}
+
+TEST_F(ErasedEntriesTest, OfRewritesThatKeepEverythingThereAreNone) {
+  append("mine");
+  EXPECT_TRUE(stage_.writer().set_title(session_, "Another title"));
+  EXPECT_TRUE(stage_.writer().rewrite(session_));
+  EXPECT_TRUE(status().erased_entries.empty());
+}
+
+TEST_F(ErasedEntriesTest, OfManyOnlyTheNewestAreKept) {
+  const std::string before = stage_.bytes(session_);
+  const std::string words(400 << 10, 'x');
+  std::vector<std::string> ids;
+  for (int i = 0; i < 24; ++i) {
+    ids.push_back(append(words));
+  }
+  rewrite(before);
+  const auto erased = status().erased_entries;
+  ASSERT_GE(erased.size(), 2U);
+  EXPECT_LT(erased.size(), ids.size());
+  EXPECT_EQ(erased, std::vector<std::string>(ids.end() - static_cast<std::ptrdiff_t>(erased.size()), ids.end()));
+}
+
+TEST_F(ErasedEntriesTest, ArePrivate) {
+  append("mine");
+  for (const auto& entry : fs::recursive_directory_iterator(stage_.temp().root() + "/state")) {
+    EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all), fs::perms::none)
+        << entry.path();
+  }
+}
+
+TEST_F(ErasedEntriesTest, OfASessionThatIsRemovedAreNotWatched) {
+  append("mine");
+  EXPECT_FALSE(fs::is_empty(state("written")));
+  WriteSettings settings;
+  settings.allow_delete = true;
+  settings.trash = stage_.temp().root() + "/trash";
+  EXPECT_TRUE(Writer(stage_.catalog(), settings).remove(session_));
+  EXPECT_TRUE(fs::is_empty(state("written")));
+}
+
+TEST_F(ErasedEntriesTest, AFailureToKeepThemFailsNoAppend) {
+  std::ofstream(stage_.temp().root() + "/state") << "in the way";
+  append("mine");
+  EXPECT_TRUE(status().erased_entries.empty());
+}
+
+}  // namespace
+}  // namespace arborfs
