@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kSearched = std::size_t{1} << 20U;
 constexpr std::size_t kPiece = 4096;
-constexpr std::size_t kBudget = 16 * kSearched;  // bytes scanned, failed attempts included
+constexpr std::size_t kTimes = 16;  // that a byte is scanned on average at most, failed attempts included
 
 /// Scans from any byte on, within a budget that makes the whole search linear.
 class Search {
  public:
-  explicit Search(std::string_view text) : text_(text) {}
+  explicit Search(std::string_view text) : text_(text), budget_(kTimes * std::max(text.size(), kSearched)) {}
   [[nodiscard]] bool exhausted() const { return budget_ == 0; }
 
   /// The end of the value that starts at `begin`, or 0.
@@ -41,7 +41,7 @@ class Search {
 
  private:
   std::string_view text_;
-  std::size_t budget_ = kBudget;
+  std::size_t budget_;
 };
 
 /// Content blocks have a type and an id too, but they follow a bracket, a comma or a colon.
@@ -69,18 +69,26 @@ std::string damage_name(const Damage& damage) {
   return std::string(digits.data()) + "-" + std::string(damage_word(damage.kind));
 }
 
-std::vector<std::string> whole_records(std::string_view damaged_bytes) {
-  const std::string_view text = damaged_bytes.substr(0, kSearched);
-  std::vector<std::string> ids;
+std::vector<WholeRecord> find_whole_records(std::string_view text) {
+  std::vector<WholeRecord> found;
   Search search(text);
   std::size_t at = text.find('{');
   while (at != std::string_view::npos && !search.exhausted()) {
     const std::size_t end = search.end_of_value(at);
     std::string id = end == 0 ? std::string() : entry_id(text.substr(at, end - at), may_be_nested(text, at));
+    const std::size_t next = id.empty() && end == 0 ? at + 1 : end;
     if (!id.empty()) {
-      ids.push_back(std::move(id));
+      found.push_back({at, end, std::move(id)});
     }
-    at = text.find('{', id.empty() && end == 0 ? at + 1 : end);
+    at = text.find('{', next);
+  }
+  return found;
+}
+
+std::vector<std::string> whole_records(std::string_view damaged_bytes) {
+  std::vector<std::string> ids;
+  for (auto& record : find_whole_records(damaged_bytes.substr(0, kSearched))) {
+    ids.push_back(std::move(record.id));
   }
   return ids;
 }

@@ -88,8 +88,16 @@ std::string mount_readme(std::string_view version, bool read_only);
 /// The name of a run of damage in damage/: its offset in 12 digits or more, '-', what is wrong with it.
 std::string damage_name(const Damage& damage);
 
-/// Complete JSON values inside damage that look like entries (a string type and a string id, and not just a block of
-/// an entry's content): their ids. Looks at the first MiB, in linear time.
+/// A complete JSON value inside damage that looks like an entry: a string type and a string id, and not just a block
+/// of an entry's content.
+struct WholeRecord {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string id;
+};
+/// In order, none in another. Linear time.
+std::vector<WholeRecord> find_whole_records(std::string_view damaged_bytes);
+/// The ids of those in the first MiB.
 std::vector<std::string> whole_records(std::string_view damaged_bytes);
 
 }  // namespace arborfs

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/words.h"
 #include "core/env/state_dir.h"
 #include "core/json/document.h"
 
@@ -184,9 +185,10 @@ Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   erased.erase(back, erased.end());
   erased.insert(erased.end(), lost, written.end());
   if (lost != written.end()) {
-    write_log(LogLevel::warning, std::to_string(written.end() - lost) + " entries that were appended to " + log_name +
-                                     " are gone from it: another program wrote it anew. They are kept in " +
-                                     path_of(log_name) + "; arborfs doctor --repair gives them back");
+    const auto count = static_cast<std::uint64_t>(written.end() - lost);
+    write_log(LogLevel::warning, log_name + ": another program wrote it anew without " +
+                                     counted(count, "entry", "entries") + " appended before; kept in " +
+                                     path_of(log_name) + ", which arborfs doctor --repair puts back");
   }
   written.erase(lost, written.end());
   written.insert(written.end(), again.begin(), again.end());

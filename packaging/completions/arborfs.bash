@@ -73,6 +73,7 @@ _arborfs() {
     branch | label | title | fork) options='--json --agent-dir --force --durability --help' ;;
     new) options='--json --agent-dir --title --model --parent-session --durability --help' ;;
     rm) options='--json --agent-dir --force --yes --help' ;;
+    doctor) options='--json --agent-dir --repair --dry-run --force --help' ;;
     *) options='--json --agent-dir --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then

@@ -131,6 +131,27 @@ def test_many_writers_make_one_chain(case):
         equal(len(os.listdir(folder / "entries")), 4 + 8 * 500)
 
 
+def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):
+    """F4: an agent writes a log anew from memory, without what was appended meanwhile: the mount names the entries that
+    are gone and where they are kept; doctor puts them back."""
+    session = case.agent.talk()
+    before = session.path.read_bytes()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        entry = answer_of(folder / "append", '{"role":"user","content":"keep me"}')
+        with_entry = session.path.read_bytes()
+        equal(status(folder)["erasedEntries"], [], "erased entries")
+        temporary = session.path.with_suffix(".new")
+        temporary.write_bytes(before)
+        temporary.rename(session.path)
+        eventually(2, lambda: status(folder)["erasedEntries"] == [entry["id"]])
+        equal(json.loads(Path(status(folder)["erasedFile"]).read_text())["id"], entry["id"])
+        said = case.arborfs("doctor", "--agent-dir", case.agent.path, "--repair", "--force", session.path.stem).stdout
+        assert b"1 entry that another program's rewrite had left out" in said, said
+        eventually(2, lambda: status(folder)["erasedEntries"] == [])
+        equal(sorted(session.path.read_bytes().splitlines()), sorted(with_entry.splitlines()), "lines of the log")
+
+
 # -- reading what was written
 
 

@@ -14,6 +14,7 @@
 #include "core/json/document.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/words.h"
 
@@ -68,6 +69,7 @@ class CommandLineTest : public ::testing::Test {
   }
 
   TempStore store;
+  testing::Variable state{"XDG_STATE_HOME", store.root() + "/state"};
   FakeTerminal terminal;
 };
 
@@ -309,6 +311,38 @@ TEST_F(CommandLineTest, DoctorReportsALogWithoutHeader) {
   store.write(kFolder, kName, TempStore::user("e1", "", "one") + "\n");
   EXPECT_EQ(run_here({"doctor"}), kFailed);
   EXPECT_THAT(out(), HasSubstr("bad_header"));
+}
+
+TEST_F(CommandLineTest, DoctorMendsWhenToldTo) {
+  const std::string whole =
+      TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "", "one") + "\n";
+  store.write(kFolder, kName, whole + "{\"type\":\"mess");
+  age(kFolder);
+  EXPECT_EQ(run_here({"doctor", "--dry-run"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("to be mended: 13 bytes at offset"));
+  EXPECT_EQ(run_here({"doctor", "--force"}), kUsage);
+  EXPECT_EQ(run_here({"doctor", "--repair"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("  mended: 13 bytes at offset"));
+  EXPECT_THAT(out(), HasSubstr("  as it was: " + store.root() + "/state/arborfs/repaired/"));
+  EXPECT_THAT(out(), HasSubstr("1 finding in 1 file, none left"));
+  EXPECT_EQ(run_here({"doctor"}), kDone);
+}
+
+TEST_F(CommandLineTest, DoctorTellsWhatIsLeft) {
+  store.write(kFolder, kName,
+              TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "gone", "one") + "\n#\n");
+  age(kFolder);
+  EXPECT_EQ(run_here({"doctor", "--repair", "--json"}), kFailed);
+  const auto report = parsed();
+  EXPECT_EQ(json::member(report, "left")->GetDouble(), 1);
+  EXPECT_EQ(json::member(report, "mended")->Size(), 1U);
+}
+
+TEST_F(CommandLineTest, DoctorSaysWhyItDidNot) {
+  store.write(kFolder, kName, "{\"type\":\"session\",\"version\":9,\"id\":\"x\"}\n#\n");
+  age(kFolder);
+  EXPECT_EQ(run_here({"doctor", "--repair"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("not mended: a log of a version above 3"));
 }
 
 TEST_F(CommandLineTest, CompletionPrintsTheScript) {

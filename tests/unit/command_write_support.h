@@ -6,10 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "core/json/document.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
 
 namespace arborfs::testing {
 
@@ -33,24 +32,6 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   }
   return lines;
 }
-
-/// A variable of the environment for as long as it lives.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) {
-      old_ = old;
-    }
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 /// One entry of a log, as text: what a test compares.
 class Line {

@@ -31,12 +31,15 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"core/manager",
      {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
       "core/write"}},
+    {"core/doctor",
+     {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
+      "core/write", "core/manager"}},
     {"fs",
      {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
       "core/write", "core/manager"}},
     {"tools",
      {"core/base", "core/json", "core/env", "core/log", "core/model", "core/store", "core/render", "core/session",
-      "core/write", "core/manager", "fs"}},
+      "core/write", "core/manager", "core/doctor", "fs"}},
 };
 
 /// A library and the only files, by the beginning of their path, that may include it.

@@ -152,7 +152,10 @@ class Grammar {
   void add_entry(CLI::App* sub) { sub->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" "); }
 
   void add_checking() {
-    CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage; changes nothing");
+    CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and mend it if told to");
+    CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Mend what can be mended, after a copy");
+    doctor->add_flag("--dry-run", into_.dry_run, "Only say what --repair would do");
+    doctor->add_flag("--force", into_.force, "With --repair: also sessions that may be live")->needs(repair);
     doctor->add_option("SESSION", into_.sessions, "Only these; default: the whole store")->option_text(" ");
     CLI::App* completion = add("completion", Verb::completion, "Print the completion script for a shell");
     completion->add_option("SHELL", into_.shell, "bash, zsh or fish")

@@ -53,6 +53,8 @@ struct CommandLine {
   std::optional<std::string> words;  // a message, a branch's summary, a label, a title
   std::string file;                  // append; "-" for standard input
   bool force = false;
+  bool repair = false;     // doctor
+  bool dry_run = false;    // doctor
   bool yes = false;        // rm
   std::string durability;  // "synced" (as ""), "none"; mount too
   std::string cwd;         // new

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/doctor/examine.h"
+#include "core/doctor/leftovers.h"
+#include "core/doctor/mender.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/examine.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
@@ -16,12 +18,15 @@ namespace {
 constexpr std::size_t kShownOfAKind = 10;
 constexpr std::size_t kLineLength = 4096;
 
-/// Everything found about one file.
+/// Everything found about one file, and done about it.
 struct Report {
   std::string session;  // "" for a leftover
   std::string path;
   std::string title;
   std::vector<Finding> findings;
+  Mended mended;
+  std::string not_mended;  // why nothing was done, "" when that did not fail
+  std::size_t left = 0;    // findings that still stand
 };
 
 Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& catalog) {
@@ -46,26 +51,66 @@ bool belongs_to(const Leftover& leftover, const std::vector<Listed>& sessions) {
   });
 }
 
-std::vector<Report> examine(const CommandLine& line, const std::vector<Listed>& sessions, const Catalog& catalog,
-                            Terminal& io) {
-  Progress progress(io, "examining sessions", sessions.size());
-  std::vector<Report> reports;
-  for (const auto& of : sessions) {
-    if (auto findings = examine_session(*of.session, catalog); !findings.empty()) {
-      reports.push_back({of.id, log_path(*of.session, catalog), of.session->head().header.title, std::move(findings)});
+/// Examines, and mends when the line says so.
+class Doctor {
+ public:
+  Doctor(const CommandLine& line, Catalog& catalog)
+      : line_(line), catalog_(catalog), writer_(catalog, write_settings(line)), mender_(writer_, settings(line)) {}
+
+  std::vector<Report> run(const std::vector<Listed>& sessions, Terminal& io) {
+    Progress progress(io, "examining sessions", sessions.size());
+    for (const auto& of : sessions) {
+      if (auto findings = examine_session(*of.session, catalog_); !findings.empty()) {
+        const std::string title = visible_line(of.session->head().header.title, kLineLength);
+        reports_.push_back({of.id, log_path(*of.session, catalog_), title, std::move(findings), {}, "", 0});
+        mend(of.session, [&] { return examine_session(*of.session, catalog_).size(); });
+      }
+      progress.step();
     }
-    progress.step();
+    for (auto& leftover : find_leftovers(catalog_.store())) {
+      if (line_.sessions.empty() || belongs_to(leftover, sessions)) {
+        look_at(leftover);
+      }
+    }
+    return std::move(reports_);
   }
-  for (auto& leftover : examine_folders(catalog.store())) {
-    if (line.sessions.empty() || belongs_to(leftover, sessions)) {
-      const std::string path =
-          catalog.store().paths().sessions + "/" + leftover.place.folder + "/" + leftover.place.file;
-      leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
-      reports.push_back({"", visible_line(path, kLineLength), "", {std::move(leftover.finding)}});
+
+ private:
+  static MendSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
+
+  void look_at(Leftover& leftover) {
+    const auto& place = leftover.place;
+    const std::string path = catalog_.store().paths().sessions + "/" + place.folder + "/" + place.file;
+    leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
+    reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
+    mend(leftover, [] { return std::size_t{0}; });
+  }
+
+  /// What the last report is about.
+  template <class Patient, class CountAgain>
+  void mend(const Patient& patient, CountAgain count_again) {
+    Report& report = reports_.back();
+    report.left = report.findings.size();
+    if (!line_.repair && !line_.dry_run) {
+      return;
+    }
+    auto mended = mender_.mend(patient);
+    if (!mended) {
+      report.not_mended = visible_line(mended.error().message, kLineLength);
+      return;
+    }
+    report.mended = std::move(*mended);
+    if (!line_.dry_run && !report.mended.words.empty()) {
+      report.left = count_again();
     }
   }
-  return reports;
-}
+
+  const CommandLine& line_;
+  Catalog& catalog_;
+  Writer writer_;
+  Mender mender_;
+  std::vector<Report> reports_;
+};
 
 std::string finding_json(const Report& report, const Finding& finding) {
   auto json = JsonText::object();
@@ -76,21 +121,52 @@ std::string finding_json(const Report& report, const Finding& finding) {
   return json.add("text", finding.text).str();
 }
 
-void print_json(const std::vector<Report>& reports, std::size_t examined, Terminal& io) {
+std::string mended_json(const Report& report) {
+  auto done = JsonText::array();
+  for (const auto& words : report.mended.words) {
+    done.item(words);
+  }
+  auto json = JsonText::object().add("path", report.path).add_json("done", done.str());
+  json.add("copy", report.mended.copy);
+  return report.not_mended.empty() ? json.str() : json.add("error", report.not_mended).str();
+}
+
+void print_json(const std::vector<Report>& reports, std::size_t examined, const CommandLine& line, Terminal& io) {
   auto findings = JsonText::lines();
+  auto mended = JsonText::lines();
+  std::size_t left = 0;
   for (const auto& report : reports) {
     for (const auto& finding : report.findings) {
       findings.item_json(finding_json(report, finding));
     }
+    if (!report.mended.words.empty() || !report.not_mended.empty()) {
+      mended.item_json(mended_json(report));
+    }
+    left += report.left;
   }
-  const auto json = JsonText::object().add("sessions", examined).add_json("findings", findings.str());
+  auto json = JsonText::object().add("sessions", examined).add_json("findings", findings.str());
+  if (line.repair || line.dry_run) {
+    json.add("dryRun", line.dry_run).add_json("mended", mended.str()).add("left", left);
+  }
   io.out << terminal_safe_json(json.str()) << "\n";
+}
+
+void print_mended(const Report& report, const CommandLine& line, Terminal& io) {
+  for (const auto& words : report.mended.words) {
+    io.out << "  " << styled(io, Style::bold, line.dry_run ? "to be mended" : "mended") << ": " << words << "\n";
+  }
+  if (!report.mended.copy.empty()) {
+    io.out << "  as it was: " << visible_line(report.mended.copy, kLineLength) << "\n";
+  }
+  if (!report.not_mended.empty()) {
+    io.out << "  " << styled(io, Style::bold, "not mended") << ": " << report.not_mended << "\n";
+  }
 }
 
 void print_report(const Report& report, Terminal& io) {
   io.out << styled(io, Style::bold, report.path) << "\n";
   if (!report.title.empty()) {
-    io.out << "  " << styled(io, Style::dim, visible_line(report.title, kLineLength)) << "\n";
+    io.out << "  " << styled(io, Style::dim, report.title) << "\n";
   }
   std::map<std::string_view, std::size_t> shown;
   for (const auto& finding : report.findings) {
@@ -105,15 +181,29 @@ void print_report(const Report& report, Terminal& io) {
   }
 }
 
-void print_words(const std::vector<Report>& reports, std::size_t examined, Terminal& io) {
+std::string result_words(const std::vector<Report>& reports, const CommandLine& line) {
   std::size_t findings = 0;
+  std::size_t left = 0;
+  for (const auto& report : reports) {
+    findings += report.findings.size();
+    left += report.left;
+  }
+  if (findings == 0) {
+    return "no damage found";
+  }
+  const std::string found = counted(findings, "finding") + " in " + counted(reports.size(), "file");
+  if (!line.repair || line.dry_run) {
+    return found;
+  }
+  return found + ", " + (left == 0 ? "none" : grouped(left)) + " left";
+}
+
+void print_words(const std::vector<Report>& reports, std::size_t examined, const CommandLine& line, Terminal& io) {
   for (const auto& report : reports) {
     print_report(report, io);
-    findings += report.findings.size();
+    print_mended(report, line, io);
   }
-  const std::string result =
-      findings == 0 ? "no damage found" : counted(findings, "finding") + " in " + counted(reports.size(), "file");
-  io.out << counted(examined, "session") << " examined, " << result << "\n";
+  io.out << counted(examined, "session") << " examined, " << result_words(reports, line) << "\n";
 }
 
 }  // namespace
@@ -127,9 +217,10 @@ int run_doctor(const CommandLine& line, Terminal& io) {
   if (!sessions) {
     return fail(io, sessions.error());
   }
-  const auto reports = examine(line, *sessions, **catalog, io);
-  line.json ? print_json(reports, sessions->size(), io) : print_words(reports, sessions->size(), io);
-  return reports.empty() ? kDone : kFailed;
+  const auto reports = Doctor(line, **catalog).run(*sessions, io);
+  line.json ? print_json(reports, sessions->size(), line, io) : print_words(reports, sessions->size(), line, io);
+  const bool clean = std::all_of(reports.begin(), reports.end(), [](const Report& report) { return report.left == 0; });
+  return clean ? kDone : kFailed;
 }
 
 }  // namespace arborfs::cli

@@ -60,23 +60,6 @@ std::string size_words(std::uint64_t bytes) {
   return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, units[unit]);
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
-std::string counted(std::uint64_t number, std::string_view singular, std::string_view plural) {
-  std::string word(number == 1 || plural.empty() ? singular : plural);
-  if (number != 1 && plural.empty()) {
-    word += 's';
-  }
-  return grouped(number) + " " + word;
-}
-
 std::string time_words(std::int64_t nanoseconds) {
   const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
   std::tm parts{};

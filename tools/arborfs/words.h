@@ -6,14 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/words.h"
+
 namespace arborfs::cli {
 
 /// 812, 12K, 3.4M, 1.2G: powers of 1024, as ls -h has it.
 std::string size_words(std::uint64_t bytes);
-/// 1,234,567.
-std::string grouped(std::uint64_t number);
-/// "1 entry", "2 entries": with the plural given, else an `s`.
-std::string counted(std::uint64_t number, std::string_view singular, std::string_view plural = "");
 /// Local time: 2026-02-16 10:20.
 std::string time_words(std::int64_t nanoseconds);
 

@@ -1,11 +1,11 @@
-#include "tools/arborfs/blob_check.h"
+#include "core/doctor/blob_check.h"
 
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <string_view>
 
-namespace arborfs::cli {
+namespace arborfs {
 namespace {
 
 constexpr std::string_view kOpening = "\"blob:sha256:";
@@ -51,4 +51,4 @@ std::vector<BadBlob> bad_blobs(const LogFile& log, std::uint64_t size, const Blo
   return bad;
 }
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

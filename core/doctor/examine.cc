@@ -1,22 +1,20 @@
-#include "tools/arborfs/examine.h"
+#include "core/doctor/examine.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "core/model/tree.h"
+#include "core/base/words.h"
+#include "core/doctor/blob_check.h"
+#include "core/doctor/tree_findings.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
 #include "core/session/documents.h"
-#include "tools/arborfs/blob_check.h"
-#include "tools/arborfs/words.h"
 
-namespace arborfs::cli {
+namespace arborfs {
 namespace {
 
 constexpr std::uint64_t kMaxSalvaged = 1 << 20;
-constexpr std::size_t kNameLength = 80;
 
 /// What is copied out of a session's guard to be worked on without it.
 struct Reading {
@@ -25,53 +23,6 @@ struct Reading {
   std::vector<Damage> damage;
   std::vector<std::uint64_t> offsets;  // of the entries, in file order
 };
-
-std::string named(const LogIndex& index, Ordinal ordinal) {
-  const EntryId id = index.id(ordinal);
-  const std::string words = id.kind == EntryId::Kind::missing ? "no id" : visible_line(id.text, kNameLength);
-  return fmt::format("entry #{} ({})", ordinal, words);
-}
-
-std::string reference(const EntryId& id) {
-  return "'" + visible_line(id.text, kNameLength) + "'";
-}
-
-Finding about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text) {
-  return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
-}
-
-void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
-  std::unordered_map<std::uint32_t, Ordinal> first_with;
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    if (index.is_orphan(ordinal)) {
-      found.push_back(about(index, ordinal, "orphan",
-                            fmt::format("{} names the parent {}, which the log does not have; it is shown as a root",
-                                        named(index, ordinal), reference(index.parent_id(ordinal)))));
-    }
-    if (!index.has_duplicate_ids() || index.entry(ordinal).id == 0) {
-      continue;
-    }
-    if (const auto [first, fresh] = first_with.try_emplace(index.entry(ordinal).id, ordinal); !fresh) {
-      found.push_back(
-          about(index, ordinal, "duplicate_id",
-                fmt::format("{} has the same id as #{}; the later one wins", named(index, ordinal), first->second)));
-    }
-  }
-  for (const Ordinal ordinal : tree_of(index).unreachable) {
-    found.push_back(about(index, ordinal, "cycle",
-                          fmt::format("{} is its own ancestor, or has one that is", named(index, ordinal))));
-  }
-}
-
-void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
-  for (const auto& label : index.labels()) {
-    if (index.find(label.target) == kNoEntry) {
-      found.push_back(about(index, label.set_by, "dangling_label",
-                            fmt::format("the label '{}' is on the entry {}, which the log does not have",
-                                        visible_line(label.text, kNameLength), reference(label.target))));
-    }
-  }
-}
 
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
   const Header& header = head.header;
@@ -125,7 +76,7 @@ std::string salvage_words(const LogFile& log, const Damage& damage) {
   const auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged));
   std::string words;
   for (const auto& id : bytes ? whole_records(*bytes) : std::vector<std::string>{}) {
-    words += (words.empty() ? "; whole records in it: " : ", ") + visible_line(id, kNameLength);
+    words += (words.empty() ? "; whole records in it: " : ", ") + visible_line(id, 80);
   }
   return words;
 }
@@ -171,6 +122,22 @@ void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<F
   }
 }
 
+void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
+  const std::string file = session.place().file;
+  const auto erased = catalog.erased().of(file);
+  if (erased.empty()) {
+    return;
+  }
+  std::string ids;
+  for (const auto& entry : erased) {
+    ids += (ids.empty() ? "" : ", ") + visible_line(entry.id, 80);
+  }
+  found.push_back({"erased_entries",
+                   fmt::format("{} that arborfs appended and another program's rewrite left out: {}; kept in {}",
+                               counted(erased.size(), "entry", "entries"), ids, catalog.erased().path_of(file)),
+                   std::nullopt, 0, kNoEntry});
+}
+
 std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
   const auto guard = session.read();
   if (!guard) {
@@ -178,7 +145,6 @@ std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>
   }
   const LogIndex& index = guard->index();
   find_in_tree(index, found);
-  find_in_labels(index, found);
   Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}};
   reading.offsets.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
@@ -197,11 +163,13 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
   }
   find_in_header(session.head(), found);
   if (const auto reading = read_guarded(session, found)) {
+    find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);
     find_in_end(*reading, found);
     find_in_blobs(*reading, *catalog.blobs(), found);
   }
+  find_erased(session, catalog, found);
   return found;
 }
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

@@ -1,3 +1,5 @@
+#include "core/doctor/leftovers.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -5,9 +7,8 @@
 #include <chrono>
 
 #include "core/env/processes.h"
-#include "tools/arborfs/examine.h"
 
-namespace arborfs::cli {
+namespace arborfs {
 namespace {
 
 constexpr std::string_view kLogEnding = ".jsonl";
@@ -81,17 +82,19 @@ std::string log_of(std::string_view name) {
   return std::string(name.substr(begin, at + kLogEnding.size() - begin));
 }
 
-std::optional<Finding> judge(const Folder& folder, const std::string& name, const std::string& log) {
+std::optional<Leftover> judge(const Folder& folder, const std::string& name, const std::string& log) {
+  std::optional<Finding> finding;
+  auto kind = Leftover::Kind::temporary;
   if (name == "." + log + ".lock") {
-    return judge_lock(folder, name);
+    kind = Leftover::Kind::lock;
+    finding = judge_lock(folder, name);
+  } else if (name.starts_with("." + log + ".") && name.ends_with(".tmp")) {
+    finding = judge_temporary(folder, name);
+  } else if (name.starts_with(log + ".") && name.ends_with(".bak")) {
+    kind = Leftover::Kind::backup;
+    finding = judge_backup(folder, name, log);
   }
-  if (name.starts_with("." + log + ".") && name.ends_with(".tmp")) {
-    return judge_temporary(folder, name);
-  }
-  if (name.starts_with(log + ".") && name.ends_with(".bak")) {
-    return judge_backup(folder, name, log);
-  }
-  return std::nullopt;
+  return finding ? std::optional(Leftover{{folder.name, name}, log, kind, std::move(*finding)}) : std::nullopt;
 }
 
 void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
@@ -104,15 +107,15 @@ void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
     if (log.empty()) {
       continue;
     }
-    if (auto finding = judge(folder, entry.name, log)) {
-      found.push_back({{folder.name, entry.name}, log, std::move(*finding)});
+    if (auto leftover = judge(folder, entry.name, log)) {
+      found.push_back(std::move(*leftover));
     }
   }
 }
 
 }  // namespace
 
-std::vector<Leftover> examine_folders(const SessionStore& store) {
+std::vector<Leftover> find_leftovers(const SessionStore& store) {
   std::vector<Leftover> found;
   const auto folders = store.folders();
   const auto root = Dir::open_root(store.paths().sessions);
@@ -128,4 +131,4 @@ std::vector<Leftover> examine_folders(const SessionStore& store) {
   return found;
 }
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

@@ -8,7 +8,7 @@
 #include "core/log/log_file.h"
 #include "core/store/blob_store.h"
 
-namespace arborfs::cli {
+namespace arborfs {
 
 struct BadBlob {
   std::string hash;
@@ -21,4 +21,4 @@ struct BadBlob {
 /// passed over.
 std::vector<BadBlob> bad_blobs(const LogFile& log, std::uint64_t size, const BlobStore& blobs);
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

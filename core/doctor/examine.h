@@ -1,0 +1,14 @@
+// What is wrong with a session, in plain words. Only looks. Any thread.
+#pragma once
+
+#include <vector>
+
+#include "core/doctor/finding.h"
+#include "core/session/catalog.h"
+
+namespace arborfs {
+
+/// Reads the session and everything that it refers to. An unreadable log is a finding too.
+std::vector<Finding> examine_session(Session& session, const Catalog& catalog);
+
+}  // namespace arborfs

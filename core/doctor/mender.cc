@@ -1,0 +1,199 @@
+#include "core/doctor/mender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "core/base/clock.h"
+#include "core/doctor/repairs.h"
+#include "core/doctor/tree_findings.h"
+#include "core/env/publish_lock.h"
+#include "core/env/state_dir.h"
+#include "core/json/date.h"
+#include "core/render/text.h"
+#include "core/session/liveness.h"
+
+namespace arborfs {
+namespace {
+
+constexpr mode_t kPrivateFile = 0600;
+constexpr std::size_t kStep = 1 << 20;
+/// Not in the context (FACTS C19), yet the log's last entry, behind which agents go on (FACTS C1).
+constexpr std::string_view kSignpost = R"({"type":"custom","customType":"arborfs.resume","data":{}})";
+
+/// A name that sorts by time: 2026-02-16T10-20-30-000Z.
+std::string folder_of_now() {
+  std::string name = json::iso_time(now_ms());
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '.'; }, '-');
+  return name;
+}
+
+Result<void> copy_bytes(const File& from, Disk& disk, int to) {
+  std::string buffer(kStep, '\0');
+  for (std::uint64_t at = 0;;) {
+    const auto got = from.read_at(at, buffer);
+    if (!got) {
+      return got.error();
+    }
+    if (auto written = write_all(disk, to, std::string_view(buffer).substr(0, *got)); !written) {
+      return written;
+    }
+    at += *got;
+    if (*got < buffer.size()) {
+      return disk.sync(to);
+    }
+  }
+}
+
+Error live_error(const Liveness& liveness) {
+  std::string text =
+      "the session " + std::string(liveness.state == Liveness::State::live ? "is" : "may be") + " live: ";
+  for (const auto& reason : liveness.reasons) {
+    text += (&reason == &liveness.reasons.front() ? "" : ", ") + reason;
+  }
+  return {Errc::busy, text + (liveness.state == Liveness::State::live ? "; end the agent first"
+                                                                      : "; end the agent first, or force it")};
+}
+
+}  // namespace
+
+Mender::Mender(Writer& writer, MendSettings settings)
+    : writer_(writer),
+      settings_(std::move(settings)),
+      copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
+
+/// A copy that is on the disk; one of an earlier try is replaced.
+Result<std::string> Mender::keep_copy(const File& file, const LogPlace& place) {
+  const std::string path = copies_ + "/" + place.folder;
+  auto folder = make_private_folder(disk(), path);
+  if (!folder) {
+    return folder.error();
+  }
+  static_cast<void>(disk().remove(*folder, place.file));
+  auto fd = disk().create(*folder, place.file, kPrivateFile);
+  if (!fd) {
+    return fd.error();
+  }
+  auto copied = copy_bytes(file, disk(), fd->get());
+  copied = copied ? disk().sync_folder(*folder) : copied;
+  return copied ? Result<std::string>(path + "/" + place.file) : copied.error();
+}
+
+Result<Mended> Mender::mend(const SessionPtr& session) {
+  if (auto read = session->refresh(Depth::index); !read) {
+    return read.error();
+  }
+  const Liveness liveness = check_liveness(*session, writer_.catalog().store());
+  const bool may =
+      liveness.state == Liveness::State::quiet || (liveness.state == Liveness::State::maybe && settings_.maybe_live);
+  if (!may) {
+    return live_error(liveness);
+  }
+  Mended mended;
+  for (const auto step : {&Mender::rewrite, &Mender::lead_out_of_dead_end}) {
+    if (auto done = (this->*step)(session, mended); !done) {
+      return done.error();
+    }
+  }
+  return mended;
+}
+
+Result<void> Mender::rewrite(const SessionPtr& session, Mended& mended) {
+  auto first_look = plan_repairs(*session, writer_.catalog());
+  if (!first_look || first_look->edits.empty() || settings_.dry_run) {
+    mended.words = first_look ? std::move(first_look->words) : std::vector<std::string>{};
+    return first_look ? Result<void>() : Result<void>(first_look.error());
+  }
+  const auto plan = [&](const Session& now) -> Result<std::vector<LogEdit>> {
+    auto folder = writer_.catalog().store().folder(now.place());
+    const auto log = folder ? File::open_in(*folder, now.place().file) : Result<File>(folder.error());
+    auto copy = log ? keep_copy(*log, now.place()) : Result<std::string>(log.error());
+    auto repairs = copy ? plan_repairs(now, writer_.catalog()) : Result<RepairPlan>(copy.error());
+    if (!repairs) {
+      return repairs.error();
+    }
+    mended = {std::move(repairs->words), std::move(*copy)};
+    return std::move(repairs->edits);
+  };
+  return writer_.edit(session, plan, settings_.maybe_live);
+}
+
+Result<void> Mender::lead_out_of_dead_end(const SessionPtr& session, Mended& mended) {
+  std::string target;
+  std::string words;
+  {
+    const auto guard = session->read();
+    const Ordinal message = guard ? message_behind_dead_end(guard->index()) : kNoEntry;
+    if (message == kNoEntry) {
+      return {};
+    }
+    target = "#" + std::to_string(message);
+    words = "an entry put behind the newest message, " + entry_words(guard->index(), message) +
+            ", so that agents go on there";
+  }
+  if (!settings_.dry_run) {
+    auto signpost = json_command(kSignpost, session->read()->index().flavour(), now_ms());
+    if (!signpost) {
+      return signpost.error();
+    }
+    signpost->force = settings_.maybe_live;
+    if (auto written = writer_.append(session, std::move(*signpost), target); !written) {
+      return written.error();
+    }
+  }
+  mended.words.push_back(std::move(words));
+  return {};
+}
+
+Result<Mended> Mender::mend(const Leftover& leftover) {
+  auto folder = writer_.catalog().store().folder({leftover.place.folder, leftover.log_file});
+  if (!folder) {
+    return folder.error();
+  }
+  Mended mended;
+  const bool is_only_copy = leftover.kind == Leftover::Kind::backup && !folder->stat(leftover.log_file);
+  const auto step = leftover.kind == Leftover::Kind::lock ? &Mender::clear_lock
+                    : is_only_copy                        ? &Mender::bring_back
+                                                          : &Mender::put_away;
+  auto done = (this->*step)(*folder, leftover, mended);
+  return done ? Result<Mended>(std::move(mended)) : done.error();
+}
+
+/// Taken over as an agent would, and given back.
+Result<void> Mender::clear_lock(const Dir& folder, const Leftover& leftover, Mended& mended) {
+  mended.words.emplace_back("the lock removed");
+  if (settings_.dry_run) {
+    return {};
+  }
+  const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
+  auto lock = PublishLock::take(disk(), folder, path, leftover.log_file);
+  return lock ? Result<void>() : Result<void>(lock.error());
+}
+
+Result<void> Mender::bring_back(const Dir& folder, const Leftover& leftover, Mended& mended) {
+  mended.words.push_back("renamed to " + visible_line(leftover.log_file, NAME_MAX) + ": it is a session again");
+  if (settings_.dry_run) {
+    return {};
+  }
+  auto done = disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep);
+  return done ? disk().sync_folder(folder) : done;
+}
+
+Result<void> Mender::put_away(const Dir& folder, const Leftover& leftover, Mended& mended) {
+  mended.words.emplace_back("put away");
+  if (settings_.dry_run) {
+    return {};
+  }
+  auto file = File::open_in(folder, leftover.place.file);
+  auto copy = file ? keep_copy(*file, leftover.place) : Result<std::string>(file.error());
+  if (!copy) {
+    return copy.error();
+  }
+  mended.copy = std::move(*copy);
+  auto removed = disk().remove(folder, leftover.place.file);
+  return removed ? disk().sync_folder(folder) : removed;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,47 @@
+// Mends what plan_repairs (repairs.h) knows to mend in sessions, and clears away what agents left beside them: never
+// where an agent is or may be at work, and never without a copy of what was there before (DESIGN 6). One object is used
+// by one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/doctor/leftovers.h"
+#include "core/manager/writer.h"
+
+namespace arborfs {
+
+struct MendSettings {
+  bool dry_run = false;     // only says what would be done
+  bool maybe_live = false;  // also sessions that may be live (DESIGN 5); never those that are
+  std::string copies;       // folder for copies; "" for $XDG_STATE_HOME/arborfs/repaired
+};
+
+struct Mended {
+  std::vector<std::string> words;  // what was done, one sentence each without a full stop, fit to be shown
+  std::string copy;                // of the file as it was, "" when nothing was done to it
+};
+
+class Mender {
+ public:
+  /// `writer` outlives it.
+  Mender(Writer& writer, MendSettings settings);
+  /// Errors: busy (live), those of plan_repairs, stale, no_space, io; the log is as it was then.
+  Result<Mended> mend(const SessionPtr& session);
+  /// Errors: stale when it is gone or in use by now, no_space, io.
+  Result<Mended> mend(const Leftover& leftover);
+
+ private:
+  Result<std::string> keep_copy(const File& file, const LogPlace& place);
+  Result<void> rewrite(const SessionPtr& session, Mended& mended);
+  Result<void> lead_out_of_dead_end(const SessionPtr& session, Mended& mended);
+  Result<void> clear_lock(const Dir& folder, const Leftover& leftover, Mended& mended);
+  Result<void> bring_back(const Dir& folder, const Leftover& leftover, Mended& mended);
+  Result<void> put_away(const Dir& folder, const Leftover& leftover, Mended& mended);
+  [[nodiscard]] Disk& disk() const { return writer_.catalog().store().disk(); }
+  Writer& writer_;
+  const MendSettings settings_;
+  const std::string copies_;  // a folder of this run's own
+};
+
+}  // namespace arborfs

@@ -1,0 +1,323 @@
+#include "core/doctor/repairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/base/words.h"
+#include "core/doctor/finding.h"
+#include "core/doctor/lost_header.h"
+#include "core/json/document.h"
+#include "core/model/skim.h"
+#include "core/render/text.h"
+#include "core/render/views.h"
+#include "core/session/documents.h"
+#include "core/write/header_text.h"
+
+namespace arborfs {
+namespace {
+
+/// No entry is longer; what is has to be looked at by a person.
+constexpr std::uint64_t kLongestRun = 64 << 20;
+constexpr std::uint64_t kLine = 4096;
+constexpr std::uint64_t kMostRemains = 1 << 20;
+constexpr std::string_view kBom = "\xEF\xBB\xBF";
+
+bool is_blank(std::string_view bytes) {
+  return bytes.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+/// Dropped bytes that stand together on a line, or on several.
+struct Run {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool only_nul = true;
+};
+
+/// One state of a log, all that is needed to plan its repair.
+struct Patient {
+  std::shared_ptr<const LogFile> log;
+  Header header;
+  std::uint64_t size = 0;
+  std::uint64_t first_entry = 0;   // its offset, `size` without entries
+  std::uint64_t last_entry = 0;    // the same
+  std::uint64_t header_entry = 0;  // offset of the first entry that is a session's header, `size` without
+  std::uint64_t header_length = 0;
+  std::vector<Damage> damage;
+  bool gives_ids = false;
+  bool has_ids = false;
+};
+
+Result<Patient> look_at(const Session& session) {
+  const auto guard = session.read();
+  if (!guard) {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  if (guard->log()->is_decoded()) {
+    return Error{Errc::read_only, "a log in UTF-16 is never written to"};
+  }
+  const LogIndex& index = guard->index();
+  if (index.header().valid && !index.header().writable_version) {
+    return Error{Errc::read_only, "a log of a version above 3 is never written to"};
+  }
+  Patient patient;
+  patient.log = guard->log();
+  patient.header = index.header();
+  patient.size = guard->stat().size;
+  patient.damage = shown_damage(*guard);
+  patient.gives_ids = index.gives_ids();
+  patient.first_entry = patient.last_entry = patient.header_entry = patient.size;
+  if (index.size() != kNoEntry) {
+    patient.first_entry = index.entry(1).offset;
+    patient.last_entry = index.entry(index.size()).offset;
+  }
+  for (Ordinal ordinal = index.size(); ordinal != kNoEntry; --ordinal) {
+    if (index.entry(ordinal).type == EntryType::session) {
+      patient.header_entry = index.entry(ordinal).offset;
+      patient.header_length = index.length(ordinal);
+    }
+  }
+  for (Ordinal ordinal = 1; ordinal <= index.size() && !patient.has_ids; ++ordinal) {
+    patient.has_ids = index.id(ordinal).kind != EntryId::Kind::missing;
+  }
+  return patient;
+}
+
+class Planner {
+ public:
+  Planner(const Session& session, const Catalog& catalog, Patient patient)
+      : session_(session), catalog_(catalog), patient_(std::move(patient)) {}
+
+  Result<RepairPlan> plan() {
+    for (const auto step : {&Planner::mend_runs, &Planner::mend_header, &Planner::end_last_line, &Planner::give_back}) {
+      if (auto done = (this->*step)(); !done) {
+        return done.error();
+      }
+    }
+    std::stable_sort(plan_.edits.begin(), plan_.edits.end(),
+                     [](const LogEdit& a, const LogEdit& b) { return a.offset < b.offset; });
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] Result<std::string> read(std::uint64_t begin, std::uint64_t end) const {
+    return patient_.log->read(begin, end - begin);
+  }
+
+  Result<std::vector<Run>> runs() const {
+    std::vector<Run> found;
+    for (const Damage& damage : patient_.damage) {
+      const bool nul = damage.kind == Damage::Kind::nul;
+      const std::uint64_t end = damage.offset + damage.length;
+      if (damage.kind == Damage::Kind::too_tangled || (!nul && damage.length > kLongestRun)) {
+        continue;
+      }
+      if (!found.empty() && damage.offset - found.back().end <= kLine) {
+        const auto gap = read(found.back().end, damage.offset);
+        if (!gap) {
+          return gap.error();
+        }
+        if (is_blank(*gap)) {
+          found.back().end = end;
+          found.back().only_nul = found.back().only_nul && nul;
+          continue;
+        }
+      }
+      found.push_back({damage.offset, end, nul});
+    }
+    return found;
+  }
+
+  using Place = std::optional<std::uint64_t>;
+
+  [[nodiscard]] bool ends_with_feed(std::uint64_t end) const {
+    const auto last = read(end - 1, end);
+    return last && *last == "\n";
+  }
+
+  /// Where the line begins, if nothing but blanks stands before `offset` on it.
+  Result<Place> line_begin(std::uint64_t offset) const {
+    const auto before = read(offset - std::min(offset, kLine), offset);
+    if (!before) {
+      return before.error();
+    }
+    const std::size_t feed = before->rfind('\n');
+    const std::string_view blanks = std::string_view(*before).substr(feed == std::string::npos ? 0 : feed + 1);
+    const bool is_seen = feed != std::string::npos || before->size() == offset;
+    return is_seen && is_blank(blanks) ? Place(offset - blanks.size()) : Place();
+  }
+
+  /// Behind the line's feed, or the log's end, if nothing but blanks stands behind `offset` on it.
+  Result<Place> line_end(std::uint64_t offset) const {
+    const auto behind = read(offset, std::min(patient_.size, offset + kLine));
+    if (!behind) {
+      return behind.error();
+    }
+    const std::size_t feed = behind->find('\n');
+    const bool is_seen = feed != std::string::npos || offset + behind->size() == patient_.size;
+    const std::uint64_t end = feed == std::string::npos ? patient_.size : offset + feed + 1;
+    return is_seen && is_blank(std::string_view(*behind).substr(0, feed)) ? Place(end) : Place();
+  }
+
+  Result<void> mend_runs() {
+    const auto found = runs();
+    if (!found) {
+      return found.error();
+    }
+    for (const Run& run : *found) {
+      if (auto mended = mend_run(run); !mended) {
+        return mended;
+      }
+    }
+    return {};
+  }
+
+  Result<void> mend_run(const Run& run) {
+    const auto bytes = run.only_nul ? Result<std::string>(std::string()) : read(run.begin, run.end);
+    const auto begin = line_begin(run.begin);
+    const auto end = line_end(run.end);
+    if (!bytes || !begin || !end) {
+      return !bytes ? bytes.error() : !begin ? begin.error() : end.error();
+    }
+    const auto records = salvage(*bytes);
+    if (!records.empty() && patient_.gives_ids) {
+      return {};  // another record would change what the ids of all that follow are
+    }
+    std::string text = *begin ? "" : "\n";
+    for (const auto& record : records) {
+      text += record + "\n";
+    }
+    const bool keeps_end = *end && !records.empty() && ends_with_feed(**end);  // it may be of either kind
+    if (keeps_end) {
+      text.pop_back();
+    }
+    plan_.words.push_back(words_of(run, records.size()));
+    plan_.edits.push_back({begin->value_or(run.begin), keeps_end ? run.end : end->value_or(run.end), std::move(text)});
+    return {};
+  }
+
+  static std::string words_of(const Run& run, std::size_t records) {
+    const std::string where = fmt::format("{} at offset {}", counted(run.end - run.begin, "byte"), run.begin);
+    return records == 0 ? where + " cut out"
+                        : fmt::format("{} from {} given {} own", counted(records, "whole record"), where,
+                                      records == 1 ? "a line of its" : "lines of their");
+  }
+
+  /// The records in it that the log has nowhere else. A session's header among them is kept for mend_header.
+  std::vector<std::string> salvage(std::string_view bytes) {
+    std::vector<std::string> records;
+    for (const WholeRecord& record : find_whole_records(bytes)) {
+      std::string text(bytes.substr(record.begin, record.end - record.begin));
+      std::replace(text.begin(), text.end(), '\n', ' ');  // between tokens: strings hold none
+      if (skim::string_value(skim::member(text, "type")) == "session") {
+        lost_header_ = lost_header_.empty() ? text : lost_header_;
+      } else if (taken_.insert(record.id).second && !has_entry(record.id)) {
+        records.push_back(std::move(text));
+      }
+    }
+    return records;
+  }
+
+  [[nodiscard]] bool has_entry(const std::string& id) const {
+    const auto guard = session_.read();
+    return guard && guard->index().find(id) != kNoEntry;
+  }
+
+  Result<void> mend_header() {
+    if (patient_.header.valid || patient_.size == 0) {
+      return {};
+    }
+    if (!lost_header_.empty()) {
+      return put_header(lost_header_, "the session header, which was not on a line of its own, put where it belongs");
+    }
+    if (patient_.header_entry != patient_.size) {
+      return move_header();
+    }
+    const auto remains = read(0, std::min(patient_.first_entry, kMostRemains));
+    if (!remains) {
+      return remains.error();
+    }
+    const auto made = make_lost_header(session_, catalog_, *remains, patient_.has_ids);
+    return put_header(made.json, made.words);
+  }
+
+  /// A header that stands elsewhere, or has no id.
+  Result<void> move_header() {
+    const std::uint64_t behind = patient_.header_entry + patient_.header_length;
+    const auto json = read(patient_.header_entry, behind);
+    const auto begin = line_begin(patient_.header_entry);
+    const auto end = line_end(behind);
+    if (!json || !begin || !end) {
+      return !json ? json.error() : !begin ? begin.error() : end.error();
+    }
+    const auto header = with_session_id(*json, session_.stem());
+    if (!header) {
+      return header.error();
+    }
+    plan_.edits.push_back({begin->value_or(patient_.header_entry), end->value_or(behind), *begin && *end ? "" : "\n"});
+    return put_header(*header, *header == *json ? "the session header put at the head of the log"
+                                                : "the session header given the id of the log's name");
+  }
+
+  /// Before everything but a title slot and a byte order mark.
+  Result<void> put_header(const std::string& json, std::string words) {
+    const auto head = read(0, std::min(patient_.size, kLine));
+    if (!head) {
+      return head.error();
+    }
+    std::uint64_t offset = head->starts_with(kBom) ? kBom.size() : 0;
+    if (patient_.header.has_slot) {
+      offset = head->find('\n') + 1;
+    }
+    plan_.edits.insert(plan_.edits.begin(), LogEdit{offset, offset, json + "\n"});
+    plan_.words.push_back(std::move(words));
+    return {};
+  }
+
+  Result<void> give_back() {
+    std::string lines;
+    std::size_t count = 0;
+    for (const auto& entry : catalog_.erased().of(session_.place().file)) {
+      if (taken_.insert(entry.id).second && !has_entry(entry.id)) {
+        lines += entry.json + "\n";
+        ++count;
+      }
+    }
+    if (count != 0) {
+      plan_.edits.push_back({patient_.last_entry, patient_.last_entry, std::move(lines)});
+      plan_.words.push_back(fmt::format("{} that another program's rewrite had left out put back before the last entry",
+                                        counted(count, "entry", "entries")));
+    }
+    return {};
+  }
+
+  Result<void> end_last_line() {
+    const bool is_cut = std::any_of(plan_.edits.begin(), plan_.edits.end(), [&](const LogEdit& edit) {
+      return edit.end == patient_.size && edit.offset != edit.end;
+    });
+    if (is_cut || patient_.size == 0 || ends_with_feed(patient_.size)) {
+      return {};
+    }
+    plan_.edits.push_back({patient_.size, patient_.size, "\n"});
+    plan_.words.emplace_back("a newline put behind the last record");
+    return {};
+  }
+
+  const Session& session_;
+  const Catalog& catalog_;
+  const Patient patient_;
+  RepairPlan plan_;
+  std::set<std::string> taken_;
+  std::string lost_header_;
+};
+
+}  // namespace
+
+Result<RepairPlan> plan_repairs(const Session& session, const Catalog& catalog) {
+  auto patient = look_at(session);
+  return patient ? Planner(session, catalog, std::move(*patient)).plan() : Result<RepairPlan>(patient.error());
+}
+
+}  // namespace arborfs

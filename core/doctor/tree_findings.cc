@@ -1,0 +1,162 @@
+#include "core/doctor/tree_findings.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "core/json/document.h"
+#include "core/model/tree.h"
+#include "core/render/text.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::size_t kNameLength = 80;
+constexpr std::uint64_t kLongestSummary = 16 << 20;
+
+Finding about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text) {
+  return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
+}
+
+void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (index.is_orphan(ordinal)) {
+      found.push_back(about(index, ordinal, "orphan",
+                            fmt::format("{} names the parent {}, which the log does not have; it is shown as a root",
+                                        entry_words(index, ordinal), id_words(index.parent_id(ordinal)))));
+    }
+  }
+  for (const Ordinal ordinal : tree_of(index).unreachable) {
+    found.push_back(about(index, ordinal, "cycle",
+                          fmt::format("{} is its own ancestor, or has one that is", entry_words(index, ordinal))));
+  }
+}
+
+void find_in_ids(const LogIndex& index, std::vector<Finding>& found) {
+  if (!index.has_duplicate_ids()) {
+    return;
+  }
+  std::unordered_map<std::uint32_t, Ordinal> first_with;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (index.entry(ordinal).id == 0) {
+      continue;
+    }
+    if (const auto [first, fresh] = first_with.try_emplace(index.entry(ordinal).id, ordinal); !fresh) {
+      found.push_back(about(
+          index, ordinal, "duplicate_id",
+          fmt::format("{} has the same id as #{}; the later one wins", entry_words(index, ordinal), first->second)));
+    }
+  }
+}
+
+void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
+  for (const auto& label : index.labels()) {
+    if (index.find(label.target) == kNoEntry) {
+      found.push_back(about(index, label.set_by, "dangling_label",
+                            fmt::format("the label '{}' is on the entry {}, which the log does not have",
+                                        visible_line(label.text, kNameLength), id_words(label.target))));
+    }
+  }
+}
+
+void find_dead_end(const LogIndex& index, std::vector<Finding>& found) {
+  const Ordinal message = message_behind_dead_end(index);
+  if (message != kNoEntry) {
+    const Ordinal leaf = index.leaf();
+    found.push_back(about(index, leaf, "dead_end_leaf",
+                          fmt::format("the log ends with {}, which does not come behind the newest message, {}: agents "
+                                      "go on without what was said last",
+                                      entry_words(index, leaf), entry_words(index, message))));
+  }
+}
+
+bool is_content(EntryType type) {
+  return type == EntryType::message || type == EntryType::custom_message || type == EntryType::compaction ||
+         type == EntryType::branch_summary;
+}
+
+/// Written by programs on their own account, where nobody has chosen a place in the tree.
+bool is_bookkeeping(EntryType type) {
+  return type == EntryType::custom || type == EntryType::title_change || type == EntryType::model_usage ||
+         type == EntryType::credential_pin || type == EntryType::other || type == EntryType::none;
+}
+
+/// The member that refers to another entry; "" for types without one.
+std::string_view reference_member(EntryType type) {
+  return type == EntryType::compaction ? "firstKeptEntryId" : type == EntryType::branch_summary ? "fromId" : "";
+}
+
+struct Referring {
+  Ordinal ordinal = kNoEntry;
+  Entry entry;
+  std::string words;
+};
+
+std::vector<Referring> referring_entries(const Session& session) {
+  std::vector<Referring> referring;
+  const auto guard = session.read();
+  for (Ordinal ordinal = 1; guard && ordinal <= guard->index().size(); ++ordinal) {
+    const LogIndex& index = guard->index();
+    if (!reference_member(index.entry(ordinal).type).empty() && index.length(ordinal) <= kLongestSummary) {
+      referring.push_back({ordinal, index.entry(ordinal), entry_words(index, ordinal)});
+    }
+  }
+  return referring;
+}
+
+bool has_entry(const Session& session, std::string_view id) {
+  const auto guard = session.read();
+  return !guard || guard->index().find(id) != kNoEntry;
+}
+
+}  // namespace
+
+std::string entry_words(const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const std::string words = id.kind == EntryId::Kind::missing ? "no id" : visible_line(id.text, kNameLength);
+  return fmt::format("entry #{} ({})", ordinal, words);
+}
+
+std::string id_words(const EntryId& id) {
+  return "'" + visible_line(id.text, kNameLength) + "'";
+}
+
+Ordinal message_behind_dead_end(const LogIndex& index) {
+  if (index.size() == kNoEntry || !is_bookkeeping(index.entry(index.leaf()).type)) {
+    return kNoEntry;
+  }
+  Ordinal newest = index.size();
+  while (newest != kNoEntry && !is_content(index.entry(newest).type)) {
+    --newest;
+  }
+  Ordinal at = index.leaf();
+  for (Ordinal steps = 0; at != kNoEntry && at != newest && steps < index.size(); ++steps) {
+    at = index.parent(at);
+  }
+  return at == newest ? kNoEntry : newest;
+}
+
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
+  find_in_parents(index, found);
+  find_in_ids(index, found);
+  find_in_labels(index, found);
+  find_dead_end(index, found);
+}
+
+void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found) {
+  for (const Referring& referring : referring_entries(session)) {
+    const auto bytes = log.read(referring.entry.offset, referring.entry.length);
+    json::Document document;
+    const auto id = bytes && json::parse(*bytes, document)
+                        ? json::string_member(document, reference_member(referring.entry.type))
+                        : std::nullopt;
+    if (id && !id->empty() && *id != "root" && !has_entry(session, *id)) {
+      found.push_back({"dangling_reference",
+                       fmt::format("{} refers to the entry '{}', which the log does not have", referring.words,
+                                   visible_line(*id, kNameLength)),
+                       referring.entry.offset, referring.entry.length, referring.ordinal});
+    }
+  }
+}
+
+}  // namespace arborfs

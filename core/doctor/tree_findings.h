@@ -1,0 +1,21 @@
+// What is wrong with the tree that a log's entries make: parents, ids, labels, references, the leaf. Only looks.
+#pragma once
+
+#include <vector>
+
+#include "core/doctor/finding.h"
+#include "core/session/session.h"
+
+namespace arborfs {
+
+/// Orphans, doubled ids, cycles, labels on nothing, a leaf at a dead end. The caller holds the session's guard.
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
+
+/// Entries that name another one which the log does not have, in their content: compactions and summaries of branches.
+void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found);
+
+/// Where agents go on is none of the places where the conversation goes on: the log's last entry is one that nobody
+/// reads, and the newest message is not among its ancestors (FIELD-FAILURES F6). The newest message, or kNoEntry.
+Ordinal message_behind_dead_end(const LogIndex& index);
+
+}  // namespace arborfs
