@@ -35,7 +35,7 @@ std::string data_path(const std::string& below) {
   return base_path("XDG_DATA_HOME", "/.local/share", below);
 }
 
-Result<Dir> make_private_folder(Disk& disk, const std::string& path) {
+Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) {
   const std::filesystem::path whole(path);
   if (auto there = Dir::open_root(path)) {
     return there;
@@ -43,12 +43,15 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path) {
   if (!whole.has_parent_path() || whole.parent_path() == whole) {
     return Error{Errc::not_found, "no folder " + path};
   }
-  auto parent = make_private_folder(disk, whole.parent_path().string());
+  auto parent = make_private_folder(disk, whole.parent_path().string(), sync);
   if (!parent) {
     return parent;
   }
   if (auto made = disk.make_folder(*parent, whole.filename().string(), kPrivate); !made) {
     return made.error();
+  }
+  if (auto synced = sync ? disk.sync_folder(*parent) : Result<void>(); !synced) {
+    return synced.error();
   }
   return parent->open_in(whole.filename().string());
 }

@@ -12,7 +12,8 @@ namespace arborfs {
 /// `below` is one component such as "leaves".
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
-/// Makes the folder and those above it that are missing, with mode 0700, and opens it.
-Result<Dir> make_private_folder(Disk& disk, const std::string& path);
+/// Makes the folder and those above it that are missing, with mode 0700, and opens it. With `sync` the new names are on
+/// the disk when it returns.
+Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync = true);
 
 }  // namespace arborfs

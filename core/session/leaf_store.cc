@@ -87,13 +87,13 @@ std::optional<KeptLeaf> LeafStore::load(const std::string& log_name) const {
   return got ? kept_from(std::string_view(buffer.data(), *got)) : std::nullopt;
 }
 
-Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) {
+Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf, bool sync) {
   if (folder_.empty()) {
     const std::lock_guard lock(mutex_);
     in_memory_[log_name] = leaf;
     return {};
   }
-  auto folder = make_private_folder(disk_, folder_);
+  auto folder = make_private_folder(disk_, folder_, sync);
   if (!folder) {
     return folder.error();
   }
@@ -106,7 +106,7 @@ Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) 
     return fd.error();
   }
   auto done = write_all(disk_, fd->get(), text_of(leaf));
-  if (done) {
+  if (done && sync) {
     done = disk_.sync(fd->get());
   }
   if (done) {
@@ -116,7 +116,7 @@ Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) 
     static_cast<void>(disk_.remove(*folder, temporary));
     return done;
   }
-  return disk_.sync_folder(*folder);
+  return sync ? disk_.sync_folder(*folder) : Result<void>();
 }
 
 void LeafStore::forget(const std::string& log_name) {

@@ -326,6 +326,68 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
   EXPECT_TRUE(stage.catalog().view()->by_id.empty());
 }
 
+/// The real disk, which counts how often it is waited for.
+class SyncCounter : public Disk {
+ public:
+  Result<void> sync(int fd) override {
+    ++syncs;
+    return Disk::sync(fd);
+  }
+  Result<void> sync_folder(const Dir& folder) override {
+    ++syncs;
+    return Disk::sync_folder(folder);
+  }
+  unsigned syncs = 0;
+};
+
+/// How often each of the writes to a session waited for the disk.
+std::vector<unsigned> syncs_of_writes(Durability durability) {
+  SyncCounter disk;
+  WriteSettings settings;
+  settings.durability = durability;
+  Stage stage(Storage::files, disk, settings);
+  const auto session = stage.add_small();
+  const std::string data(16 * 1024, 'A');
+  auto image =
+      json_command(R"({"role":"user","content":[{"type":"image","mimeType":"image/png","data":")" + data + R"("}]})",
+                   Flavour::omp13, 1771237231000);
+  EXPECT_TRUE(image && image->drafts.at(0).blobs.size() == 1);
+  std::vector<unsigned> counts;
+  const auto count = [&](bool is_done) {
+    EXPECT_TRUE(is_done);
+    counts.push_back(std::exchange(disk.syncs, 0));
+  };
+  disk.syncs = 0;
+  count(stage.writer().append(session, Stage::text("three")).has_value());
+  count(stage.writer().append(session, std::move(*image)).has_value());
+  count(stage.writer().branch(session, "aaaa0001").has_value());
+  count(stage.writer().branch(session, "aaaa0002", "tried").has_value());
+  count(stage.writer().label(session, {{"aaaa0001", "here"}}).has_value());
+  count(stage.writer().set_title(session, "A title").has_value());
+  return counts;
+}
+
+TEST(WriterOnDisk, DurabilityNoneNeverWaitsForTheDisk) {
+  for (const unsigned syncs : syncs_of_writes(Durability::none)) {
+    EXPECT_EQ(syncs, 0U);
+  }
+  for (const unsigned syncs : syncs_of_writes(Durability::synced)) {
+    EXPECT_GT(syncs, 0U);
+  }
+}
+
+TEST(WriterOnDisk, ARoomSetAsideIsTakenFromTheDiskAndGivenBack) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  constexpr std::uint64_t kMoreThanThereIs = std::uint64_t{1} << 62;
+  const auto refused = stage.writer().reserve(session, kMoreThanThereIs);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().code == Errc::no_space || refused.error().code == Errc::too_large);
+  EXPECT_TRUE(stage.writer().reserve(session, 4096));
+  Stage memory(Storage::memory);
+  EXPECT_TRUE(memory.writer().reserve(memory.add_small(), kMoreThanThereIs)) << "there is no disk to be full";
+}
+
 TEST(WriterOnDisk, DeletingMustBeAllowed) {
   Stage stage(Storage::files);
   EXPECT_EQ(stage.writer().remove(stage.add_small()).error().code, Errc::not_permitted);
