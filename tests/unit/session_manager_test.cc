@@ -91,6 +91,22 @@ TEST_F(SessionManagerTest, LabelsAndLeavesAreThoseThatWereSet) {
   EXPECT_EQ(manager->leaf_id(), end);
 }
 
+TEST_F(SessionManagerTest, MessagesAndSummariesGoToTheLeaf) {
+  const auto manager = open("s1");
+  ASSERT_TRUE(manager);
+  json::Document message;
+  ASSERT_TRUE(json::parse(R"({"role":"user","content":"more"})", message));
+  const auto id = manager->append_message(message);
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_EQ(manager->branch_path(), (std::vector<std::string>{"aaaa0001", "aaaa0003", *id}));
+  json::Document fields;
+  ASSERT_TRUE(json::parse(R"({"fromExtension":true})", fields));
+  const auto summary = manager->branch_with_summary("aaaa0002", "Tried, failed", fields);
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_NE(manager->entry(*summary)->find("\"fromExtension\":true"), std::string::npos);
+  EXPECT_EQ(manager->branch_path(), (std::vector<std::string>{"aaaa0001", "aaaa0002", *summary}));
+}
+
 TEST_F(SessionManagerTest, WhatIsNotThereIsNotFound) {
   const auto manager = open("s1");
   ASSERT_TRUE(manager);
