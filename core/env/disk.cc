@@ -100,6 +100,18 @@ Result<void> Disk::set_mode(int fd, mode_t mode) {
   return done_or(::fchmod(fd, mode), "set permissions");
 }
 
+Result<void> Disk::set_mtime(int fd, std::int64_t mtime_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  std::int64_t seconds = mtime_ns / kSecond;
+  std::int64_t rest = mtime_ns % kSecond;
+  if (rest < 0) {
+    --seconds;
+    rest += kSecond;
+  }
+  const timespec times[2] = {{0, UTIME_OMIT}, {seconds, rest}};
+  return done_or(::futimens(fd, times), "set the time");
+}
+
 Result<void> Disk::truncate(int fd, std::uint64_t size) {
   return done_or(uninterrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); }), "cut back");
 }
@@ -136,6 +148,33 @@ Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_
     return error_from_errno(errno, "make folder");
   }
   return {};
+}
+
+Result<void> Disk::remove_folder(const Dir& folder, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain folder name"};
+  }
+  return done_or(::unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR), "remove folder");
+}
+
+Result<void> Disk::make_link(const Dir& folder, const std::string& name, const std::string& target) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  return done_or(::symlinkat(target.c_str(), folder.fd(), name.c_str()), "make link");
+}
+
+Result<UniqueFd> Disk::reserve(const Dir& folder, std::uint64_t bytes) {
+  UniqueFd file(::openat(folder.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file) {
+    return errno == EOPNOTSUPP || errno == EISDIR ? Result<UniqueFd>(UniqueFd())
+                                                  : error_from_errno(errno, "reserve room");
+  }
+  const int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (failed == EOPNOTSUPP || failed == EINVAL) {
+    return UniqueFd();
+  }
+  return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "reserve room");
 }
 
 Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {

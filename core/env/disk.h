@@ -36,6 +36,8 @@ class Disk {
   virtual Result<std::size_t> write(int fd, std::string_view bytes);
   virtual Result<std::size_t> write_at(int fd, std::string_view bytes, std::uint64_t offset);
   virtual Result<void> set_mode(int fd, mode_t mode);
+  /// When it was last changed, in nanoseconds since 1970; also of a folder.
+  virtual Result<void> set_mtime(int fd, std::int64_t mtime_ns);
   virtual Result<void> truncate(int fd, std::uint64_t size);
   /// fdatasync(2). Never call it again after it failed and believe the answer (FIELD-FAILURES 4.1).
   virtual Result<void> sync(int fd);
@@ -46,6 +48,13 @@ class Disk {
   virtual Result<void> remove(const Dir& folder, const std::string& name);
   /// Already there is no error.
   virtual Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode);
+  /// An empty one.
+  virtual Result<void> remove_folder(const Dir& folder, const std::string& name);
+  /// A symbolic link.
+  virtual Result<void> make_link(const Dir& folder, const std::string& name, const std::string& target);
+  /// Room for `bytes` on the folder's file system that nobody else can take while the descriptor is open. Invalid
+  /// where the file system cannot do it.
+  virtual Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes);
 };
 
 /// All of `bytes`, however many writes it takes. On an error some of them may have been written.

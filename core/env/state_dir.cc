@@ -47,7 +47,8 @@ std::string state_file_name(const std::string& store_key, const std::string& log
   return name;
 }
 
-Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text) {
+Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
+                                  bool sync) {
   const std::string temporary = "." + name + "." + std::to_string(::getpid());
   static_cast<void>(disk.remove(folder, temporary));
   auto fd = disk.create(folder, temporary, kPrivateFile);
@@ -55,16 +56,16 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
     return fd.error();
   }
   auto done = write_all(disk, fd->get(), text);
-  done = done ? disk.sync(fd->get()) : done;
+  done = done && sync ? disk.sync(fd->get()) : done;
   done = done ? disk.rename(folder, temporary, folder, name, Disk::Existing::replace) : done;
   if (!done) {
     static_cast<void>(disk.remove(folder, temporary));
     return done;
   }
-  return disk.sync_folder(folder);
+  return sync ? disk.sync_folder(folder) : Result<void>();
 }
 
-Result<Dir> make_private_folder(Disk& disk, const std::string& path) {
+Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) {
   const std::filesystem::path whole(path);
   if (auto there = Dir::open_root(path)) {
     return there;
@@ -72,12 +73,15 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path) {
   if (!whole.has_parent_path() || whole.parent_path() == whole) {
     return Error{Errc::not_found, "no folder " + path};
   }
-  auto parent = make_private_folder(disk, whole.parent_path().string());
+  auto parent = make_private_folder(disk, whole.parent_path().string(), sync);
   if (!parent) {
     return parent;
   }
   if (auto made = disk.make_folder(*parent, whole.filename().string(), kPrivate); !made) {
     return made.error();
+  }
+  if (auto synced = sync ? disk.sync_folder(*parent) : Result<void>(); !synced) {
+    return synced.error();
   }
   return parent->open_in(whole.filename().string());
 }

@@ -16,10 +16,12 @@ std::string data_path(const std::string& below);
 /// The name of a file there that is about one log of one store: a hash of both, so that a renamed folder of logs loses
 /// none of them.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
-/// Makes the folder and those above it that are missing, with mode 0700, and opens it.
-Result<Dir> make_private_folder(Disk& disk, const std::string& path);
-/// The file says `text` and is on the disk, or is as it was. One caller at a time for one name in one process. Errors:
-/// those of the disk.
-Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text);
+/// Makes the folder and those above it that are missing, with mode 0700, and opens it. With `sync` the new names are on
+/// the disk when it returns.
+Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync = true);
+/// The file says `text`, and with `sync` is on the disk, or is as it was. One caller at a time for one name in one
+/// process. Errors: those of the disk.
+Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
+                                  bool sync = true);
 
 }  // namespace arborfs

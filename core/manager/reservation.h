@@ -1,7 +1,5 @@
-// Room on a disk that nobody else can take while it is held: an unnamed file beside the log. Gone with the object.
+// Room on a disk that nobody else can take while it is held (Disk::reserve). Gone with the object.
 #pragma once
-
-#include <cstdint>
 
 #include "core/base/unique_fd.h"
 
@@ -10,12 +8,10 @@ namespace arborfs {
 class Reservation {
  public:
   Reservation() = default;
-  explicit Reservation(UniqueFd file, std::uint64_t bytes) : file_(std::move(file)), bytes_(bytes) {}
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  explicit Reservation(UniqueFd room) : room_(std::move(room)) {}
 
  private:
-  UniqueFd file_;
-  std::uint64_t bytes_ = 0;
+  UniqueFd room_;
 };
 
 }  // namespace arborfs

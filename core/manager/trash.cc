@@ -1,13 +1,11 @@
 #include "core/manager/trash.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "core/base/clock.h"
 #include "core/env/file_hash.h"
+#include "core/env/file_tree.h"
 #include "core/env/state_dir.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
@@ -37,87 +35,54 @@ std::string note_text(const Trashed& trashed) {
   return text + ",\"removed\":\"" + json::iso_time(trashed.removed_ms) + "\"}\n";
 }
 
-/// What belongs to a log in its folder, the log itself last. Throws where the folder cannot be read.
-std::vector<std::string> log_last(const Dir& folder, const std::string& log) {
+/// What belongs to a log in its folder, the log itself last.
+Result<std::vector<std::string>> log_last(const Dir& folder, const std::string& log) {
   auto names = omp_belongings(folder, log);
-  if (!names) {
-    throw fs::filesystem_error("read the log's folder", std::make_error_code(std::errc::io_error));
+  if (names) {
+    std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
   }
-  std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
-  return std::move(*names);
-}
-
-/// A file, or a folder with all below it, with permissions and times, on the disk when it returns. Throws.
-void copy_whole(Disk& disk, const fs::path& from, const fs::path& to) {
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-  const auto settle = [&](const fs::path& source, const fs::path& copy) {
-    if (fs::is_symlink(source)) {
-      return;
-    }
-    fs::last_write_time(copy, fs::last_write_time(source));
-    const UniqueFd fd(::open(copy.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd || !disk.sync(fd.get())) {
-      throw fs::filesystem_error("sync", std::make_error_code(std::errc::io_error));
-    }
-  };
-  if (fs::is_directory(fs::symlink_status(from))) {
-    for (const auto& entry : fs::recursive_directory_iterator(from)) {
-      settle(entry.path(), to / fs::relative(entry.path(), from));
-    }
-  }
-  settle(from, to);
+  return names;
 }
 
 /// Copies what belongs to a log across file systems. The log has its name when it and all else is there; on an error
 /// nothing is. Errors: already_exists, io, no_space.
-Result<void> copy_belongings(Disk& disk, const fs::path& from, const std::string& log, const fs::path& to) {
+Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log, const Dir& to) {
   const std::string draft = "." + log + ".0000000000000000.tmp";  // what agents know as a rewrite in progress
-  std::vector<fs::path> copied;
-  Error failure;
-  try {
-    auto folder = Dir::open_root(to.string());
-    if (!folder) {
-      return folder.error();
+  const auto names = log_last(from, log);
+  auto done = names ? Result<void>() : Result<void>(names.error());
+  std::vector<std::string> copied;
+  for (std::size_t i = 0; done && i < names->size(); ++i) {
+    const std::string& name = (*names)[i];
+    if (to.stat(name)) {
+      done = Error{Errc::already_exists, "a session of that name is there"};
+      break;
     }
-    auto source = Dir::open_root(from.string());
-    if (!source) {
-      return source.error();
-    }
-    for (const std::string& name : log_last(*source, log)) {
-      if (fs::exists(fs::symlink_status(to / name))) {
-        throw fs::filesystem_error("copy", std::make_error_code(std::errc::file_exists));
-      }
-      copied.push_back(to / (name == log ? draft : name));
-      copy_whole(disk, from / name, copied.back());
-    }
-    auto named = disk.rename(*folder, draft, *folder, log, Disk::Existing::keep);
-    if (named) {
-      return disk.sync_folder(*folder);
-    }
-    failure = named.error();
-  } catch (const fs::filesystem_error& failed) {
-    failure = error_from_errno(failed.code().value(), "copy the session to another file system");
+    copied.push_back(name == log ? draft : name);
+    done = copy_tree(disk, from, name, to, copied.back());
   }
-  std::error_code ignored;
-  for (const fs::path& path : copied) {
-    fs::remove_all(path, ignored);
+  done = done ? disk.rename(to, draft, to, log, Disk::Existing::keep) : done;
+  if (done) {
+    copied.push_back(log);
+    done = disk.sync_folder(to);
   }
-  return failure;
+  if (!done) {
+    for (const std::string& name : copied) {
+      static_cast<void>(remove_tree(disk, to, name));
+    }
+  }
+  return done;
 }
 
-/// Takes away what was copied, the log first: without it the rest means nothing to an agent.
-Result<void> remove_belongings(Disk& disk, const Dir& folder, const fs::path& path, const std::string& log) {
-  if (auto removed = disk.remove(folder, log); !removed) {
-    return removed;
+/// Takes away what was copied with a log that is gone already: without it the rest means nothing to an agent, and where
+/// it stays, doctor names it. Errors: io, when a power cut may bring all of it back.
+Result<void> remove_belongings(Disk& disk, const Dir& folder, const std::string& log) {
+  const auto names = log_last(folder, log);
+  for (std::size_t i = 0; names && i < names->size(); ++i) {
+    static_cast<void>(remove_tree(disk, folder, (*names)[i]));
   }
-  try {
-    for (const std::string& name : log_last(folder, log)) {
-      fs::remove_all(path / name);
-    }
-  } catch (const fs::filesystem_error&) {
-    return {};  // leftovers beside a log that is gone; doctor names them
+  if (auto synced = disk.sync_folder(folder); !synced) {
+    return Error{Errc::io, synced.error().message + "; the session is in the trash, but a power cut may bring it back"};
   }
-  static_cast<void>(disk.sync_folder(folder));  // undone by a power cut, it is there twice
   return {};
 }
 
@@ -131,43 +96,66 @@ Result<std::string> hash_of(const Dir& folder, const std::string& name) {
 Trash::Trash(std::string folder, Disk& disk)
     : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
 
+/// The folder of one removed session, in the trash.
+struct Trash::Place {
+  Dir root;
+  std::string name;
+  Dir folder;
+  Dir files;
+};
+
+Result<Trash::Place> Trash::make_place(const Trashed& trashed) {
+  auto root = make_private_folder(disk_, folder_);
+  auto folder = root ? make_private_folder(disk_, folder_ + "/" + trashed.name) : Result<Dir>(root.error());
+  auto made = folder ? disk_.make_folder(*folder, std::string(kFiles), kPrivateFolder) : Result<void>(folder.error());
+  auto files = made ? folder->open_in(std::string(kFiles)) : Result<Dir>(made.error());
+  if (!files) {
+    return files.error();
+  }
+  return Place{std::move(*root), trashed.name, std::move(*folder), std::move(*files)};
+}
+
+Result<void> Trash::write_note(const Place& place, const Trashed& trashed) {
+  auto note = disk_.create(place.folder, std::string(kNote), kPrivateFile);
+  auto done = note ? write_all(disk_, note->get(), note_text(trashed)) : Result<void>(note.error());
+  done = done ? disk_.sync(note->get()) : done;
+  return done ? disk_.sync_folder(place.folder) : done;
+}
+
 /// take() where a rename cannot go.
-Result<void> Trash::copy_away(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& to) {
-  const fs::path from = fs::path(store.paths().sessions) / place.folder;
-  auto source = store.folder(place);
-  if (!source) {
-    return source.error();
+Result<void> Trash::copy_away(SessionStore& store, const LogPlace& log, const Dir& files) {
+  const auto source = store.folder(log);
+  auto done = source ? copy_belongings(disk_, *source, log.file, files) : Result<void>(source.error());
+  if (!done) {
+    return done;
   }
-  if (auto copied = copy_belongings(disk_, from, place.file, to); !copied) {
-    return copied;
-  }
-  const auto before = hash_of(*source, place.file);
-  const auto after = before ? hash_of(files, place.file) : before;
-  auto done = after ? Result<void>() : Result<void>(after.error());
+  const auto before = hash_of(*source, log.file);
+  const auto after = before ? hash_of(files, log.file) : before;
+  done = after ? Result<void>() : Result<void>(after.error());
   if (after && *before != *after) {
     done = Error{Errc::io, "the copy in the trash is not the log"};
   }
-  done = done ? remove_belongings(disk_, *source, from, place.file) : done;
-  if (!done) {
-    std::error_code ignored;
-    fs::remove_all(to, ignored);
+  done = done ? disk_.remove(*source, log.file) : done;
+  if (done) {
+    return remove_belongings(disk_, *source, log.file);
+  }
+  const auto names = log_last(files, log.file);
+  for (std::size_t i = 0; names && i < names->size(); ++i) {
+    static_cast<void>(remove_tree(disk_, files, (*names)[i]));
   }
   return done;
 }
 
 /// After a failed take(): all that is in the trash goes back, and the trash folder goes when it is empty. What cannot
 /// go back stays there with its note, to be restored.
-void Trash::give_back(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& path) {
-  if (files.stat(place.file)) {
-    if (auto source = store.folder(place)) {
-      static_cast<void>(move_omp_log(disk_, files, place.file, *source, place.file));
+void Trash::give_back(SessionStore& store, const LogPlace& log, const Place& place) {
+  if (place.files.stat(log.file)) {
+    if (auto source = store.folder(log)) {
+      static_cast<void>(move_omp_log(disk_, place.files, log.file, *source, log.file));
     }
   }
-  std::error_code failed;
-  fs::remove(fs::path(path) / kFiles, failed);
-  if (!failed) {
-    fs::remove(fs::path(path) / kNote, failed);
-    fs::remove(path, failed);
+  if (disk_.remove_folder(place.folder, std::string(kFiles))) {
+    static_cast<void>(remove_tree(disk_, place.root, place.name));
   }
 }
 
@@ -180,25 +168,17 @@ Result<Trashed> Trash::take(SessionStore& store, const LogPlace& place, const st
   std::string time = json::iso_time(trashed.removed_ms);
   std::replace(time.begin(), time.end(), ':', '-');
   trashed.name = time + "_" + fs::path(place.file).stem().string().substr(0, 200);
-  const std::string path = folder_ + "/" + trashed.name;
-  auto folder = make_private_folder(disk_, path);
-  auto made = folder ? disk_.make_folder(*folder, std::string(kFiles), kPrivateFolder) : Result<void>(folder.error());
-  auto files = made ? folder->open_in(std::string(kFiles)) : Result<Dir>(made.error());
-  if (!files) {
-    return files.error();
+  const auto there = make_place(trashed);
+  if (!there) {
+    return there.error();
   }
-  auto note = disk_.create(*folder, std::string(kNote), kPrivateFile);
-  if (!note) {
-    return note.error();
-  }
-  auto done = write_all(disk_, note->get(), note_text(trashed));
-  done = done ? disk_.sync(note->get()) : done;
-  done = done ? store.remove(place, *files) : done;
+  auto done = write_note(*there, trashed);
+  done = done ? store.remove(place, there->files) : done;
   if (!done && done.error().code == Errc::unsupported) {
-    done = copy_away(store, place, *files, path + "/" + std::string(kFiles));
+    done = copy_away(store, place, there->files);
   }
   if (!done) {
-    give_back(store, place, *files, path);
+    give_back(store, place, *there);
     return done.error();
   }
   return trashed;
@@ -247,32 +227,25 @@ Result<void> Trash::restore(const Trashed& trashed) {
   if (!is_plain_name(trashed.name) || !is_plain_name(trashed.place.folder) || !is_plain_name(trashed.place.file)) {
     return Error{Errc::corrupt, "the note in the trash cannot be believed"};
   }
-  auto files = Dir::open_root(folder_ + "/" + trashed.name + "/" + std::string(kFiles));
-  auto sessions = files ? Dir::open_root(trashed.sessions) : Result<Dir>(files.error());
-  if (!sessions) {
-    return sessions.error();
-  }
-  if (auto made = disk_.make_folder(*sessions, trashed.place.folder, 0777); !made) {
-    return made;
-  }
-  auto folder = sessions->open_in(trashed.place.folder);
+  const auto root = Dir::open_root(folder_);
+  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
+  const auto files = there ? there->open_in(std::string(kFiles)) : Result<Dir>(there.error());
+  const auto sessions = files ? Dir::open_root(trashed.sessions) : Result<Dir>(files.error());
+  auto made = sessions ? disk_.make_folder(*sessions, trashed.place.folder, 0777) : Result<void>(sessions.error());
+  made = made ? disk_.sync_folder(*sessions) : made;
+  const auto folder = made ? sessions->open_in(trashed.place.folder) : Result<Dir>(made.error());
   if (!folder) {
     return folder.error();
   }
   auto moved = move_omp_log(disk_, *files, trashed.place.file, *folder, trashed.place.file);
   if (!moved && moved.error().code == Errc::unsupported) {
-    moved = copy_belongings(disk_, folder_ + "/" + trashed.name + "/" + std::string(kFiles), trashed.place.file,
-                            fs::path(trashed.sessions) / trashed.place.folder);
+    moved = copy_belongings(disk_, *files, trashed.place.file, *folder);
   }
-  if (!moved) {
-    return moved;
+  moved = moved ? disk_.sync_folder(*folder) : moved;
+  if (moved) {
+    static_cast<void>(remove_tree(disk_, *root, trashed.name));
   }
-  if (auto synced = disk_.sync_folder(*folder); !synced) {
-    return synced;
-  }
-  std::error_code ignored;
-  fs::remove_all(folder_ + "/" + trashed.name, ignored);
-  return {};
+  return moved;
 }
 
 }  // namespace arborfs

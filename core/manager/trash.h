@@ -32,8 +32,11 @@ class Trash {
   Result<void> restore(const Trashed& trashed);
 
  private:
-  Result<void> copy_away(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& to);
-  void give_back(SessionStore& store, const LogPlace& place, const Dir& files, const std::string& path);
+  struct Place;
+  Result<Place> make_place(const Trashed& trashed);
+  Result<void> write_note(const Place& place, const Trashed& trashed);
+  Result<void> copy_away(SessionStore& store, const LogPlace& log, const Dir& files);
+  void give_back(SessionStore& store, const LogPlace& log, const Place& place);
   [[nodiscard]] Result<Trashed> read_note(const Dir& root, const std::string& name) const;
   const std::string folder_;
   Disk& disk_;

@@ -1,9 +1,6 @@
 #include "core/manager/writer.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -48,16 +45,8 @@ Result<Reservation> Writer::reserve(const SessionPtr& session, std::uint64_t byt
   if (!folder) {
     return Reservation();  // a store without a disk
   }
-  UniqueFd file(::openat(folder->fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file) {
-    return errno == EOPNOTSUPP || errno == EISDIR ? Result<Reservation>(Reservation())
-                                                  : error_from_errno(errno, "reserve room");
-  }
-  const int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
-  if (failed != 0 && failed != EOPNOTSUPP && failed != EINVAL) {
-    return error_from_errno(failed, "reserve room");
-  }
-  return Reservation(std::move(file), bytes);
+  auto room = catalog_.store().disk().reserve(*folder, bytes);
+  return room ? Result<Reservation>(Reservation(std::move(*room))) : room.error();
 }
 
 Result<void> Writer::put_blobs(const std::vector<EntryDraft>& drafts) {
@@ -117,7 +106,7 @@ Result<void> Writer::move_leaf(const SessionPtr& session, Ordinal ordinal, bool 
       kept.leaf = ordinal == kNoEntry ? std::nullopt : std::optional(index.id(ordinal));
     }
     writer.release();
-    auto saved = catalog_.leaves().save(session->place().file, kept);
+    auto saved = catalog_.leaves().save(session->place().file, kept, settings_.durability == Durability::synced);
     session->reload_leaf();
     return saved;
   });

@@ -1,6 +1,5 @@
 #include "core/model/usage.h"
 
-#include <cmath>
 #include <limits>
 
 #include "core/json/document.h"
@@ -60,11 +59,6 @@ void UsageTotals::add(EntryType type, std::string_view raw) {
   if (!cost.empty() && cost != "null") {
     cost_ += as_addend(skim::member(cost, "total"));
   }
-}
-
-double UsageTotals::total_tokens() const {
-  const bool is_summed = flavour_ == Flavour::omp18 && std::isfinite(total_tokens_);
-  return is_summed ? total_tokens_ : input_ + output_ + cache_read_ + cache_write_;
 }
 
 std::string UsageTotals::json() const {

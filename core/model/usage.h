@@ -16,8 +16,6 @@ class UsageTotals {
   void add(EntryType type, std::string_view raw);
   /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; 18 has more keys than 13.
   [[nodiscard]] std::string json() const;
-  [[nodiscard]] double cost() const { return cost_; }
-  [[nodiscard]] double total_tokens() const;
 
  private:
   Flavour flavour_;

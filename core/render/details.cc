@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "core/model/skim.h"
 #include "core/render/images.h"
 #include "core/render/measure.h"
 #include "core/render/text.h"
@@ -76,9 +75,6 @@ void add_entry(Ordinal ordinal, EntryType type, std::string_view raw, LogDetails
   if (measure.images > 0) {
     find_images(ordinal, type, raw, delta.images);
   }
-  if (type == EntryType::compaction) {
-    delta.short_summary = skim::string_value(skim::member(raw, "shortSummary")).value_or("");
-  }
   if (measure.has_usage) {
     delta.usage.add(type, raw);
   }
@@ -115,9 +111,6 @@ void LogDetails::apply(Delta delta) {
   images_.insert(images_.end(), std::make_move_iterator(delta.images.begin()),
                  std::make_move_iterator(delta.images.end()));
   usage_ = std::move(delta.usage);
-  if (delta.short_summary) {
-    short_summary_ = std::move(*delta.short_summary);
-  }
 }
 
 }  // namespace arborfs

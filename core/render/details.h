@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +32,7 @@ class LogDetails {
     Ordinal first = 1;
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
-    UsageTotals usage{Flavour::omp13};         // of the whole log so far
-    std::optional<std::string> short_summary;  // of the last compaction seen, for listings
+    UsageTotals usage{Flavour::omp13};  // of the whole log so far
   };
   explicit LogDetails(Flavour flavour) : usage_(flavour) {}
 
@@ -48,14 +46,11 @@ class LogDetails {
   [[nodiscard]] std::uint64_t text_size(Ordinal ordinal) const { return text_sizes_[ordinal - 1]; }
   [[nodiscard]] const std::vector<ImageRef>& images() const { return images_; }
   [[nodiscard]] const UsageTotals& usage() const { return usage_; }
-  /// Of the last compaction; "" when it has none.
-  [[nodiscard]] const std::string& short_summary() const { return short_summary_; }
 
  private:
   std::vector<std::uint32_t> text_sizes_;
   std::vector<ImageRef> images_;
   UsageTotals usage_;
-  std::string short_summary_;
 };
 
 /// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.

@@ -125,7 +125,7 @@ Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, 
 }
 
 Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
-  auto folder = make_private_folder(disk_, folder_ + std::string(kWritten));
+  auto folder = make_private_folder(disk_, folder_ + std::string(kWritten), false);
   if (!folder) {
     return folder.error();
   }

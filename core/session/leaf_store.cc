@@ -81,18 +81,18 @@ std::optional<KeptLeaf> LeafStore::load(const std::string& log_name) const {
   return got ? kept_from(std::string_view(buffer.data(), *got)) : std::nullopt;
 }
 
-Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf) {
+Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf, bool sync) {
   if (folder_.empty()) {
     const std::lock_guard lock(mutex_);
     in_memory_[log_name] = leaf;
     return {};
   }
-  auto folder = make_private_folder(disk_, folder_);
+  auto folder = make_private_folder(disk_, folder_, sync);
   if (!folder) {
     return folder.error();
   }
   const std::lock_guard lock(mutex_);
-  return replace_private_file(disk_, *folder, file_of(log_name), text_of(leaf));
+  return replace_private_file(disk_, *folder, file_of(log_name), text_of(leaf), sync);
 }
 
 void LeafStore::forget(const std::string& log_name) {

@@ -32,8 +32,8 @@ class LeafStore {
 
   /// Nothing when none is kept, or what is kept cannot be read.
   [[nodiscard]] std::optional<KeptLeaf> load(const std::string& log_name) const;
-  /// Errors: those of the disk.
-  Result<void> save(const std::string& log_name, const KeptLeaf& leaf);
+  /// On the disk when it returns (`sync`), or left to the kernel. Errors: those of the disk.
+  Result<void> save(const std::string& log_name, const KeptLeaf& leaf, bool sync);
   void forget(const std::string& log_name);
   /// For the watcher.
   [[nodiscard]] const std::string& folder() const { return folder_; }

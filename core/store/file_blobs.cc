@@ -27,7 +27,7 @@ class FileBlobs : public BlobStore {
 
  private:
   [[nodiscard]] Result<void> check(const File& file, const FileStat& st, std::string_view hash) const;
-  [[nodiscard]] Result<Dir> make_folder() const;
+  [[nodiscard]] Result<Dir> make_folder(bool sync) const;
   Result<void> write(const Dir& dir, const std::string& temporary, const std::string& name, std::string_view bytes,
                      bool sync);
   const std::string folder_;
@@ -117,7 +117,7 @@ Result<std::shared_ptr<const File>> FileBlobs::open(std::string_view hash) const
 }
 
 /// The blobs folder; made when it is the first blob of the store.
-Result<Dir> FileBlobs::make_folder() const {
+Result<Dir> FileBlobs::make_folder(bool sync) const {
   auto dir = Dir::open_root(folder_);
   if (dir || dir.error().code != Errc::not_found) {
     return dir;
@@ -130,7 +130,7 @@ Result<Dir> FileBlobs::make_folder() const {
   if (auto made = disk_.make_folder(*parent, folder_.substr(slash + 1), kFolderMode); !made) {
     return made.error();
   }
-  if (auto synced = disk_.sync_folder(*parent); !synced) {
+  if (auto synced = sync ? disk_.sync_folder(*parent) : Result<void>(); !synced) {
     return synced.error();
   }
   return Dir::open_root(folder_);
@@ -159,7 +159,7 @@ Result<void> FileBlobs::put(std::string_view hash, std::string_view bytes, bool 
   if (!is_blob_name(hash)) {
     return Error{Errc::invalid_argument, "no blob has such a name"};
   }
-  auto dir = make_folder();
+  auto dir = make_folder(sync);
   if (!dir) {
     return dir.error();
   }

@@ -205,7 +205,9 @@ class OmpStore : public SessionStore {
       if (!above) {
         return above;
       }
-      if (auto made = disk_.make_folder(*above, "sessions", kFolderMode); !made) {
+      auto made = disk_.make_folder(*above, "sessions", kFolderMode);
+      made = made ? disk_.sync_folder(*above) : made;
+      if (!made) {
         return made.error();
       }
       root = Dir::open_root(paths_.sessions);

@@ -4,7 +4,9 @@ import contextlib
 import errno
 import json
 import os
+import select
 import signal
+import threading
 
 from crawl import paths_below
 from mounting import at_most, equal, eventually, fails_with, mount_line
@@ -127,3 +129,31 @@ def test_events_without_readers_and_with_killed_ones(case):
         session.grow()
         eventually(2, lambda: event_of(output, session), "an event")
         case.end(reader)
+
+
+def test_events_can_be_waited_for_with_poll(case):
+    """poll(2) of events ends when there is something to read, each time anew, and a poll that goes unanswered is let go."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        stream = os.open(mount / "events", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            poller = select.poll()
+            poller.register(stream, select.POLLIN)
+            for _ in range(3):
+                while poller.poll(100):
+                    os.read(stream, 65536)
+                equal(poller.poll(0), [], "nothing is there")
+                fails_with(errno.EAGAIN, os.read, stream, 4096)
+                found = []
+                waiter = threading.Thread(target=lambda: found.extend(poller.poll(10000)))
+                waiter.start()
+                session.user("news")
+                session.grow()
+                with at_most(5, "waking"):
+                    waiter.join()
+                equal(found, [(stream, select.POLLIN)], "what poll says")
+                assert session.id.encode() in os.read(stream, 65536)
+            while poller.poll(100):
+                os.read(stream, 65536)
+        finally:
+            os.close(stream)

@@ -1,5 +1,5 @@
-// The real disk, of which the n-th operation fails or falls short: alone, or with some or all that come after it. For
-// looking at every way in which a change can be cut off. It syncs nothing. One object is used by one thread.
+// A disk (split_disk.h), of which the n-th operation fails or falls short: alone, or with some or all that come after
+// it. For looking at every way in which a change can be cut off. It syncs nothing. One object is used by one thread.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/env/disk.h"
+#include "tests/support/split_disk.h"
 
 namespace arborfs::testing {
 
@@ -18,7 +18,7 @@ enum class Fault : std::uint8_t {
   short_write,  // a write takes half of its bytes; where bytes cannot be halved, and after it, ENOSPC
 };
 
-class FaultyDisk : public Disk {
+class FaultyDisk : public SplitDisk {
  public:
   static constexpr unsigned kForGood = UINT_MAX / 2;
   /// From now on the `at`-th operation (from 1) meets `fault`, and those behind it until there were `count`.
@@ -56,22 +56,34 @@ class FaultyDisk : public Disk {
   Result<void> set_mode(int fd, mode_t mode) override {
     return fails("set_mode") ? Result<void>(error()) : Disk::set_mode(fd, mode);
   }
+  Result<void> set_mtime(int fd, std::int64_t mtime_ns) override {
+    return fails("set_mtime") ? Result<void>(error()) : Disk::set_mtime(fd, mtime_ns);
+  }
   Result<void> truncate(int fd, std::uint64_t size) override {
     return fails("truncate") ? Result<void>(error()) : Disk::truncate(fd, size);
   }
-  Result<void> sync(int /*fd*/) override { return fails("sync") ? Result<void>(error()) : Result<void>(); }
-  Result<void> sync_folder(const Dir& /*folder*/) override {
-    return fails("sync_folder") ? Result<void>(error()) : Result<void>();
+  Result<void> sync(int fd) override { return fails("sync") ? Result<void>(error()) : SplitDisk::sync(fd); }
+  Result<void> sync_folder(const Dir& folder) override {
+    return fails("sync_folder") ? Result<void>(error()) : SplitDisk::sync_folder(folder);
   }
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       Existing existing) override {
-    return fails("rename") ? Result<void>(error()) : Disk::rename(from, name, to, new_name, existing);
+    return fails("rename") ? Result<void>(error()) : SplitDisk::rename(from, name, to, new_name, existing);
   }
   Result<void> remove(const Dir& folder, const std::string& name) override {
     return fails("remove") ? Result<void>(error()) : Disk::remove(folder, name);
   }
   Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode) override {
     return fails("make_folder") ? Result<void>(error()) : Disk::make_folder(folder, name, mode);
+  }
+  Result<void> remove_folder(const Dir& folder, const std::string& name) override {
+    return fails("remove_folder") ? Result<void>(error()) : Disk::remove_folder(folder, name);
+  }
+  Result<void> make_link(const Dir& folder, const std::string& name, const std::string& target) override {
+    return fails("make_link") ? Result<void>(error()) : Disk::make_link(folder, name, target);
+  }
+  Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes) override {
+    return fails("reserve") ? Result<UniqueFd>(error()) : Disk::reserve(folder, bytes);
   }
 
  private:

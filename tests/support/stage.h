@@ -30,9 +30,19 @@ class Stage {
 
   /// As after a new mount: nothing is remembered but what the storage keeps.
   void restart() {
+    stop();
+    start();
+  }
+  /// Ends what runs; start() begins afresh.
+  void stop() {
     writer_.reset();
     catalog_.reset();
-    start();
+  }
+  void start() {
+    const std::string state = storage_ == Storage::files ? temp_.root() + "/state" : "";
+    catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", state);
+    catalog_->rescan();
+    writer_ = std::make_unique<Writer>(*catalog_, settings_);
   }
 
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
@@ -96,12 +106,6 @@ class Stage {
   }
 
  private:
-  void start() {
-    const std::string state = storage_ == Storage::files ? temp_.root() + "/state" : "";
-    catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", state);
-    catalog_->rescan();
-    writer_ = std::make_unique<Writer>(*catalog_, settings_);
-  }
   TempStore temp_;
   const Storage storage_;
   std::shared_ptr<SessionStore> store_;

@@ -142,6 +142,42 @@ TEST(Layering, LibrariesStayWhereTheyBelong) {
   }
 }
 
+/// What changes a disk, spelled in any of the ways that C++ has for it.
+const std::regex kChangesADisk(
+    R"((^|\W)::(p?writev?2?|pwrite64|rename(at2?)?|unlink(at)?|rmdir|mkdir(at)?|f?truncate|f(data)?sync|sync(fs)?)"
+    R"(|sync_file_range|(sym)?link(at)?|creat|(posix_)?fallocate|utimensat|futimens|f?chmod(at)?|f?chown(at)?)"
+    R"(|sendfile|copy_file_range|mk(os?)?temps?|mkdtemp|mknod(at)?|mkfifo(at)?|syscall)\()"
+    R"(|(fs|filesystem)::(copy\w*|rename|remove\w*|create_\w+|resize_file|permissions|last_write_time)\()"
+    R"(|std::(o?fstream|rename)\b|\b(fopen|filebuf)\b|\bO_(CREAT|TMPFILE|TRUNC)\b)");
+
+/// Who does so all the same, and what it is.
+const std::map<std::string, std::string> kChangesNoStore = {
+    {"core/env/disk.cc", "the disk itself"},   {"core/base/log.cc", "what the program tells of itself"},
+    {"core/session/watcher.cc", "an eventfd"}, {"fs/mount.cc", "a pipe between the program and its background"},
+    {"fs/mount_watch.cc", "an eventfd"},       {"fs/fuse_operations.cc", "a flag that a client gave"},
+};
+
+// What goes around core/env/disk.h is reached by no test that makes the disk fail.
+TEST(Layering, TheDiskIsChangedThroughDiskAlone) {
+  std::set<std::string> changing;
+  for (const auto& file : sources()) {
+    if (file.starts_with("tools/generate/") || file.starts_with("tools/benchmarks/")) {
+      continue;  // programs for developers, which write no user's store
+    }
+    std::ifstream in(kRoot / file);
+    for (std::string line; std::getline(in, line);) {
+      const std::string code = line.substr(0, line.find("//"));
+      if (std::regex_search(code, kChangesADisk)) {
+        changing.insert(file);
+        EXPECT_EQ(kChangesNoStore.count(file), 1U) << file << " changes the disk without Disk: " << line;
+      }
+    }
+  }
+  for (const auto& [file, what] : kChangesNoStore) {
+    EXPECT_EQ(changing.count(file), 1U) << file << " (" << what << ") needs no exception";
+  }
+}
+
 /// The part of a CMake call between `opening` and its closing bracket.
 std::string text_of(const fs::path& path) {
   std::ifstream in(path);

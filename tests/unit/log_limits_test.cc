@@ -130,5 +130,15 @@ TEST(LogLimits, ABomOnAnyLineOfABigLogIsNoDamage) {
   EXPECT_EQ(big->size(), 2U);
 }
 
+TEST(LogLimits, AHeaderOfManyMegabytesIsNoneAndTheEntriesAreThere) {
+  const std::string header =
+      "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"" + std::string(17 << 20, 'x') + "\"}\n";
+  const auto index = build(header + "{\"type\":\"custom\",\"id\":\"a1\"}\n");
+  EXPECT_FALSE(index->header().valid);
+  EXPECT_NE(index->header().problem.find("too long"), std::string::npos) << index->header().problem;
+  EXPECT_EQ(index->header().length, header.size() - 1);
+  EXPECT_NE(index->find("a1"), kNoEntry);
+}
+
 }  // namespace
 }  // namespace arborfs

@@ -1,6 +1,7 @@
 // What the Writer does to logs, in files and in memory alike.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -325,6 +326,170 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
   ASSERT_TRUE(stage.writer().remove(session));
   EXPECT_FALSE(std::filesystem::exists(log));
   EXPECT_TRUE(stage.catalog().view()->by_id.empty());
+}
+
+/// The real disk, which counts how often it is waited for.
+class SyncCounter : public Disk {
+ public:
+  Result<void> sync(int fd) override {
+    ++syncs;
+    return Disk::sync(fd);
+  }
+  Result<void> sync_folder(const Dir& folder) override {
+    ++syncs;
+    return Disk::sync_folder(folder);
+  }
+  unsigned syncs = 0;
+};
+
+/// How often each of the writes to a session waited for the disk.
+std::vector<unsigned> syncs_of_writes(Durability durability) {
+  SyncCounter disk;
+  WriteSettings settings;
+  settings.durability = durability;
+  Stage stage(Storage::files, disk, settings);
+  const auto session = stage.add_small();
+  const std::string data(16 * 1024, 'A');
+  auto image =
+      json_command(R"({"role":"user","content":[{"type":"image","mimeType":"image/png","data":")" + data + R"("}]})",
+                   Flavour::omp13, 1771237231000);
+  EXPECT_TRUE(image && image->drafts.at(0).blobs.size() == 1);
+  std::vector<unsigned> counts;
+  const auto count = [&](bool is_done) {
+    EXPECT_TRUE(is_done);
+    counts.push_back(std::exchange(disk.syncs, 0));
+  };
+  disk.syncs = 0;
+  count(stage.writer().append(session, Stage::text("three")).has_value());
+  count(stage.writer().append(session, std::move(*image)).has_value());
+  count(stage.writer().branch(session, "aaaa0001").has_value());
+  count(stage.writer().branch(session, "aaaa0002", "tried").has_value());
+  count(stage.writer().label(session, {{"aaaa0001", "here"}}).has_value());
+  count(stage.writer().set_title(session, "A title").has_value());
+  return counts;
+}
+
+TEST(WriterOnDisk, DurabilityNoneNeverWaitsForTheDisk) {
+  for (const unsigned syncs : syncs_of_writes(Durability::none)) {
+    EXPECT_EQ(syncs, 0U);
+  }
+  for (const unsigned syncs : syncs_of_writes(Durability::synced)) {
+    EXPECT_GT(syncs, 0U);
+  }
+}
+
+TEST(WriterOnDisk, ARoomSetAsideIsTakenFromTheDiskAndGivenBack) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  constexpr std::uint64_t kMoreThanThereIs = std::uint64_t{1} << 62;
+  const auto refused = stage.writer().reserve(session, kMoreThanThereIs);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().code == Errc::no_space || refused.error().code == Errc::too_large);
+  EXPECT_TRUE(stage.writer().reserve(session, 4096));
+  Stage memory(Storage::memory);
+  EXPECT_TRUE(memory.writer().reserve(memory.add_small(), kMoreThanThereIs)) << "there is no disk to be full";
+}
+
+TEST(WriterOnDisk, WhatIsGoneCannotBeWrittenTo) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  ASSERT_TRUE(std::filesystem::remove(stage.temp().log("-work", "2026-02-16T10-20-30-000Z_s1")));
+  EXPECT_EQ(stage.writer().append(session, Stage::text("three")).error().code, Errc::not_found);
+  EXPECT_EQ(stage.writer().check(session).error().code, Errc::not_found);
+  EXPECT_EQ(stage.writer().rewrite(session).error().code, Errc::not_found);
+}
+
+/// A disk with room for a few lines at a time, which remembers that it was asked for more.
+class NarrowDisk : public Disk {
+ public:
+  static constexpr std::size_t kRoom = 400;
+  Result<std::size_t> write(int fd, std::string_view bytes) override {
+    if (is_narrow && bytes.size() > kRoom) {
+      was_asked_for_more = true;
+      return error_from_errno(ENOSPC, "write");
+    }
+    return Disk::write(fd, bytes);
+  }
+  std::atomic<bool> is_narrow{false};
+  std::atomic<bool> was_asked_for_more{false};
+};
+
+TEST(WriterOnDisk, CommandsForWhichThereIsNoRoomTogetherAreWrittenAlone) {
+  NarrowDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small();
+  disk.is_narrow = true;
+  constexpr std::size_t kWriters = 8;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::atomic<std::size_t> written{0};
+  std::vector<std::thread> writers;
+  for (std::size_t i = 0; i < kWriters; ++i) {
+    writers.emplace_back([&] {
+      do {
+        const auto done = stage.writer().append(session, Stage::text("one of many"));
+        EXPECT_TRUE(done) << done.error().message;
+        ++written;
+      } while (!disk.was_asked_for_more && std::chrono::steady_clock::now() < deadline);
+    });
+  }
+  for (auto& writer : writers) {
+    writer.join();
+  }
+  EXPECT_TRUE(disk.was_asked_for_more) << "no two commands were ever written together";
+  EXPECT_EQ(stage.lines(session).size(), 3 + written);
+}
+
+/// A process that looks like an agent, in a folder; it ends with the object.
+class FakeAgent {
+ public:
+  FakeAgent(const std::string& program, const std::string& folder) : pid_(::fork()) {
+    if (pid_ == 0) {
+      if (::chdir(folder.c_str()) == 0) {
+        ::execl(program.c_str(), program.c_str(), "1000", nullptr);
+      }
+      ::_exit(1);
+    }
+  }
+  ~FakeAgent() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  FakeAgent(const FakeAgent&) = delete;
+  FakeAgent& operator=(const FakeAgent&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+/// Agents that were seen are remembered for a second.
+bool becomes(Stage& stage, const SessionPtr& session, Liveness::State wanted) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (check_liveness(*session, stage.store()).state != wanted) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+TEST(WriterOnDisk, AnAgentThatRunsInItsWorkingDirectoryMayHoldASession) {
+  Stage stage(Storage::files);
+  const std::string cwd = stage.temp().root() + "/work";
+  const std::string program = stage.temp().root() + "/omp";
+  std::filesystem::create_directories(cwd);
+  std::filesystem::copy_file("/bin/sleep", program);
+  const auto session = stage.add("2026-02-16T10-20-30-000Z_s1",
+                                 TempStore::header("s1", cwd) + "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
+  {
+    const FakeAgent agent(program, cwd);
+    ASSERT_TRUE(becomes(stage, session, Liveness::State::maybe));
+    EXPECT_NE(check_traces(*session, stage.store()).reasons.at(0).find("runs in its working directory"),
+              std::string::npos);
+    EXPECT_EQ(stage.writer().append(session, Stage::text("two")).error().code, Errc::busy);
+    EXPECT_TRUE(stage.writer().append(session, Stage::text("two", true)));
+  }
+  EXPECT_TRUE(becomes(stage, session, Liveness::State::quiet));
 }
 
 TEST(WriterOnDisk, DeletingMustBeAllowed) {

@@ -77,5 +77,29 @@ TEST(PooledFileTest, AFileReplacedWhileClosedIsStaleNeverAnother) {
   EXPECT_TRUE(bytes == "content 0" || bytes.starts_with("error:")) << bytes;
 }
 
+TEST(PooledFileTest, WhenDescriptorsRunOutThoseOfThePoolAreGivenBack) {
+  const int count = static_cast<int>(pooled_file_limit()) + 1;
+  const Logs logs(count);
+  int busy = 0;
+  const auto reopen = [&]() -> Result<File> {
+    if (busy-- > 0) {
+      return Error{Errc::busy, "no descriptor is left"};
+    }
+    return File::open_in(*Dir::open_root((logs.temp.sessions() / "f").string()), "log0.jsonl");
+  };
+  auto file = reopen();
+  const auto st = file->stat();
+  const PooledFile first(std::move(file).value(), *st, reopen);
+  std::vector<PooledFile> others;
+  for (int i = 1; i < count; ++i) {
+    others.push_back(logs.open(i));
+  }
+  const std::size_t before = open_descriptors();
+  busy = 1;
+  EXPECT_EQ(content_of(first), "content 0");
+  EXPECT_LT(open_descriptors(), before) << "the others were closed";
+  EXPECT_EQ(content_of(others.back()), "content " + std::to_string(count - 1));
+}
+
 }  // namespace
 }  // namespace arborfs

@@ -1,0 +1,388 @@
+// A disk whose power goes off. Everything goes through to real files, and is remembered as long as it is not synced:
+// what was written to each file, and which names were made, changed and taken away in each folder. After that many
+// operations nothing gets through any more, and images() tells what may be found below the root once the power is back.
+// The model is strict: a sync of a file keeps its bytes but not its name, one of a folder keeps its own names alone.
+// One object is used by one thread.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/split_disk.h"
+
+namespace arborfs::testing {
+
+/// What became of the bytes that were not synced.
+enum class Bytes : std::uint8_t { kept, dropped, torn, nuls, newest_kept, oldest_kept };
+/// What became of the names that were not synced: the changes all happened, only the first half of them did, none did.
+enum class Names : std::uint8_t { kept, first_half, gone };
+
+/// What lies below a folder: a path relative to it, and what is there.
+struct Found {
+  enum class Kind : std::uint8_t { folder, file, link };
+  Kind kind = Kind::folder;
+  std::string bytes;  // of a link: its target
+  auto operator<=>(const Found&) const = default;
+};
+using Image = std::map<std::string, Found>;
+
+class CrashDisk : public SplitDisk {
+ public:
+  /// Takes what lies below `root` for synced. The power goes off behind `operations` more of them.
+  void begin(const std::string& root, unsigned operations) {
+    files_.clear();
+    folders_.clear();
+    links_.clear();
+    changes_.clear();
+    root_ = learn_folder(root);
+    left_ = operations;
+    is_watching_ = true;
+    is_off_ = false;
+    last_ = "";
+  }
+  /// From now on it is a disk like any other.
+  void end() { is_watching_ = is_off_ = false; }
+  [[nodiscard]] bool is_off() const { return is_off_; }
+  /// The last operation that was done.
+  [[nodiscard]] const std::string& last() const { return last_; }
+
+  [[nodiscard]] Image image(Bytes bytes, Names names) const {
+    auto folders = folders_;
+    const unsigned first = changes_.empty() ? 0 : changes_.front().operation;
+    const unsigned end = changes_.empty() ? 0 : changes_.back().operation + 1;
+    const unsigned until = names == Names::kept ? end : names == Names::gone ? first : first + (end - first) / 2;
+    for (const NameChange& change : changes_) {
+      if (change.operation < until) {
+        apply(change, folders);
+      }
+    }
+    Image found;
+    collect(folders, root_, "", bytes, found);
+    return found;
+  }
+
+  Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {
+    return refuses("open_append") ? Result<UniqueFd>(off()) : Disk::open_append(folder, name);
+  }
+  Result<UniqueFd> open_update(const Dir& folder, const std::string& name) override {
+    return refuses("open_update") ? Result<UniqueFd>(off()) : Disk::open_update(folder, name);
+  }
+  Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode) override {
+    if (refuses("create")) {
+      return off();
+    }
+    auto fd = Disk::create(folder, name, mode);
+    if (fd && is_watching_) {
+      const ino_t number = number_of(fd->get());
+      files_[number].held = std::make_shared<UniqueFd>(::dup(fd->get()));
+      note({number_of(folder.fd()), name, number});
+    }
+    return fd;
+  }
+  Result<std::size_t> write(int fd, std::string_view bytes) override {
+    if (refuses("write")) {
+      return off();
+    }
+    const bool appends = (::fcntl(fd, F_GETFL) & O_APPEND) != 0;
+    const std::uint64_t at = appends ? size_of(fd) : static_cast<std::uint64_t>(::lseek(fd, 0, SEEK_CUR));
+    return written(fd, at, bytes, Disk::write(fd, bytes));
+  }
+  Result<std::size_t> write_at(int fd, std::string_view bytes, std::uint64_t offset) override {
+    return refuses("write_at") ? Result<std::size_t>(off())
+                               : written(fd, offset, bytes, Disk::write_at(fd, bytes, offset));
+  }
+  Result<void> set_mode(int fd, mode_t mode) override {
+    return refuses("set_mode") ? Result<void>(off()) : Disk::set_mode(fd, mode);
+  }
+  Result<void> set_mtime(int fd, std::int64_t mtime_ns) override {
+    return refuses("set_mtime") ? Result<void>(off()) : Disk::set_mtime(fd, mtime_ns);
+  }
+  Result<void> truncate(int fd, std::uint64_t size) override {
+    if (refuses("truncate")) {
+      return off();
+    }
+    auto done = Disk::truncate(fd, size);
+    if (done && is_watching_) {
+      files_[number_of(fd)].unsynced.push_back({true, size, "", ++clock_});
+    }
+    return done;
+  }
+  Result<void> sync(int fd) override {
+    if (refuses("sync")) {
+      return off();
+    }
+    if (is_watching_) {
+      File& file = files_[number_of(fd)];
+      for (const Write& one : file.unsynced) {
+        apply(one, one.bytes.size(), file.synced);
+      }
+      file.unsynced.clear();
+    }
+    return {};
+  }
+  Result<void> sync_folder(const Dir& folder) override {
+    if (refuses("sync_folder")) {
+      return off();
+    }
+    const ino_t number = number_of(folder.fd());
+    for (const NameChange& change : changes_) {
+      if (change.folder == number) {
+        apply(change, folders_);
+      }
+    }
+    std::erase_if(changes_, [&](const NameChange& change) { return change.folder == number; });
+    return {};
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    if (refuses("rename")) {
+      return off();
+    }
+    const auto what = from.stat(name);
+    auto done = SplitDisk::rename(from, name, to, new_name, existing);
+    if (done && is_watching_) {
+      note({number_of(to.fd()), new_name, what->ino});
+      note({number_of(from.fd()), name, std::nullopt}, true);
+    }
+    return done;
+  }
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    return refuses("remove") ? Result<void>(off()) : removed(folder, name, Disk::remove(folder, name));
+  }
+  Result<void> remove_folder(const Dir& folder, const std::string& name) override {
+    return refuses("remove_folder") ? Result<void>(off()) : removed(folder, name, Disk::remove_folder(folder, name));
+  }
+  Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode) override {
+    if (refuses("make_folder")) {
+      return off();
+    }
+    const bool is_new = !folder.stat(name);
+    auto done = Disk::make_folder(folder, name, mode);
+    if (done && is_new && is_watching_) {
+      note({number_of(folder.fd()), name, learn_folder(path_of(folder) + "/" + name)});
+    }
+    return done;
+  }
+  Result<void> make_link(const Dir& folder, const std::string& name, const std::string& target) override {
+    if (refuses("make_link")) {
+      return off();
+    }
+    auto done = Disk::make_link(folder, name, target);
+    if (done && is_watching_) {
+      const ino_t number = folder.stat(name)->ino;
+      links_[number] = {target, hold(path_of(folder) + "/" + name)};
+      note({number_of(folder.fd()), name, number});
+    }
+    return done;
+  }
+  Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes) override {
+    return refuses("reserve") ? Result<UniqueFd>(off()) : Disk::reserve(folder, bytes);
+  }
+
+ private:
+  /// Open, so that its number is given to nothing else.
+  using Held = std::shared_ptr<UniqueFd>;
+  struct Write {
+    bool cuts = false;
+    std::uint64_t at = 0;  // of one that cuts: the new size
+    std::string bytes;
+    unsigned time = 0;
+  };
+  struct File {
+    Held held;
+    std::string synced;
+    std::vector<Write> unsynced;
+  };
+  struct Folder {
+    Held held;
+    std::map<std::string, ino_t> names;  // those that are synced
+  };
+  struct Link {
+    std::string target;
+    Held held;
+  };
+  struct NameChange {
+    ino_t folder = 0;
+    std::string name;
+    std::optional<ino_t> now;  // nothing: taken away
+    unsigned operation = 0;
+  };
+  using Folders = std::map<ino_t, Folder>;
+
+  static Held hold(const std::string& path) {
+    return std::make_shared<UniqueFd>(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  }
+  static struct stat stat_of(int fd) {
+    struct stat st {};
+    ::fstat(fd, &st);
+    return st;
+  }
+  static ino_t number_of(int fd) { return stat_of(fd).st_ino; }
+  static std::uint64_t size_of(int fd) { return static_cast<std::uint64_t>(stat_of(fd).st_size); }
+  static Error off() { return error_from_errno(EIO, "the power is off"); }
+
+  ino_t learn_folder(const std::string& path) {
+    Folder folder{hold(path), {}};
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      folder.names[entry.path().filename().string()] = learn(entry);
+    }
+    const ino_t number = number_of(folder.held->get());
+    folders_[number] = std::move(folder);
+    return number;
+  }
+  ino_t learn(const std::filesystem::directory_entry& entry) {
+    const std::string path = entry.path().string();
+    if (!entry.is_symlink() && entry.is_directory()) {
+      return learn_folder(path);
+    }
+    Held held = hold(path);
+    const ino_t number = number_of(held->get());
+    if (entry.is_symlink()) {
+      links_[number] = {std::filesystem::read_symlink(path).string(), std::move(held)};
+    } else {
+      std::ifstream in(path, std::ios::binary);
+      files_[number] = {std::move(held), std::string(std::istreambuf_iterator<char>(in), {}), {}};
+    }
+    return number;
+  }
+
+  bool refuses(const char* operation) {
+    if (!is_watching_) {
+      return false;
+    }
+    if (left_ == 0) {
+      is_off_ = true;
+      return true;
+    }
+    --left_;
+    last_ = operation;
+    return false;
+  }
+  /// `goes_on`: a part of the operation that was noted before.
+  void note(NameChange change, bool goes_on = false) {
+    change.operation = goes_on ? clock_ : ++clock_;
+    changes_.push_back(std::move(change));
+  }
+  Result<void> removed(const Dir& folder, const std::string& name, Result<void> done) {
+    if (done && is_watching_) {
+      note({number_of(folder.fd()), name, std::nullopt});
+    }
+    return done;
+  }
+  Result<std::size_t> written(int fd, std::uint64_t at, std::string_view bytes, Result<std::size_t> done) {
+    if (done && is_watching_) {
+      files_[number_of(fd)].unsynced.push_back({false, at, std::string(bytes.substr(0, *done)), ++clock_});
+    }
+    return done;
+  }
+
+  static void apply(const NameChange& change, Folders& folders) {
+    auto& names = folders[change.folder].names;
+    if (change.now) {
+      names[change.name] = *change.now;
+    } else {
+      names.erase(change.name);
+    }
+  }
+  static void apply(const Write& write, std::size_t length, std::string& bytes) {
+    if (write.cuts) {
+      bytes.resize(write.at);
+      return;
+    }
+    bytes.resize(std::max(bytes.size(), write.at + length));
+    bytes.replace(write.at, length, write.bytes, 0, length);
+  }
+  /// When the file was written last, without syncing it.
+  static unsigned age(const File& file) { return file.unsynced.empty() ? 0 : file.unsynced.back().time; }
+  [[nodiscard]] Bytes fate_of(const File& file, Bytes fate) const {
+    if (fate != Bytes::newest_kept && fate != Bytes::oldest_kept) {
+      return fate;
+    }
+    unsigned newest = 0;
+    for (const auto& [number, other] : files_) {
+      newest = std::max(newest, age(other));
+    }
+    return (age(file) == newest) == (fate == Bytes::newest_kept) ? Bytes::kept : Bytes::dropped;
+  }
+  [[nodiscard]] std::string bytes_after(const File& file, Bytes wanted) const {
+    const Bytes fate = fate_of(file, wanted);
+    std::string bytes = file.synced;
+    if (fate == Bytes::dropped) {
+      return bytes;
+    }
+    std::size_t room = 0;
+    for (const Write& write : file.unsynced) {
+      room += write.bytes.size();
+    }
+    room = fate == Bytes::torn ? room / 2 : room;
+    for (const Write& write : file.unsynced) {
+      const std::size_t length = std::min(room, write.bytes.size());
+      room -= length;
+      if (fate != Bytes::nuls || write.cuts) {
+        apply(write, length, bytes);
+      } else {
+        bytes.resize(std::max(bytes.size(), write.at + length));  // in place nothing happened
+      }
+      if (length < write.bytes.size()) {
+        break;
+      }
+    }
+    return bytes;
+  }
+  void collect(const Folders& folders, ino_t folder, const std::string& path, Bytes bytes, Image& found) const {
+    const auto here = folders.find(folder);
+    for (const auto& [name, number] : here == folders.end() ? std::map<std::string, ino_t>() : here->second.names) {
+      const std::string below = path.empty() ? name : path + "/" + name;
+      if (const auto file = files_.find(number); file != files_.end()) {
+        found[below] = {Found::Kind::file, bytes_after(file->second, bytes)};
+      } else if (const auto link = links_.find(number); link != links_.end()) {
+        found[below] = {Found::Kind::link, link->second.target};
+      } else {
+        found[below] = {Found::Kind::folder, ""};
+        collect(folders, number, below, bytes, found);
+      }
+    }
+  }
+
+  std::map<ino_t, File> files_;
+  Folders folders_;
+  std::map<ino_t, Link> links_;
+  std::vector<NameChange> changes_;  // not synced, in order
+  ino_t root_ = 0;
+  unsigned left_ = 0;
+  unsigned clock_ = 0;
+  std::string last_;
+  bool is_watching_ = false;
+  bool is_off_ = false;
+};
+
+/// Makes what lies below `root` be the image, all of it last changed a minute ago.
+inline void lay_out(const Image& image, const std::filesystem::path& root) {
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    fs::remove_all(entry.path());
+  }
+  for (const auto& [name, found] : image) {
+    const fs::path path = root / name;
+    if (found.kind == Found::Kind::folder) {
+      fs::create_directory(path);
+    } else if (found.kind == Found::Kind::link) {
+      fs::create_symlink(found.bytes, path);
+    } else {
+      std::ofstream(path, std::ios::binary) << found.bytes;
+      fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(1));
+    }
+  }
+}
+
+}  // namespace arborfs::testing

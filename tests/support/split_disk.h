@@ -1,0 +1,38 @@
+// The real disk, of which one folder may lie on a file system of its own: nothing can be renamed into it or out of it.
+// Syncs nothing, so that loops over many changes are quick. One object is used by one thread.
+#pragma once
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "core/env/disk.h"
+
+namespace arborfs::testing {
+
+/// The path that an open folder was opened by.
+inline std::string path_of(const Dir& folder) {
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder.fd())).string();
+}
+
+class SplitDisk : public Disk {
+ public:
+  /// From now on `folder` and what is below it lie apart; "" for none.
+  void set_apart(std::string folder) { apart_ = std::move(folder); }
+
+  Result<void> sync(int /*fd*/) override { return {}; }
+  Result<void> sync_folder(const Dir& /*folder*/) override { return {}; }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    if (!apart_.empty() && path_of(from).starts_with(apart_) != path_of(to).starts_with(apart_)) {
+      return error_from_errno(EXDEV, "rename");
+    }
+    return Disk::rename(from, name, to, new_name, existing);
+  }
+
+ private:
+  std::string apart_;
+};
+
+}  // namespace arborfs::testing

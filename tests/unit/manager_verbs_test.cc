@@ -1,0 +1,63 @@
+// Commands of control files that cannot be understood: each is refused with its reason, and the log stays as it was.
+
+#include <gtest/gtest.h>
+
+#include "core/manager/verbs.h"
+#include "tests/support/stage.h"
+
+namespace arborfs {
+namespace {
+
+using testing::Stage;
+using testing::Storage;
+
+class VerbsTest : public ::testing::Test {
+ protected:
+  Result<std::string> run(std::string_view verb, std::string_view text, bool is_json = false) {
+    return find_verb(verb)->run(stage_.writer(), {session_, ""}, text, is_json);
+  }
+  void expect_refused(std::string_view verb, std::string_view text, Errc code) {
+    const std::string before = stage_.bytes(session_);
+    const auto done = run(verb, text);
+    ASSERT_FALSE(done) << verb << ": " << text.substr(0, 80);
+    EXPECT_EQ(done.error().code, code) << verb << ": " << done.error().message;
+    EXPECT_EQ(stage_.bytes(session_), before);
+  }
+
+  Stage stage_{Storage::memory};
+  const SessionPtr session_ = stage_.add_small();
+};
+
+TEST_F(VerbsTest, LineCommandsAreUtf8AndShort) {
+  for (const char* verb : {"branch", "label", "title", "fork", "new"}) {
+    expect_refused(verb, std::string(64 * 1024 + 1, 'x'), Errc::too_large);
+    expect_refused(verb, "caf\xE9", Errc::not_utf8);
+  }
+}
+
+TEST_F(VerbsTest, AJsonCommandIsOneObjectOfKnownMembers) {
+  for (const char* verb : {"branch", "label", "fork", "new"}) {
+    expect_refused(verb, "{\"leaf\":", Errc::invalid_argument);
+    expect_refused(verb, R"({"nobody":"knows"})", Errc::invalid_argument);
+  }
+  expect_refused("branch", R"({"leaf":1})", Errc::invalid_argument);
+  expect_refused("branch", R"({"leaf":"aaaa0001","force":"yes"})", Errc::invalid_argument);
+  expect_refused("label", "\n \n", Errc::invalid_argument);
+}
+
+TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
+  EXPECT_TRUE(run("branch", R"({"leaf":"aaaa0001","summary":"tried","force":true})"));
+  EXPECT_TRUE(run("label", R"({"entry":"aaaa0002","label":"here"})"));
+  EXPECT_TRUE(run("label", "\naaaa0001 first\naaaa0002\n"));
+  EXPECT_TRUE(run("fork", R"({"entry":"aaaa0001","force":true})"));
+  EXPECT_TRUE(run("new", R"({"cwd":"/work/pi","title":"Kites"})"));
+  EXPECT_FALSE(run("append", "[1]", true));
+}
+
+TEST_F(VerbsTest, OnlyWhatIsInTheTableIsAVerb) {
+  EXPECT_EQ(find_verb("reboot"), nullptr);
+  EXPECT_EQ(all_verbs().size(), 6U);
+}
+
+}  // namespace
+}  // namespace arborfs
