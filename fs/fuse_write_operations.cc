@@ -93,8 +93,15 @@ struct FuseWriteOperations : FuseServing {
       fuse_reply_err(req, 0);
       return;
     }
-    serve_change(
-        req, [control, closing = control->judge_close(client_of(req))](Call&) { return control->close_one(closing); });
+    const auto closing = control->judge_close(client_of(req));
+    if (closing.was_killed) {
+      // Nothing is written. At once: in the lane, its request would be ended as that of a killed client, and the
+      // release that follows could come first and take the text for a whole one.
+      static_cast<void>(control->close_one(closing));
+      fuse_reply_err(req, 0);
+      return;
+    }
+    serve_change(req, [control, closing](Call&) { return control->close_one(closing); });
   }
 
   static void fsync(fuse_req_t req, fuse_ino_t /*ino*/, int /*datasync*/, fuse_file_info* fi) {
