@@ -49,8 +49,8 @@ Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, std::str
     : store_(std::move(store)),
       home_(std::move(home)),
       leaves_(std::move(leaves), store_->paths().sessions, store_->disk()),
-      shared_{store_, &feed_, &leaves_, {}},
       documents_(std::make_unique<DocumentCache>()),
+      shared_{store_, &feed_, &leaves_, documents_.get(), {}},
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 
