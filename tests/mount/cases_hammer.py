@@ -166,8 +166,20 @@ def mover(deadline, folder):
 # -- readers and crowds: what they are told does not matter, but that they come to an end
 
 
+def ends(deadline, words, seconds=None, **options):
+    """Runs programs; what still runs at the deadline, or after so many seconds, is killed, and must go then."""
+    end = deadline if seconds is None else min(deadline, time.monotonic() + seconds)
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                          **options) as programs:
+        try:
+            programs.wait(max(end - time.monotonic(), 0.01))
+        except subprocess.TimeoutExpired:
+            os.killpg(programs.pid, signal.SIGKILL)
+            programs.wait(10 * PATIENCE)
+
+
 def crawler(deadline, words):
-    repeat(deadline, 0, lambda _: run(*words, check=False, timeout=LATE))
+    repeat(deadline, 0, lambda _: ends(deadline, words))
 
 
 def holder(deadline, mount):
@@ -175,28 +187,27 @@ def holder(deadline, mount):
     def step(_):
         held = []
         for folder, _, files in os.walk(mount):
+            if len(held) > 300 or time.monotonic() > deadline:
+                break
             for name in files:
-                if name != "events" and len(held) < 300:
+                if name != "events":
                     with contextlib.suppress(OSError):
                         held.append(os.open(os.path.join(folder, name), os.O_RDONLY))
         for descriptor in held:
             with contextlib.suppress(OSError):
                 os.read(descriptor, 100)
-                os.close(descriptor)
+            os.close(descriptor)
 
     repeat(deadline, 0.2, step)
 
 
 def crowd(deadline, folder):
-    """A hundred processes at once that open and read a little; half of them are killed."""
+    """A hundred processes at once that open and read a little; half of the times they are killed at it."""
+    script = "for i in {1..100}; do head -c 100 leaf transcript.md status.json > /dev/null 2>&1 & done; wait"
+
     def step(_):
-        script = "for i in {1..100}; do head -c 100 leaf transcript.md status.json > /dev/null 2>&1 & done; wait"
-        people = subprocess.Popen(["bash", "-c", script], cwd=folder, start_new_session=True)
-        if random.random() < 0.5:
-            time.sleep(random.uniform(0, 0.1))
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(people.pid, signal.SIGKILL)
-        people.wait(LATE * PATIENCE)
+        seconds = random.choice((None, random.uniform(0, 0.1)))
+        ends(deadline, ["bash", "-c", script], seconds, cwd=folder)
 
     repeat(deadline, 0.5, step)
 
