@@ -67,8 +67,15 @@ Result<void> ControlFile::refuse(const Error& why) {
 
 Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client) {
   CommandStream::Taken command;
+  bool is_rest = false;
   {
     std::unique_lock lock(mutex_);
+    if (rest_refusal_ && refused_rest_ == bytes) {
+      return *rest_refusal_;
+    }
+    rest_refusal_.reset();
+    refused_rest_ = {};
+    is_rest = std::exchange(goes_on_, goes_on);
     has_written_ = true;
     is_closed_ = was_killed_ = false;
     if (summary_of_) {
@@ -77,6 +84,7 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
     auto taken = stream_.feed(bytes, goes_on);
     if (!taken) {
       leave_room();
+      keep_refusal(bytes, is_rest, taken.error());
       lock.unlock();
       return refuse(taken.error());
     }
@@ -87,11 +95,20 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
   if (!done) {
     stream_.fail(done.error());
     leave_room();
+    keep_refusal(bytes, is_rest, done.error());
   } else if (command && takes_summary(*target_.verb)) {
     summary_of_ = std::move(command->text);
     writer_ = thread_group_of(client);
   }
   return done;
+}
+
+/// Needs mutex_.
+void ControlFile::keep_refusal(std::string_view bytes, bool is_rest, const Error& why) {
+  if (is_rest) {
+    rest_refusal_ = why;
+    refused_rest_ = bytes;
+  }
 }
 
 /// The text that room was for is over. Needs mutex_.

@@ -68,6 +68,8 @@ class ControlFile {
   ControlFile& operator=(const ControlFile&) = delete;
 
   /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. Nothing of a write that fails is kept.
+  /// Of one that the kernel sends in pieces the writer is told how much was taken; the rest fails again with the same
+  /// error when it comes again.
   /// Errors: those of the command, and for a text whatever can be told before it ends (DESIGN 4).
   Result<void> write(std::string_view bytes, bool goes_on, pid_t client);
   /// Takes what waits, then gives the next bytes of the results, or of the content; "" at the end.
@@ -98,6 +100,7 @@ class ControlFile {
   Result<void> run(const CommandStream::Command& command);
   Result<void> judge_early();
   Result<void> refuse(const Error& why);
+  void keep_refusal(std::string_view bytes, bool is_rest, const Error& why);
   Result<void> add_summary(std::string_view bytes);
   void leave_room();
 
@@ -113,6 +116,9 @@ class ControlFile {
   std::size_t room_ = 0;                    // what was asked for
   bool is_checked_ = false;                 // the text that waits was asked about
   bool has_written_ = false;
+  bool goes_on_ = false;               // the last piece was cut from a longer write
+  std::optional<Error> rest_refusal_;  // of the last piece, which is the rest of a longer write;
+  std::string refused_rest_;           // the writer, told that the pieces before were taken, writes it again
   bool has_read_content_ = false;
   bool is_closed_ = false;   // by its last close, as far as can be told
   bool was_killed_ = false;  // the last closer that did not count

@@ -1,7 +1,6 @@
 #include "fs/open_documents.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace arborfs {
 
@@ -37,12 +36,28 @@ DocumentPtr OpenDocuments::put(DocumentPtr document, bool grows) {
   return put_locked(std::move(document), grows);
 }
 
+/// Needs mutex_. An open may still follow what was looked up this very moment.
+void OpenDocuments::drop_replaced(const Document& by, std::vector<DocumentPtr>& dropped) {
+  const auto newest = std::chrono::steady_clock::now() - kJustLookedUp;
+  std::erase_if(recent_, [&](DocumentPtr& kept) {
+    const bool is_replaced = kept->session == by.session && kept->log != by.log && kept->made < newest;
+    if (is_replaced) {
+      recent_bytes_ -= kept->content->memory_bytes();
+      dropped.push_back(std::move(kept));
+    }
+    return is_replaced;
+  });
+}
+
 DocumentPtr OpenDocuments::put_recent(DocumentPtr document, bool grows) {
   std::vector<DocumentPtr> dropped;  // freed after the lock
   const std::lock_guard lock(mutex_);
   document = put_locked(std::move(document), grows);
   if (!recent_.empty() && recent_.front() == document) {
     return document;
+  }
+  if (document->log) {
+    drop_replaced(*document, dropped);
   }
   recent_bytes_ += document->content->memory_bytes();
   recent_.push_front(document);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "core/log/content.h"
 #include "core/session/session.h"
@@ -42,7 +43,8 @@ class OpenDocuments {
   /// Remembers a document while somebody holds it. A node that only grows takes the longer one, any other keeps the
   /// first, which the kernel may have cached. Returns what the node has now.
   DocumentPtr put(DocumentPtr document, bool grows);
-  /// The same, and holds it for a while by itself.
+  /// The same, and holds it for a while by itself. What was made of a log that this one's has replaced is let go: it
+  /// would keep the old file open, and with it its room on the disk.
   DocumentPtr put_recent(DocumentPtr document, bool grows);
 
  private:
@@ -51,6 +53,7 @@ class OpenDocuments {
 
   DocumentPtr put_locked(DocumentPtr document, bool grows);
   void sweep();
+  void drop_replaced(const Document& by, std::vector<DocumentPtr>& dropped);
 
   mutable std::mutex mutex_;
   std::unordered_map<NodeId, std::weak_ptr<const Document>> known_;  // guarded by mutex_

@@ -15,6 +15,10 @@ bool is_white(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+bool is_blank(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), is_white);
+}
+
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
@@ -58,13 +62,14 @@ void CommandStream::reset() {
   broken_.reset();
   scanner_.reset();
   mode_ = mode_ == Mode::json ? mode_ : Mode::undecided;
-  in_value_ = needs_end_ = false;
+  in_value_ = needs_end_ = is_refused_ = false;
   pieces_ = scanned_ = complete_ = 0;
 }
 
 Error CommandStream::refuse(Error why, std::size_t pieces_before) {
   const bool is_half_way = mode_ == Mode::text && pieces_before != 0;
   reset();
+  is_refused_ = true;
   if (is_half_way) {
     mode_ = Mode::text;
     broken_ = why;
@@ -74,6 +79,7 @@ Error CommandStream::refuse(Error why, std::size_t pieces_before) {
 
 void CommandStream::fail(const Error& why) {
   refuse(why, std::max<std::size_t>(pieces_, 1) - 1);
+  is_refused_ = mode_ != Mode::json && framing_ == Framing::messages;  // of the others only what is complete gets there
 }
 
 Result<void> CommandStream::check_bytes(std::string_view piece) {
@@ -92,9 +98,10 @@ Result<CommandStream::Taken> CommandStream::feed(std::string_view piece, bool go
   if (broken_) {
     return *broken_;
   }
-  if (piece.empty()) {
+  if (piece.empty() || (is_refused_ && is_blank(piece))) {
     return Taken();
   }
+  is_refused_ = false;
   if (waiting_.size() + piece.size() > limit_) {
     return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"}, pieces_);
   }

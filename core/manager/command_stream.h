@@ -13,7 +13,8 @@
 //
 // After an error everything that waited and the piece that failed are dropped. JSON and lines begin anew with the next
 // piece; a text of which earlier pieces had been taken goes on failing until finish(), so that no part of a message is
-// ever taken for the whole.
+// ever taken for the whole. White space right behind an incomplete command that was refused belongs to it: shells write
+// the newline although what stands before it failed.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +77,7 @@ class CommandStream {
   std::string waiting_;
   std::size_t pieces_ = 0;       // of the text that waits
   std::optional<Error> broken_;  // of a text that was refused half-way
+  bool is_refused_ = false;      // what came last, before it was complete
 
   json::ValueScanner scanner_;
   bool in_value_ = false;

@@ -1,5 +1,7 @@
 #include "core/manager/writer.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -26,6 +28,15 @@ Result<void> check_condition(const std::optional<std::string>& if_leaf, const En
                                      : Result<void>(Errc::stale, "the leaf is no longer the one that ifLeaf names");
 }
 
+/// A file beside the log cannot tell how large the log itself may become (RLIMIT_FSIZE).
+Result<void> check_size_limit(const Dir& folder, const std::string& file, std::uint64_t bytes) {
+  rlimit limit{};
+  const auto log = folder.stat(file);
+  const bool fits = !log || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                    log->size + bytes <= limit.rlim_cur;
+  return fits ? Result<void>() : error_from_errno(EFBIG, "reserve room");
+}
+
 }  // namespace
 
 Writer::Writer(Catalog& catalog, WriteSettings settings)
@@ -44,6 +55,9 @@ Result<Reservation> Writer::reserve(const SessionPtr& session, std::uint64_t byt
   auto folder = catalog_.store().folder(session->place());
   if (!folder) {
     return Reservation();  // a store without a disk
+  }
+  if (auto fits = check_size_limit(*folder, session->place().file, bytes); !fits) {
+    return fits.error();
   }
   auto room = catalog_.store().disk().reserve(*folder, bytes);
   return room ? Result<Reservation>(Reservation(std::move(*room))) : room.error();

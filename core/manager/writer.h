@@ -82,7 +82,8 @@ class Writer {
 
   /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
-  /// Sets room aside on the session's disk until the reservation goes (DESIGN 4). Errors: no_space, over_quota.
+  /// Sets room aside on the session's disk until the reservation goes (DESIGN 4). Errors: no_space, over_quota;
+  /// too_large where the process may not let the log grow so far.
   [[nodiscard]] Result<Reservation> reserve(const SessionPtr& session, std::uint64_t bytes);
 
   /// Appends at the leaf, or at the entry `at` (any spelling of LabelChange::target), which becomes the leaf's parent

@@ -50,8 +50,8 @@ Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const st
       home_(std::move(home)),
       leaves_(state.empty() ? "" : state + "/leaves", store_->paths().sessions, store_->disk()),
       erased_(state, store_->paths().sessions, store_->disk()),
-      shared_{store_, &feed_, &leaves_, &erased_, {}},
       documents_(std::make_unique<DocumentCache>()),
+      shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), {}},
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 

@@ -120,8 +120,8 @@ class Catalog {
   ChangeFeed feed_;
   LeafStore leaves_;
   ErasedEntries erased_;
-  Session::Shared shared_;
   const std::unique_ptr<DocumentCache> documents_;
+  Session::Shared shared_;
   std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_

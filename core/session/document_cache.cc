@@ -38,4 +38,18 @@ void DocumentCache::keep(const Key& key, std::shared_ptr<const Content> content)
   }
 }
 
+void DocumentCache::forget(std::uint32_t generation) {
+  std::list<Kept> dropped;  // files are closed without the lock
+  const std::lock_guard lock(mutex_);
+  for (auto kept = recent_.begin(); kept != recent_.end();) {
+    const auto next = std::next(kept);
+    if (std::get<1>(kept->key) == generation) {
+      bytes_ -= kept->cost;
+      by_key_.erase(kept->key);
+      dropped.splice(dropped.end(), recent_, kept);
+    }
+    kept = next;
+  }
+}
+
 }  // namespace arborfs

@@ -1,5 +1,6 @@
 // Remembers what was expensive to make: whole documents while there is room, sizes for much longer. Everything here is
-// keyed by a state that never changes again, so nothing is ever invalidated. Thread-safe.
+// keyed by a state that never changes again, so nothing is ever wrong; what is made of a log that was replaced or
+// removed is forgotten, because it may hold the old file open, and with it the room on the disk. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,8 @@ class DocumentCache {
   [[nodiscard]] std::shared_ptr<const Content> find(const Key& key);
   [[nodiscard]] std::optional<std::uint64_t> size_of(const Key& key) const;
   void keep(const Key& key, std::shared_ptr<const Content> content);
+  /// Lets go of the documents of a generation.
+  void forget(std::uint32_t generation);
 
  private:
   struct Kept {

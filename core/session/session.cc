@@ -113,12 +113,17 @@ void Session::moved_to(const LogPlace& place) {
 
 void Session::mark_gone() {
   const std::lock_guard refreshing(refresh_mutex_);
-  const std::unique_lock lock(mutex_);
-  gone_ = true;
-  head_.problem = "the log is gone";
-  log_.reset();
-  index_.reset();
-  details_.reset();
+  std::uint32_t last_generation = 0;
+  {
+    const std::unique_lock lock(mutex_);
+    gone_ = true;
+    head_.problem = "the log is gone";
+    log_.reset();
+    index_.reset();
+    details_.reset();
+    last_generation = generation_;
+  }
+  forget_documents(last_generation);
 }
 
 bool Session::is_quick(Depth depth) const {
@@ -305,6 +310,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     ++epoch_;
   }
   if (old_generation != 0) {
+    forget_documents(old_generation);
     publish(Change::Kind::session_rewritten, old_generation, entries == kNoEntry ? kNoEntry : 1, entries);
   }
   return {};
@@ -424,6 +430,12 @@ void Session::age_tail(const FileStat& st) {
     ++epoch_;
   }
   publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+}
+
+void Session::forget_documents(std::uint32_t generation) {
+  if (shared_.documents != nullptr) {
+    shared_.documents->forget(generation);
+  }
 }
 
 void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last) {

@@ -17,6 +17,7 @@
 #include "core/log/log_index.h"
 #include "core/render/details.h"
 #include "core/session/change_feed.h"
+#include "core/session/document_cache.h"
 #include "core/session/erased_entries.h"
 #include "core/session/leaf_store.h"
 #include "core/store/session_store.h"
@@ -45,6 +46,7 @@ class Session {
     ChangeFeed* feed = nullptr;                 // may be null
     LeafStore* leaves = nullptr;                // may be null
     ErasedEntries* erased = nullptr;            // may be null
+    DocumentCache* documents = nullptr;         // may be null
     std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);
@@ -136,6 +138,7 @@ class Session {
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
+  void forget_documents(std::uint32_t generation);
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
   void settle_leaf();

@@ -212,6 +212,17 @@ def test_what_is_malformed_is_refused(case):
         equal(reason(folder), "", "the reason after a success")
 
 
+def test_the_newline_of_what_was_refused_is_no_command(case):
+    """A shell writes the newline of an overlong line although the line failed; it is no command to fork the session, no
+    empty message, and does not hide what the reason was."""
+    with one_session(case) as (session, folder, _):
+        for name in ("fork", "title", "label"):
+            refused(f"echo \"$(head -c 100000 /dev/zero | tr '\\0' x)\" > {name}", folder, "File too large")
+            assert "a command may have" in reason(folder), reason(folder)
+        equal(os.listdir(session.path.parent), [session.path.name], "names in the store")
+        equal(session.path.read_bytes(), session.bytes)
+
+
 def test_a_live_session_is_refused_in_the_write(case):
     """While another process has the log open for writing: EBUSY from write(2), also for text; fork still works."""
     with one_session(case) as (session, folder, _):

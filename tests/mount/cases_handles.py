@@ -3,11 +3,14 @@ it."""
 
 import errno
 import os
+import time
+from pathlib import Path
 
 from agentdir import overwrite_bytes, replace_by_rename, slot_line
-from mounting import eventually, variants
+from mounting import equal, eventually, variants
 
 BIG = "y" * 2000
+JUST_LOOKED_UP = 0.15  # for so long an open may follow what was looked up
 HANDLE_FILES = ("raw.jsonl", "context.json", "transcript.md", "entry")
 
 
@@ -109,3 +112,30 @@ def holds_its_state(name, descriptor, before, grows):
         assert piece == old or (may_be_longer and piece.startswith(old)), f"{name}: other bytes from {offset} on"
         offset += len(piece)
     assert offset >= len(before), f"{name}: ends early, at {offset} of {len(before)}"
+
+
+def test_logs_that_were_replaced_are_let_go(case):
+    """Nothing keeps a log open that was rewritten, and with it its room on the disk, but the handles of those who read
+    it."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+
+        def read_all():
+            for name in ("context.json", "transcript.md", "raw.jsonl", "tree.txt"):
+                (folder / name).read_bytes()
+
+        def held():
+            links = [os.readlink(path) for path in Path(f"/proc/{mount.process.pid}/fd").iterdir()]
+            return [link for link in links if link.endswith(".jsonl (deleted)")]
+
+        read_all()
+        with open(folder / "raw.jsonl", "rb") as reader:
+            for number in range(5):
+                (folder / "title").write_text(f"Title {number}\n")
+                read_all()
+            time.sleep(JUST_LOOKED_UP)
+            (folder / "usage.json").read_bytes()
+            equal(len(held()), 1, "logs that are open though they are gone, with one reader")
+            equal(reader.read(), session.bytes, "the open handle")
+        eventually(3, lambda: held() == [], "no log is open that is gone")

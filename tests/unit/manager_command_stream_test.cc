@@ -134,6 +134,24 @@ TEST(CommandStream, NoPartOfARefusedTextIsTaken) {
   EXPECT_EQ(shown(stream.finish()), "text:anew");
 }
 
+TEST(CommandStream, TheNewlineBehindWhatWasRefusedIsNoCommand) {
+  CommandStream text(Framing::messages);
+  EXPECT_EQ(shown(text.feed("a long one")), "-");
+  text.fail({Errc::no_space, ""});
+  EXPECT_EQ(shown(text.feed("\n")), "-");
+  EXPECT_FALSE(text.is_waiting());
+  EXPECT_EQ(shown(text.finish()), "-");
+  EXPECT_EQ(shown(text.feed(" \n")), "-");
+  EXPECT_EQ(shown(text.finish()), "text: \n");
+
+  CommandStream line(Framing::lines, 10);
+  EXPECT_EQ(code_of(line.feed("12345678901")), Errc::too_large);
+  EXPECT_EQ(shown(line.feed("\n")), "-");
+  EXPECT_EQ(shown(line.feed("123\n")), "text:123\n");
+  line.fail({Errc::not_found, ""});
+  EXPECT_EQ(shown(line.feed("\n")), "text:\n");
+}
+
 TEST(CommandStream, AFailureElsewhereDropsTheSame) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("first")), "-");

@@ -1,0 +1,374 @@
+"""Daemons that are killed and disks that lose their power (DESIGN 6, 7): what was acknowledged is there afterwards, once
+and whole; of what was not, nothing is half there; nothing that is left behind stands in anybody's way."""
+
+import contextlib
+import errno
+import json
+import os
+import random
+import threading
+import time
+
+from faults import OPEN, RENAME, SYNC, WRITE, Faults, log_of
+from mounting import (PATIENCE, at_most, concurrent, detach, equal, eventually, fails_with, needs, needs_root,
+                      shell, variants)
+from views import damage, entry_ids, status
+from volumes import MIB, ext4
+from writing import added, reason, text_of
+
+GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)
+ROUNDS = int(os.environ.get("ARBORFS_KILL_ROUNDS", "8"))
+# Large lines: a small one is hardly ever cut by a kill.
+SIZES = (40, 40, 4_000, 300_000, 4_000_000)
+
+
+def custom(name, number, size=0):
+    return json.dumps({"type": "custom", "customType": name, "data": {"n": number, "s": "x" * size}}) + "\n"
+
+
+def ask(path, command):
+    """Writes a command in one write(2) and returns the answer to it."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.write(descriptor, command.encode())
+        return json.loads(os.read(descriptor, 4096))
+    finally:
+        os.close(descriptor)
+
+
+class Writer(threading.Thread):
+    """Appends numbered entries until one fails; keeps what was acknowledged, and why it ended."""
+
+    def __init__(self, folder, name, seed):
+        super().__init__(daemon=True)
+        self.folder, self.name_of, self.random = folder, name, random.Random(seed)
+        self.acknowledged = {}  # number: id, None when the daemon went before it told
+        self.tried, self.error = 0, None
+
+    def run(self):
+        try:
+            while True:
+                self.append()
+        except OSError as error:
+            self.error = error
+
+    def append(self):
+        self.tried += 1
+        descriptor = os.open(self.folder / "append", os.O_RDWR)
+        rest = custom(self.name_of, self.tried, self.random.choice(SIZES)).encode()
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest):]
+            self.acknowledged[self.tried] = None
+            self.acknowledged[self.tried] = json.loads(os.read(descriptor, 4096))["id"]
+        finally:
+            os.close(descriptor)
+
+
+class Titler(Writer):
+    """Gives the session one title after the other, each a rewrite of the log."""
+
+    def run(self):
+        while self.error is None:
+            self.tried += 1
+            try:
+                shell(f"echo 'Title {self.tried}' > title", cwd=self.folder)
+            except AssertionError as error:
+                self.error = None if "Stale file handle" in str(error) else error  # written to meanwhile
+            except OSError as error:
+                self.error = error
+
+
+class After:
+    """The append that follows a crash (assert_usable)."""
+
+    name_of, tried, acknowledged = "after", 1, {}
+
+
+def joined(threads, errors):
+    for thread in threads:
+        thread.join(30 * PATIENCE)
+        assert not thread.is_alive(), f"{thread.name_of} hangs"
+        ended_by = getattr(thread.error, "errno", None)
+        assert ended_by in errors or any(os.strerror(number) in str(thread.error) for number in errors), thread.error
+
+
+def whole_lines(session):
+    """The entries of the log, and the bytes behind its last newline. What is no JSON is closed off and in nobody's
+    way."""
+    data = session.path.read_bytes()
+    lines, _, tail = data.rpartition(b"\n")
+    entries = []
+    for line in lines.split(b"\n")[1:]:
+        with contextlib.suppress(ValueError):
+            entries.append(json.loads(line))
+    return entries, tail
+
+
+def assert_kept(writers, entries, last):
+    """What was acknowledged is there once under its id; what was only tried is there once at most."""
+    found = {}
+    for entry in entries:
+        if entry["type"] == "custom":
+            key = (entry["customType"], entry["data"]["n"])
+            assert key not in found, f"{key} is there twice"
+            found[key] = entry["id"]
+    for writer in writers:
+        for number, entry_id in writer.acknowledged.items():
+            there = found.get((writer.name_of, number))
+            assert there, f"{last}: {writer.name_of} {number} is lost"
+            equal(there, entry_id or there, f"{last}: {writer.name_of} {number}")
+    known = {(writer.name_of, number) for writer in writers for number in range(1, writer.tried + 1)}
+    assert set(found) <= known, set(found) - known
+
+
+def assert_usable(session, folder):
+    """The session takes an append at once, and beside the log is nothing but what an unfinished rewrite left."""
+    with at_most(3, "the first append after a crash"):
+        answer = ask(folder / "append", custom("after", 1))
+    entries, tail = whole_lines(session)
+    equal((entries[-1]["id"], tail), (answer["id"], b""), "the end of the log")
+    equal(reason(folder), "", "the reason after a success")
+    left = [name for name in os.listdir(session.path.parent) if name.startswith(".")]
+    assert all(name.endswith(".tmp") for name in left), left
+    return entries
+
+
+# -- killed
+
+
+@concurrent
+def test_f1_killed_under_load(case):
+    """F1: kill -9 at a random moment under appends of all sizes and rewrites, again and again: every acknowledged entry
+    is there, none is half there, the same command mounts again and the next append works at once."""
+    seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
+    print(f"ARBORFS_TEST_SEED={seed} ARBORFS_KILL_ROUNDS={ROUNDS}")
+    rng = random.Random(seed)
+    session = case.agent.talk()
+    writers, torn, mount = [], 0, case.mount()
+    try:
+        for number in range(ROUNDS):
+            folder = mount.start().session(session)
+            begun = [Writer(folder, f"r{number}w{w}", rng.random()) for w in range(3)]
+            begun += [Titler(folder, f"r{number}t", rng.random())]
+            writers += begun[:3]
+            for thread in begun:
+                thread.start()
+            eventually(10, lambda: any(writer.acknowledged for writer in begun), "the writers are at work")
+            time.sleep(rng.uniform(0, 0.3))
+            mount.process.kill()
+            mount.process.wait()
+            joined(begun, GONE)
+            entries, tail = whole_lines(session)
+            torn += bool(tail)
+            assert_kept(writers, entries, f"round {number}, before the next mount")
+            detach(mount.path)
+            with case.mount(mountpoint=mount.path) as again:
+                folder = again.session(session)
+                equal(entry_ids(folder)[:len(entries)], [entry["id"] for entry in entries], "entries after the crash")
+                assert_kept([*writers, After], assert_usable(session, folder), f"round {number}")
+                equal(len(os.listdir(folder / "entries")), len(whole_lines(session)[0]), "entries")
+            session.path.write_bytes(session.bytes)  # so that the next round is quick again
+            writers.clear()
+        print(f"{ROUNDS} rounds, {torn} torn tails")
+    finally:
+        mount.force_away()
+
+
+LINE = len(custom("cut", 1)) + 60  # with id, parent and time it is longer than this
+
+
+@variants(at_the_first_byte={"keep": 0}, behind_one_byte={"keep": 1}, in_the_middle={"keep": LINE // 2},
+          near_the_end={"keep": LINE})
+def test_f1_killed_inside_a_write(case, keep):
+    """F1: killed when so many bytes of a line have reached the log: they are never glued to, show in damage/, and what
+    came before is there."""
+    faults, session = Faults(case), case.agent.talk()
+    mount = faults.mount().start()
+    try:
+        kept = ask(mount.session(session) / "append", custom("kept", 1))["id"]
+        before = session.path.read_bytes()
+        faults.arm(WRITE, log_of(session), keep=keep, kills=True)
+        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        equal(mount.process.wait(), -9, "the daemon's end")
+        piece = session.path.read_bytes()[len(before):]
+        equal((session.path.read_bytes()[:len(before)], len(piece)), (before, keep), "the log")
+        faults.disarm()
+    finally:
+        mount.force_away()
+    with case.mount(mountpoint=mount.path) as again:
+        folder = again.session(session)
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries] + [kept], "entries")
+        answer = ask(folder / "append", custom("after", 1))
+        equal(answer["parentId"], kept, "parent")
+        data = session.path.read_bytes()
+        assert data.startswith(before + piece + (b"\n" if piece else b"")), data[len(before):]
+        equal(json.loads(data.splitlines()[-1])["id"], answer["id"], "the last line")
+        eventually(4, lambda: b"".join(damage(folder)).startswith(piece) and bool(damage(folder)) == bool(piece),
+                   "the piece in damage/")
+        equal([name for name in os.listdir(session.path.parent) if name.startswith(".")], [], "hidden names")
+
+
+def test_f1_killed_before_the_newline(case):
+    """F1: a line of which only the newline is missing is an entry, and gets its newline."""
+    faults, session = Faults(case), case.agent.talk()
+    with case.mount() as mount:  # how long is such a line?
+        ask(mount.session(session) / "append", custom("cut", 1))
+        length = len(session.path.read_bytes()) - len(session.bytes)
+        session.path.write_bytes(session.bytes)
+    mount = faults.mount().start()
+    try:
+        faults.arm(WRITE, log_of(session), keep=length - 1, kills=True)
+        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        mount.process.wait()
+        line = session.path.read_bytes()[len(session.bytes):]
+        equal(json.loads(line)["customType"], "cut", "the whole entry")
+        faults.disarm()
+    finally:
+        mount.force_away()
+    with case.mount(mountpoint=mount.path) as again:
+        folder = again.session(session)
+        equal(ask(folder / "append", custom("after", 1))["parentId"], json.loads(line)["id"], "parent")
+        assert session.path.read_bytes().startswith(session.bytes + line + b"\n{"), "glued"
+        equal(([entry["customType"] for entry in added(session)], damage(folder)), (["cut", "after"], []))
+
+
+POINTS = {
+    "lock_made": (OPEN, ".lock", 1),
+    "lock_empty": (WRITE, ".lock", 0),
+    "lock_torn": (WRITE, ".lock", 1),
+    "appended": (WRITE, None, 1 << 20),
+    "before_sync": (SYNC, None, 0),
+    "synced": (SYNC, None, 1),
+}
+
+
+@variants(**{name: {"point": point} for name, point in POINTS.items()})
+def test_killed_at_each_step_of_an_append(case, point):
+    """Killed with the lock half made, with the line in the log and the lock held, before and after the sync: the line
+    is there whole or not at all, and no lock that is left keeps anybody out."""
+    operation, path, keep = point
+    faults, session = Faults(case), case.agent.talk()
+    mount = faults.mount().start()
+    try:
+        faults.arm(operation, path or log_of(session), keep=keep, kills=True)
+        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        equal(mount.process.wait(), -9, "the daemon's end")
+        faults.disarm()
+    finally:
+        mount.force_away()
+    entries, tail = whole_lines(session)
+    equal(([entry["type"] for entry in entries[4:]], tail), (["custom"] if path is None else [], b""), "the log")
+    with case.mount(mountpoint=mount.path) as again:
+        assert_usable(session, again.session(session))
+        equal(len(added(session)), 2 if path is None else 1, "entries")
+        equal(damage(again.session(session)), [])
+
+
+@variants(before_rename={"keep": 0, "renamed": False}, after_rename={"keep": 1, "renamed": True})
+def test_killed_in_a_rewrite(case, keep, renamed):
+    """Killed before and after the rename that puts a rewritten log in place: it is the old log or the new one, whole;
+    the draft that is left stands in nobody's way and is no session."""
+    faults, session = Faults(case), case.agent.talk()
+    mount = faults.mount().start()
+    try:
+        faults.arm(RENAME, log_of(session), keep=keep, kills=True)
+        fails_with(GONE, ask, mount.session(session) / "title", "Another title\n")
+        equal(mount.process.wait(), -9, "the daemon's end")
+        faults.disarm()
+    finally:
+        mount.force_away()
+    equal(b"Another title" in session.path.read_bytes(), renamed, "renamed")
+    equal(session.path.read_bytes().splitlines()[1:], session.bytes.splitlines()[1:], "entries")
+    with case.mount(mountpoint=mount.path) as again:
+        equal(os.listdir(again / "by-id"), [session.id], "sessions")
+        assert_usable(session, again.session(session))
+        shell("echo 'Third title' > title", cwd=again.session(session))
+        equal((again.session(session) / "title").read_text(), "Third title\n")
+
+
+# -- without power
+
+
+def restarted(volume, mount):
+    """The machine as it is after a power cut: the daemon gone, the file system mounted anew."""
+    mount.process.kill()
+    mount.process.wait()
+    detach(mount.path)
+    volume.unmount()
+    volume.mount()
+
+
+@needs_root
+@needs("mkfs.ext4")
+def test_f12_power_cut_keeps_what_was_acknowledged(case):
+    """F12: the power goes; what arborfs acknowledged is there, new sessions, titles and forks too; what another program
+    wrote without a sync is gone or NULs: damage at most, no lost session, and the next append works."""
+    volume = ext4(case, size=32 * MIB)
+    session = case.agent.talk()
+    os.sync()
+    mount = case.mount().start()
+    try:
+        folder = mount.session(session)
+        shell("echo 'New title' > title; echo 'one' > append; echo '#1 name' > label", cwd=folder)
+        fork = ask(folder / "fork", "\n")["session"]
+        new = ask(mount / "new", "/srv/another\n")["session"]
+        acknowledged = session.path.read_bytes()
+        session.user("said without a sync " * 400)
+        with open(session.path, "ab") as file:
+            file.write(session.pending())
+        volume.cut_power()
+        restarted(volume, mount)
+        with case.mount(mountpoint=mount.path) as again:
+            folder = again.session(session)
+            data = session.path.read_bytes()
+            assert data.startswith(acknowledged), "what was acknowledged"
+            behind = data[len(acknowledged):]
+            print(f"{len(behind)} bytes came back behind it, {behind.count(0)} of them NUL")
+            equal(sorted(os.listdir(again / "by-id")), sorted([session.id, fork, new]), "sessions")
+            equal((folder / "title").read_text(), "New title\n")
+            equal(os.listdir(folder / "labels"), ["name"])
+            shell("echo 'it goes on' > append", cwd=folder)
+            assert session.path.read_bytes().startswith(data), "what came back is left as it is"
+            equal(text_of(json.loads(session.path.read_bytes().splitlines()[-1])), "it goes on")
+            whole = behind.endswith(b"}\n")
+            equal(len(os.listdir(folder / "entries")), 7 + whole, "entries")
+            eventually(4, lambda: bool(damage(folder)) == (bool(behind) and not whole), "what came back torn is shown")
+            equal(status(folder)["lastError"], None)
+    finally:
+        mount.force_away()
+
+
+@concurrent
+@needs_root
+@needs("mkfs.ext4")
+def test_f12_power_cut_under_load(case):
+    """F12: the power goes while several programs append: each acknowledged entry is there, the others whole or not at
+    all."""
+    seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
+    print(f"ARBORFS_TEST_SEED={seed}")
+    rng = random.Random(seed)
+    volume = ext4(case, size=256 * MIB)
+    for number in range(3):
+        session = case.agent.talk(cwd=f"/srv/round{number}")
+        os.sync()
+        mount = case.mount().start()
+        try:
+            writers = [Writer(mount.session(session), f"w{w}", rng.random()) for w in range(3)]
+            for writer in writers:
+                writer.start()
+            eventually(10, lambda: any(writer.acknowledged for writer in writers), "the writers are at work")
+            time.sleep(rng.uniform(0, 0.3))
+            volume.cut_power()
+            joined(writers, (errno.EIO, errno.EROFS, *GONE))
+            restarted(volume, mount)
+            with case.mount(mountpoint=mount.path) as again:
+                folder = again.session(session)
+                ask(folder / "append", custom("after", 1))
+                entries = [json.loads((folder / "entries" / name).read_bytes())
+                           for name in sorted(os.listdir(folder / "entries"))]
+                assert_kept([*writers, After], entries, f"round {number}")
+                print(f"{sum(len(writer.acknowledged) for writer in writers)} acknowledged, damage: "
+                      f"{[(len(piece), piece.count(0)) for piece in damage(folder)]}")
+        finally:
+            mount.force_away()

@@ -1,0 +1,388 @@
+"""Disks that fail under a mounted daemon (DESIGN 4, 6, 7): full, over quota, broken, read-only, short and torn. The
+writers are shells and programs as people use them; each is told, the log is as before, and nothing sticks."""
+
+import contextlib
+import errno
+import json
+import os
+
+from faults import FALLOCATE, FOR_GOOD, OPEN, RENAME, SYNC, TRUNCATE, WRITE, Faults, log_of
+from mounting import Skip, equal, eventually, fails_with, needs, needs_root, run, shell, variants
+from views import damage, entry_ids, status
+from volumes import MIB, ext4, tmpfs
+from writing import added, reason, refused, text_of
+
+CUSTOM = '{"type":"custom","customType":"x","data":{"n":%d}}'
+FULL, QUOTA, BROKEN = "No space left on device", "Disk quota exceeded", "Input/output error"
+
+
+def big_command(size):
+    return json.dumps({"type": "custom", "customType": "big", "data": {"s": "x" * size}}) + "\n"
+
+
+def write_command(folder, text):
+    """One write(2) of a whole command, and of what is left when it was short, as programs do."""
+    descriptor, rest = os.open(folder / "append", os.O_WRONLY), text.encode()
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest):]
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def held_to_before(session):
+    """What happens inside leaves the log and the names beside it as they were."""
+    before, names = session.path.read_bytes(), sorted(os.listdir(session.path.parent))
+    yield
+    equal(session.path.read_bytes(), before, "the log")
+    equal(sorted(os.listdir(session.path.parent)), names, "names in the store")
+
+
+def assert_readable(session, folder):
+    """Everything about the session can be read, and is what the log holds."""
+    data = session.path.read_bytes()
+    equal((folder / "raw.jsonl").read_bytes(), data, "raw.jsonl")
+    equal(len(os.listdir(folder / "entries")), len(data.splitlines()) - 1, "entries")
+    for name in ("context.json", "transcript.md", "tree.txt", "usage.json", "session.json"):
+        assert (folder / name).read_bytes(), name
+    equal(damage(folder), [], "damage")
+
+
+def assert_goes_on(session, folder):
+    """The very next append works, without a remount, and no error is told of any more."""
+    shell("echo 'it goes on' > append", cwd=folder)
+    equal(text_of(added(session)[-1]), "it goes on")
+    equal(reason(folder), "", "the reason after a success")
+    assert_readable(session, folder)
+    equal([name for name in os.listdir(session.path.parent) if name.startswith(".")], [], "hidden names in the store")
+
+
+# -- full
+
+
+VOLUMES = {"tmpfs": tmpfs, "ext4": ext4, "ext4_without_journal": lambda case: ext4(case, features="^has_journal")}
+full_disks = variants(**{name: {"make": make} for name, make in VOLUMES.items()})
+
+
+@needs_root
+@needs("mkfs.ext4")
+@full_disks
+def test_f5_full_disk_does_not_latch(case, make):
+    """F1, F5, F22: an append that does not fit is cut back and told; a small one that fits works at once; when there is
+    room again so does the large one."""
+    volume = make(case)
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        large = big_command(60_000)
+        with volume.filled(leaving=24 << 10):
+            for attempt in range(3):
+                with held_to_before(session):
+                    fails_with(errno.ENOSPC, write_command, folder, large)
+                assert "make room" in reason(folder), reason(folder)
+                assert_readable(session, folder)
+            equal(added(session), [])
+            with held_to_before(session):
+                refused("echo \"$(head -c 60000 /dev/zero | tr '\\0' x)\" > append", folder, FULL)
+                refused("head -c 60000 /dev/zero | tr '\\0' x | tee append > /dev/null", folder, FULL)
+            assert "make room" in reason(folder), reason(folder)
+            assert_goes_on(session, folder)
+        write_command(folder, large)
+        equal(added(session)[-1]["data"], json.loads(large)["data"])
+        assert_goes_on(session, folder)
+
+
+@needs_root
+@needs("mkfs.ext4")
+@full_disks
+def test_f5_nothing_is_half_made_on_a_full_disk(case, make):
+    """F5, F22: with not a block left every kind of write fails in the shell with its reason, none leaves a half-made
+    session, a temporary or a lock; all of them work as soon as there is room."""
+    volume = make(case)
+    session = case.agent.talk(40)
+    first = session.entries[0]["id"]
+    writes = [("append", f"echo '{CUSTOM % 1}' > append"), ("append", "echo text > append"),
+              ("label", f"echo '{first} name' > label"), ("title", "echo 'Another title' > title"),
+              ("fork", "echo > fork"), ("fork", f"echo {first} > fork"), ("branch", f"echo {first} > branch")]
+    with case.mount() as mount:
+        folder, projects = mount.session(session), os.listdir(mount / "projects")
+        with volume.filled():
+            for verb, script in writes:
+                with held_to_before(session):
+                    refused(script, folder, FULL)
+                said = reason(folder)
+                assert said.startswith(f"{verb}: ") and "make room" in said, f"{script}: {said!r}"
+                assert any(said in line for line in status(mount)["lastErrors"]), status(mount)["lastErrors"]
+            refused("echo /srv/another > new", mount.path, FULL)
+            assert "make room" in status(mount)["lastErrors"][-1], status(mount)["lastErrors"]
+            equal(os.listdir(mount / "projects"), projects, "projects")
+            equal(os.listdir(mount / "by-id"), [session.id], "sessions")
+            assert_readable(session, folder)
+        for _, script in writes[:-1]:
+            shell(script, cwd=folder)
+            equal(reason(folder), "", f"the reason after {script}")
+        shell("echo /srv/another > new", cwd=mount.path)
+        equal(len(os.listdir(mount / "by-id")), 4, "sessions")
+        equal((folder / "title").read_text(), "Another title\n")
+        equal(os.listdir(folder / "labels"), ["name"])
+
+
+# -- quota, limits of a process
+
+
+# Root passes quotas unless this is taken from it.
+LIMITED = ("setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
+
+
+def told_of_quota(session, folder):
+    with held_to_before(session):
+        fails_with(errno.EDQUOT, write_command, folder, big_command(600_000))
+        assert "quota" in reason(folder), reason(folder)
+        refused("echo \"$(head -c 600000 /dev/zero | tr '\\0' x)\" > append", folder, QUOTA)
+    assert "quota" in reason(folder), reason(folder)
+    assert_readable(session, folder)
+
+
+@needs_root
+@needs("setpriv")
+def test_f5_quota_of_the_system_is_told(case):
+    """F5, F22: EDQUOT comes out of write(2), the log is as before, and with room in the quota the next append works."""
+    volume = tmpfs(case, size=8 * MIB, options=",usrquota,usrquota_block_hardlimit=512k")
+    session = case.agent.talk()
+    with case.mount(prefix=LIMITED) as mount:
+        folder = mount.session(session)
+        told_of_quota(session, folder)
+        filler = volume.point / "filler"
+        run(*LIMITED, "dd", "if=/dev/zero", f"of={filler}", "bs=4096", check=False)
+        with held_to_before(session):
+            refused(f"echo '{CUSTOM % 1}' > append", folder, QUOTA)
+        filler.unlink()
+        assert_goes_on(session, folder)
+
+
+def test_f5_quota_is_told(case):
+    """F5, F22: the same of a disk that says EDQUOT: to the log's write, and to the room set aside for a text."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        with faults.armed(WRITE | FALLOCATE, "/sessions/", errno.EDQUOT):
+            told_of_quota(session, folder)
+        assert_goes_on(session, folder)
+        with faults.armed(WRITE, log_of(session), errno.EDQUOT, keep=100), held_to_before(session):
+            fails_with(errno.EDQUOT, write_command, folder, big_command(60_000))
+        assert "quota" in reason(folder), reason(folder)
+        assert_goes_on(session, folder)
+
+
+@needs("prlimit")
+def test_f5_limit_for_file_sizes_is_told(case):
+    """F5, F22: beyond RLIMIT_FSIZE of the daemon that runs the writer gets EFBIG, from JSON and from text; the signal
+    does not end the daemon, and when the limit is lifted it goes on."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder, pid = mount.session(session), str(mount.process.pid)
+        run("prlimit", "--pid", pid, f"--fsize={len(session.bytes) + 1000}:unlimited")
+        with held_to_before(session):
+            fails_with(errno.EFBIG, write_command, folder, big_command(3000))
+            assert "limit for file sizes" in reason(folder), reason(folder)
+            refused("echo \"$(head -c 3000 /dev/zero | tr '\\0' x)\" > append", folder, "File too large")
+            assert "limit for file sizes" in reason(folder), reason(folder)
+        assert_readable(session, folder)
+        write_command(folder, CUSTOM % 1 + "\n")  # so little still fits
+        equal(reason(folder), "", "the reason after a success")
+        run("prlimit", "--pid", pid, "--fsize=unlimited:unlimited")
+        write_command(folder, big_command(3000))
+        assert_goes_on(session, folder)
+
+
+# -- broken
+
+
+FAULTS = {
+    "write": ((WRITE, errno.EIO), {}),
+    "write_once": ((WRITE, errno.EIO), {"count": 1}),
+    "torn_write": ((WRITE, errno.EIO), {"keep": 20}),
+    "torn_after_short_writes": ((WRITE, errno.ENOSPC), {"keep": 1, "count": 2}),
+    "nothing_written": ((WRITE, 0), {"keep": 0, "count": 1}),
+    "open": ((OPEN, errno.EIO), {}),
+    "open_without_descriptors": ((OPEN, errno.ENFILE), {}),
+    "write_by_permission": ((WRITE, errno.EPERM), {}),
+}
+
+
+@variants(**{name: {"plan": plan, "how": how} for name, (plan, how) in FAULTS.items()})
+def test_f22_each_fault_reaches_the_writer(case, plan, how):
+    """F22: whatever fails under an append, the shell's command fails, the log is as before, status.json says so in
+    words, and the next append works."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        operation, error = plan
+        with faults.armed(operation, log_of(session), error, **how), held_to_before(session):
+            done = run("bash", "-c", f"echo '{CUSTOM % 1}' > append", cwd=folder, check=False)
+            assert done.returncode != 0 and b"write error" in done.stderr, done
+        assert reason(folder).startswith("append: "), reason(folder)
+        assert_readable(session, folder)
+        assert_goes_on(session, folder)
+
+
+def test_f22_rest_of_a_long_write_tells_the_same(case):
+    """F22: of a command that the kernel hands on in pieces of a megabyte the first ones are taken; the writer that comes
+    back with the rest is told why the whole failed, and status.json too."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        descriptor = os.open(folder / "append", os.O_WRONLY)
+        with faults.armed(WRITE, log_of(session), errno.ENOSPC), held_to_before(session):
+            long = big_command(3_500_000).encode()
+            taken = os.write(descriptor, long)
+            assert 0 < taken < len(long), taken
+            for _ in range(2):
+                fails_with(errno.ENOSPC, os.write, descriptor, long[taken:])
+            assert "make room" in reason(folder), reason(folder)
+        equal(os.write(descriptor, (CUSTOM % 1 + "\n").encode()), len(CUSTOM % 1) + 1)  # a new command
+        os.close(descriptor)
+        assert_goes_on(session, folder)
+
+
+def test_f1_short_writes_make_one_whole_line(case):
+    """F1: a disk that takes 20 bytes, then the rest, holds one whole line."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        with faults.armed(WRITE, log_of(session), 0, keep=20, count=1):
+            shell(f"echo '{CUSTOM % 7}' > append", cwd=folder)
+        equal(faults.seen, 2, "writes")
+        equal([entry["data"]["n"] for entry in added(session)], [7])
+        assert_goes_on(session, folder)
+
+
+def test_f1_torn_write_that_cannot_be_cut_back_is_never_glued_to(case):
+    """F1: a disk that takes 20 bytes of a line, then fails, and will not cut them off either: the session is readable
+    beside the piece, the next append begins a line of its own, the piece shows in damage/."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        with faults.armed(WRITE | TRUNCATE, log_of(session), errno.EIO, keep=20):
+            refused(f"echo '{CUSTOM % 1}' > append", folder, BROKEN)
+        equal(faults.met, 3, "a write that took 20 bytes, one that failed, and ftruncate")
+        said = reason(folder)
+        assert "could not be cut off" in said and "damage/" in said, said
+        torn = session.path.read_bytes()[len(session.bytes):]
+        equal(len(torn), 20, "bytes behind the log")
+        equal(entry_ids(folder), [entry["id"] for entry in session.entries], "entries")
+        equal((folder / "raw.jsonl").read_bytes(), session.bytes + torn)
+        shell("echo 'on a line of its own' > append", cwd=folder)
+        data = session.path.read_bytes()
+        assert data.startswith(session.bytes + torn + b"\n"), "glued"
+        equal(json.loads(data.splitlines()[-1])["parentId"], session.leaf, "parent")
+        eventually(4, lambda: damage(folder) == [torn], "the piece in damage/")
+        equal(reason(folder), "", "the reason after a success")
+
+
+def test_f5_failed_sync_is_told_and_never_tried_again(case):
+    """F5, F22: when fdatasync fails the writer gets EIO and it is not called once more; what is in the log is shown,
+    status.json says that it may not last; the next append is synced afresh."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        with faults.armed(SYNC, log_of(session), errno.EIO, count=1):
+            refused(f"echo '{CUSTOM % 1}' > append", folder, BROKEN)
+        equal(faults.seen, 1, "calls of fdatasync")
+        said = reason(folder)
+        assert "may not survive a power cut" in said and "reads well now" in said, said
+        equal([entry["data"]["n"] for entry in added(session)], [1], "what the log holds")
+        assert_readable(session, folder)
+        faults.arm(SYNC, log_of(session), errno.EIO, at=FOR_GOOD)  # counts only
+        shell("echo 'it goes on' > append", cwd=folder)
+        equal(faults.seen, 1, "calls of fdatasync for the next append")
+        equal(reason(folder), "", "the reason after a success")
+
+
+def test_f22_rewrites_and_new_logs_that_fail_leave_nothing(case):
+    """F22: a title and a fork whose rename, sync or write fails: told, the log as before, no temporary left."""
+    faults, session = Faults(case), case.agent.talk()
+    with faults.mount() as mount:
+        folder = mount.session(session)
+        for script in ("echo 'Another title' > title", "echo > fork"):
+            for operations, error in ((RENAME, errno.EIO), (SYNC, errno.EIO), (WRITE, errno.ENOSPC)):
+                with faults.armed(operations, ".jsonl", error), held_to_before(session):
+                    refused(script, folder, os.strerror(error))
+                equal(os.listdir(mount / "by-id"), [session.id], f"sessions after {script}")
+        with faults.armed(RENAME, ".jsonl", errno.EIO, count=1), held_to_before(session):
+            refused("echo /srv/shop > new", mount.path, BROKEN)
+        equal(os.listdir(mount / "by-id"), [session.id], "sessions after new")
+        shell("echo 'Another title' > title; echo > fork", cwd=folder)
+        equal((folder / "title").read_text(), "Another title\n")
+        equal(len(os.listdir(mount / "by-id")), 2)
+
+
+# -- read-only, unchangeable
+
+
+@needs_root
+def test_f5_disk_that_turns_read_only_and_back(case):
+    """F5, F22: a store whose file system is mounted read-only meanwhile gives EROFS, and works when it is not."""
+    volume = tmpfs(case)
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        shell("echo before > append", cwd=folder)
+        volume.remount("ro")
+        with held_to_before(session):
+            for script in (f"echo '{CUSTOM % 1}' > append", "echo x > append", "echo x > title", "echo > fork",
+                           "echo '#1 x' > label", "echo root > branch"):
+                refused(script, folder, "Read-only file system")
+                assert "read-only" in reason(folder), reason(folder)
+            refused("echo /srv/x > new", mount.path, "Read-only file system")
+        assert_readable(session, folder)
+        volume.remount("rw")
+        assert_goes_on(session, folder)
+
+
+def change_attributes(path, change):
+    done = run("chattr", change, path, check=False)
+    if done.returncode != 0:
+        raise Skip(f"files here cannot be made unchangeable: {done.stderr.decode().strip()}")
+
+
+@needs_root
+@needs("mkfs.ext4", "chattr")
+def test_f22_unchangeable_log_is_left_alone(case):
+    """F22: EPERM for a log that may not be changed (chattr +i), and work goes on when it may."""
+    ext4(case)
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        change_attributes(session.path, "+i")
+        with held_to_before(session):
+            for script in (f"echo '{CUSTOM % 1}' > append", "echo x > title"):
+                refused(script, folder, "Operation not permitted")
+                assert reason(folder), script
+        assert_readable(session, folder)
+        change_attributes(session.path, "-i")
+        assert_goes_on(session, folder)
+
+
+@needs_root
+@needs("mkfs.ext4", "chattr")
+def test_f4_appends_never_rewrite(case):
+    """F4: a log that can only be appended to (chattr +a) takes appends, labels and summaries; what must rewrite it is
+    refused and leaves nothing."""
+    ext4(case)
+    session = case.agent.talk()
+    first = session.entries[0]["id"]
+    with case.mount() as mount:
+        folder = mount.session(session)
+        change_attributes(session.path, "+a")
+        inode = os.stat(session.path).st_ino
+        for script in (f"echo '{CUSTOM % 1}' > append", "echo text > append", f"echo '{first} name' > label",
+                       "rm labels/name", f"printf '{first}\\nleft behind\\n' > branch", f"echo {first} > branch",
+                       "echo again > append"):
+            shell(script, cwd=folder)
+        equal((os.stat(session.path).st_ino, len(added(session))), (inode, 6), "the log's inode and its new lines")
+        with held_to_before(session):
+            refused("echo 'Another title' > title", folder, "Operation not permitted")
+        change_attributes(session.path, "-a")
+        assert_goes_on(session, folder)

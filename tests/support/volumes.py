@@ -1,0 +1,95 @@
+"""File systems of a case's own: small ones that can be filled, cut off from power, and turned read-only. What is mounted
+below the case's folder goes with the case, and its loop device with it."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import struct
+
+from agentdir import AgentDir
+from mounting import Skip, eventually, run
+
+MIB = 1 << 20
+_EXT4_IOC_SHUTDOWN = 0x8004587D  # _IOR('X', 125, uint32_t)
+_NO_LOG_FLUSH = 2
+
+
+class Volume:
+    """A mounted file system, and the agent dir in it, which becomes the case's."""
+
+    def __init__(self, case, source, kind, options):
+        self.point = case.new_path("volume")
+        self.point.mkdir()
+        self._mount = ["mount", "-t", kind, "-o", options, source, self.point]
+        self.mount()
+        case.agent = AgentDir(self.point / "agent", case.home)
+
+    def mount(self):
+        if os.geteuid() != 0:
+            raise Skip("only root mounts file systems")
+        done = run(*self._mount, check=False)
+        if done.returncode != 0:
+            raise Skip(f"no such file system can be mounted: {done.stderr.decode().strip()}")
+
+    def unmount(self):
+        eventually(10, lambda: run("umount", self.point, check=False).returncode == 0, "unmounted")
+
+    def remount(self, options):
+        run("mount", "-o", f"remount,{options}", self.point)
+
+    # -- room
+
+    def free_bytes(self):
+        found = os.statvfs(self.point)
+        return found.f_bavail * found.f_bsize
+
+    @contextlib.contextmanager
+    def filled(self, leaving=0):
+        """Filled inside the block, but for so many bytes."""
+        filler = self.point / "filler"
+        try:
+            with open(filler, "wb", buffering=0) as file:
+                _write_until_full(file, max(self.free_bytes() - leaving, 0) if leaving else None)
+            yield
+        finally:
+            filler.unlink()
+            os.sync()
+
+    # -- power
+
+    def cut_power(self):
+        """What was not synced is gone: nothing is written to the device any more, not even the journal."""
+        folder = os.open(self.point, os.O_RDONLY)
+        try:
+            fcntl.ioctl(folder, _EXT4_IOC_SHUTDOWN, struct.pack("=I", _NO_LOG_FLUSH))
+        except OSError as error:
+            raise Skip(f"the power of this file system cannot be cut: {error.strerror}") from None
+        finally:
+            os.close(folder)
+
+
+def _write_until_full(file, wanted):
+    """So many bytes, or all that fit: in large pieces first, in ever smaller ones as room gets short."""
+    piece = 1 << 16
+    while piece and wanted != 0:
+        try:
+            done = file.write(bytes(piece if wanted is None else min(piece, wanted)))
+            os.fsync(file.fileno())
+            wanted = None if wanted is None else wanted - done
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            piece >>= 1
+
+
+def tmpfs(case, size=1 * MIB, options=""):
+    return Volume(case, "none", "tmpfs", f"size={size}{options}")
+
+
+def ext4(case, size=8 * MIB, features=""):
+    """In a file, by a loop device. `features` as for mkfs.ext4 -O."""
+    image = case.new_path("image")
+    with open(image, "wb") as file:
+        file.truncate(size)
+    run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", *(["-O", features] if features else []), image)
+    return Volume(case, image, "ext4", "loop")
