@@ -12,7 +12,12 @@ namespace arborfs {
 /// `below` is one component such as "leaves".
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
-/// Makes the folder and those above it that are missing, with mode 0700, and opens it.
+/// Opens a folder that must be this user's own. Errors: not_found; permission when it belongs to somebody else, who
+/// could have laid in it what they like.
+Result<Dir> open_private_folder(const std::string& path);
+/// The same, after making it and those above it that are missing, with mode 0700. Errors also: permission when they
+/// would have to be made in a folder of another user, root's excepted: with HOME kept by `sudo -E` they would be in the
+/// way of its owner.
 Result<Dir> make_private_folder(Disk& disk, const std::string& path);
 
 }  // namespace arborfs
