@@ -248,10 +248,10 @@ def test_s15_a_log_swapped_while_writing(case):
         while time.monotonic() < deadline:
             with contextlib.suppress(FileNotFoundError):
                 exchange(session.path, link)
-                time.sleep(chance.uniform(0, 0.002))
+                time.sleep(chance.uniform(0, 0.001))
                 exchange(session.path, link)
                 swaps += 1
-            time.sleep(chance.uniform(0, 0.02))
+            time.sleep(0.03 if swaps % 30 == 0 else chance.uniform(0, 0.003))  # now and then a write must get through
         case.end(writer)
         assert swaps > 20, f"only {swaps} swaps"
         equal(outside.read_bytes(), SECRET + b"\n", "what the link points to")
