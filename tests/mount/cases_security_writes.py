@@ -230,12 +230,12 @@ def test_s14_a_store_of_another_user_is_only_looked_at(case):
 
 @concurrent
 def test_s15_a_log_swapped_while_writing(case):
-    """S15: somebody puts a link to another file in the place of the log, again and again, while messages are appended
-    and titles set: what the link points to is never written to, and the log stays whole."""
+    """S15: somebody puts a link to another file in the place of the log whenever a write is under way, messages being
+    appended and titles set: what the link points to is never written to, and the log stays whole."""
     outside = case.new_path("outside")
     outside.write_bytes(SECRET + b"\n")
     session = case.agent.talk()
-    link = session.path.with_name("link")
+    link, lock = session.path.with_name("link"), session.path.with_name(f".{session.path.name}.lock")
     link.symlink_to(outside)
     seconds = float(os.environ.get("ARBORFS_TEST_SECONDS", "4"))
     with case.mount() as mount:
@@ -246,12 +246,16 @@ def test_s15_a_log_swapped_while_writing(case):
         writer = case.spawn(["bash", "-c", script])
         swaps, chance = 0, random.Random(15)
         while time.monotonic() < deadline:
+            if not os.path.exists(lock):
+                continue  # until a write is under way
+            pause = time.monotonic() + chance.uniform(0, 0.0015)
+            while time.monotonic() < pause:
+                pass
             with contextlib.suppress(FileNotFoundError):
                 exchange(session.path, link)
-                time.sleep(chance.uniform(0, 0.001))
+                time.sleep(0.001)
                 exchange(session.path, link)
                 swaps += 1
-            time.sleep(0.03 if swaps % 30 == 0 else chance.uniform(0, 0.003))  # now and then a write must get through
         case.end(writer)
         assert swaps > 20, f"only {swaps} swaps"
         equal(outside.read_bytes(), SECRET + b"\n", "what the link points to")

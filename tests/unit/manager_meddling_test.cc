@@ -1,5 +1,5 @@
-// Another program that takes no lock writes to the log at every moment of a rewrite (FIELD-FAILURES F4), and what a
-// failure leaves behind for the next write (F5).
+// Another program that takes no lock writes to the log at every moment of a rewrite (FIELD-FAILURES F4), and a log
+// is swapped for another file at that moment (S15), and what a failure leaves behind for the next write (F5).
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 
+#include "core/write/header_text.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/stage.h"
 
@@ -168,6 +169,64 @@ TEST_P(MeddlingTest, F4WhoNeverStopsWritingIsNotOverwritten) {
   for (unsigned at = 1; at < 8; ++at) {
     EXPECT_GT(rewrite_beside(at, 1000), 3U);
   }
+}
+
+/// The real disk, on which somebody puts another file in the place of the log at the moment when it is opened for a
+/// write, and puts the log back right after it.
+class SwappedDisk : public Disk {
+ public:
+  fs::path log;
+  fs::path other;
+  Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {
+    swap(name);
+    auto fd = Disk::open_append(folder, name);
+    swap(name);
+    return fd;
+  }
+  Result<UniqueFd> open_update(const Dir& folder, const std::string& name) override {
+    swap(name);
+    auto fd = Disk::open_update(folder, name);
+    swap(name);
+    return fd;
+  }
+
+ private:
+  void swap(const std::string& name) const {
+    if (name == log.filename()) {
+      const fs::path aside = log.string() + ".aside";
+      fs::rename(log, aside);
+      fs::rename(other, log);
+      fs::rename(aside, other);
+    }
+  }
+};
+
+/// Appends and sets the title in the slot while `other` is swapped in; nothing may be written anywhere.
+void expect_nothing_written(const fs::path& other, SwappedDisk& disk, Stage& stage, const SessionPtr& session) {
+  const std::string before = stage.bytes(session);
+  const std::string there = bytes_of(other);
+  disk.other = other;
+  disk.log = stage.temp().log("-work", kName);
+  EXPECT_FALSE(stage.writer().append(session, Stage::text("x")));
+  EXPECT_FALSE(stage.writer().set_title(session, "x"));
+  disk.log.clear();
+  EXPECT_EQ(bytes_of(other), there);
+  EXPECT_EQ(stage.bytes(session), before);
+}
+
+TEST(SwappedLog, S15WhatTakesItsPlaceIsNotWrittenTo) {
+  SwappedDisk disk;
+  Stage stage(Storage::files, disk);
+  const std::string lines = title_slot_line("First", "user", 1771237231000) + TempStore::header("s1", "/work/pi") +
+                            "\n" + TempStore::user("aaaa0001", "", "one") + "\n";
+  const auto session = stage.add(kName, lines);
+  const fs::path outside = fs::path(stage.temp().root()) / "outside";
+  const fs::path link = fs::path(stage.temp().root()) / "link";
+  std::ofstream(outside) << lines;
+  fs::create_symlink(outside, link);
+  expect_nothing_written(link, disk, stage, session);
+  expect_nothing_written(outside, disk, stage, session);
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
 }
 
 TEST(NoErrorSticks, F5EachOperationFailsOnceAndTheNextAppendSucceeds) {
