@@ -310,8 +310,8 @@ def test_f16_any_folder_name_holds_sessions(case):
 
 
 def test_f18_missing_parent_makes_a_root(case):
-    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it. The page would
-    have it under orphans/; DESIGN 6 holds."""
+    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it. The page
+    would have it under orphans/; DESIGN 6 holds."""
     session = talk(case, 6)
     lines = written_lines(session)
     put_log(case, session.header_line + b"".join(lines[:2] + lines[3:]))

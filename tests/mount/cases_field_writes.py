@@ -1,5 +1,5 @@
-"""What went wrong for users of session stores elsewhere (field failures F1 to F28), for writing: the same damage and the
-same moments, and what a write through the mount does then."""
+"""What went wrong for users of session stores elsewhere (field failures F1 to F28), for writing: the same damage and
+the same moments, and what a write through the mount does then."""
 
 import contextlib
 import errno

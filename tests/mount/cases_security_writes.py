@@ -13,8 +13,7 @@ import time
 
 from agentdir import backdate
 from cases_security import SECRET, as_nobody
-from mounting import (BINARY, PATIENCE, SANITIZED, Skip, concurrent, equal, eventually, fails_with, needs, needs_root, run,
-                      shell)
+from mounting import (BINARY, PATIENCE, SANITIZED, Skip, concurrent, equal, eventually, needs, needs_root, run, shell)
 from views import status
 from writing import added, one_session, refused, text_of
 
@@ -152,7 +151,8 @@ def test_s13_no_content_in_logs(case):
             run("bash", "-c", "find . -type f -exec cat {} + > /dev/null; getfattr -d entries/* > /dev/null",
                 cwd=folder, check=False)
             said = ""
-            for script in (f"echo '{CANARY} {CANARY}' > branch", f"echo '{{\"type\":\"{CANARY}\"}}' > append", f"echo '{{\"{CANARY}' > append",
+            for script in (f"echo '{CANARY} {CANARY}' > branch", f"echo '{{\"type\":\"{CANARY}\"}}' > append",
+                           f"echo '{{\"{CANARY}' > append",
                            f"printf '{CANARY} \\xff' | tee append", f"echo '#99 {CANARY}' > label",
                            f"echo '{CANARY}' > fork", f"ln -s {CANARY} labels/x", f"ln -s '#1' 'labels/%{CANARY}'"):
                 done = run("bash", "-c", script, cwd=folder, check=False)
@@ -265,7 +265,8 @@ def test_s15_a_log_swapped_while_writing(case):
         eventually(3, lambda: shell("echo last > append; echo good", cwd=folder), "written to again")
         lines = [json.loads(line) for line in session.path.read_bytes().splitlines()]
         equal(text_of(lines[-1]), "last")
-        assert any(entry.get("type") == "message" and text_of(entry) == "said" for entry in lines), "nothing was written"
+        said = [entry for entry in lines if entry["type"] == "message" and text_of(entry) == "said"]
+        assert said, "nothing was written"
 
 
 def exchange(one, other):
@@ -276,8 +277,8 @@ def exchange(one, other):
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
-INJECTIONS = ('a"}', 'a"}\\n{"type":"session","id":"evil"}', '","parentId":"root","x":"', "\\u000a", "\\", "\t\x01\x1b[2J",
-              '{"type":"message"}', "}]}")
+INJECTIONS = ('a"}', 'a"}\\n{"type":"session","id":"evil"}', '","parentId":"root","x":"', "\\u000a", "\\",
+              "\t\x01\x1b[2J", '{"type":"message"}', "}]}")
 
 
 def test_s16_text_stays_text(case):

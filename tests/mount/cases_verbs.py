@@ -173,7 +173,8 @@ def test_moving_a_session(case):
 
 
 def test_f26_removing_needs_allow_delete(case):
-    """F26: nothing is removed that was not asked for twice: rmdir and rm -r of a session give EPERM and take nothing away."""
+    """F26: nothing is removed that was not asked for twice: rmdir and rm -r of a session give EPERM and take nothing
+    away."""
     with one_session(case) as (session, folder, mount):
         shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
         before = case.agent.state()
@@ -186,7 +187,8 @@ def test_f26_removing_needs_allow_delete(case):
 
 
 def test_f7_removing_with_allow_delete(case):
-    """F7: a live session is not removed, EBUSY; else rm -r moves the session whole to the trash, labels and artifacts with it, and it is gone at once."""
+    """F7: a live session is not removed, EBUSY; else rm -r moves the session whole to the trash, labels and artifacts
+    with it, and it is gone at once."""
     case.store["x"] = session = case.agent.session()
     session.talk(4)
     session.label(session.entries[0]["id"], "kept")

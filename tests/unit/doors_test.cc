@@ -1,6 +1,4 @@
 // The doors to the disk (core/env/disk.h, file.h): none leads through a link, or out of its folder.
-#include "core/env/disk.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/env/disk.h"
 #include "core/env/state_dir.h"
 #include "tests/support/temp_store.h"
 
