@@ -2,6 +2,8 @@
 // lane where its client can be killed meanwhile. Included by the tables of operations alone.
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <memory>
 #include <mutex>
@@ -76,6 +78,11 @@ inline Result<Done> done_of(const Result<void>& result) {
 struct FuseServing {
   static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
   static Changes* changes_of(fuse_req_t req) { return server_of(req).changes_; }
+  /// The kernel asks for the modes of the tree first, but lets pass who may override modes: that must be root.
+  static bool is_from_owner(fuse_req_t req) {
+    const uid_t uid = fuse_req_ctx(req)->uid;
+    return uid == ::getuid() || uid == 0;
+  }
   static pid_t client_of(fuse_req_t req) { return fuse_req_ctx(req)->pid; }
 
   /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be

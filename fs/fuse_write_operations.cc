@@ -26,6 +26,8 @@ void not_permitted(fuse_req_t req, Arguments... /*arguments*/) {
 bool may_change(fuse_req_t req, fuse_ino_t folder, const char* name) {
   if (FuseServing::changes_of(req) == nullptr) {
     fuse_reply_err(req, EPERM);
+  } else if (!FuseServing::is_from_owner(req)) {
+    fuse_reply_err(req, EACCES);
   } else if (!NodeId(folder).is_known()) {
     fuse_reply_err(req, ESTALE);
   } else if (std::strlen(name) > kLongestName) {
@@ -50,6 +52,10 @@ struct FuseWriteOperations : FuseServing {
   static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* /*attr*/, int /*to_set*/, fuse_file_info* /*fi*/) {
     if (changes_of(req) == nullptr || !Changes::takes_writes(NodeId(ino))) {
       fuse_reply_err(req, EPERM);
+      return;
+    }
+    if (!is_from_owner(req)) {
+      fuse_reply_err(req, EACCES);
       return;
     }
     serve<Attr>(
@@ -172,7 +178,12 @@ bool is_control_open(fuse_req_t req, fuse_ino_t ino, bool is_for_writing) {
          (Changes::is_control(node) || (is_for_writing && Changes::takes_writes(node)));
 }
 
+/// Who opened a control file decides what is written to it, as with any file: a handle may be passed on.
 void open_control(fuse_req_t req, fuse_ino_t ino, fuse_file_info info) {
+  if (!FuseServing::is_from_owner(req)) {
+    fuse_reply_err(req, EACCES);
+    return;
+  }
   FuseServing::serve<ControlFilePtr>(
       req, ino,
       [changes = FuseServing::changes_of(req), ino, client = FuseServing::client_of(req)](Vfs&, Call& call) {

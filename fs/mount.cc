@@ -12,6 +12,7 @@
 
 #include "core/base/log.h"
 #include "core/base/unique_fd.h"
+#include "core/store/agent_dir.h"
 #include "fs/daemon.h"
 #include "fs/mountpoint.h"
 
@@ -37,9 +38,6 @@ std::string hint_for_failed_mount(const MountOptions& options) {
 /// Everything that is checked before anything is done; nothing is left to find out in the background but the mount
 /// itself.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
-  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) {
-    return Error{Errc::permission, "arborfs does not run set-uid"};
-  }
   const auto mountpoint = resolve_mountpoint(options.mountpoint);
   if (!mountpoint) {
     return mountpoint.error();
@@ -50,6 +48,10 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
     return Error{Errc::not_found, "no agent keeps sessions there"};
   }
   const StorePaths& paths = plan.store->paths();
+  const Access access = options.read_only ? Access::look : Access::write;
+  if (auto may = check_owner(paths, !options.agent_dir.empty(), access); !may) {
+    return may.error();
+  }
   if (auto done = heal_mountpoint(*mountpoint); !done) {
     return done.error();
   }

@@ -53,6 +53,20 @@ std::shared_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
+std::string printable(std::string_view message) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte <= '~') {
+      line += c;
+    } else {
+      line += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 0xFU]};
+    }
+  }
+  return line;
+}
+
 }  // namespace
 
 Result<void> open_log(const std::string& path, LogLevel level) {
@@ -69,7 +83,7 @@ Result<void> open_log(const std::string& path, LogLevel level) {
 }
 
 void write_log(LogLevel level, std::string_view message) {
-  logger()->log(spdlog_level(level), message);
+  logger()->log(spdlog_level(level), printable(message));
 }
 
 }  // namespace arborfs

@@ -30,6 +30,23 @@ std::string base_path(const char* name, const char* below_home, const std::strin
   return base + "/arborfs" + (below.empty() ? "" : "/" + below);
 }
 
+Error of_another_user(const std::string& path) {
+  return {Errc::permission, path + " belongs to another user"};
+}
+
+/// The folder, made if need be; it may be root's.
+Result<Dir> folder_to_make_in(Disk& disk, const std::string& path, bool sync) {
+  auto there = Dir::open_root(path);
+  if (!there) {
+    return there.error().code == Errc::not_found ? make_private_folder(disk, path, sync) : std::move(there);
+  }
+  const auto st = there->stat();
+  if (!st) {
+    return st.error();
+  }
+  return st->uid == ::geteuid() || st->uid == 0 ? std::move(there) : Result<Dir>(of_another_user(path));
+}
+
 }  // namespace
 
 std::string state_path(const std::string& below) {
@@ -65,15 +82,25 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
   return sync ? disk.sync_folder(folder) : Result<void>();
 }
 
+Result<Dir> open_private_folder(const std::string& path) {
+  auto folder = Dir::open_root(path);
+  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+  if (!st) {
+    return st.error();
+  }
+  return st->uid == ::geteuid() ? std::move(folder) : Result<Dir>(of_another_user(path));
+}
+
 Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) {
-  const std::filesystem::path whole(path);
-  if (auto there = Dir::open_root(path)) {
+  auto there = open_private_folder(path);
+  if (there || there.error().code != Errc::not_found) {
     return there;
   }
+  const std::filesystem::path whole(path);
   if (!whole.has_parent_path() || whole.parent_path() == whole) {
     return Error{Errc::not_found, "no folder " + path};
   }
-  auto parent = make_private_folder(disk, whole.parent_path().string(), sync);
+  auto parent = folder_to_make_in(disk, whole.parent_path().string(), sync);
   if (!parent) {
     return parent;
   }

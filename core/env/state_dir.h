@@ -16,8 +16,12 @@ std::string data_path(const std::string& below);
 /// The name of a file there that is about one log of one store: a hash of both, so that a renamed folder of logs loses
 /// none of them.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
-/// Makes the folder and those above it that are missing, with mode 0700, and opens it. With `sync` the new names are on
-/// the disk when it returns.
+/// Opens a folder that must be this user's own. Errors: not_found; permission when it belongs to somebody else, who
+/// could have laid in it what they like.
+Result<Dir> open_private_folder(const std::string& path);
+/// The same, after making it and those above it that are missing, with mode 0700. Errors also: permission when they
+/// would have to be made in a folder of another user, root's excepted: with HOME kept by `sudo -E` they would be in the
+/// way of its owner. With `sync` the new names are on the disk when it returns.
 Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync = true);
 /// The file says `text`, and with `sync` is on the disk, or is as it was. One caller at a time for one name in one
 /// process. Errors: those of the disk.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <unordered_map>
 
 #include "core/render/names.h"
 #include "core/session/document_cache.h"
@@ -262,15 +263,13 @@ void Catalog::age_tails() {
 }
 
 void Catalog::refresh_known(const SessionPtr& session) {
-  const auto before = session->head();
   if (auto refreshed = session->refresh(Depth::head); !refreshed) {
     if (refreshed.error().code != Errc::not_found) {
       note_error("log " + session->stem() + ": " + refreshed.error().message);
     }
     return;
   }
-  const auto after = session->head();
-  if (before.header.cwd != after.header.cwd || before.header.id != after.header.id) {
+  if (session->is_misplaced()) {
     rebuild_view();
     publish_catalog_changed();
   }
@@ -320,6 +319,10 @@ std::uint32_t Catalog::project_number(const std::string& cwd) {
 void Catalog::rebuild_view() {
   const auto sessions = all_sessions();
   auto view = std::make_shared<CatalogView>();
+  std::unordered_map<std::uint32_t, Header> headers;  // before the rest, so that a later one is noticed
+  for (const auto& session : sessions) {
+    headers.emplace(session->number(), session->head().header);
+  }
   add_projects(*view, sessions);
   std::set<std::string> taken;
   for (const auto& session : sessions) {
@@ -329,7 +332,7 @@ void Catalog::rebuild_view() {
   for (const auto& project : view->projects) {
     for (const auto& [name, session] : project->sessions) {
       view->where[session->number()] = {project, name};
-      session->set_shown_path("projects/" + project->name + "/" + name);
+      session->set_shown_path("projects/" + project->name + "/" + name, headers.at(session->number()));
     }
   }
   const std::lock_guard lock(mutex_);

@@ -160,7 +160,7 @@ void ErasedEntries::acknowledge(const std::string& log_name, std::string_view li
 }
 
 Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogIndex& index) {
-  auto watched = Dir::open_root(folder_ + std::string(kWritten));
+  auto watched = open_private_folder(folder_ + std::string(kWritten));
   if (!watched) {
     return watched.error().code == Errc::not_found ? Result<void>() : watched.error();
   }
@@ -207,13 +207,14 @@ void ErasedEntries::compare(const std::string& log_name, const LogIndex& index) 
 }
 
 std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) const {
-  auto folder = Dir::open_root(folder_ + std::string(kErased));
+  auto folder = open_private_folder(folder_ + std::string(kErased));
   const auto bytes = folder && !folder_.empty() ? read_all(*folder, erased_name(log_name)) : Result<std::string>("");
   return bytes ? entries_of(*bytes) : Entries{};
 }
 
 void ErasedEntries::forget(const std::string& log_name) {
-  auto folder = folder_.empty() ? Result<Dir>(Errc::not_found, "") : Dir::open_root(folder_ + std::string(kWritten));
+  auto folder =
+      folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_ + std::string(kWritten));
   if (folder) {
     static_cast<void>(disk_.remove(*folder, written_name(log_name)));
   }

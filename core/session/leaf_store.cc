@@ -74,7 +74,7 @@ std::optional<KeptLeaf> LeafStore::load(const std::string& log_name) const {
     const auto found = in_memory_.find(log_name);
     return found == in_memory_.end() ? std::nullopt : std::optional(found->second);
   }
-  auto folder = Dir::open_root(folder_);
+  auto folder = open_private_folder(folder_);
   auto file = folder ? File::open_in(*folder, file_of(log_name)) : Result<File>(folder.error());
   std::array<char, kMaxFile> buffer{};
   const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
@@ -101,7 +101,7 @@ void LeafStore::forget(const std::string& log_name) {
     in_memory_.erase(log_name);
     return;
   }
-  if (auto folder = Dir::open_root(folder_)) {
+  if (auto folder = open_private_folder(folder_)) {
     static_cast<void>(disk_.remove(*folder, file_of(log_name)));
   }
 }

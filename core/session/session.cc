@@ -74,7 +74,17 @@ FileStat Session::stat() const {
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
   const bool ageing = index_ && !tail_aged_ && now_ns() - st.mtime_ns >= kTailAgeNanos;
-  return !head_loaded_ || racy_.load(std::memory_order_relaxed) || ageing || !(st == head_.stat);
+  return !head_loaded_ || racy_.load(std::memory_order_relaxed) || ageing || !(st == head_.stat) ||
+         is_misplaced_locked();
+}
+
+bool Session::is_misplaced() const {
+  const std::shared_lock lock(mutex_);
+  return is_misplaced_locked();
+}
+
+bool Session::is_misplaced_locked() const {
+  return head_.header.cwd != shown_cwd_ || head_.header.id != shown_id_;
 }
 
 std::optional<Session::Guard> Session::read() const {
@@ -95,9 +105,11 @@ std::size_t Session::memory_bytes() const {
   return (index_ ? index_->memory_bytes() : 0) + (details_ ? details_->size() * sizeof(std::uint32_t) : 0);
 }
 
-void Session::set_shown_path(std::string path) {
+void Session::set_shown_path(std::string path, const Header& by) {
   const std::unique_lock lock(mutex_);
   shown_path_ = std::move(path);
+  shown_cwd_ = by.cwd;
+  shown_id_ = by.id;
 }
 
 std::string Session::shown_path() const {

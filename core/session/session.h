@@ -60,7 +60,8 @@ class Session {
   [[nodiscard]] std::int64_t mtime_ns() const;
   /// As it was when it was last read.
   [[nodiscard]] FileStat stat() const;
-  /// The log no longer looks as it did when it was last read, or may change its standing just by growing older.
+  /// The log no longer looks as it did when it was last read, or may change its standing just by growing older, or is
+  /// misplaced.
   [[nodiscard]] bool looks_changed(const FileStat& st) const;
 
   /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
@@ -122,11 +123,14 @@ class Session {
   [[nodiscard]] bool is_gone() const;
   /// Heap held by index and details.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Where the catalog shows it; set by the catalog, read for events.
-  void set_shown_path(std::string path);
+  /// Where the catalog shows it, and the header that says so; set by the catalog, the path is read for events.
+  void set_shown_path(std::string path, const Header& by);
+  /// The header, whoever had it read, is no longer the one that the catalog went by.
+  [[nodiscard]] bool is_misplaced() const;
   [[nodiscard]] std::string shown_path() const;
 
  private:
+  [[nodiscard]] bool is_misplaced_locked() const;
   Result<void> refresh_locked(Depth depth, const std::atomic<bool>* cancelled);
   Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> load_head(const FileStat& st);
@@ -167,6 +171,8 @@ class Session {
   std::optional<Ordinal> moved_leaf_;  // what kept_leaf_ means in this state
   std::string write_error_;
   std::string shown_path_;
+  std::string shown_cwd_;
+  std::string shown_id_;
   bool tail_aged_ = false;
   std::atomic<bool> racy_{
       false};  // the log was so young when it was read that a later write may leave its times as they were

@@ -1,5 +1,8 @@
 #include "core/store/agent_dir.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -54,6 +57,22 @@ StorePaths locate_agent_dir(const std::string& agent_dir) {
   paths.blobs = data + "/blobs";
   paths.terminals = state + "/terminal-sessions";
   return paths;
+}
+
+Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
+  for (const std::string& path : {paths.sessions, paths.agent_dir}) {
+    struct stat st {};
+    if (::stat(path.c_str(), &st) != 0) {
+      continue;
+    }
+    if (st.st_uid == ::geteuid() || (named && access == Access::look)) {
+      return {};
+    }
+    const std::string whose = path + " belongs to another user (uid " + std::to_string(st.st_uid) + ")";
+    return Error{Errc::permission, named ? whose + ": it may be looked at, with -o ro when mounted, but not written to"
+                                         : whose + ": run arborfs as that user, or name it with --agent-dir to look"};
+  }
+  return {};
 }
 
 }  // namespace arborfs

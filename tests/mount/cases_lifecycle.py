@@ -162,8 +162,8 @@ ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s"
              "per%cent", "x" * 200]
 
 
-def test_odd_mount_point_names(case):
-    """Mount points with commas, spaces, newlines, quotes, dashes: mounted there, with no option smuggled in, and
+def test_s14_odd_mount_point_names(case):
+    """S14: mount points with commas, spaces, newlines, quotes, dashes: mounted there, with no option smuggled in, and
     unmounted by the same name."""
     session = case.agent.talk()
     for name in ODD_NAMES:

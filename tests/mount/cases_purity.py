@@ -45,8 +45,8 @@ def odd_store(case):
 
 
 @variants(default={"options": ()}, with_attributes={"options": ("xattr",)}, read_only={"options": ("ro",)})
-def test_looking_changes_nothing(case, options):
-    """find, cat, stat, getfattr, tar, grep and ls over everything leave the store as it was."""
+def test_f26_looking_changes_nothing(case, options):
+    """F26: find, cat, stat, getfattr, tar, grep and ls over everything leave the store as it was."""
     odd_store(case)
     before = case.agent.state()
     with case.mount(*options) as mount:

@@ -317,8 +317,8 @@ def assert_free(folder, session):
     equal([path.name for path in session.path.parent.glob(".*")], [], "hidden names in the store")
 
 
-def test_held_sessions_are_refused(case):
-    """A log that is open for writing is live, one that a terminal used last may be: EBUSY unless forced; a fork is
+def test_f8_held_sessions_are_refused_but_forked(case):
+    """F8: a log that is open for writing is live, one that a terminal used last may be: EBUSY unless forced; a fork is
     always made; afterwards it is as if nothing had been."""
     session = case.agent.talk()
     forced = '{"type":"custom","customType":"x","force":true}'
@@ -334,6 +334,8 @@ def test_held_sessions_are_refused(case):
                 equal(session.path.read_bytes(), before, "the log of a held session")
                 made = answer_of(folder / "fork", "")
                 assert (mount / made["path"] / "append").exists()
+                header = json.loads((mount / made["path"] / "session.json").read_bytes())
+                equal(header["parentSession"], session.id, "what the fork says it came from")
                 answer_of(folder / "append", forced)
                 shell("echo bold > append", cwd=bold.session(session))
                 equal(len(session.path.read_bytes().splitlines()), len(before.splitlines()) + 2, "lines")

@@ -20,7 +20,7 @@ from agentdir import START_MS, append_bytes, compact, iso, overwrite_bytes, repl
 from mounting import PATIENCE, Metronome, concurrent, equal, eventually, run, variants
 from views import status
 
-SECONDS = 5
+SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "5"))  # how long the readers and the writer go on
 EVENTS_LIMIT = 0.2
 POLL_LIMIT = 1.2
 REPLACED = (errno.ENOENT, errno.ESTALE)

@@ -172,8 +172,9 @@ def test_moving_a_session(case):
         shell("echo x > append", cwd=target / session.name)
 
 
-def test_removing_needs_allow_delete(case):
-    """rmdir and rm -r of a session give EPERM and take nothing away."""
+def test_f26_removing_needs_allow_delete(case):
+    """F26: nothing is removed that was not asked for twice: rmdir and rm -r of a session give EPERM and take nothing
+    away."""
     with one_session(case) as (session, folder, mount):
         shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
         before = case.agent.state()
@@ -185,8 +186,9 @@ def test_removing_needs_allow_delete(case):
         equal(case.agent.state(), before, "the store")
 
 
-def test_removing_with_allow_delete(case):
-    """rm -r moves the session whole to the trash, labels and artifacts with it, and it is gone at once."""
+def test_f7_removing_with_allow_delete(case):
+    """F7: a live session is not removed, EBUSY; else rm -r moves the session whole to the trash, labels and artifacts
+    with it, and it is gone at once."""
     case.store["x"] = session = case.agent.session()
     session.talk(4)
     session.label(session.entries[0]["id"], "kept")
@@ -197,6 +199,11 @@ def test_removing_with_allow_delete(case):
     other = case.agent.talk()
     with case.mount("allow_delete") as mount:
         folder = mount.session(session)
+        before = case.agent.files()
+        with open(session.path, "ab"):
+            fails_with(errno.EBUSY, os.rmdir, folder)
+            assert run("rm", "-rf", folder, check=False).returncode != 0, "rm -rf of a live session succeeded"
+            equal(case.agent.files(), before, "the store")
         run("rm", "-r", folder)
         assert not folder.exists()
         equal(os.listdir(mount / "by-id"), [other.id])
@@ -302,8 +309,9 @@ def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
         mount.force_away()
 
 
-def test_locks_are_not_left(case):
-    """After writing no lock file and no temporary is left beside the log."""
+def test_f9_no_names_of_our_own_are_left(case):
+    """F9: after writing no lock, backup or temporary is left beside the log. While a write goes on there are the
+    agents' own lock and temporary, which DESIGN 5 and 6 want; the page would have none of them."""
     with one_session(case) as (session, folder, _):
         shell("echo x > append; echo y > title; echo root > branch; ln -s '#1' labels/a || true", cwd=folder)
         equal(os.listdir(session.path.parent), [session.path.name])

@@ -274,6 +274,10 @@ class AgentDir:
         self.terminals.mkdir(exist_ok=True)
         (self.terminals / terminal).write_text(f"{session.cwd}\n{session.path}\n")
 
+    def files(self):
+        """state() of files alone: a refused write may have made and removed a lock, which a folder's time tells."""
+        return {name: state for name, state in self.state().items() if stat.S_ISREG(state[0])}
+
     def state(self):
         """All that looking must not change: names, kinds, modes, owners, inodes, sizes, times and bytes."""
         found = {}

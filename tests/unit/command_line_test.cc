@@ -236,7 +236,7 @@ TEST_F(CommandLineTest, ContextIsTheSameInEveryForm) {
   EXPECT_THAT(out(), Not(HasSubstr("second")));
 }
 
-TEST_F(CommandLineTest, NothingFromALogDrivesTheTerminal) {
+TEST_F(CommandLineTest, S4NothingFromALogDrivesTheTerminal) {
   store.write(kFolder, kName,
               TempStore::header(kId, "/home/dev/src/kite") + "\n" +
                   TempStore::user("e1e1e1e1", "",

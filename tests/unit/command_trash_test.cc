@@ -52,7 +52,7 @@ class CommandTrashTest : public ::arborfs::testing::WritingTest {
   std::string removed_name() const { return out().substr(out().rfind(' ') + 1, out().size() - out().rfind(' ') - 2); }
 };
 
-TEST_F(CommandTrashTest, WhatIsRemovedComesBackAsItWas) {
+TEST_F(CommandTrashTest, F9WhatIsRemovedComesBackAsItWas) {
   const auto before = files_below(store.sessions());
   ASSERT_THAT(before, SizeIs(4));
   const auto written = fs::last_write_time(log());

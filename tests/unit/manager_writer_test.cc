@@ -217,7 +217,7 @@ TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
   EXPECT_EQ(Stage::field(lines[4], "parentId"), shown);
 }
 
-TEST_P(WriterTest, TornTailsAreClosedNeverGluedTo) {
+TEST_P(WriterTest, F1TornTailsAreClosedNeverGluedTo) {
   for (const std::string tail : {"{\"type\":\"message\",\"id\":\"t\",\"par", "{\"k\":", "[", "[1,", "\"open", "tru",
                                  "{\"type\":\"custom\",\"id\":\"whole\",\"parentId\":\"aaaa0001\"}", "[\n"}) {
     const auto session =
@@ -243,7 +243,7 @@ TEST_P(WriterTest, ConditionsAreCheckedUnderTheLock) {
   EXPECT_TRUE(stage_.writer().append(session, std::move(command)));
 }
 
-TEST_P(WriterTest, UnknownVersionsAndBadHeadersAreNeverWritten) {
+TEST_P(WriterTest, F3F25UnknownVersionsAndBadHeadersAreNeverWritten) {
   const auto future = stage_.add("2026-02-16T10-20-30-000Z_s4",
                                  R"({"type":"session","version":4,"id":"s4","timestamp":"t","cwd":"/work/pi"})"
                                  "\n");
@@ -259,7 +259,7 @@ TEST_P(WriterTest, UnknownVersionsAndBadHeadersAreNeverWritten) {
   }
 }
 
-TEST_P(WriterTest, BranchesDoNotEndInOpenToolCalls) {
+TEST_P(WriterTest, F27BranchesDoNotEndInOpenToolCalls) {
   const auto session = stage_.add(
       "2026-02-16T10-20-30-000Z_s1",
       TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +

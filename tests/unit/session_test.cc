@@ -173,6 +173,18 @@ TEST_F(SessionTest, F15ProjectsComeFromTheHeaderNotTheFolder) {
   EXPECT_EQ(view->projects[2]->name, "unknown");
 }
 
+TEST_F(SessionTest, AHeaderThatAClientReadFirstMovesTheSession) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  for (const std::string cwd : {"/work/other", "", "/work/pi"}) {
+    temp.replace(kFolder, kName, cwd.empty() ? "" : TempStore::header("aaaa000011112222", cwd) + "\n");
+    expect_ok(session->refresh(Depth::index));
+    catalog.rescan();
+    ASSERT_EQ(catalog.view()->projects.size(), 1U);
+    EXPECT_EQ(catalog.view()->projects.front()->cwd, cwd);
+  }
+}
+
 TEST_F(SessionTest, F13WhatIsNoLogHidesNothing) {
   temp.write(kFolder, kName, two_entries());
   temp.write(kFolder, "empty", "");

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "core/model/tree.h"
 #include "core/render/text.h"
+#include "core/store/agent_dir.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
@@ -23,6 +25,12 @@ std::string home_of(const Terminal& io) {
   }
   const passwd* user = ::getpwuid(::getuid());
   return user != nullptr ? user->pw_dir : "/";
+}
+
+bool only_looks(const CommandLine& line) {
+  constexpr std::array kLooking = {Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text};
+  return std::find(kLooking.begin(), kLooking.end(), line.verb) != kLooking.end() ||
+         (line.verb == Verb::doctor && !line.repair);
 }
 
 std::string in_form(std::string piece, Form form, TerminalSafeJson& filter) {
@@ -41,6 +49,10 @@ std::string in_form(std::string piece, Form form, TerminalSafeJson& filter) {
 
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
   auto store = open_store(line.agent_dir);
+  const Access access = only_looks(line) ? Access::look : Access::write;
+  if (auto may = check_owner(store->paths(), !line.agent_dir.empty(), access); !may) {
+    return may.error();
+  }
   if (!store->present()) {
     return Error{Errc::not_found, "no sessions folder at " + visible(store->paths().sessions)};
   }

@@ -1,5 +1,7 @@
 #include "tools/arborfs/run.h"
 
+#include <unistd.h>
+
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -50,6 +52,10 @@ int run_verb(const CommandLine& line, Terminal& io) {
 }  // namespace
 
 int run_arborfs(int argc, const char* const* argv, Terminal& io) {
+  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) {
+    io.err << "arborfs: it does not run set-uid or set-gid\n";
+    return kFailed;
+  }
   const int status = run_verb(read_command_line(argc, argv, io), io);
   if (!io.out.flush()) {
     io.err << "arborfs: cannot write the output\n";

@@ -1,0 +1,257 @@
+// Another program that takes no lock writes to the log at every moment of a rewrite (FIELD-FAILURES F4), and a log
+// is swapped for another file at that moment (S15), and what a failure leaves behind for the next write (F5).
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "core/write/header_text.h"
+#include "tests/support/faulty_disk.h"
+#include "tests/support/stage.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Fault;
+using testing::FaultyDisk;
+using testing::Stage;
+using testing::Storage;
+using testing::TempStore;
+
+/// The real disk, on which somebody comes in before the operations from the `at`-th on, `times` times. Not before a
+/// rename: between the last look at a log and its rename nothing can be noticed; the lock is for that.
+class MeddledDisk : public Disk {
+ public:
+  void arm(unsigned at, unsigned times, std::function<void()> come_in) {
+    done_ = 0;
+    at_ = at;
+    times_ = times;
+    come_in_ = std::move(come_in);
+  }
+  void disarm() { come_in_ = nullptr; }
+
+  Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {
+    meddle();
+    return Disk::open_append(folder, name);
+  }
+  Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode) override {
+    meddle();
+    return Disk::create(folder, name, mode);
+  }
+  Result<std::size_t> write(int fd, std::string_view bytes) override {
+    meddle();
+    return Disk::write(fd, bytes);
+  }
+  Result<void> set_mode(int fd, mode_t mode) override {
+    meddle();
+    return Disk::set_mode(fd, mode);
+  }
+  Result<void> sync(int fd) override {
+    meddle();
+    return Disk::sync(fd);
+  }
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    meddle();
+    return Disk::remove(folder, name);
+  }
+
+ private:
+  void meddle() {
+    ++done_;
+    if (come_in_ && done_ >= at_ && times_ > 0) {
+      --times_;
+      come_in_();
+    }
+  }
+  unsigned done_ = 0;
+  unsigned at_ = 0;
+  unsigned times_ = 0;
+  std::function<void()> come_in_;
+};
+
+constexpr const char* kForeign = "words of another program";
+constexpr const char* kName = "2026-02-16T10-20-30-000Z_s1";
+
+/// A rewrite of the whole log, of a log of this version.
+struct Rewrite {
+  const char* name;
+  const char* version;
+  Result<void> (*run)(Stage&, const SessionPtr&);
+};
+
+template <class Answer>
+Result<void> plain(const Result<Answer>& answer) {
+  return answer ? Result<void>() : Result<void>(answer.error());
+}
+
+const Rewrite kRewrites[] = {
+    {"Title", R"("version":3,)",
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().set_title(session, "A title")); }},
+    {"Move", R"("version":3,)",
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().move(session, "/work/other")); }},
+    {"Migration", R"("version":2,)",
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().append(session, Stage::text("x"))); }},
+};
+
+std::vector<fs::path> logs_of(const Stage& stage) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(stage.temp().sessions())) {
+    if (entry.path().extension() == ".jsonl") {
+      found.push_back(entry.path());
+    }
+  }
+  return found;
+}
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+unsigned count(const std::string& text, const std::string& word) {
+  unsigned found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
+ protected:
+  /// One rewrite with so many foreign lines from the `at`-th operation on; how many came.
+  static unsigned rewrite_beside(unsigned at, unsigned times) {
+    const Rewrite& rewrite = GetParam();
+    MeddledDisk disk;
+    Stage stage(Storage::files, disk);
+    const auto session = stage.add(kName, R"({"type":"session",)" + std::string(rewrite.version) +
+                                              R"("id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})" +
+                                              "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
+                                              TempStore::user("aaaa0002", "aaaa0001", "two") + "\n");
+    unsigned came = 0;
+    disk.arm(at, times, [&] {
+      ++came;
+      std::ofstream(logs_of(stage).at(0), std::ios::app)
+          << TempStore::user("ffff000" + std::to_string(came), "aaaa0002", kForeign) << "\n";
+    });
+    const auto done = rewrite.run(stage, session);
+    disk.disarm();
+    const std::string where =
+        std::string(rewrite.name) + " at " + std::to_string(at) + ": " + (done ? "done" : done.error().message);
+    EXPECT_TRUE(done || done.error().code == Errc::stale) << where;
+    const auto logs = logs_of(stage);
+    EXPECT_EQ(logs.size(), 1U) << where;
+    const std::string bytes = bytes_of(logs.at(0));
+    EXPECT_EQ(count(bytes, kForeign), came) << where << ": lines of another program were erased";
+    EXPECT_EQ(count(bytes, "\"one\""), 1U) << where;
+    EXPECT_TRUE(bytes.ends_with("\n")) << where;
+    return came;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Rewrites, MeddlingTest, ::testing::ValuesIn(kRewrites),
+                         [](const auto& with) { return std::string(with.param.name); });
+
+TEST_P(MeddlingTest, F4ALineOfAnotherProgramIsNeverErased) {
+  constexpr unsigned kEnough = 200;
+  unsigned at = 1;
+  while (at < kEnough && rewrite_beside(at, 1) > 0) {
+    ++at;
+  }
+  EXPECT_GT(at, 5U) << "the disk is not the one that is written through";
+  EXPECT_LT(at, kEnough);
+}
+
+TEST_P(MeddlingTest, F4WhoNeverStopsWritingIsNotOverwritten) {
+  for (unsigned at = 1; at < 8; ++at) {
+    EXPECT_GT(rewrite_beside(at, 1000), 3U);
+  }
+}
+
+/// The real disk, on which somebody puts another file in the place of the log at the moment when it is opened for a
+/// write, and puts the log back right after it.
+class SwappedDisk : public Disk {
+ public:
+  fs::path log;
+  fs::path other;
+  Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {
+    swap(name);
+    auto fd = Disk::open_append(folder, name);
+    swap(name);
+    return fd;
+  }
+  Result<UniqueFd> open_update(const Dir& folder, const std::string& name) override {
+    swap(name);
+    auto fd = Disk::open_update(folder, name);
+    swap(name);
+    return fd;
+  }
+
+ private:
+  void swap(const std::string& name) const {
+    if (name == log.filename()) {
+      const fs::path aside = log.string() + ".aside";
+      fs::rename(log, aside);
+      fs::rename(other, log);
+      fs::rename(aside, other);
+    }
+  }
+};
+
+/// Appends and sets the title in the slot while `other` is swapped in; nothing may be written anywhere.
+void expect_nothing_written(const fs::path& other, SwappedDisk& disk, Stage& stage, const SessionPtr& session) {
+  const std::string before = stage.bytes(session);
+  const std::string there = bytes_of(other);
+  disk.other = other;
+  disk.log = stage.temp().log("-work", kName);
+  EXPECT_FALSE(stage.writer().append(session, Stage::text("x")));
+  EXPECT_FALSE(stage.writer().set_title(session, "x"));
+  disk.log.clear();
+  EXPECT_EQ(bytes_of(other), there);
+  EXPECT_EQ(stage.bytes(session), before);
+}
+
+TEST(SwappedLog, S15WhatTakesItsPlaceIsNotWrittenTo) {
+  SwappedDisk disk;
+  Stage stage(Storage::files, disk);
+  const std::string lines = title_slot_line("First", "user", 1771237231000) + TempStore::header("s1", "/work/pi") +
+                            "\n" + TempStore::user("aaaa0001", "", "one") + "\n";
+  const auto session = stage.add(kName, lines);
+  const fs::path outside = fs::path(stage.temp().root()) / "outside";
+  const fs::path link = fs::path(stage.temp().root()) / "link";
+  std::ofstream(outside) << lines;
+  fs::create_symlink(outside, link);
+  expect_nothing_written(link, disk, stage, session);
+  expect_nothing_written(outside, disk, stage, session);
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+}
+
+TEST(NoErrorSticks, F5EachOperationFailsOnceAndTheNextAppendSucceeds) {
+  constexpr unsigned kEnough = 100;
+  for (const Fault fault : {Fault::no_space, Fault::io, Fault::short_write}) {
+    unsigned at = 1;
+    for (bool met = true; met && at < kEnough; ++at) {
+      FaultyDisk disk;
+      Stage stage(Storage::files, disk);
+      const auto session = stage.add_small(kName);
+      disk.arm(fault, at, 1);
+      const auto failed = stage.writer().append(session, Stage::text("the first"));
+      disk.disarm();
+      met = !disk.met().empty();
+      EXPECT_TRUE(failed || met) << failed.error().message;
+      const auto written = stage.writer().append(session, Stage::text("the second"));
+      EXPECT_TRUE(written) << at << ": " << (written ? "" : written.error().message);
+      const auto guard = session->read();
+      ASSERT_TRUE(guard && written);
+      EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
+    }
+    EXPECT_GT(at, 4U) << "the disk is not the one that is written through";
+    EXPECT_LT(at, kEnough);
+  }
+}
+
+}  // namespace
+}  // namespace arborfs
