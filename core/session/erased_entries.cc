@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <string_view>
+#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -23,20 +24,35 @@ constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kLongestStem = 200;
 constexpr std::int64_t kForgottenAfterNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
 
-/// Keeps other threads and processes out of a state folder while it lives.
+/// Keeps other threads and processes out of a state folder while it lives. Nobody holds it for long; who was stopped
+/// with it holds up nobody either.
 class FolderLock {
  public:
   explicit FolderLock(const Dir& folder) : fd_(folder.fd()) {
-    while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (!(held_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(kBetweenTries);
     }
   }
-  ~FolderLock() { ::flock(fd_, LOCK_UN); }
+  ~FolderLock() {
+    if (held_) {
+      ::flock(fd_, LOCK_UN);
+    }
+  }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
+  [[nodiscard]] bool is_held() const { return held_; }
 
  private:
+  static constexpr std::chrono::milliseconds kPatience{500};
+  static constexpr std::chrono::milliseconds kBetweenTries{1};
   const int fd_;
+  bool held_ = false;
 };
+
+Error locked() {
+  return {Errc::busy, "another arborfs holds the state folder"};
+}
 
 Result<std::string> read_all(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
@@ -130,6 +146,9 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
     return folder.error();
   }
   const FolderLock lock(*folder);
+  if (!lock.is_held()) {
+    return locked();
+  }
   const std::string name = written_name(log_name);
   auto fd = disk_.open_append(*folder, name);
   if (!fd && fd.error().code == Errc::not_found) {
@@ -159,12 +178,17 @@ void ErasedEntries::acknowledge(const std::string& log_name, std::string_view li
   }
 }
 
-Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogIndex& index) {
+/// True when it could be told.
+Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogIndex& index,
+                                      const std::function<bool()>& is_current) {
   auto watched = open_private_folder(folder_ + std::string(kWritten));
   if (!watched) {
-    return watched.error().code == Errc::not_found ? Result<void>() : watched.error();
+    return watched.error().code == Errc::not_found ? Result<bool>(true) : watched.error();
   }
   const FolderLock lock(*watched);
+  if (!lock.is_held()) {
+    return locked();
+  }
   const auto bytes = read_all(*watched, written_name(log_name));
   if (!bytes) {
     return bytes.error();
@@ -175,7 +199,10 @@ Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   const auto lost = std::stable_partition(written.begin(), written.end(), is_there);
   const auto back = std::stable_partition(erased.begin(), erased.end(), std::not_fn(is_there));
   if (lost == written.end() && back == erased.end()) {
-    return {};
+    return true;
+  }
+  if (lost != written.end() && !is_current()) {
+    return false;
   }
   auto folder = make_private_folder(disk_, folder_ + std::string(kErased));
   if (!folder) {
@@ -193,17 +220,21 @@ Result<void> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   written.erase(lost, written.end());
   written.insert(written.end(), again.begin(), again.end());
   auto saved = replace(*folder, erased_name(log_name), erased);
-  return saved ? replace(*watched, written_name(log_name), written) : saved;
+  saved = saved ? replace(*watched, written_name(log_name), written) : saved;
+  return saved ? Result<bool>(true) : saved.error();
 }
 
-void ErasedEntries::compare(const std::string& log_name, const LogIndex& index) {
+bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,
+                            const std::function<bool()>& is_current) {
   if (folder_.empty()) {
-    return;
+    return true;
   }
-  if (auto noted = note_lost(log_name, index); !noted) {
+  const auto told = note_lost(log_name, index, is_current);
+  if (!told) {
     write_log(LogLevel::warning,
-              "what was appended to " + log_name + " cannot be looked after: " + noted.error().message);
+              "what was appended to " + log_name + " cannot be looked after: " + told.error().message);
   }
+  return told && *told;
 }
 
 std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) const {

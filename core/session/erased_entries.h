@@ -4,6 +4,7 @@
 // processes may use the same folders.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,10 @@ class ErasedEntries {
   /// `lines` (each with its line feed) are in the log and about to be acknowledged. Of what comes to more than
   /// kKeptBytes a session only the newest is kept. A failure goes to the daemon's log alone: nothing is lost by it.
   void acknowledge(const std::string& log_name, std::string_view lines);
-  /// Finds out what of it `index` lacks, or has again.
-  void compare(const std::string& log_name, const LogIndex& index);
+  /// Finds out what of it `index` lacks, or has again. `is_current` tells whether the log still is what the index was
+  /// made of: what another process appended and acknowledged since then is not lost. False when that cannot be told
+  /// now; compare again when the index has caught up.
+  bool compare(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
   /// What the log lacked when it was last compared, in the order in which it was written.
   [[nodiscard]] std::vector<Kept> of(const std::string& log_name) const;
   /// The file that holds of(), JSON lines, for messages. Whoever removes it wants them no more.
@@ -44,7 +47,7 @@ class ErasedEntries {
   [[nodiscard]] std::string erased_name(const std::string& log_name) const;
   Result<void> append_written(const std::string& log_name, std::string_view lines);
   Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
-  Result<void> note_lost(const std::string& log_name, const LogIndex& index);
+  Result<bool> note_lost(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;

@@ -297,9 +297,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     slot = std::move(*line);
   }
   auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
-  if (shared_.erased != nullptr) {
-    shared_.erased->compare(place().file, **index);
-  }
+  look_for_erased(**log, **index);
   FileStat seen = (*log)->opened();
   seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
   std::uint32_t old_generation = 0;
@@ -377,6 +375,9 @@ Result<bool> Session::grow_index(const FileStat& st) {
       ++epoch_;
     }
   }
+  if (may_lack_entries_) {
+    look_for_erased(*log_, *index_);
+  }
   const Ordinal after = index_->size();
   if (after > before) {
     publish(Change::Kind::session_appended, 0, before + 1, after);
@@ -442,6 +443,15 @@ void Session::age_tail(const FileStat& st) {
     ++epoch_;
   }
   publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+}
+
+void Session::look_for_erased(const LogFile& log, const LogIndex& index) {
+  const auto is_current = [&] {
+    const auto now = shared_.store->stat(place());
+    return now && now->same_file(log.opened()) && now->size == index.scanned_size();
+  };
+  may_lack_entries_ =
+      shared_.erased != nullptr && !log.is_decoded() && !shared_.erased->compare(place().file, index, is_current);
 }
 
 void Session::forget_documents(std::uint32_t generation) {

@@ -143,6 +143,7 @@ class Session {
   void age_tail(const FileStat& st);
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
   void forget_documents(std::uint32_t generation);
+  void look_for_erased(const LogFile& log, const LogIndex& index);
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
   void settle_leaf();
@@ -153,6 +154,7 @@ class Session {
   Shared& shared_;
 
   std::mutex refresh_mutex_;
+  bool may_lack_entries_ = false;        // entries of ours, which could not be told yet; guarded by refresh_mutex_
   std::atomic<bool> works_long_{false};  // somebody holds refresh_mutex_ for long
 
   mutable std::shared_mutex mutex_;  // guards everything below

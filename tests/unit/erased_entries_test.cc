@@ -1,6 +1,7 @@
 // Entries that were acknowledged, and that somebody's rewrite left out (DESIGN 6, FIELD-FAILURES F4).
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <fstream>
@@ -89,6 +90,25 @@ TEST_F(ErasedEntriesTest, OfRewritesThatKeepEverythingThereAreNone) {
   EXPECT_TRUE(stage_.writer().set_title(session_, "Another title"));
   EXPECT_TRUE(stage_.writer().rewrite(session_));
   EXPECT_TRUE(status().erased_entries.empty());
+}
+
+TEST_F(ErasedEntriesTest, WhatAnIndexIsTooOldForIsNotLost) {
+  const auto old = LogIndex::build(*LogFile::from_bytes(stage_.bytes(session_)));
+  ASSERT_TRUE(old);
+  const std::string id = append("mine");
+  const std::string file = session_->place().file;
+  EXPECT_FALSE(stage_.catalog().erased().compare(file, **old, [] { return false; }));
+  EXPECT_TRUE(stage_.catalog().erased().of(file).empty());
+  EXPECT_TRUE(stage_.catalog().erased().compare(file, **old, [] { return true; }));
+  EXPECT_EQ(stage_.catalog().erased().of(file).size(), 1U);
+}
+
+TEST_F(ErasedEntriesTest, WhoStopsWithTheStateFolderLockedHoldsUpNobody) {
+  append("one");
+  const auto folder = Dir::open_root(state("written").string());
+  ASSERT_TRUE(folder && ::flock(folder->fd(), LOCK_EX) == 0);
+  append("two");
+  EXPECT_EQ(stage_.lines(session_).size(), 5U);
 }
 
 TEST_F(ErasedEntriesTest, OfManyOnlyTheNewestAreKept) {
