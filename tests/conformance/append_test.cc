@@ -10,6 +10,7 @@
 
 #include "core/manager/writer.h"
 #include "tests/support/corpus.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -24,7 +25,7 @@ class CorpusAppend : public ::testing::TestWithParam<std::string> {};
 
 std::vector<std::string> logs() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ARBORFS_TEST_DATA) / "corpus")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (fs::exists(entry.path() / "session.jsonl")) {
       names.push_back(entry.path().filename().string());
     }
@@ -47,7 +48,7 @@ AppendCommand command() {
 TEST_P(CorpusAppend, ArrivesAndLeavesTheRestAlone) {
   const testing::TempStore temp;
   const std::string before =
-      conformance::read_bytes((fs::path(ARBORFS_TEST_DATA) / "corpus" / GetParam() / "session.jsonl").string());
+      conformance::read_bytes((fs::path(arborfs::tests::kTestData) / "corpus" / GetParam() / "session.jsonl").string());
   temp.write("-work", "2026-02-16T10-20-30-000Z_s1", before);
   Catalog catalog(open_store(temp.root()), "/home/dev", temp.root() + "/state");
   catalog.rescan();

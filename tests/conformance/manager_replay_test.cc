@@ -13,6 +13,7 @@
 #include "core/manager/session_manager.h"
 #include "core/store/memory_store.h"
 #include "tests/support/corpus.h"
+#include "tests/support/paths.h"
 #include "tests/support/replay_ops.h"
 #include "tests/support/temp_store.h"
 
@@ -213,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, ManagerReplay, ::testing::ValuesIn(scenarios())
 TEST_P(ManagerReplay, LeavesWhatTheAgentLeft) {
   Player player(GetParam());
   player.play();
-  const auto path = std::filesystem::path(ARBORFS_TEST_DATA) / "corpus" / GetParam().name / "session.jsonl";
+  const auto path = std::filesystem::path(arborfs::tests::kTestData) / "corpus" / GetParam().name / "session.jsonl";
   const auto wanted = normalised(std::filesystem::exists(path) ? conformance::read_bytes(path.string()) : "");
   const auto got = normalised(player.log());
   for (std::size_t line = 0; line < std::min(wanted.size(), got.size()); ++line) {

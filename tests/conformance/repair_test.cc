@@ -15,6 +15,7 @@
 #include "core/doctor/tree_findings.h"
 #include "tests/support/corpus.h"
 #include "tests/support/faulty_disk.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -26,7 +27,7 @@ constexpr const char* kName = "2026-02-16T10-20-30-000Z_s1";
 
 std::vector<std::string> logs() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(ARBORFS_TEST_DATA) / "corpus")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (fs::exists(entry.path() / "session.jsonl")) {
       names.push_back(entry.path().filename().string());
     }
@@ -39,7 +40,8 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
  protected:
   CorpusRepair() { catalog_.rescan(); }
   [[nodiscard]] std::string original() const {
-    return conformance::read_bytes((fs::path(ARBORFS_TEST_DATA) / "corpus" / GetParam() / "session.jsonl").string());
+    return conformance::read_bytes(
+        (fs::path(arborfs::tests::kTestData) / "corpus" / GetParam() / "session.jsonl").string());
   }
   [[nodiscard]] std::string now() const { return conformance::read_bytes(temp_.log("-work", kName).string()); }
   /// A log of these bytes that nobody has written to for long.

@@ -1,12 +1,13 @@
 // arborfs-generate: the same arguments give the same bytes, and every line is JSON.
 #include "core/json/document.h"
 #include "tests/scale/scale_support.h"
+#include "tests/support/paths.h"
 
 namespace arborfs::scale {
 namespace {
 
 std::string generator() {
-  return (std::filesystem::path(ARBORFS_BINARY).parent_path() / "arborfs-generate").string();
+  return (std::filesystem::path(arborfs::tests::kBinary).parent_path() / "arborfs-generate").string();
 }
 
 bool generate(const std::string& arguments) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/hash.h"
+#include "tests/support/paths.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder_of(const CorpusCase& corpus_case) {
-  return fs::path(ARBORFS_TEST_DATA) / "corpus" / corpus_case.name;
+  return fs::path(arborfs::tests::kTestData) / "corpus" / corpus_case.name;
 }
 
 fs::path oracle_of(const CorpusCase& corpus_case) {
@@ -35,7 +36,7 @@ std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case) {
 
 std::vector<CorpusCase> corpus_cases() {
   std::vector<CorpusCase> cases;
-  for (const auto& entry : fs::directory_iterator(fs::path(ARBORFS_TEST_DATA) / "corpus")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     for (const Flavour flavour : {Flavour::omp13, Flavour::omp18}) {
       CorpusCase corpus_case{entry.path().filename(), flavour};
       if (fs::exists(entry.path() / "session.jsonl") && fs::exists(oracle_of(corpus_case))) {

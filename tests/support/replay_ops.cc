@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/json/base64.h"
+#include "tests/support/paths.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path corpus_folder() {
-  return fs::path(ARBORFS_TEST_DATA) / "corpus";
+  return fs::path(arborfs::tests::kTestData) / "corpus";
 }
 
 const json::Value* macro(const json::Value& value, std::string_view name) {

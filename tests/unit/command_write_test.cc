@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/paths.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs::cli {
@@ -294,7 +295,7 @@ TEST_F(CommandWriteTest, AFileSizeLimitLeavesTheLogAsItWas) {
   const std::string environment =
       "XDG_STATE_HOME='" + store.root() + "/state' GCOV_PREFIX='" + store.root() + "/counts' ";
   const std::string script = "ulimit -f 4; head -c 100000 /dev/zero | tr '\\0' x | " + environment + "'" +
-                             ARBORFS_BINARY + "' append --agent-dir='" + store.root() + "' " + kId + " 2>'" +
+                             arborfs::tests::kBinary + "' append --agent-dir='" + store.root() + "' " + kId + " 2>'" +
                              store.root() + "/said'";
   const int status = std::system(("bash -c \"" + script + "\"").c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == kFailed) << status;

@@ -13,11 +13,13 @@
 #include <set>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kTests = fs::path(ARBORFS_SOURCE_DIR) / "tests";
+const fs::path kTests = fs::path(arborfs::tests::kSourceDir) / "tests";
 
 using Names = std::set<std::string>;
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/json/document.h"
+#include "tests/support/paths.h"
 
 namespace arborfs::json::testing {
 
@@ -33,7 +34,7 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
 
 /// Calls `check` with each parsed line of a file of vectors.
 inline void for_each_vector(const std::string& name, const std::function<void(const Value&)>& check) {
-  const auto lines = lines_of(std::filesystem::path(ARBORFS_TEST_DATA) / "corpus/_vectors" / name);
+  const auto lines = lines_of(std::filesystem::path(arborfs::tests::kTestData) / "corpus/_vectors" / name);
   ASSERT_FALSE(lines.empty()) << name;
   for (const std::string& line : lines) {
     SCOPED_TRACE(line.substr(0, 300));
@@ -46,7 +47,8 @@ inline void for_each_vector(const std::string& name, const std::function<void(co
 /// Every line of every session log of the corpus, damaged ones included.
 inline std::vector<std::string> corpus_lines() {
   std::vector<std::string> lines;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(ARBORFS_TEST_DATA "/corpus")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(arborfs::tests::kTestData) / "corpus")) {
     if (entry.path().filename() == "session.jsonl") {
       for (std::string& line : lines_of(entry.path())) {
         lines.push_back(std::move(line));

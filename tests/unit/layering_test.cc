@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = ARBORFS_SOURCE_DIR;
+const fs::path kRoot = arborfs::tests::kSourceDir;
 
 /// Which rooms each room may include, itself left out.
 const std::map<std::string, std::set<std::string>> kAllowed = {

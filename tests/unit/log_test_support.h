@@ -13,6 +13,7 @@
 
 #include "core/json/document.h"
 #include "core/log/log_index.h"
+#include "tests/support/paths.h"
 
 namespace arborfs::test {
 
@@ -22,7 +23,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 }
 
 inline std::filesystem::path corpus() {
-  return std::filesystem::path(ARBORFS_TEST_DATA) / "corpus";
+  return std::filesystem::path(arborfs::tests::kTestData) / "corpus";
 }
 
 /// Names of the cases that have a log, in order.

@@ -10,13 +10,14 @@
 #include <string>
 
 #include "fs/mount.h"
+#include "tests/support/paths.h"
 #include "tools/arborfs/command_line.h"
 
 namespace {
 
 using arborfs::cli::VerbOptions;
 
-const std::string kRoot = ARBORFS_SOURCE_DIR;
+const std::string kRoot = arborfs::tests::kSourceDir;
 
 std::string text_of(const std::string& path) {
   std::ifstream in(kRoot + "/" + path);
@@ -159,7 +160,7 @@ TEST(ManPage, PassesTheLinter) {
 
 /// A test folder's file with the program's name in it, for shells to find.
 std::string with_program(const std::string& script) {
-  const std::string binary = ARBORFS_BINARY;
+  const std::string binary = arborfs::tests::kBinary;
   return "PATH='" + binary.substr(0, binary.rfind('/')) + "':\"$PATH\"; export PATH; " + script;
 }
 

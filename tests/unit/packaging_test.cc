@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "fs/mount.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
 namespace {
 
-const std::string kUnit = std::string(ARBORFS_SOURCE_DIR) + "/packaging/systemd/arborfs.service";
+const std::string kUnit = std::string(arborfs::tests::kSourceDir) + "/packaging/systemd/arborfs.service";
 
 using Setting = std::pair<std::string, std::string>;
 

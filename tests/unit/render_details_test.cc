@@ -10,6 +10,7 @@
 #include "core/json/base64.h"
 #include "core/render/details.h"
 #include "core/render/text.h"
+#include "tests/support/paths.h"
 
 namespace arborfs {
 namespace {
@@ -75,7 +76,7 @@ TEST(LogDetails, SizesAcrossWindows) {
 }
 
 TEST(LogDetails, SizesOfTheCorpus) {
-  for (const auto& item : fs::recursive_directory_iterator(fs::path(ARBORFS_TEST_DATA) / "corpus")) {
+  for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().filename() != "session.jsonl") {
       continue;
     }

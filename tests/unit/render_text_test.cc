@@ -13,6 +13,7 @@
 #include "core/render/images.h"
 #include "core/render/measure.h"
 #include "core/render/text.h"
+#include "tests/support/paths.h"
 
 namespace arborfs {
 namespace {
@@ -77,7 +78,7 @@ void for_each_entry(const std::string& log_bytes, const std::function<void(const
 }
 
 TEST(RenderText, GoldenFileForEveryType) {
-  const fs::path golden = fs::path(ARBORFS_TEST_DATA) / "golden";
+  const fs::path golden = fs::path(arborfs::tests::kTestData) / "golden";
   std::string got;
   for_each_entry(file_bytes(golden / "render_text.jsonl"),
                  [&](const LogIndex& index, Ordinal ordinal, const std::string& raw) {
@@ -92,7 +93,7 @@ TEST(RenderText, GoldenFileForEveryType) {
 
 TEST(RenderText, BothParsersAndTheSizeAgreeOnTheCorpus) {
   std::size_t entries = 0;
-  for (const auto& item : fs::recursive_directory_iterator(fs::path(ARBORFS_TEST_DATA) / "corpus")) {
+  for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().extension() == ".jsonl" && item.path().filename() != "ops.jsonl") {
       for_each_entry(file_bytes(item.path()), [&](const LogIndex& index, Ordinal ordinal, const std::string& raw) {
         check_entry(index.entry(ordinal).type, raw);

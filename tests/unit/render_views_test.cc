@@ -12,6 +12,7 @@
 #include "core/render/details.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
+#include "tests/support/paths.h"
 
 namespace arborfs {
 namespace {
@@ -23,7 +24,7 @@ constexpr const char* kHeader =
     "\n";
 
 void expect_golden(const std::string& name, const std::string& got) {
-  const fs::path path = fs::path(ARBORFS_TEST_DATA) / "golden" / name;
+  const fs::path path = fs::path(arborfs::tests::kTestData) / "golden" / name;
   if (std::getenv("ARBORFS_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << got;
   }

@@ -6,6 +6,7 @@
 #include "core/json/date.h"
 #include "core/log/header.h"
 #include "core/write/header_text.h"
+#include "tests/support/paths.h"
 #include "tests/unit/json_test_support.h"
 
 namespace arborfs {
@@ -46,7 +47,7 @@ TEST(WriteHeaderText, NewHeadersAreTheAgents) {
     SCOPED_TRACE(name);
     const Flavour flavour = name.starts_with("w18") ? Flavour::omp18 : Flavour::omp13;
     const auto lines =
-        json::testing::lines_of(std::filesystem::path(ARBORFS_TEST_DATA) / "corpus" / name / "session.jsonl");
+        json::testing::lines_of(std::filesystem::path(arborfs::tests::kTestData) / "corpus" / name / "session.jsonl");
     const std::size_t at = flavour == Flavour::omp18 ? 1 : 0;
     const std::string want = at == 0 ? lines.at(0) + "\n" : lines.at(0) + "\n" + lines.at(1) + "\n";
     json::Document line;

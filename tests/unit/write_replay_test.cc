@@ -11,6 +11,7 @@
 #include "core/json/date.h"
 #include "core/write/entry_draft.h"
 #include "tests/support/corpus.h"
+#include "tests/support/paths.h"
 #include "tests/support/replay_ops.h"
 #include "tests/unit/json_test_support.h"
 
@@ -23,7 +24,7 @@ using conformance::ReplayOp;
 constexpr std::string_view kUnfiltered = "w13-branched-c";
 
 std::filesystem::path folder_of(const std::string& name) {
-  return std::filesystem::path(ARBORFS_TEST_DATA) / "corpus" / name;
+  return std::filesystem::path(arborfs::tests::kTestData) / "corpus" / name;
 }
 
 /// The last line of each id in the case's log.

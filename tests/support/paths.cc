@@ -1,0 +1,9 @@
+#include "tests/support/paths.h"
+
+namespace arborfs::tests {
+
+const char* const kTestData = ARBORFS_TEST_DATA;
+const char* const kSourceDir = ARBORFS_SOURCE_DIR;
+const char* const kBinary = ARBORFS_BINARY;
+
+}  // namespace arborfs::tests
