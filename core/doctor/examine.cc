@@ -22,6 +22,7 @@ struct Reading {
   std::uint64_t size = 0;
   std::vector<Damage> damage;
   std::vector<std::uint64_t> offsets;  // of the entries, in file order
+  bool is_young = false;               // its end may still be being written
 };
 
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
@@ -101,7 +102,7 @@ void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
 void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   const bool torn =
       !reading.damage.empty() && reading.damage.back().offset + reading.damage.back().length >= reading.size;
-  if (torn || reading.size == 0) {
+  if (torn || reading.is_young || reading.size == 0) {
     return;
   }
   const auto last = reading.log->read(reading.size - 1, 1);
@@ -111,13 +112,19 @@ void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   }
 }
 
+std::string corrupt_words(const std::string& hash, const BlobStore& blobs) {
+  const auto st = blobs.stat(hash);
+  return st ? fmt::format("is not what its name says: its {} are truncated, or others", counted(st->size, "byte"))
+            : "cannot be read: " + st.error().message;
+}
+
 void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<Finding>& found) {
   for (const auto& bad : bad_blobs(*reading.log, reading.size, blobs)) {
     const Ordinal entry = entry_before(reading, bad.offset);
     const bool missing = bad.problem == Errc::not_found;
     found.push_back({missing ? "missing_blob" : "corrupt_blob",
                      fmt::format("entry #{} refers to blob {}, which {}", entry, bad.hash,
-                                 missing ? "is missing" : "cannot be read as what its name says"),
+                                 missing ? "is missing" : corrupt_words(bad.hash, blobs)),
                      bad.offset, bad.hash.size(), entry});
   }
 }
@@ -145,7 +152,7 @@ std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>
   }
   const LogIndex& index = guard->index();
   find_in_tree(index, found);
-  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}};
+  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
   reading.offsets.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     reading.offsets.push_back(index.entry(ordinal).offset);

@@ -113,7 +113,32 @@ void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
   }
 }
 
+/// `.<64 digits>.<anything>`: a blob on the way to its name (FACTS D2).
+bool is_unfinished_blob(const std::string& name) {
+  constexpr std::size_t kDigits = 64;
+  return name.size() > kDigits + 2 && name.front() == '.' && name[kDigits + 1] == '.' &&
+         BlobStore::is_blob_name(std::string_view(name).substr(1, kDigits));
+}
+
+void examine_blobs(const Folder& folder, std::vector<Leftover>& found) {
+  const auto entries = folder.dir.list();
+  for (const auto& entry : entries ? *entries : std::vector<DirEntry>{}) {
+    if (is_unfinished_blob(entry.name) && folder.is_older(entry.name, kMaybeInUse)) {
+      found.push_back({{"", entry.name},
+                       "",
+                       Leftover::Kind::blob,
+                       {"leftover_temporary", "a blob that was never finished", std::nullopt, 0, kNoEntry}});
+    }
+  }
+}
+
 }  // namespace
+
+std::string leftover_path(const Leftover& leftover, const StorePaths& paths) {
+  return leftover.kind == Leftover::Kind::blob
+             ? paths.blobs + "/" + leftover.place.file
+             : paths.sessions + "/" + leftover.place.folder + "/" + leftover.place.file;
+}
 
 std::vector<Leftover> find_leftovers(const SessionStore& store) {
   std::vector<Leftover> found;
@@ -127,6 +152,9 @@ std::vector<Leftover> find_leftovers(const SessionStore& store) {
     if (const auto dir = root->open_in(name)) {
       examine_folder({name, *dir, now}, found);
     }
+  }
+  if (const auto blobs = Dir::open_root(store.paths().blobs)) {
+    examine_blobs({"", *blobs, now}, found);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// Files that agents left beside their logs, in all folders of a store. Only looks. Any thread.
+// Files that agents, or an arborfs that was killed, left beside logs and blobs. Only looks. Any thread.
 #pragma once
 
 #include <string>
@@ -10,15 +10,18 @@
 namespace arborfs {
 
 struct Leftover {
-  enum class Kind : std::uint8_t { lock, temporary, backup };
-  LogPlace place;        // its own folder and name
-  std::string log_file;  // the log that it belongs to by its name
+  enum class Kind : std::uint8_t { lock, temporary, backup, blob };
+  LogPlace place;        // its own folder and name; no folder for a blob's
+  std::string log_file;  // the log that it belongs to by its name; "" for a blob's
   Kind kind = Kind::temporary;
   Finding finding;
 };
 
-/// Backups, temporary files and locks without an owner. What may still be in use is left out: locks of running
-/// processes, files younger than a few seconds.
+/// Where it lies.
+std::string leftover_path(const Leftover& leftover, const StorePaths& paths);
+
+/// Backups, temporary files and locks without an owner, in all folders of a store. What may still be in use is left
+/// out: locks of running processes, files younger than a few seconds.
 std::vector<Leftover> find_leftovers(const SessionStore& store);
 
 }  // namespace arborfs

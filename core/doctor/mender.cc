@@ -92,10 +92,14 @@ Result<Mended> Mender::mend(const SessionPtr& session) {
     return live_error(liveness);
   }
   Mended mended;
-  for (const auto step : {&Mender::rewrite, &Mender::lead_out_of_dead_end}) {
-    if (auto done = (this->*step)(session, mended); !done) {
+  if (auto done = rewrite(session, mended); !done) {
+    return done.error();
+  }
+  if (auto done = lead_out_of_dead_end(session, mended); !done) {
+    if (mended.words.empty()) {
       return done.error();
     }
+    mended.words.push_back("the leaf left at its dead end: " + visible_line(done.error().message, 400));
   }
   return mended;
 }
@@ -148,51 +152,54 @@ Result<void> Mender::lead_out_of_dead_end(const SessionPtr& session, Mended& men
 }
 
 Result<Mended> Mender::mend(const Leftover& leftover) {
-  auto folder = writer_.catalog().store().folder({leftover.place.folder, leftover.log_file});
+  const SessionStore& store = writer_.catalog().store();
+  auto folder = leftover.kind == Leftover::Kind::blob ? Dir::open_root(store.paths().blobs)
+                                                      : store.folder({leftover.place.folder, leftover.log_file});
   if (!folder) {
     return folder.error();
   }
   Mended mended;
-  const bool is_only_copy = leftover.kind == Leftover::Kind::backup && !folder->stat(leftover.log_file);
-  const auto step = leftover.kind == Leftover::Kind::lock ? &Mender::clear_lock
-                    : is_only_copy                        ? &Mender::bring_back
-                                                          : &Mender::put_away;
-  auto done = (this->*step)(*folder, leftover, mended);
+  auto done = clear_away(*folder, leftover, mended);
   return done ? Result<Mended>(std::move(mended)) : done.error();
 }
 
-/// Taken over as an agent would, and given back.
-Result<void> Mender::clear_lock(const Dir& folder, const Leftover& leftover, Mended& mended) {
-  mended.words.emplace_back("the lock removed");
+Result<void> Mender::clear_away(const Dir& folder, const Leftover& leftover, Mended& mended) {
+  const bool is_only_copy = leftover.kind == Leftover::Kind::backup && !folder.stat(leftover.log_file);
+  mended.words.push_back(leftover.kind == Leftover::Kind::lock ? "the lock removed"
+                         : is_only_copy
+                             ? "renamed to " + visible_line(leftover.log_file, NAME_MAX) + ": it is a session again"
+                             : "put away");
   if (settings_.dry_run) {
     return {};
   }
+  if (leftover.kind == Leftover::Kind::blob) {
+    return put_away(folder, {"blobs", leftover.place.file}, mended);
+  }
+  // A lock without an owner is taken over as an agent would do it, and is gone when it is given back.
   const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
   auto lock = PublishLock::take(disk(), folder, path, leftover.log_file);
-  return lock ? Result<void>() : Result<void>(lock.error());
-}
-
-Result<void> Mender::bring_back(const Dir& folder, const Leftover& leftover, Mended& mended) {
-  mended.words.push_back("renamed to " + visible_line(leftover.log_file, NAME_MAX) + ": it is a session again");
-  if (settings_.dry_run) {
+  if (!lock) {
+    return lock.error();
+  }
+  if (leftover.kind == Leftover::Kind::lock) {
     return {};
   }
+  return is_only_copy ? bring_back(folder, leftover) : put_away(folder, leftover.place, mended);
+}
+
+Result<void> Mender::bring_back(const Dir& folder, const Leftover& leftover) {
   auto done = disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep);
   return done ? disk().sync_folder(folder) : done;
 }
 
-Result<void> Mender::put_away(const Dir& folder, const Leftover& leftover, Mended& mended) {
-  mended.words.emplace_back("put away");
-  if (settings_.dry_run) {
-    return {};
-  }
-  auto file = File::open_in(folder, leftover.place.file);
-  auto copy = file ? keep_copy(*file, leftover.place) : Result<std::string>(file.error());
+Result<void> Mender::put_away(const Dir& folder, const LogPlace& place, Mended& mended) {
+  auto file = File::open_in(folder, place.file);
+  auto copy = file ? keep_copy(*file, place) : Result<std::string>(file.error());
   if (!copy) {
     return copy.error();
   }
   mended.copy = std::move(*copy);
-  auto removed = disk().remove(folder, leftover.place.file);
+  auto removed = disk().remove(folder, place.file);
   return removed ? disk().sync_folder(folder) : removed;
 }
 

@@ -28,16 +28,17 @@ class Mender {
   Mender(Writer& writer, MendSettings settings);
   /// Errors: busy (live), those of plan_repairs, stale, no_space, io; the log is as it was then.
   Result<Mended> mend(const SessionPtr& session);
-  /// Errors: stale when it is gone or in use by now, no_space, io.
+  /// Under the lock of the log that it belongs to. Errors: busy when that is held, not_found when it is gone, no_space,
+  /// io.
   Result<Mended> mend(const Leftover& leftover);
 
  private:
   Result<std::string> keep_copy(const File& file, const LogPlace& place);
   Result<void> rewrite(const SessionPtr& session, Mended& mended);
   Result<void> lead_out_of_dead_end(const SessionPtr& session, Mended& mended);
-  Result<void> clear_lock(const Dir& folder, const Leftover& leftover, Mended& mended);
-  Result<void> bring_back(const Dir& folder, const Leftover& leftover, Mended& mended);
-  Result<void> put_away(const Dir& folder, const Leftover& leftover, Mended& mended);
+  Result<void> clear_away(const Dir& folder, const Leftover& leftover, Mended& mended);
+  Result<void> bring_back(const Dir& folder, const Leftover& leftover);
+  Result<void> put_away(const Dir& folder, const LogPlace& place, Mended& mended);
   [[nodiscard]] Disk& disk() const { return writer_.catalog().store().disk(); }
   Writer& writer_;
   const MendSettings settings_;

@@ -48,6 +48,7 @@ struct Patient {
   std::vector<Damage> damage;
   bool gives_ids = false;
   bool has_ids = false;
+  bool is_young = false;  // its end may still be being written
 };
 
 Result<Patient> look_at(const Session& session) {
@@ -68,6 +69,7 @@ Result<Patient> look_at(const Session& session) {
   patient.size = guard->stat().size;
   patient.damage = shown_damage(*guard);
   patient.gives_ids = index.gives_ids();
+  patient.is_young = !guard->tail_aged();
   patient.first_entry = patient.last_entry = patient.header_entry = patient.size;
   if (index.size() != kNoEntry) {
     patient.first_entry = index.entry(1).offset;
@@ -91,6 +93,9 @@ class Planner {
       : session_(session), catalog_(catalog), patient_(std::move(patient)) {}
 
   Result<RepairPlan> plan() {
+    if (patient_.is_young && patient_.size != 0 && !ends_with_feed(patient_.size)) {
+      return Error{Errc::busy, "somebody is writing to the log; try again in a few seconds"};
+    }
     for (const auto step : {&Planner::mend_runs, &Planner::mend_header, &Planner::end_last_line, &Planner::give_back}) {
       if (auto done = (this->*step)(); !done) {
         return done.error();

@@ -17,8 +17,8 @@ struct RepairPlan {
   std::vector<std::string> words;  // what they do, one sentence each without a full stop, fit to be shown
 };
 
-/// For the session's state as it was last read. Nothing to do is no error. Errors: stale, io; read_only for a log that
-/// is never written to (a version above 3, UTF-16).
+/// For the session's state as it was last read. Nothing to do is no error. Errors: stale, io; busy while its end is
+/// being written; read_only for a log that is never written to (a version above 3, UTF-16).
 Result<RepairPlan> plan_repairs(const Session& session, const Catalog& catalog);
 
 }  // namespace arborfs

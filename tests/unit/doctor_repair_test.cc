@@ -134,6 +134,16 @@ TEST_F(DoctorRepair, OfTwoWritersNoneLosesALine) {
   EXPECT_EQ(stage_.bytes(session), line(header_) + line(one_) + line(two_));
 }
 
+TEST_F(DoctorRepair, AnEndThatIsBeingWrittenIsLeftAlone) {
+  for (const std::string& bytes : {torn_, line(header_) + one_}) {
+    const auto session = stage_.add(kName, bytes);
+    ASSERT_TRUE(session->refresh(Depth::index));
+    EXPECT_THAT(kinds(session), IsEmpty());
+    EXPECT_EQ(mend(session).error().code, Errc::busy);
+    EXPECT_EQ(stage_.bytes(session), bytes);
+  }
+}
+
 TEST_F(DoctorRepair, RecordsThatTheLogHasAreNotGivenBackTwice) {
   const auto session = put(line(header_) + line(one_ + two_) + line(two_));
   ASSERT_TRUE(mend(session));
@@ -348,6 +358,30 @@ TEST_F(DoctorLeftovers, ABackupWithoutItsLogIsTheLogAgain) {
   EXPECT_THAT(names(), ElementsAre(file_));
   stage_.catalog().rescan();
   EXPECT_TRUE(stage_.catalog().at({"-work", file_}));
+}
+
+TEST_F(DoctorLeftovers, OfALogThatIsBeingWrittenStay) {
+  put(line(header_));
+  leave(file_ + ".12.bak");
+  const auto writer = stage_.store().writer({"-work", file_});
+  ASSERT_TRUE(writer);
+  const auto leftovers = find_leftovers(stage_.store());
+  ASSERT_THAT(leftovers, SizeIs(1));
+  EXPECT_EQ(Mender(stage_.writer(), {false, false, copies_}).mend(leftovers.front()).error().code, Errc::busy);
+  EXPECT_TRUE(names().contains(file_ + ".12.bak"));
+}
+
+TEST_F(DoctorLeftovers, OfBlobsArePutAwayToo) {
+  const fs::path blobs = stage_.temp().root() + "/blobs";
+  fs::create_directories(blobs);
+  const std::string name = "." + std::string(64, 'a') + ".77-1";
+  std::ofstream(blobs / name) << "half a blob";
+  std::ofstream(blobs / ".other") << "not ours to judge";
+  EXPECT_THAT(mend_all(), IsEmpty()) << "it may still be being written";
+  age(blobs / name);
+  EXPECT_THAT(mend_all(), SizeIs(1));
+  EXPECT_FALSE(fs::exists(blobs / name));
+  EXPECT_TRUE(fs::exists(blobs / ".other"));
 }
 
 TEST_F(DoctorLeftovers, OfRunningProcessesAreNone) {

@@ -79,8 +79,7 @@ class Doctor {
   static MendSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
 
   void look_at(Leftover& leftover) {
-    const auto& place = leftover.place;
-    const std::string path = catalog_.store().paths().sessions + "/" + place.folder + "/" + place.file;
+    const std::string path = leftover_path(leftover, catalog_.store().paths());
     leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
     reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
     mend(leftover, [] { return std::size_t{0}; });
