@@ -8,6 +8,7 @@ import os
 import random
 import resource
 import shutil
+import signal
 import threading
 import time
 
@@ -387,9 +388,9 @@ def test_s20_a_crash_leaves_no_core_file(case):
     case.agent.talk()
     mount = case.mount(prefix=("bash", "-c", 'ulimit -c unlimited && exec "$@"', "-")).start()
     try:
-        mount.process.send_signal(11)
+        mount.process.send_signal(signal.SIGABRT)
         _, waited = os.waitpid(mount.process.pid, 0)
         assert os.WIFSIGNALED(waited) and not os.WCOREDUMP(waited), f"status {waited:#x}"
-        mount.process.returncode = -11
+        mount.process.returncode = -signal.SIGABRT
     finally:
         mount.force_away()
