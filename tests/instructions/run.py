@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Counts the instructions of arborfs-micro's benchmarks and compares them with the counts on record.
+
+  run.py NAME              one benchmark; fails where it takes over 10 % more than counts.json says
+  run.py --record [NAME]   counts again and keeps the new figures
+  run.py --list            names
+
+Valgrind counts the same however busy the machine is. What it counts still depends on the compiler and on the instruction
+sets that libraries choose from, so the figures hold for one compiler and processors with AVX2; elsewhere the test is
+skipped. In the environment: ARBORFS_MICRO and ARBORFS_GENERATE, the programs, and ARBORFS_COMPILER, what built them.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.json")
+TOLERANCE = 0.10
+ITERATIONS = 4
+LOG_MB, SEED = "4", "42"
+SKIPPED = 77
+
+
+def skip(reason):
+    print(f"SKIPPED: {reason}")
+    sys.exit(SKIPPED)
+
+
+def need_this_machine(compiler):
+    if not shutil.which("valgrind"):
+        skip("valgrind is not installed")
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        if not re.search(r"^flags.*\bavx2\b", info.read(), re.MULTILINE):
+            skip("the counts on record are of processors with AVX2")
+    built_by = os.environ["ARBORFS_COMPILER"]
+    if built_by != compiler:
+        skip(f"the counts on record are of {compiler}, not of {built_by}")
+
+
+def make_agent_dir(folder):
+    sessions = os.path.join(folder, "sessions", "--srv-bench--")
+    os.makedirs(sessions)
+    log = os.path.join(sessions, "2026-01-05T08-00-00-000Z_counted.jsonl")
+    subprocess.run([os.environ["ARBORFS_GENERATE"], "session", LOG_MB, SEED, log, "--blobs", os.path.join(folder, "blobs")],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def count(name, agent_dir):
+    """Instructions of one iteration."""
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null",
+         os.environ["ARBORFS_MICRO"], agent_dir, f"--benchmark_filter=^{name}/"],
+        env=dict(os.environ, ITERATIONS=str(ITERATIONS)), check=False, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    collected = re.search(r"Collected : (\d+)", done.stdout)
+    if done.returncode != 0 or not collected or int(collected[1]) == 0:
+        sys.exit(f"{name} could not be counted:\n{done.stdout}")
+    return int(collected[1]) // ITERATIONS
+
+
+def main():
+    with open(COUNTS, encoding="utf-8") as file:
+        kept = json.load(file)
+    words = sys.argv[1:]
+    if words == ["--list"]:
+        print("\n".join(kept["instructions"]))
+        return
+    records = words[:1] == ["--record"]
+    names = words[records:] or list(kept["instructions"])
+    if records:
+        kept["compiler"] = os.environ["ARBORFS_COMPILER"]
+    need_this_machine(kept["compiler"])
+    too_many = []
+    with tempfile.TemporaryDirectory(prefix="arborfs-instructions-") as folder:
+        make_agent_dir(folder)
+        for name in names:
+            now, before = count(name, folder), kept["instructions"][name]
+            print(f"{name}: {now:,} instructions, {before:,} on record ({now / max(before, 1) - 1:+.1%})")
+            if now > before * (1 + TOLERANCE):
+                too_many.append(name)
+            kept["instructions"][name] = now
+    if records:
+        with open(COUNTS, "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=2)
+            file.write("\n")
+    elif too_many:
+        sys.exit(f"more than {TOLERANCE:.0%} above what is on record: {', '.join(too_many)}. If that is meant, "
+                 "`cmake --build --preset dev --target record-instructions` keeps the new figures.")
+
+
+if __name__ == "__main__":
+    main()
