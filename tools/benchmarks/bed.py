@@ -5,13 +5,27 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEED = 42
 POLL_SECONDS = 0.0002
 START_TIMEOUT = 120
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of the data."""
+    log_mb: int   # one big log
+    logs: int     # of a store
+    entries: int  # of a log of short ones
+
+
+SIZES = Sizes(170, 2000, 1_000_000)
+QUICK_SIZES = Sizes(22, 300, 100_000)
 
 
 class Failure(Exception):
@@ -41,6 +55,17 @@ def file_hash(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def may_drop_caches():
+    return os.access("/proc/sys/vm/drop_caches", os.W_OK)
+
+
+def drop_caches():
+    """Nothing that is on disk is in memory any more."""
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("3")
+
+
 def header_of(log):
     import json
     with open(log, "rb") as file:
@@ -67,12 +92,13 @@ class Mount:
     def since_start(self):
         return (time.perf_counter() - self.started) * 1000
 
-    def anonymous_mb(self):
+    def memory_mb(self, counter):
+        """One of the kernel's counters for the daemon, such as RssAnon."""
         with open(f"/proc/{self.daemon.pid}/status", encoding="ascii") as status:
             for line in status:
-                if line.startswith("RssAnon:"):
+                if line.startswith(counter + ":"):
                     return int(line.split()[1]) / 1024
-        raise Failure("no RssAnon in /proc")
+        raise Failure(f"no {counter} in /proc")
 
     def close(self):
         subprocess.run(["fusermount3", "-u", self.point], check=False, stderr=subprocess.DEVNULL)
@@ -93,12 +119,14 @@ class Mount:
 
 
 class Bed:
-    def __init__(self, build, data, quick):
-        self.quick = quick
+    def __init__(self, build, data, sizes):
+        self.sizes = sizes
         self.build = build or self._build_release()
         self.arborfs = os.path.join(self.build, "tools", "arborfs")
         self.generate = os.path.join(self.build, "tools", "arborfs-generate")
         self.appends = os.path.join(self.build, "tools", "arborfs-appends")
+        self.latencies = os.path.join(self.build, "tools", "arborfs-latencies")
+        self.micro = os.path.join(self.build, "tools", "arborfs-micro")
         self.data = os.path.abspath(data or os.path.join(SOURCE, "build", "bench-data"))
         os.makedirs(self.data, exist_ok=True)
         self.log_path = os.path.join(self.data, "daemon.log")
@@ -111,7 +139,7 @@ class Bed:
     def _build_release():
         run("cmake", "--preset", "release", cwd=SOURCE)
         run("cmake", "--build", "--preset", "release", "--target", "arborfs", "arborfs-generate", "arborfs-appends",
-            cwd=SOURCE)
+            "arborfs-latencies", "arborfs-micro", cwd=SOURCE)
         return os.path.join(SOURCE, "build", "release")
 
     # Data, made once by name and seed.
@@ -139,6 +167,16 @@ class Bed:
         sessions = os.path.join(folder, "sessions", "--srv-bench--")
         return folder, os.path.join(sessions, os.listdir(sessions)[0])
 
+    def agent_dir_with_entries(self, entries):
+        """(agent dir, log): one session of this many short entries."""
+        def make(folder):
+            sessions = os.path.join(folder, "sessions", "--srv-bench--")
+            os.makedirs(sessions)
+            run(self.generate, "entries", str(entries), os.path.join(sessions, "2026-01-05T08-00-00-000Z_many.jsonl"))
+        folder = self._made(f"entries-{entries}", make)
+        sessions = os.path.join(folder, "sessions", "--srv-bench--")
+        return folder, os.path.join(sessions, os.listdir(sessions)[0])
+
     def store(self, sessions):
         return self._made(f"store-{sessions}-{SEED}", lambda folder: run(
             self.generate, "store", folder, str(sessions), "40", str(SEED), "--v18", "0.4", "--median-kb", "80"))
@@ -153,14 +191,16 @@ class Bed:
                 for part in ("entries", "text"):
                     run("cp", "-r", "--preserve=timestamps", self.session_in(mount, log) + "/" + part, folder)
         for old in os.listdir(self.data):
-            if old.startswith(f"files-{megabytes}mb-") and old.removesuffix(".done") != name:
+            if old.startswith(f"files-{megabytes}mb-") and not old.startswith(name):
                 path = os.path.join(self.data, old)
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         return self._made(name, make)
 
     def written_agent_dir(self):
         """(agent dir, log): a copy of a session of 1 MB that may be written to, made anew at each call."""
-        agent_dir, log = self.agent_dir_with_log(1)
+        return self.written_copy(*self.agent_dir_with_log(1))
+
+    def written_copy(self, agent_dir, log):
         folder = os.path.join(self.data, "written")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(agent_dir, folder)
@@ -168,12 +208,31 @@ class Bed:
 
     # Mounts.
 
-    @contextlib.contextmanager
+    @staticmethod
+    def has(program, package):
+        """Whether a peer is installed; says so when it is not."""
+        if shutil.which(program):
+            return True
+        print(f"tools/bench: not against {program}, which is not installed (Debian package {package})", file=sys.stderr)
+        return False
+
     def bindfs(self, folder):
-        """Another FUSE file system that shows this folder, as far as it is installed."""
+        """Another FUSE file system that shows this folder."""
+        return self._peer("bindfs", folder)
+
+    def squashfuse(self, folder):
+        """A file system image of this folder, made once, as mksquashfs makes it unless told otherwise."""
+        image = folder + ".squashfs"
+        if not os.path.exists(image) or os.path.getmtime(image) < os.path.getmtime(folder):
+            run("mksquashfs", folder, image, "-noappend", "-quiet", "-no-progress")
+        return self._peer("squashfuse_ll", image)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def _peer(program, what):
         point = tempfile.mkdtemp(prefix="arborfs-bench-")
         try:
-            run("bindfs", folder, point)
+            run(program, what, point)
             try:
                 yield point
             finally:
@@ -199,7 +258,7 @@ class Bed:
         file_system = run("df", "--output=fstype", self.data).split()[-1]
         return {"cpus": os.cpu_count(), "cpu": models[0] if models else platform.machine(),
                 "kernel": platform.release(), "data": self.data, "file_system": file_system,
-                "version": run(self.arborfs, "--version").strip(), "quick": self.quick}
+                "version": run(self.arborfs, "--version").strip(), **asdict(self.sizes)}
 
     def description(self):
         facts = self.facts()

@@ -1,0 +1,24 @@
+"""tools/bench measures what it says, and finds the same content while it does."""
+import json
+import os
+import subprocess
+
+from mounting import Skip
+
+ROWS = ["first-ls", "context", "store", "find", "read-one", "raw", "append", "visible", "one-more", "index-memory"]
+
+
+def test_every_comparison_has_a_ratio_and_content_is_right(case):
+    """Small data, one round, --check: each row gives a ratio for each of its comparisons, and says what was run."""
+    build = os.path.dirname(os.path.dirname(os.environ["ARBORFS_BINARY"]))
+    if not os.path.exists(build + "/tools/arborfs-latencies"):
+        raise Skip("the programs that measure are not built (ARBORFS_BUILD_BENCH)")
+    done = subprocess.run(
+        [os.environ["ARBORFS_SOURCE_DIR"] + "/tools/bench", "--build", build, "--data", case.new_path("data"), "--log-mb", "1", "--logs", "8",
+         "--entries", "2000", "--rounds", "1", "--check", "--json", "--only", ",".join(ROWS)],
+        check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = json.loads(done.stdout)["rows"]
+    assert list(dict.fromkeys(line["row"] for line in lines)) == ROWS
+    for line in lines:
+        assert line["ratio"]["median"] > 0 and line["command"] and line["against_command"], line
