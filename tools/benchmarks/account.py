@@ -1,0 +1,120 @@
+"""What an operation costs: requests of the kernel to the daemon, by kind, and processor time of the daemon.
+
+Requests are counted from what libfuse prints with -o debug; the time is taken in a run of its own without it."""
+import collections
+import contextlib
+import glob
+import json
+import os
+import re
+
+import browsing
+from bed import Failure, run, timed
+
+APPENDS = 200
+OPCODE = re.compile(rb"opcode: (\w+) \(")
+NOT_COUNTED = {"INIT", "DESTROY", "FORGET", "BATCH_FORGET"}  # the kernel waits for no answer, or they come once a mount
+
+
+class Counters:
+    """Differences of what a mount has been asked and has used."""
+
+    def __init__(self, bed, mount):
+        self.bed = bed
+        self.mount = mount
+        self.offset = os.path.getsize(bed.log_path)
+        self.cpu = self.cpu_ns()
+
+    def cpu_ns(self):
+        total = 0
+        for path in glob.glob(f"/proc/{self.mount.daemon.pid}/task/*/schedstat"):
+            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                total += int(file.read().split()[0])
+        return total
+
+    def requests(self):
+        with open(self.bed.log_path, "rb") as log:
+            log.seek(self.offset)
+            kinds = collections.Counter(kind.decode() for kind in OPCODE.findall(log.read()))
+        return {kind: count for kind, count in kinds.items() if kind not in NOT_COUNTED}
+
+    def cpu_us(self):
+        return (self.cpu_ns() - self.cpu) / 1000
+
+
+COMMANDS = {"ls -lR": browsing.LS, "find -printf %s": browsing.FIND, "rg": browsing.RG, "grep -r": browsing.GREP,
+            "cat": browsing.CAT, "tar": browsing.TAR}
+
+
+def files_in(session):
+    return sum(len(os.listdir(f"{session}/{part}")) for part in ("entries", "text"))
+
+
+def with_debug(options, debug):
+    return ",".join(filter(None, (options, "debug" if debug else "")))
+
+
+def looked_at(bed, options, name, command):
+    """Rows of one way of looking, fresh and warm, for each file."""
+    agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
+    with bed.mount(agent_dir) as mount:
+        files = files_in(bed.session_in(mount, log))
+    found = {}
+    for debug in (True, False):
+        with bed.mount(agent_dir, with_debug(options, debug)) as mount:
+            session = bed.session_in(mount, log)
+            os.readlink(session + "/leaf")  # indexing is not what is counted
+            for age in ("fresh", "warm"):
+                counters = Counters(bed, mount)
+                timed(command.format(f"{session}/entries {session}/text"))
+                row = found.setdefault(age, {})
+                row.update({"requests": counters.requests()} if debug else {"cpu_us": counters.cpu_us()})
+    return [{"operation": f"{name}, {age}", "mount": options or "rw", "times": files, "of": "file", **row}
+            for age, row in found.items()]
+
+
+def appended(bed, name, options, act):
+    found = {"operation": name, "mount": options or "rw", "times": APPENDS, "of": "append"}
+    for debug in (True, False):
+        agent_dir, log = bed.written_agent_dir()
+        with bed.mount(agent_dir, with_debug(options, debug)) as mount:
+            session = bed.session_in(mount, log)
+            act(bed, session, log, 10)
+            counters = Counters(bed, mount)
+            act(bed, session, log, APPENDS)
+            found.update({"requests": counters.requests()} if debug else {"cpu_us": counters.cpu_us()})
+    return found
+
+
+def through_mount(bed, session, _, count):
+    run(bed.appends, session + "/append", "turn", "1", str(count))
+
+
+def by_others(bed, session, log, count):
+    json.loads(run(bed.latencies, "visible", log, session, str(count)))
+
+
+def taken(bed):
+    """All rows: [{operation, mount, times, of, requests: {kind: count}, cpu_us}]."""
+    rows = []
+    for options in ("", "ro"):
+        for name, command in COMMANDS.items():
+            rows += looked_at(bed, options, name, command)
+    rows.append(appended(bed, "append, synced", "", through_mount))
+    rows.append(appended(bed, "append, unsynced", "durability=none", through_mount))
+    rows.append(appended(bed, "append by others, awaited", "", by_others))
+    if any(not row["requests"] and row["of"] == "append" for row in rows):
+        raise Failure(f"no requests were told; see {bed.log_path}")
+    return rows
+
+
+def lines(rows):
+    """As a table."""
+    yield "| operation | mount | of | requests each | which | daemon, µs each |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for row in rows:
+        times = row["times"]
+        kinds = sorted(row["requests"].items(), key=lambda item: -item[1])
+        which = ", ".join(f"{count / times:.2g} {kind}" for kind, count in kinds if count >= times / 100)
+        yield (f"| {row['operation']} | {row['mount']} | {times} {row['of']}s | {sum(row['requests'].values()) / times:.3g} "
+               f"| {which} | {row['cpu_us'] / times:.3g} |")
