@@ -12,10 +12,14 @@ namespace {
 
 constexpr std::size_t kSmallestCapacity = 4 * 1024;
 static_assert(simdjson::SIMDJSON_PADDING <= LogWindow::kPadding);
+static_assert(PlainRecordParser::kPadding <= LogWindow::kPadding);
 
 }  // namespace
 
 bool FastRecordParser::parse(std::string_view text, RecordFields& record) {
+  if (plain_.parse(text, record)) {
+    return true;
+  }
   simdjson::dom::element root;
   if (!make_room(text.size()) || parser_.parse(text.data(), text.size(), false).get(root) != simdjson::SUCCESS) {
     return false;

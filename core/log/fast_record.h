@@ -1,5 +1,5 @@
-// Records at full speed: one line, one value, checked and taken apart by simdjson. The only user of simdjson here.
-// A parser serves one thread and is let go after the scan, for its buffers are many times a line's size.
+// Records at full speed: one line, one value, checked and taken apart by simdjson, in a plain walk where that is enough
+// (plain_record.h). A parser serves one thread and is let go after the scan, for its buffers are many times a line's size.
 #pragma once
 
 #include <simdjson.h>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/log/plain_record.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
@@ -26,6 +27,7 @@ class FastRecordParser {
   void take(const simdjson::dom::element& value, FieldValue& field, bool want_json);
   void take_role(const simdjson::dom::element& message, FieldValue& role);
 
+  PlainRecordParser plain_;
   simdjson::dom::parser parser_;
   std::deque<std::string> json_texts_;  // of ids and labels that are arrays or objects
 };

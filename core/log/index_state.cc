@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/log/entry_types.h"
+#include "core/log/lines_ahead.h"
 
 namespace arborfs {
 
@@ -72,7 +73,12 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window) {
   head = *found;
   header = missing_header(head.slot.has_value());
   flavour = forced ? *forced : head.slot ? Flavour::omp18 : flavour;
-  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, window.end()));
+  std::optional<LinesAhead> ahead;
+  if (window.end() >= head.slot_end + LinesAhead::kPaysFrom) {
+    ahead.emplace(log, head.slot_end, window.end(), window.cancelled());
+  }
+  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, window.end()),
+                        ahead ? &*ahead : nullptr);
   for (;;) {
     auto record = scanner.next();
     if (!record) {

@@ -30,6 +30,8 @@ class LogWindow {
 
   /// Where the log ends for this window: as given, or earlier when it was cut meanwhile.
   [[nodiscard]] std::uint64_t end() const { return end_; }
+  /// As given.
+  [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
 
  private:
   Result<void> fill(std::uint64_t offset, std::size_t want);

@@ -41,8 +41,8 @@ bool has_lenient_boms(const LogFile& log, std::uint64_t size) {
   return !log.is_decoded() && size >= kStreamedFrom;
 }
 
-RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line)
-    : window_(window), at_(start), bom_on_any_line_(bom_on_any_line), scanner_(&observed_) {}
+RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead)
+    : window_(window), at_(start), bom_on_any_line_(bom_on_any_line), ahead_(ahead), scanner_(&observed_) {}
 
 Result<const RecordFields*> RecordScanner::next() {
   for (;;) {
@@ -66,12 +66,23 @@ Result<const RecordFields*> RecordScanner::next() {
 Result<RecordScanner::Found> RecordScanner::step() {
   switch (at_.phase) {
     case Phase::line_start:
-      return find_value();
+      return take_line_ahead() ? Result<Found>(Found::record) : find_value();
     case Phase::before_value:
       return find_value();
     default:
       return end_line();
   }
+}
+
+// A line that was read already.
+bool RecordScanner::take_line_ahead() {
+  const LinesAhead::Line* line = ahead_ == nullptr ? nullptr : ahead_->line_at(at_.offset);
+  if (line == nullptr) {
+    return false;
+  }
+  record_ = line->record;
+  at_ = {line->next, Phase::line_start};
+  return true;
 }
 
 // Skips white space between values; then reads the value.

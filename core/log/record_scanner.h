@@ -13,6 +13,7 @@
 #include "core/json/scan.h"
 #include "core/log/dropped_run.h"
 #include "core/log/fast_record.h"
+#include "core/log/lines_ahead.h"
 #include "core/log/log_window.h"
 #include "core/log/observed_record.h"
 #include "core/log/record_fields.h"
@@ -42,8 +43,8 @@ struct ScanLosses {
 
 class RecordScanner {
  public:
-  /// Scans `window` from `start`; see has_lenient_boms.
-  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line);
+  /// Scans `window` from `start`; see has_lenient_boms. `ahead` may be null; it is for the same bytes.
+  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead = nullptr);
 
   /// The next record, null at the end of the text; lives until the next call. Errors: io, interrupted.
   Result<const RecordFields*> next();
@@ -65,6 +66,7 @@ class RecordScanner {
   enum class Found : std::uint8_t { record, nothing, end };
 
   Result<Found> step();
+  bool take_line_ahead();
   Result<Found> find_value();
   Result<Found> end_line();
   Result<Found> read_value();
@@ -81,6 +83,7 @@ class RecordScanner {
   LogWindow& window_;
   ScanPoint at_;
   bool bom_on_any_line_;
+  LinesAhead* ahead_;
   FastRecordParser fast_;
   ObservedRecord observed_;
   json::ValueScanner scanner_;

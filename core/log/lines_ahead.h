@@ -1,0 +1,80 @@
+// Lines of a big log, read and taken apart by two threads before the scanner comes to them: this one and a helper. A
+// shortcut only: a line that is not found here, for whatever reason, is read in the ordinary way. Used by one thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/log/log_file.h"
+#include "core/log/plain_record.h"
+
+namespace arborfs {
+
+class LinesAhead {
+ public:
+  /// A line that is one plain record and nothing else.
+  struct Line {
+    RecordFields record;
+    std::uint64_t next = 0;  // where the following line starts
+  };
+
+  /// Logs with less to read are read sooner than a thread has started.
+  static constexpr std::uint64_t kPaysFrom = 2 * 1024 * 1024;
+  static constexpr std::size_t kStep = 512 * 1024;
+
+  /// For the lines of `log` from `begin`, where one starts, to `end`. `cancelled` may be null. Both must outlive it.
+  LinesAhead(const LogFile& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
+             std::size_t step = kStep);
+  ~LinesAhead();
+  LinesAhead(const LinesAhead&) = delete;
+  LinesAhead& operator=(const LinesAhead&) = delete;
+
+  /// The line that starts at `offset`, which is `begin` or after and never less than before; null when it was not found
+  /// to be a plain record. Lives until the next call.
+  const Line* line_at(std::uint64_t offset);
+
+ private:
+  static constexpr std::uint64_t kRing = 4;
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+
+  /// The lines that start in one step of the log; guarded by mutex_ but for who is busy with it, or is at it.
+  struct Chunk {
+    std::uint64_t number = kNone;  // of the step whose lines it holds
+    bool is_busy = false;          // somebody fills it
+    std::vector<char> bytes;
+    std::vector<Line> lines;
+  };
+
+  [[nodiscard]] Chunk& chunk(std::uint64_t number) { return chunks_[number % kRing]; }
+  [[nodiscard]] bool may_claim();
+  void go_to(std::uint64_t number);
+  void fill_next(PlainRecordParser& parser, std::unique_lock<std::mutex>& lock);
+  void fill(Chunk& chunk, std::uint64_t number, PlainRecordParser& parser) const;
+  void help();
+
+  const LogFile& log_;
+  const std::uint64_t begin_;
+  const std::uint64_t end_;
+  const std::atomic<bool>* const cancelled_;
+  const std::size_t step_;
+  const std::uint64_t count_;  // of steps
+
+  PlainRecordParser parser_;       // of line_at()
+  std::uint64_t current_ = kNone;  // the chunk that line_at() is at
+  std::size_t at_ = 0;             // its lines before have been passed
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<Chunk, kRing> chunks_;
+  std::uint64_t first_ = 0;   // chunks before are not wanted any more; guarded by mutex_
+  std::uint64_t next_ = 0;    // the first that nobody has claimed; guarded by mutex_
+  bool is_stopping_ = false;  // guarded by mutex_
+  std::thread helper_;
+};
+
+}  // namespace arborfs
