@@ -61,7 +61,7 @@ Result<void> FuseServer::mount() {
   if (settings_.debug) {
     fuse_opt_add_arg(&args, "-d");
   }
-  const fuse_lowlevel_ops ops = fuse_operations(settings_.xattr);
+  const fuse_lowlevel_ops ops = fuse_operations(settings_);
   session_ = fuse_session_new(&args, &ops, sizeof ops, this);
   fuse_opt_free_args(&args);
   if (session_ == nullptr) {

@@ -36,8 +36,8 @@ class FuseServer {
   /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
   /// again until it returns false: then serve() has returned.
   bool leave();
-  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail. Writes in progress
-  /// are finished and answered; later ones run on the thread of their request.
+  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail.
+  /// Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
     slow_lane_.stop();
     write_lane_.stop();
@@ -61,7 +61,7 @@ class FuseServer {
   pthread_t thread_{};  // in serve(); set before is_serving_
   std::atomic<bool> is_serving_{false};
   InterruptWatch interrupts_;
-  std::size_t longest_write_ = 0;  // of one WRITE; set before the first request
+  std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
   // The lanes stop before the watch and the session go.
   SlowLane slow_lane_;
   SlowLane write_lane_{kWriteThreads};
