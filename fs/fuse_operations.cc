@@ -42,6 +42,9 @@ struct FuseOperations : FuseServing {
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
     server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
     try {
+      if (server.settings_.notify) {
+        server.start_read_ahead();
+      }
       server.on_ready_();
     } catch (const std::exception& failure) {
       write_log(LogLevel::error, std::string("cannot start: ") + failure.what());
@@ -139,12 +142,21 @@ struct FuseOperations : FuseServing {
   static void no_open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, ENOSYS); }
 
   static void read_unopened(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* /*fi*/) {
+    FuseServer& server = server_of(req);
     serve<std::size_t>(
         req, ino,
         [ino, size, offset](Vfs& vfs, Call& call) {
           return vfs.read_unopened(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
         },
         reply_read);
+    note_read(server, ino, offset);
+  }
+
+  /// Behind the answer, so that nobody waits for it.
+  static void note_read(FuseServer& server, fuse_ino_t ino, off_t offset) {
+    if (offset == 0 && server.read_ahead_) {
+      server.read_ahead_->note(NodeId(ino));
+    }
   }
 
   static std::span<char> room_for(std::size_t size) {
@@ -154,6 +166,7 @@ struct FuseOperations : FuseServing {
   static void reply_read(fuse_req_t req, std::size_t got) { fuse_reply_buf(req, read_buffer().data(), got); }
 
   static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    FuseServer& server = server_of(req);
     FileHandle& handle = file_handle(fi);
     if (handle.events) {
       read_events(req, handle, size, fi->flags);
@@ -169,6 +182,7 @@ struct FuseOperations : FuseServing {
           return vfs.read(call, *file, static_cast<std::uint64_t>(offset), room_for(size));
         },
         reply_read);
+    note_read(server, ino, offset);
   }
 
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {

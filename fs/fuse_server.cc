@@ -74,6 +74,14 @@ Result<void> FuseServer::mount() {
   return {};
 }
 
+void FuseServer::start_read_ahead() {
+  read_ahead_.emplace(vfs_.state(), [this](NodeId node, std::string_view bytes) {
+    fuse_bufvec whole = FUSE_BUFVEC_INIT(bytes.size());
+    whole.buf[0].mem = const_cast<char*>(bytes.data());
+    return fuse_lowlevel_notify_store(session_, node.value(), 0, &whole, static_cast<fuse_buf_copy_flags>(0)) == 0;
+  });
+}
+
 bool FuseServer::serve(std::function<void()> on_ready) {
   on_ready_ = std::move(on_ready);
   fuse_loop_config* config = fuse_loop_cfg_create();

@@ -1,12 +1,19 @@
-// Reading without opening: over a real folder, without a kernel.
+// Reading without opening, and what is handed to the kernel before it asks: over a real folder, without a kernel.
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
+#include "fs/node_table.h"
+#include "fs/read_ahead.h"
 #include "fs/unopened_files.h"
 #include "fs/vfs.h"
+#include "fs/walks.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -20,8 +27,92 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 constexpr char kSession[] = "projects/work-pi/2026-02-16T10-20-30-000Z_aaaa000011112222";
 constexpr int kEntries = 500;
 
-NodeId entry(Ordinal ordinal) {
-  return {Kind::entry, 1, ordinal};
+NodeId entry(Ordinal ordinal, std::uint32_t slot = 1) {
+  return {Kind::entry, slot, ordinal};
+}
+
+// -- Walks
+
+TEST(Walks, OneWhoGoesInOrderAsksForMarkersAlone) {
+  Walks walks;
+  std::vector<bool> has(5001);
+  int asked = 0;
+  for (Ordinal at = 1; at <= 5000; ++at) {
+    if (has[at]) {
+      continue;
+    }
+    ++asked;
+    if (const auto stretch = walks.note(entry(at))) {
+      for (std::uint32_t n = 0; n < stretch->count; ++n) {
+        const Ordinal ordinal = stretch->nth(n);
+        EXPECT_GT(ordinal, at);
+        if (ordinal <= 5000 && ordinal != stretch->marker) {
+          has[ordinal] = true;
+        }
+      }
+    }
+  }
+  EXPECT_LE(asked, 5000 / static_cast<int>(Walks::kLongestCount) + 20);
+}
+
+TEST(Walks, BackwardTooDownToTheFirst) {
+  Walks walks;
+  std::vector<bool> has(1001);
+  int asked = 0;
+  for (Ordinal at = 1000; at >= 1; --at) {
+    if (has[at]) {
+      continue;
+    }
+    ++asked;
+    if (const auto stretch = walks.note(entry(at))) {
+      EXPECT_EQ(stretch->step, -1);
+      for (std::uint32_t n = 0; n < stretch->count; ++n) {
+        const Ordinal ordinal = stretch->nth(n);
+        ASSERT_GE(ordinal, 1U);
+        ASSERT_LT(ordinal, at);
+        has[ordinal] = ordinal != stretch->marker;
+      }
+    }
+  }
+  EXPECT_LE(asked, 60);
+}
+
+TEST(Walks, NothingIsSaidToOneWhoLooksHereAndThere) {
+  Walks walks;
+  for (const Ordinal at : {1U, 2U, 900U, 901U, 17U, 400U, 399U, 3000U, 5U, 5U, 5U, 5U}) {
+    EXPECT_FALSE(walks.note(entry(at))) << at;
+  }
+}
+
+TEST(Walks, ReadersOfSeveralFoldersAreToldApart) {
+  Walks walks;
+  int stretches = 0;
+  for (Ordinal at = 1; at <= Walks::kSure; ++at) {
+    for (std::uint32_t slot = 1; slot <= Walks::kMost; ++slot) {
+      const auto stretch = walks.note(entry(at, slot));
+      stretches += stretch && stretch->slot == slot ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(stretches, static_cast<int>(Walks::kMost));
+}
+
+TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
+  Walks walks;
+  std::optional<WalkStretch> first;
+  for (Ordinal at = 1; !first; ++at) {
+    first = walks.note(entry(at));
+  }
+  const Ordinal beyond = first->nth(first->count - 1) + 1;  // the marker was never asked for
+  const auto next = walks.note(entry(beyond));
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->first, beyond);
+}
+
+TEST(Walks, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
+  Walks walks;
+  for (Ordinal at = UINT32_MAX - 5; at != 0; ++at) {
+    EXPECT_FALSE(walks.note(entry(at)));
+  }
 }
 
 // -- UnopenedFiles
@@ -153,6 +244,72 @@ TEST_F(ReadingTest, AnEntryOfALogThatIsGoneIsNotMistakenForAnother) {
   std::this_thread::sleep_for(20ms);
   find("entries");
   EXPECT_EQ(read(old), "error");
+}
+
+/// What would be in the kernel's page cache.
+class Kernel {
+ public:
+  ReadAhead::Store store() {
+    return [this](NodeId node, std::string_view bytes) {
+      const std::lock_guard lock(mutex_);
+      has_[node] = bytes;
+      changed_.notify_all();
+      return true;
+    };
+  }
+  std::map<NodeId, std::string> wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, 10s, [&] { return has_.size() >= count; });
+    return has_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<NodeId, std::string> has_;
+};
+
+TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
+  Kernel kernel;
+  ReadAhead ahead(vfs.state(), kernel.store());
+  for (const char* folder : {"entries/", "text/"}) {
+    const std::string suffix = folder[0] == 'e' ? ".json" : ".md";
+    for (int number = 1; number <= static_cast<int>(Walks::kSure); ++number) {
+      ahead.note(find(folder + std::to_string(number) + suffix).attr.node);
+    }
+  }
+  const auto has = kernel.wait_for(2 * (Walks::kFirstCount - 1));
+  ASSERT_EQ(has.size(), 2 * (Walks::kFirstCount - 1));
+  for (const auto& [node, bytes] : has) {
+    EXPECT_EQ(bytes, read(node)) << word_of(node) << " " << node.item();
+  }
+}
+
+TEST_F(ReadingTest, ReadingAheadEndsWithTheLog) {
+  Kernel kernel;
+  ReadAhead ahead(vfs.state(), kernel.store());
+  for (int number = kEntries - 10; number < kEntries - 7; ++number) {
+    ahead.note(find("entries/" + std::to_string(number) + ".json").attr.node);
+  }
+  const auto has = kernel.wait_for(2);
+  EXPECT_FALSE(has.empty());
+  EXPECT_EQ(has.rbegin()->first.item(), kEntries);
+}
+
+TEST_F(ReadingTest, NothingIsHandedOverOfALogThatHasJustChanged) {
+  Kernel kernel;
+  const NodeId first = find("entries/1.json").attr.node;
+  std::ofstream(temp.log(kFolder, kName), std::ios::binary | std::ios::in).seekp(300).write("#", 1);
+  {
+    ReadAhead ahead(vfs.state(), kernel.store());
+    for (std::uint32_t number = 0; number < Walks::kSure; ++number) {
+      ahead.note(NodeId(first.kind(), first.slot(), first.item() + number));
+    }
+    while (ahead.is_busy()) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_TRUE(kernel.wait_for(0).empty());
 }
 
 }  // namespace
