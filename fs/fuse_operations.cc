@@ -42,6 +42,9 @@ struct FuseOperations : FuseServing {
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
     server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
     try {
+      if (server.settings_.notify) {
+        server.start_read_ahead();
+      }
       server.on_ready_();
     } catch (const std::exception& failure) {
       write_log(LogLevel::error, std::string("cannot start: ") + failure.what());
@@ -136,7 +139,34 @@ struct FuseOperations : FuseServing {
     fuse_reply_err(req, 0);
   }
 
+  static void no_open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, ENOSYS); }
+
+  static void read_unopened(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* /*fi*/) {
+    FuseServer& server = server_of(req);
+    serve<std::size_t>(
+        req, ino,
+        [ino, size, offset](Vfs& vfs, Call& call) {
+          return vfs.read_unopened(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
+        },
+        reply_read);
+    note_read(server, ino, offset);
+  }
+
+  /// Behind the answer, so that nobody waits for it.
+  static void note_read(FuseServer& server, fuse_ino_t ino, off_t offset) {
+    if (offset == 0 && server.read_ahead_) {
+      server.read_ahead_->note(NodeId(ino));
+    }
+  }
+
+  static std::span<char> room_for(std::size_t size) {
+    read_buffer().resize(std::max(read_buffer().size(), size));
+    return std::span(read_buffer()).first(size);
+  }
+  static void reply_read(fuse_req_t req, std::size_t got) { fuse_reply_buf(req, read_buffer().data(), got); }
+
   static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    FuseServer& server = server_of(req);
     FileHandle& handle = file_handle(fi);
     if (handle.events) {
       read_events(req, handle, size, fi->flags);
@@ -149,10 +179,10 @@ struct FuseOperations : FuseServing {
     serve<std::size_t>(
         req, ino,
         [file = handle.file, size, offset](Vfs& vfs, Call& call) {
-          read_buffer().resize(std::max(read_buffer().size(), size));
-          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), std::span(read_buffer()).first(size));
+          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), room_for(size));
         },
-        [](fuse_req_t request, std::size_t got) { fuse_reply_buf(request, read_buffer().data(), got); });
+        reply_read);
+    note_read(server, ino, offset);
   }
 
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {
@@ -270,7 +300,26 @@ struct FuseOperations : FuseServing {
   static void no_listxattr(fuse_req_t req, fuse_ino_t /*ino*/, std::size_t /*size*/) { fuse_reply_err(req, ENOSYS); }
 };
 
-fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
+namespace {
+
+/// Callbacks that are left out are answered with ENOSYS by libfuse, once: the kernel remembers it.
+void add_handles(fuse_lowlevel_ops& ops) {
+  ops.open = FuseOperations::open;
+  ops.read = FuseOperations::read;
+  ops.release = FuseOperations::release;
+  ops.poll = FuseOperations::poll;
+  add_write_operations(ops);
+}
+
+void leave_out_handles(fuse_lowlevel_ops& ops) {
+  ops.open = FuseOperations::no_open;  // libfuse would answer that it is open
+  ops.read = FuseOperations::read_unopened;
+  add_refusals(ops);
+}
+
+}  // namespace
+
+fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
   fuse_lowlevel_ops ops{};
   ops.init = FuseOperations::init;
   ops.lookup = FuseOperations::lookup;
@@ -278,18 +327,14 @@ fuse_lowlevel_ops fuse_operations(bool with_xattrs) {
   ops.forget_multi = FuseOperations::forget_multi;
   ops.getattr = FuseOperations::getattr;
   ops.readlink = FuseOperations::readlink;
-  ops.open = FuseOperations::open;
-  ops.read = FuseOperations::read;
-  ops.release = FuseOperations::release;
   ops.opendir = FuseOperations::opendir;
   ops.readdir = FuseOperations::readdir;
   ops.readdirplus = FuseOperations::readdirplus;
   ops.releasedir = FuseOperations::releasedir;
   ops.statfs = FuseOperations::statfs;
-  ops.poll = FuseOperations::poll;
-  ops.getxattr = with_xattrs ? FuseOperations::getxattr : FuseOperations::no_getxattr;
-  ops.listxattr = with_xattrs ? FuseOperations::listxattr : FuseOperations::no_listxattr;
-  add_write_operations(ops);
+  ops.getxattr = settings.xattr ? FuseOperations::getxattr : FuseOperations::no_getxattr;
+  ops.listxattr = settings.xattr ? FuseOperations::listxattr : FuseOperations::no_listxattr;
+  settings.read_only ? leave_out_handles(ops) : add_handles(ops);
   return ops;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "fs/fuse_request.h"
+#include "fs/mount_settings.h"
 
 namespace arborfs {
 
-/// For a FuseServer as user data. `with_xattrs`: without, the kernel is told once and never asks again.
-fuse_lowlevel_ops fuse_operations(bool with_xattrs);
+/// For a FuseServer as user data. What a mount does not have (extended attributes unless they are wanted; on a
+/// read-only one OPEN and all that needs it, see unopened_files.h) the kernel is told once and never asks for again.
+fuse_lowlevel_ops fuse_operations(const MountSettings& settings);
 
 }  // namespace arborfs

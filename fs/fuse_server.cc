@@ -61,7 +61,7 @@ Result<void> FuseServer::mount() {
   if (settings_.debug) {
     fuse_opt_add_arg(&args, "-d");
   }
-  const fuse_lowlevel_ops ops = fuse_operations(settings_.xattr);
+  const fuse_lowlevel_ops ops = fuse_operations(settings_);
   session_ = fuse_session_new(&args, &ops, sizeof ops, this);
   fuse_opt_free_args(&args);
   if (session_ == nullptr) {
@@ -72,6 +72,14 @@ Result<void> FuseServer::mount() {
   }
   is_mounted_ = true;
   return {};
+}
+
+void FuseServer::start_read_ahead() {
+  read_ahead_.emplace(vfs_.state(), [this](NodeId node, std::string_view bytes) {
+    fuse_bufvec whole = FUSE_BUFVEC_INIT(bytes.size());
+    whole.buf[0].mem = const_cast<char*>(bytes.data());
+    return fuse_lowlevel_notify_store(session_, node.value(), 0, &whole, static_cast<fuse_buf_copy_flags>(0)) == 0;
+  });
 }
 
 bool FuseServer::serve(std::function<void()> on_ready) {

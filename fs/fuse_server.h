@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "fs/changes.h"
@@ -15,6 +16,7 @@
 #include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
 #include "fs/open_handles.h"
+#include "fs/read_ahead.h"
 #include "fs/slow_lane.h"
 #include "fs/vfs.h"
 
@@ -36,9 +38,12 @@ class FuseServer {
   /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
   /// again until it returns false: then serve() has returned.
   bool leave();
-  /// Ends what goes on in the slow lane and answers it; later requests that would take long fail. Writes in progress
-  /// are finished and answered; later ones run on the thread of their request.
+  /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
+  /// Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
+    if (read_ahead_) {
+      read_ahead_->stop();
+    }
     slow_lane_.stop();
     write_lane_.stop();
   }
@@ -47,6 +52,7 @@ class FuseServer {
   [[nodiscard]] fuse_session* session() const { return session_; }
 
  private:
+  void start_read_ahead();
   friend struct FuseOperations;
   friend struct FuseServing;
   static constexpr std::size_t kWriteThreads = 64;  // they wait for locks and disks
@@ -61,7 +67,8 @@ class FuseServer {
   pthread_t thread_{};  // in serve(); set before is_serving_
   std::atomic<bool> is_serving_{false};
   InterruptWatch interrupts_;
-  std::size_t longest_write_ = 0;  // of one WRITE; set before the first request
+  std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
+  std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
   // The lanes stop before the watch and the session go.
   SlowLane slow_lane_;
   SlowLane write_lane_{kWriteThreads};

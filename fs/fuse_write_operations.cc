@@ -204,7 +204,23 @@ void read_control(fuse_req_t req, ControlFilePtr control, std::size_t size) {
       [](fuse_req_t request, const std::string& bytes) { fuse_reply_buf(request, bytes.data(), bytes.size()); });
 }
 
+void add_refusals(fuse_lowlevel_ops& ops) {
+  ops.setattr = not_permitted;
+  ops.write = not_permitted;
+  ops.symlink = not_permitted;
+  ops.unlink = not_permitted;
+  ops.rmdir = not_permitted;
+  ops.rename = not_permitted;
+  ops.mknod = not_permitted;
+  ops.mkdir = not_permitted;
+  ops.link = not_permitted;
+  ops.create = not_permitted;
+  ops.setxattr = not_permitted;
+  ops.removexattr = not_permitted;
+}
+
 void add_write_operations(fuse_lowlevel_ops& ops) {
+  add_refusals(ops);
   ops.setattr = FuseWriteOperations::setattr;
   ops.write = FuseWriteOperations::write;
   ops.flush = FuseWriteOperations::flush;
@@ -213,12 +229,7 @@ void add_write_operations(fuse_lowlevel_ops& ops) {
   ops.unlink = FuseWriteOperations::remove<&Changes::unlink>;
   ops.rmdir = FuseWriteOperations::remove<&Changes::rmdir>;
   ops.rename = FuseWriteOperations::rename;
-  ops.mknod = not_permitted;
-  ops.mkdir = not_permitted;
-  ops.link = not_permitted;
-  ops.create = not_permitted;
   ops.setxattr = FuseWriteOperations::setxattr;
-  ops.removexattr = not_permitted;
 }
 
 }  // namespace arborfs

@@ -9,6 +9,8 @@ namespace arborfs {
 
 /// flush and fsync too.
 void add_write_operations(fuse_lowlevel_ops& ops);
+/// For a mount that cannot be written to, should the kernel ask all the same.
+void add_refusals(fuse_lowlevel_ops& ops);
 
 /// Whether an open is of a control file.
 bool is_control_open(fuse_req_t req, fuse_ino_t ino, bool is_for_writing);

@@ -129,6 +129,8 @@ Result<OpenFilePtr> open(MountState&, Call&, NodeId);
 /// The document that a node stands for now: found if somebody has it, else made. `stale` when the node no longer is
 /// what the session shows.
 Result<DocumentPtr> document_of_node(MountState& state, Call& call, NodeId node);
+/// A document as an open file.
+OpenFilePtr file_of(DocumentPtr document);
 /// The node that stands for a document of the session's present state. Errors: as session_at; `ref` was refreshed to
 /// document_depth(kind).
 Result<NodeId> present_node(MountState& state, Call& call, const SessionRef& ref, Kind kind);

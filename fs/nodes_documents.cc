@@ -242,6 +242,13 @@ Result<NodeId> present_node(MountState& state, Call& call, const SessionRef& ref
   return stamp ? Result<NodeId>(NodeId(kind, ref.home, stamp->item)) : Result<NodeId>(stamp.error());
 }
 
+OpenFilePtr file_of(DocumentPtr document) {
+  if (grows(document_row(document->attr.node.kind()))) {
+    return std::make_shared<GrowingFile>(std::move(document));
+  }
+  return std::make_shared<DocumentFile>(std::move(document));
+}
+
 namespace document_nodes {
 
 Result<Attr> attr(MountState& state, Call& call, NodeId node) {
@@ -257,10 +264,7 @@ Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {
   if (state.told_otherwise(node, (*document)->content->size())) {
     return stale_error();
   }
-  if (grows(document_row(node.kind()))) {
-    return OpenFilePtr(std::make_shared<GrowingFile>(std::move(*document)));
-  }
-  return OpenFilePtr(std::make_shared<DocumentFile>(std::move(*document)));
+  return file_of(std::move(*document));
 }
 
 }  // namespace document_nodes

@@ -62,7 +62,15 @@ Result<bool> emit_dots(MountState& state, Call& call, NodeId node, std::uint64_t
 
 }  // namespace
 
+/// Where nothing is opened, the lookup of a name is when its reader is given the present state: it must come each time
+/// where there may be another.
+Life Vfs::name_life(const Attr& attr, Life life) const {
+  const bool lasts = attr.type != FileType::file || (life == Life::forever && attr.life == Life::forever);
+  return state_.read_only && !lasts ? Life::glance : life;
+}
+
 Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
+  unopened_.let_go();
   const NodeRow& row = row_of(parent.kind());
   if (row.lookup == nullptr) {
     return not_a("folder");
@@ -76,7 +84,7 @@ Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
     return attr.error();
   }
   state_.note_told(*attr);
-  return Found{*attr, child->name_life};
+  return Found{*attr, name_life(*attr, child->name_life)};
 }
 
 /// What is open goes on having the attributes it was opened with.
@@ -104,6 +112,29 @@ Result<OpenFilePtr> Vfs::open(Call& call, NodeId node) {
 
 Result<std::size_t> Vfs::read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into) {
   return file.read(state_, call, offset, into);
+}
+
+/// A node stands for one state for ever, so what is known of it is right, whatever the session shows by now.
+Result<OpenFilePtr> Vfs::file_to_read(Call& call, NodeId node) {
+  if (auto known = state_.documents.find(node)) {
+    return file_of(std::move(known));
+  }
+  return open(call, node);
+}
+
+Result<std::size_t> Vfs::read_unopened(Call& call, NodeId node, std::uint64_t offset, std::span<char> into) {
+  if (const auto held = unopened_.find(node)) {
+    return held->read(state_, call, offset, into);
+  }
+  auto file = file_to_read(call, node);
+  if (!file) {
+    return file.error();
+  }
+  auto got = (*file)->read(state_, call, offset, into);
+  if (got && (offset != 0 || *got == into.size())) {
+    unopened_.hold(node, std::move(*file));
+  }
+  return got;
 }
 
 Result<ListingPtr> Vfs::listing_of(Call& call, NodeId node) {
@@ -176,7 +207,8 @@ Result<void> Vfs::readdir(Call& call, OpenDir& dir, std::uint64_t offset, const 
     if (item.is_complete) {
       state_.note_told(item.attr);
     }
-    return emit({item.name, item.attr, item.name_life, item.is_complete, item.next + kDotNames});
+    const Life life = name_life(item.attr, item.name_life);
+    return emit({item.name, item.attr, life, item.is_complete, item.next + kDotNames});
   });
   if (done && !call.is_deferred()) {
     const std::lock_guard lock(dir.mutex_);

@@ -15,6 +15,7 @@
 #include "fs/listing.h"
 #include "fs/mount_state.h"
 #include "fs/open_file.h"
+#include "fs/unopened_files.h"
 
 namespace arborfs {
 
@@ -52,6 +53,9 @@ class Vfs {
   Result<std::string> readlink(Call& call, NodeId node);
   Result<OpenFilePtr> open(Call& call, NodeId node);
   Result<std::size_t> read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
+  /// The same without an open before it, as on a read-only mount (unopened_files.h): the name must have been looked up
+  /// just before. Errors: those of open and of reading; stale when the state that was looked up is gone.
+  Result<std::size_t> read_unopened(Call& call, NodeId node, std::uint64_t offset, std::span<char> into);
   Result<OpenDirPtr> opendir(Call& call, NodeId node);
   /// Emits "." and ".." and what the folder lists, from `offset` on. Offset 0 lists afresh.
   Result<void> readdir(Call& call, OpenDir& dir, std::uint64_t offset, const Listing::Emit& emit);
@@ -64,12 +68,15 @@ class Vfs {
  private:
   static constexpr std::size_t kMaxListed = 4096;
 
+  [[nodiscard]] Life name_life(const Attr& attr, Life life) const;
+  Result<OpenFilePtr> file_to_read(Call& call, NodeId node);
   Result<ListingPtr> listing_of(Call& call, NodeId node);
   Result<ListingPtr> snapshot(Call& call, OpenDir& dir, bool afresh);
   bool note_listed(NodeId node, std::uint64_t version);
   void forget_listed(NodeId node, std::uint64_t version);
 
   MountState state_;
+  UnopenedFiles unopened_;
   std::mutex listed_mutex_;                           // leaf
   std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
 };

@@ -139,6 +139,37 @@ ContentResult make_status(const Request& request) {
   return literal(session_status_json(session_status(request.session, request.catalog)));
 }
 
+/// Sizes that need no document.
+std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kind) {
+  const auto guard = request.session.read();
+  if (!guard) {
+    return std::nullopt;
+  }
+  const auto& index = guard->index();
+  const bool is_entry = request.item != kNoEntry && request.item <= index.size();
+  switch (kind) {
+    case DocumentKind::entry_json:
+      return is_entry ? std::optional(index.length(request.item) + 1) : std::nullopt;
+    case DocumentKind::entry_text:
+      return is_entry && guard->has_details() ? std::optional(guard->details().text_size(request.item)) : std::nullopt;
+    case DocumentKind::raw:
+      return guard->log()->is_decoded() ? std::nullopt : std::optional(guard->stat().size);
+    case DocumentKind::image: {
+      if (!guard->has_details() || request.item >= guard->details().images().size()) {
+        return std::nullopt;
+      }
+      const ImageRef& image = guard->details().images()[request.item];
+      if (image.blob.empty()) {
+        return image.size;
+      }
+      const auto st = request.catalog.blobs()->stat(image.blob);
+      return st ? st->size : 0;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 /// Where one entry's JSON value lies; `item` is its ordinal.
 struct EntryBytes {
   std::shared_ptr<const LogFile> log;
@@ -168,16 +199,22 @@ ContentResult make_entry_json(const Request& request) {
   return ContentPtr(content);
 }
 
+/// Rendered when it is read, where its size is known: most opens are of texts whose bytes the kernel still has.
 ContentResult make_entry_text(const Request& request) {
   auto where = entry_bytes(request);
   if (!where) {
     return where.error();
   }
-  auto text = read_text(*where->log, where->entry.type, where->entry.offset, where->length);
-  if (!text) {
-    return text.error();
+  auto render = [log = where->log, type = where->entry.type, offset = where->entry.offset, length = where->length] {
+    return read_text(*log, type, offset, length);
+  };
+  if (const auto size = known_size(request, DocumentKind::entry_text)) {
+    auto content = std::make_shared<Content>();
+    content->add_rendered(*size, std::move(render));
+    return ContentPtr(content);
   }
-  return literal(*text);
+  auto text = render();
+  return text ? ContentResult(literal(*text)) : text.error();
 }
 
 ContentResult blob_content(const Request& request, const std::string& hash) {
@@ -331,37 +368,6 @@ std::int64_t mtime_of(const Session& session, DocumentKind kind, std::uint32_t i
     }
   }
   return guard->stat().mtime_ns;
-}
-
-/// Sizes that need no document.
-std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kind) {
-  const auto guard = request.session.read();
-  if (!guard) {
-    return std::nullopt;
-  }
-  const auto& index = guard->index();
-  const bool is_entry = request.item != kNoEntry && request.item <= index.size();
-  switch (kind) {
-    case DocumentKind::entry_json:
-      return is_entry ? std::optional(index.length(request.item) + 1) : std::nullopt;
-    case DocumentKind::entry_text:
-      return is_entry && guard->has_details() ? std::optional(guard->details().text_size(request.item)) : std::nullopt;
-    case DocumentKind::raw:
-      return guard->log()->is_decoded() ? std::nullopt : std::optional(guard->stat().size);
-    case DocumentKind::image: {
-      if (!guard->has_details() || request.item >= guard->details().images().size()) {
-        return std::nullopt;
-      }
-      const ImageRef& image = guard->details().images()[request.item];
-      if (image.blob.empty()) {
-        return image.size;
-      }
-      const auto st = request.catalog.blobs()->stat(image.blob);
-      return st ? st->size : 0;
-    }
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace

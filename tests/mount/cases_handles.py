@@ -51,7 +51,7 @@ CHANGES = {function.__name__: {"change": function} for function in
 def test_f30_open_handle_keeps_its_state(case, change):
     """F30: a file opened before the log changes gives the bytes of its own state, or ESTALE; never a mix. The log and a
     transcript may grow, so that tail -f works."""
-    for options in ((), ("nonotify",)):
+    for options in ((), ("nonotify",), ("ro",)):
         session = case.agent.session(slot=True, title="A title", folder=f"folder-{'-'.join(options)}")
         for turn in range(300):
             session.user(f"turn {turn} {BIG}")

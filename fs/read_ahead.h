@@ -1,0 +1,65 @@
+// Hands the kernel the bytes of entries and texts before they are asked for, where a reader goes through them in order:
+// two or three requests a file are spared (PERF). Only what never changes is handed over, and only while its log looks
+// as it did when it was indexed. At most kMostBytes at a time, so what nobody comes for costs little; the kernel may
+// let go of it at any time, and asks as ever.
+//
+// The kernel may make its thread wait until reads in progress are answered, so it must be stopped while they still are.
+// note() may be called by any thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "fs/mount_state.h"
+#include "fs/walks.h"
+
+namespace arborfs {
+
+class ReadAhead {
+ public:
+  static constexpr std::uint64_t kLongestFile = 128 << 10;  // longer ones the kernel reads ahead by itself
+  static constexpr std::uint64_t kMostBytes = 1 << 20;      // of the log, for one stretch
+  /// Hands all bytes of a file to the kernel; false when it does not know the file, or is gone. Called by the thread
+  /// alone.
+  using Store = std::function<bool(NodeId node, std::string_view bytes)>;
+
+  /// Starts the thread. `state` outlives it.
+  ReadAhead(MountState& state, Store store);
+  /// As stop().
+  ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  /// The kernel asked for the first bytes of a file.
+  void note(NodeId node);
+  void stop();
+  /// Something was noticed that is not handed over yet.
+  [[nodiscard]] bool is_busy();
+
+ private:
+  struct Files;
+  void run();
+  [[nodiscard]] Files files_of(const WalkStretch& stretch) const;
+  void hand_over(const Files& files);
+  bool hand_over_one(const Files& files, std::size_t at);
+  bool is_stopping();
+
+  MountState& state_;
+  const Store store_;
+  std::string raw_;  // used by the thread alone, as is text_
+  std::string text_;
+  std::mutex mutex_;  // leaf
+  std::condition_variable wake_;
+  Walks walks_;                     // guarded by mutex_
+  std::deque<WalkStretch> wanted_;  // guarded by mutex_
+  bool is_working_ = false;         // guarded by mutex_
+  bool stopping_ = false;           // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,98 @@
+"""What the kernel asks for, counted: what it has been told once it does not ask again, and what a reader will want it is
+told before."""
+
+import os
+import re
+
+from agentdir import backdate
+from mounting import equal, eventually, variants
+
+TURNS = 200
+SURE = 3         # files read in order until more is handed over
+HANDED_OVER = 31  # files, the first time
+STORE = "code=4"
+
+
+class Requests:
+    """The requests that a daemon with -o debug has got."""
+
+    def __init__(self, mount):
+        self.log = mount.log
+        self.before = {}
+
+    def counts(self):
+        found = {}
+        for name in re.findall(rb"opcode: ([A-Z]+)", self.log.read_bytes()):
+            found[name.decode()] = found.get(name.decode(), 0) + 1
+        return found
+
+    def start(self):
+        self.before = self.counts()
+
+    def of(self, name):
+        """How many since start()."""
+        return self.counts().get(name, 0) - self.before.get(name, 0)
+
+    def stores(self):
+        return self.log.read_bytes().count(b"NOTIFY: " + STORE.encode())
+
+
+def quiet_session(case):
+    session = case.agent.talk(turns=TURNS // 2)
+    backdate(session.path)
+    return session
+
+
+def read_all(folder, names):
+    return [(folder / name).read_bytes() for name in names]
+
+
+def test_a_read_only_mount_is_read_without_opening(case):
+    """-o ro: the first reader of a file costs a READ, the next ones nothing."""
+    session = quiet_session(case)
+    with case.mount("ro", "debug", "nonotify") as mount:
+        folder = mount.session(session) / "entries"
+        names = sorted(os.listdir(folder))
+        for name in names:
+            os.stat(folder / name)
+        requests = Requests(mount)
+        requests.start()
+        wanted = [session.line(entry["id"]) for entry in session.entries]
+        equal(read_all(folder, names), wanted, "entries")
+        equal((requests.of("READ"), requests.of("RELEASE")), (len(names), 0), "READ and RELEASE")
+        assert requests.of("OPEN") <= 1, requests.counts()
+        requests.start()
+        equal(read_all(folder, names), wanted, "entries again")
+        for name in ("OPEN", "READ", "RELEASE", "FLUSH", "GETATTR"):
+            equal(requests.of(name), 0, f"{name} of the second pass")
+
+
+@variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
+def test_a_walk_is_read_ahead(case, options):
+    """Who reads a few entries or texts in order finds the next ones there, byte for byte, without a READ."""
+    session = quiet_session(case)
+    with case.mount("debug", *options) as mount, case.mount("nonotify") as plain:
+        requests = Requests(mount)
+        for part in ("entries", "text"):
+            folder = mount.session(session) / part
+            names = sorted(os.listdir(folder))
+            for name in names:
+                os.stat(folder / name)
+            stores = requests.stores()
+            read_all(folder, names[:SURE])
+            eventually(10, lambda: requests.stores() >= stores + HANDED_OVER, "the next ones are handed over")
+            requests.start()
+            there = names[SURE + 5:SURE + 15]
+            equal(read_all(folder, there), read_all(plain.session(session) / part, there), part)
+            equal(requests.of("READ"), 0, f"READ of {part} that were handed over")
+
+
+def test_nothing_is_handed_over_with_nonotify(case):
+    """-o nonotify: the kernel is told nothing."""
+    session = quiet_session(case)
+    with case.mount("debug", "nonotify") as mount:
+        folder = mount.session(session) / "entries"
+        names = sorted(os.listdir(folder))
+        read_all(folder, names)
+        equal(Requests(mount).stores(), 0, "stores")
+        equal(Requests(mount).counts()["READ"], len(names), "READ")
