@@ -50,13 +50,13 @@ Result<UniqueFd> bind_gate(const std::string& path) {
   return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
 }
 
-/// The process that it names, 0 when it is malformed (FACTS G5); nothing when there is none.
-std::optional<long> read_lock(const Dir& folder, const std::string& name) {
+/// The process that it names, 0 when it is malformed (FACTS G5). Errors: not_found, permission, io.
+Result<long> read_lock(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
   std::array<char, 64> buffer{};
   const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
   if (!got) {
-    return std::nullopt;
+    return got.error();
   }
   const char* const end = buffer.data() + *got;
   long pid = 0;
@@ -107,16 +107,20 @@ Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& nam
     return ours;
   }
   const auto other = read_lock(folder, name);
-  if (other && is_stale(folder, name, *other)) {
-    static_cast<void>(disk.remove(folder, name));
-    return write_lock_file(disk, folder, name);
+  if (!other) {
+    return other.error().code == Errc::io ? Result<bool>(other.error()) : Result<bool>(false);
   }
-  return false;
+  if (!is_stale(folder, name, *other)) {
+    return false;
+  }
+  const auto removed = disk.remove(folder, name);
+  return removed || removed.error().code != Errc::io ? write_lock_file(disk, folder, name)
+                                                     : Result<bool>(removed.error());
 }
 
 Error held(const Dir& folder, const std::string& name) {
   const auto other = read_lock(folder, name);
-  const std::string who = other.value_or(0) != 0 ? "process " + std::to_string(*other) : "another process";
+  const std::string who = other && *other != 0 ? "process " + std::to_string(*other) : "another process";
   return {Errc::busy, who + " holds the log's lock; try again when it is done"};
 }
 

@@ -118,14 +118,20 @@ Result<std::string> run_append(Writer& writer, const Subject& subject, std::stri
   for (;;) {
     const Flavour flavour = flavour_of(subject.session);
     auto command = is_json ? json_command(text, flavour, now_ms()) : text_command(text, flavour, now_ms());
-    if (!command) {
-      return command.error();
+    Error why;
+    if (command) {
+      command->flavour = flavour;
+      auto written = writer.append(subject.session, std::move(*command), subject.at);
+      if (written) {
+        return line_of(*written);
+      }
+      why = written.error();
+    } else {
+      static_cast<void>(subject.session->refresh(Depth::index));
+      why = command.error();
     }
-    command->flavour = flavour;
-    auto written = writer.append(subject.session, std::move(*command), subject.at);
-    const bool is_of_another = !written && flavour != flavour_of(subject.session);
-    if (!is_of_another) {
-      return written ? Result<std::string>(line_of(*written)) : written.error();
+    if (flavour == flavour_of(subject.session)) {
+      return why;
     }
   }
 }
