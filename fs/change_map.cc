@@ -1,6 +1,8 @@
 #include "fs/change_map.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include "core/render/names.h"
@@ -9,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::branches, Kind::damage};
+constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::damage};
 constexpr std::size_t kLongestIdName = 240;
 
 /// What one session's changes come to.
@@ -28,7 +30,7 @@ bool is_of_catalog(Change::Kind kind) {
 
 }  // namespace
 
-std::vector<Forget> ChangeMap::forgets(const std::vector<Change>& changes) {
+std::vector<Forget> ChangeMap::forgets(const std::vector<Change>& changes) const {
   std::vector<Forget> out;
   std::map<std::uint32_t, Change> by_session;
   for (const auto& change : changes) {
@@ -42,13 +44,26 @@ std::vector<Forget> ChangeMap::forgets(const std::vector<Change>& changes) {
     add_session(change, out);
   }
   if (!changes.empty()) {
-    add_shortcuts(out);
+    add_all_in(NodeId(Kind::recent, 0, 0), out);
+    add_all_in(NodeId(Kind::terminals, 0, 0), out);
   }
-  return out;
+  return known(std::move(out));
+}
+
+std::vector<Forget> ChangeMap::known(std::vector<Forget> all) const {
+  std::erase_if(all, [this](const Forget& forget) { return !state_.kernel.may_know(forget); });
+  return all;
+}
+
+/// A folder of which every name may lead elsewhere.
+void ChangeMap::add_all_in(NodeId folder, std::vector<Forget>& out) const {
+  out.push_back({folder, ""});
+  auto names = state_.kernel.names_in(folder);
+  std::move(names.begin(), names.end(), std::back_inserter(out));
 }
 
 /// A session that nobody has looked at has no slot, and the kernel knows nothing of it.
-void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) {
+void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) const {
   const std::uint32_t home = state_.slots.find(change.session, 0);
   const auto session = state_.catalog.view()->session(change.session);
   if (home == 0 || !session) {
@@ -72,11 +87,11 @@ void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) {
     for (const Kind kind : kGenerationFolders) {
       out.push_back({NodeId(kind, slot, 0), ""});
     }
-    out.push_back({NodeId(Kind::branches, slot, 0), "current"});
+    add_all_in(NodeId(Kind::branches, slot, 0), out);
   }
 }
 
-void ChangeMap::add_catalog(const Change& change, std::vector<Forget>& out) {
+void ChangeMap::add_catalog(const Change& change, std::vector<Forget>& out) const {
   const NodeId projects(Kind::projects, 0, 0);
   const NodeId by_id(Kind::by_id, 0, 0);
   out.push_back({projects, ""});
@@ -96,25 +111,6 @@ void ChangeMap::add_catalog(const Change& change, std::vector<Forget>& out) {
     const NodeId node(Kind::project, 0, project->number);
     out.push_back({node, ""});
     out.push_back({node, change.path.substr(second + 1)});
-  }
-}
-
-void ChangeMap::add_shortcuts(std::vector<Forget>& out) {
-  const NodeId recent(Kind::recent, 0, 0);
-  const NodeId terminals(Kind::terminals, 0, 0);
-  out.push_back({recent, ""});
-  out.push_back({terminals, ""});
-  std::set<std::string> names;
-  for (auto& row : state_.catalog.recent()) {
-    names.insert(std::move(row.name));
-  }
-  recent_names_.insert(names.begin(), names.end());
-  for (const auto& name : recent_names_) {
-    out.push_back({recent, name});
-  }
-  recent_names_ = std::move(names);
-  for (auto& row : state_.catalog.terminals()) {
-    out.push_back({terminals, std::move(row.name)});
   }
 }
 

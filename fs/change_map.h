@@ -1,10 +1,9 @@
 // What the kernel should be told when something changed: which folders and growing files to ask about again, which
-// names to look up again. Only a hint that makes changes show at once; everything is right within a moment without
-// it (attr.h). Used by one thread.
+// names to look up again, of those that it may know (kernel_memory.h). Only a hint that makes changes show at once;
+// everything is right within a moment without it (attr.h). Any thread.
 #pragma once
 
-#include <set>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/session/change_feed.h"
@@ -12,24 +11,19 @@
 
 namespace arborfs {
 
-/// Ask again about a node's attributes (name empty), or look a name in it up again.
-struct Forget {
-  NodeId node;
-  std::string name;
-};
-
 class ChangeMap {
  public:
   explicit ChangeMap(MountState& state) : state_(state) {}
   /// For several changes at once, each thing named once.
-  std::vector<Forget> forgets(const std::vector<Change>& changes);
+  [[nodiscard]] std::vector<Forget> forgets(const std::vector<Change>& changes) const;
+  /// Those of `all` that the kernel may know.
+  [[nodiscard]] std::vector<Forget> known(std::vector<Forget> all) const;
 
  private:
-  void add_session(const Change& change, std::vector<Forget>& out);
-  void add_catalog(const Change& change, std::vector<Forget>& out);
-  void add_shortcuts(std::vector<Forget>& out);
+  void add_session(const Change& change, std::vector<Forget>& out) const;
+  void add_catalog(const Change& change, std::vector<Forget>& out) const;
+  void add_all_in(NodeId folder, std::vector<Forget>& out) const;
   MountState& state_;
-  std::set<std::string> recent_names_;  // told last time: a session that moved on leaves its old name behind
 };
 
 /// The names in a session's folder that may have another node after a change; `after_rewrite` adds the folders of a

@@ -21,7 +21,8 @@ const Verb* verb_of(NodeId node) {
     default:
       break;
   }
-  return node.item() < all_verbs().size() ? &all_verbs()[node.item()] : nullptr;
+  const std::uint32_t place = Doors::verb_place(node);
+  return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
 }
 
 std::string shown_name(MountState& state, const SessionPtr& session) {
@@ -51,7 +52,7 @@ std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
 Result<ControlFilePtr> Changes::open_control(Call& call, NodeId node, pid_t client) {
   MountState& state = vfs_.state();
   ControlFile::Target target;
-  target.node = node;
+  target.node = Doors::first_door(node);
   target.verb = verb_of(node);
   if (target.verb == nullptr) {
     return stale_error();
@@ -87,7 +88,8 @@ Result<ControlFilePtr> Changes::open_control(Call& call, NodeId node, pid_t clie
   target.path_tail = [this, session = target.subject.session, file] {
     return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
   };
-  return std::make_shared<ControlFile>(writes_, open_, std::move(target));
+  return std::make_shared<ControlFile>(writes_, open_, std::move(target),
+                                       std::make_unique<Doors::Stay>(state.doors, node));
 }
 
 }  // namespace arborfs

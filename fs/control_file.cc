@@ -41,13 +41,19 @@ std::size_t OpenControls::count(NodeId node, pid_t opener) const {
   }));
 }
 
-ControlFile::ControlFile(OwnWrites& writes, OpenControls& open, Target target)
-    : writes_(writes), open_(open), target_(std::move(target)), stream_(target_.verb->framing) {
+ControlFile::ControlFile(OwnWrites& writes, OpenControls& open, Target target, std::unique_ptr<Doors::Stay> stay)
+    : writes_(writes), open_(open), target_(std::move(target)), stay_(std::move(stay)), stream_(target_.verb->framing) {
   open_.add(this);
 }
 
 ControlFile::~ControlFile() {
   open_.remove(this);
+}
+
+void ControlFile::leave_door() {
+  std::unique_ptr<Doors::Stay> stay;
+  const std::lock_guard lock(mutex_);
+  stay.swap(stay_);
 }
 
 bool ControlFile::is_waiting() const {

@@ -30,6 +30,7 @@
 
 #include "core/manager/command_stream.h"
 #include "fs/call.h"
+#include "fs/doors.h"
 #include "fs/own_writes.h"
 
 namespace arborfs {
@@ -53,7 +54,7 @@ class ControlFile {
  public:
   /// What was opened.
   struct Target {
-    NodeId node;
+    NodeId node;  // its first door
     const Verb* verb = nullptr;
     Subject subject;
     pid_t opener = 0;                                   // its process
@@ -62,7 +63,8 @@ class ControlFile {
     DocumentPtr document;                               // of `title`: goes on being described as it was opened
   };
 
-  ControlFile(OwnWrites& writes, OpenControls& open, Target target);
+  /// `stay`: at the door through which it was opened.
+  ControlFile(OwnWrites& writes, OpenControls& open, Target target, std::unique_ptr<Doors::Stay> stay);
   ~ControlFile();
   ControlFile(const ControlFile&) = delete;
   ControlFile& operator=(const ControlFile&) = delete;
@@ -91,6 +93,8 @@ class ControlFile {
 
   /// close_one() and release() might do something.
   [[nodiscard]] bool is_waiting() const;
+  /// A descriptor is being closed, most often the last one: others may come through its door.
+  void leave_door();
   [[nodiscard]] NodeId node() const { return target_.node; }
   [[nodiscard]] pid_t opener() const { return target_.opener; }
   [[nodiscard]] bool is_closed() const;
@@ -108,6 +112,7 @@ class ControlFile {
   OpenControls& open_;
   const Target target_;
   mutable std::mutex mutex_;
+  std::unique_ptr<Doors::Stay> stay_;       // until the first close; guarded by mutex_
   CommandStream stream_;                    // guarded by mutex_, as all below
   std::optional<std::string> summary_of_;   // the command that further lines belong to
   std::string summary_;                     // those lines

@@ -101,18 +101,22 @@ struct FuseServing {
       answer_with(req, std::move(outcome), answer);
       return;
     }
-    go_on<T>(req, server.slow_lane_, EndsBy::stop_signal, std::move(run), std::move(answer));
+    go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
+             [&server](SlowLane::Job job) { server.slow_lane_.submit(std::move(job)); });
   }
 
-  /// Runs `work`, which changes something, in the lane of writes. It runs to its end even when its client is killed;
-  /// nothing else ends the wait for it, since a client that is told EINTR would write once more. `held` lives until
-  /// after the answer.
+  /// Runs `work`, which changes something, on this thread or in the lane of writes. It runs to its end even when its
+  /// client is killed; nothing else ends the wait for it, since a client that is told EINTR would write once more.
+  /// `held` lives until after the answer.
   template <class T, class Work, class Answer>
   static void serve_write(fuse_req_t req, Work work, Answer answer, std::shared_ptr<void> held = nullptr) {
-    go_on<T>(req, server_of(req).write_lane_, EndsBy::kill, std::move(work),
-             [answer = std::move(answer), held = std::move(held)](fuse_req_t request, T value) mutable {
-               answer(request, std::move(value));
-             });
+    FuseServer& server = server_of(req);
+    go_on<T>(
+        req, EndsBy::kill, std::move(work),
+        [answer = std::move(answer), held = std::move(held)](fuse_req_t request, T value) mutable {
+          answer(request, std::move(value));
+        },
+        [&server](SlowLane::Job job) { server.write_lane_.run_or_submit(std::move(job)); });
   }
   template <class Work>
   static void serve_change(fuse_req_t req, Work work, std::shared_ptr<void> held = nullptr) {
@@ -136,17 +140,16 @@ struct FuseServing {
   static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
 
  private:
-  template <class T, class Work, class Answer>
-  static void go_on(fuse_req_t req, SlowLane& lane, EndsBy ends_by, Work work, Answer answer) {
+  template <class T, class Work, class Answer, class Submit>
+  static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
-    lane.submit(
-        [work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
-          Call slow(cancelled);
-          auto done = guarded<T>(work, slow);
-          if (fuse_req_t request = parked->claim()) {
-            answer_with(request, std::move(done), answer);
-          }
-        });
+    submit([work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
+      Call slow(cancelled);
+      auto done = guarded<T>(work, slow);
+      if (fuse_req_t request = parked->claim()) {
+        answer_with(request, std::move(done), answer);
+      }
+    });
   }
 };
 

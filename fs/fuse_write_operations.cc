@@ -95,6 +95,9 @@ struct FuseWriteOperations : FuseServing {
   /// Comes for each descriptor that is closed; most often there is nothing to do.
   static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
     auto control = file_handle(fi).control;
+    if (control) {
+      control->leave_door();
+    }
     if (!control || !control->is_waiting()) {
       fuse_reply_err(req, 0);
       return;

@@ -10,13 +10,13 @@ namespace arborfs {
 namespace {
 
 /// Between two batches, so that a busy writer costs little; the first change after a pause is told at once.
-constexpr std::chrono::milliseconds kPause{5};
+constexpr std::chrono::milliseconds kPause{1};
 
 }  // namespace
 
 Invalidator::Invalidator(MountState& state, KernelNews& news, fuse_session* session)
     : map_(state), news_(news), session_(session) {
-  news_.open();
+  news_.open([session](NodeId node) { fuse_lowlevel_notify_inval_inode(session, node.value(), -1, 0); });
   thread_ = std::thread([this] { run(); });
 }
 
@@ -41,19 +41,17 @@ void Invalidator::tell_all(const std::vector<Forget>& forgets) {
     if (stopping_) {
       return;
     }
-    if (forget.name.empty() || !news_.put_off(forget)) {
-      tell(forget);
+    if (forget.name.empty()) {
+      news_.tell_at_once({forget});
+    } else if (!news_.put_off(forget)) {
+      tell_name(forget);
     }
   }
 }
 
 /// Nodes and names that the kernel does not know are no error, and neither is a mount that has just gone.
-void Invalidator::tell(const Forget& forget) {
+void Invalidator::tell_name(const Forget& forget) {
   const std::uint64_t node = forget.node.value();
-  if (forget.name.empty()) {
-    fuse_lowlevel_notify_inval_inode(session_, node, -1, 0);
-    return;
-  }
   if (can_expire_) {
     const int status =
         fuse_lowlevel_notify_expire_entry(session_, node, forget.name.c_str(), forget.name.size(), FUSE_LL_EXPIRE_ONLY);

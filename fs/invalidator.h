@@ -1,5 +1,7 @@
-// Tells the kernel what changed, from a thread of its own: never from a request, never with a lock held (DESIGN 10).
-// The kernel may make it wait until requests in progress are answered, so it must be stopped while they still are.
+// Tells the kernel what changed, from a thread of its own, never with a lock held (DESIGN 10). For a name the kernel
+// locks the folder that it is in, and so may make the thread wait until requests in progress are answered; it must be
+// stopped while they still are. For attributes it locks nothing: requests may tell of those themselves
+// (KernelNews::tell_at_once).
 #pragma once
 
 #include <atomic>
@@ -24,8 +26,8 @@ class Invalidator {
  private:
   void run();
   void tell_all(const std::vector<Forget>& forgets);
-  void tell(const Forget& forget);
-  ChangeMap map_;
+  void tell_name(const Forget& forget);
+  const ChangeMap map_;
   KernelNews& news_;
   fuse_session* const session_;
   bool can_expire_ = true;  // used by the thread alone

@@ -8,6 +8,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kBatch = 1024;
+thread_local int told_here = 0;
 
 }  // namespace
 
@@ -23,8 +24,19 @@ class KernelNews::Hold {
   const std::vector<NodeId> folders_;
 };
 
+KernelNews::ToldHere::ToldHere() {
+  ++told_here;
+}
+
+KernelNews::ToldHere::~ToldHere() {
+  --told_here;
+}
+
 KernelNews::KernelNews(ChangeFeed& feed) : feed_(feed) {
   feed_.on_publish([this] {
+    if (told_here > 0) {
+      return;
+    }
     // Taken and let go so that a wait that has just looked is not missed.
     { const std::lock_guard lock(mutex_); }
     work_.notify_one();
@@ -63,12 +75,46 @@ void KernelNews::tell_and_wait(std::vector<Forget> more) {
   const std::uint64_t ticket = ++ticket_;
   ++waiting_;
   work_.notify_one();
+  hurry_.notify_one();
   told_.wait_for(lock, kPatience, [&] { return !is_open_ || (told_sequence_ >= sequence && told_ticket_ >= ticket); });
   --waiting_;
 }
 
-void KernelNews::open() {
+bool KernelNews::tell_at_once(const std::vector<Forget>& nodes) {
+  if (std::any_of(nodes.begin(), nodes.end(), [](const Forget& forget) { return !forget.name.empty(); })) {
+    return false;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_open_) {
+      return true;
+    }
+  }
+  for (const Forget& forget : nodes) {
+    tell_node_(forget.node);
+  }
+  return true;
+}
+
+void KernelNews::note_told(std::uint64_t since, std::uint64_t last) {
   const std::lock_guard lock(mutex_);
+  if (since > told_here_last_) {
+    told_here_since_ = since;
+    told_here_last_ = last;
+  } else if (last >= told_here_since_) {
+    told_here_since_ = std::min(told_here_since_, since);
+    told_here_last_ = std::max(told_here_last_, last);
+  }
+}
+
+bool KernelNews::has_told(std::uint64_t since, std::uint64_t last) const {
+  const std::lock_guard lock(mutex_);
+  return last <= told_sequence_ || (since >= told_here_since_ && last <= told_here_last_);
+}
+
+void KernelNews::open(TellNode tell_node) {
+  const std::lock_guard lock(mutex_);
+  tell_node_ = std::move(tell_node);
   is_open_ = true;
   told_sequence_ = feed_.last_sequence();
 }
@@ -79,6 +125,7 @@ void KernelNews::close() {
     is_open_ = false;
   }
   work_.notify_all();
+  hurry_.notify_all();
   told_.notify_all();
 }
 
@@ -118,7 +165,7 @@ void KernelNews::note_told(const Work& work) {
 
 void KernelNews::pause(std::chrono::milliseconds longest) {
   std::unique_lock lock(mutex_);
-  work_.wait_for(lock, longest, [&] { return !is_open_ || waiting_ > 0; });
+  hurry_.wait_for(lock, longest, [&] { return !is_open_ || waiting_ > 0; });
 }
 
 }  // namespace arborfs

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,10 +40,29 @@ class KernelNews {
   /// Returns when the kernel has been told of `more` and of everything published before, but for what is put off; at
   /// once where nobody tells it (no notifications, or the mount is ending).
   void tell_and_wait(std::vector<Forget> more);
+  /// Tells the kernel of nodes on this thread. To tell of a name might wait for another request, so with names among
+  /// them it does nothing and gives false.
+  bool tell_at_once(const std::vector<Forget>& nodes);
+  /// The changes behind `since`, up to `last`, have been told of by tell_at_once(). Those who wrote together need not
+  /// tell each for itself.
+  void note_told(std::uint64_t since, std::uint64_t last);
+  [[nodiscard]] bool has_told(std::uint64_t since, std::uint64_t last) const;
+
+  /// While it lives, who made it tells of what its thread publishes, and nobody else need be woken for it.
+  class ToldHere {
+   public:
+    ToldHere();
+    ~ToldHere();
+    ToldHere(const ToldHere&) = delete;
+    ToldHere& operator=(const ToldHere&) = delete;
+  };
 
   // For the invalidator, which is one thread.
 
-  void open();
+  /// `tell_node` asks the kernel to ask for a node's attributes again; any thread, never waits. It may be called for as
+  /// long as requests are served, even after close().
+  using TellNode = std::function<void(NodeId)>;
+  void open(TellNode tell_node);
   void close();
   struct Work {
     std::vector<Change> changes;
@@ -62,8 +82,10 @@ class KernelNews {
   class Hold;
   void release(const std::vector<NodeId>& folders);
   ChangeFeed& feed_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  TellNode tell_node_;                             // set by the first open(), before any request
   std::condition_variable work_;                   // something to tell
+  std::condition_variable hurry_;                  // a request waits
   std::condition_variable told_;                   // something was told
   bool is_open_ = false;                           // guarded by mutex_, as all below
   std::vector<Forget> more_;                       // asked for by requests, or put off and free now
@@ -72,6 +94,8 @@ class KernelNews {
   std::uint64_t ticket_ = 0;                       // of the last request for more
   std::uint64_t told_sequence_ = 0;
   std::uint64_t told_ticket_ = 0;
+  std::uint64_t told_here_since_ = 0;  // by requests: what came behind this
+  std::uint64_t told_here_last_ = 0;   // and up to this
   int waiting_ = 0;
 };
 

@@ -30,6 +30,7 @@ Result<void> NameListing::walk(MountState& state, Call& call, std::uint64_t from
       }
       continue;
     }
+    state.kernel.note(item.child.node);
     const auto attr = attr_of(state, call, item.child.node);
     if (call.is_deferred()) {
       return attr.error();

@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "core/session/catalog.h"
+#include "fs/doors.h"
 #include "fs/inode_number.h"
 #include "fs/intern_table.h"
+#include "fs/kernel_memory.h"
 #include "fs/lineages.h"
 #include "fs/open_documents.h"
 #include "fs/slot_table.h"
@@ -40,6 +42,8 @@ struct MountState {
   OpenDocuments documents;
   Lineages lineages;
   TextVersions versions;
+  KernelMemory kernel;
+  Doors doors;
 
   /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
   /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.
@@ -55,11 +59,16 @@ struct MountState {
   }
 
   /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it: what was looked at
-  /// before does not stand for it any more.
-  void note_own_write(std::uint32_t session) {
+  /// before does not stand for it any more. `is_read_back`: the session was brought up to date after it.
+  void note_own_write(std::uint32_t session, bool is_read_back) {
     const std::lock_guard lock(refreshed_mutex_);
-    refreshed_.erase(session);
-    own_writes_[session] = own_writes_[0] = std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    if (is_read_back) {
+      refreshed_[session] = {Depth::index, now};
+    } else {
+      refreshed_.erase(session);
+    }
+    own_writes_[session] = own_writes_[0] = now;
   }
   [[nodiscard]] bool written_since(std::uint32_t session, std::chrono::steady_clock::time_point when) {
     const std::lock_guard lock(refreshed_mutex_);

@@ -40,7 +40,7 @@ enum class Kind : std::uint8_t {
   transcript,      // grows; item: lineage (lineages.h)
   damage_tail,     // the unfinished end of the log; item: epoch
   labels,
-  control,        // item: place of its verb in all_verbs()
+  control,        // item: verb and door (doors.h)
   artifact_dir,   // item: interned path, 0 for artifacts/ itself
   artifact_file,  // item: interned path
   leaf_link,      // from here on: slot of one generation; item: ordinal

@@ -104,7 +104,8 @@ Result<Attr> run_attr(MountState&, Call&, NodeId);
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).
 namespace control_nodes {
 Result<Attr> attr(MountState&, Call&, NodeId);
-/// The node of the control file of a session that has this verb; its slot is the session's.
+/// The node of the control file of a session that has this verb; its slot is the session's. The first of its doors
+/// (doors.h).
 NodeId in_session(std::uint32_t home, std::string_view verb);
 }  // namespace control_nodes
 

@@ -30,10 +30,10 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
     return ref.error();
   }
   if (node.kind() == Kind::control) {
-    if (node.item() >= all_verbs().size()) {
+    if (Doors::verb_place(node) >= all_verbs().size()) {
       return stale_error();
     }
-    return control_attr(state, node, stable_ino(ref->seed, word_of(node), all_verbs()[node.item()].name));
+    return control_attr(state, node, stable_ino(ref->seed, word_of(node), all_verbs()[Doors::verb_place(node)].name));
   }
   const auto guard = guard_of_entry(state, call, node);
   if (!guard) {

@@ -125,6 +125,7 @@ Result<std::optional<NameListing::Item>> item_of_row(MountState& state, Call& ca
                                                 : Result<std::optional<NameListing::Item>>(node.error());
   }
   item.child.node = *node;
+  item.child.name_life = row.has == Has::control ? Life::glance : Life::moment;
   return std::optional(std::move(item));
 }
 
@@ -135,6 +136,20 @@ ListingPtr status_only(const SessionRef& ref) {
   std::vector<NameListing::Item> items;
   items.push_back({"status.json", {node, Life::moment}, brief});
   return std::make_shared<NameListing>(std::move(items), 0);
+}
+
+/// Without a look at the log: what is wrong with it by now the command itself is told best. One that could never be
+/// read takes no commands.
+Result<Child> control_child(MountState& state, NodeId node, const SessionRow& row) {
+  const auto ref = session_of(state, node);
+  if (!ref) {
+    return ref.error();
+  }
+  const bool was_read = ref->session->head().problem.empty() || ref->session->read();
+  if (state.read_only || !was_read) {
+    return no_such_name();
+  }
+  return Child{state.doors.free_door(control_nodes::in_session(ref->home, row.name)), Life::glance};
 }
 
 bool tells_of_the_log(const Error& error) {
@@ -174,6 +189,9 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
   for (const SessionRow& row : kSessionRows) {
     if (row.name != name) {
       continue;
+    }
+    if (row.has == Has::control) {
+      return control_child(state, node, row);
     }
     const bool needs_log = row.has != Has::status;
     auto ref = needs_log ? session_at(state, call, node, depth_of_row(row)) : session_of(state, node);

@@ -1,9 +1,5 @@
 #include "fs/own_writes.h"
 
-#include <algorithm>
-#include <iterator>
-
-#include "core/model/tree.h"
 #include "core/render/names.h"
 #include "fs/session_access.h"
 
@@ -12,62 +8,57 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestIdName = 240;
+constexpr std::size_t kFewChanges = 64;
 
 }  // namespace
 
 OwnWrites::Shown OwnWrites::shown(const SessionPtr& session) const {
   Shown now;
-  if (!session) {
-    return now;
+  now.sequence = state_.catalog.feed().last_sequence();
+  if (session) {
+    now.path = shown_path(*state_.catalog.view(), *session);
+    now.id_name = names::encode(session->head().header.id, kLongestIdName);
   }
-  now.path = shown_path(*state_.catalog.view(), *session);
-  now.id_name = names::encode(session->head().header.id, kLongestIdName);
-  if (const auto guard = session->read()) {
-    for (const auto& label : named_labels(guard->index())) {
-      now.labels.emplace_back(names::encode_label(label.name), label.target);
-    }
-  }
-  std::sort(now.labels.begin(), now.labels.end());
   return now;
 }
 
 void OwnWrites::refused(const SessionPtr& session, std::string_view doing, const Error& why) {
+  const Shown before = shown(session);
   writer_.note_outcome(session, doing, &why);
-  settle(session, shown(session));
+  settle(session, before, false);
 }
 
-void OwnWrites::settle(const SessionPtr& session, const Shown& before) {
-  state_.note_own_write(session ? session->number() : 0);
-  std::vector<Forget> out{{NodeId::root(), "status.json"}};
+void OwnWrites::settle(const SessionPtr& session, const Shown& before, bool is_done) {
+  state_.note_own_write(session ? session->number() : 0, is_done && session);
+  std::vector<Forget> more{{NodeId::root(), "status.json"}};
   if (session) {
     const Shown now = shown(session);
     if (const std::uint32_t home = state_.slots.find(session->number(), 0); home != 0) {
-      out.push_back({NodeId(Kind::session, home, 0), "status.json"});
-      add_labels(*session, before, now, out);
+      more.push_back({NodeId(Kind::session, home, 0), "status.json"});
     }
     if (before.path != now.path || before.id_name != now.id_name) {
-      add_place(before, now, out);
-      add_place(now, before, out);
+      add_place(before, now, more);
+      add_place(now, before, more);
     }
   }
-  news_.tell_and_wait(std::move(out));
+  tell(before.sequence, std::move(more));
 }
 
-/// branches/<label> of labels that came, went, or stand on another entry. Names in labels/ need no telling.
-void OwnWrites::add_labels(const Session& session, const Shown& before, const Shown& now,
-                           std::vector<Forget>& out) const {
-  std::vector<std::pair<std::string, Ordinal>> different;
-  std::set_symmetric_difference(before.labels.begin(), before.labels.end(), now.labels.begin(), now.labels.end(),
-                                std::back_inserter(different));
-  std::uint32_t generation = 0;
-  if (const auto guard = session.read()) {
-    generation = guard->generation();
+/// Without the invalidator's thread where it is not needed: when nothing has changed, or all that the kernel may know
+/// of it are attributes.
+void OwnWrites::tell(std::uint64_t since, std::vector<Forget> more) {
+  const ChangeMap map(state_);
+  more = map.known(std::move(more));
+  if (more.empty() && news_.has_told(since, state_.catalog.feed().last_sequence())) {
+    return;
   }
-  const std::uint32_t slot = state_.slots.find(session.number(), generation);
-  for (const auto& [name, target] : different) {
-    if (generation != 0 && slot != 0) {
-      out.push_back({NodeId(Kind::branches, slot, 0), name});
-    }
+  const auto changes = state_.catalog.feed().after(since, kFewChanges);
+  auto all = map.forgets(changes);
+  all.insert(all.end(), more.begin(), more.end());
+  if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
+    news_.tell_and_wait(std::move(more));
+  } else if (!changes.empty()) {
+    news_.note_told(since, changes.back().sequence);
   }
 }
 

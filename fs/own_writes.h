@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/manager/writer.h"
@@ -21,10 +20,11 @@ class OwnWrites {
   /// Result. `doing` is the verb.
   template <class Work>
   auto run(const SessionPtr& session, std::string_view doing, Work work) {
+    const KernelNews::ToldHere told_here;
     const Shown before = shown(session);
     auto done = work(writer_);
     writer_.note_outcome(session, doing, done ? nullptr : &done.error());
-    settle(session, before);
+    settle(session, before, done.has_value());
     return done;
   }
   /// A command was refused before it reached the Writer.
@@ -35,15 +35,15 @@ class OwnWrites {
   [[nodiscard]] KernelNews& news() const { return news_; }
 
  private:
-  /// What the kernel may remember of a session by names that the change feed says nothing of.
+  /// Where a session is shown, which the change feed says nothing of, and how far the feed has come.
   struct Shown {
-    std::vector<std::pair<std::string, Ordinal>> labels;  // by shown name, byte order
-    std::string path;                                     // projects/<project>/<session>
-    std::string id_name;                                  // in by-id/
+    std::string path;     // projects/<project>/<session>
+    std::string id_name;  // in by-id/
+    std::uint64_t sequence = 0;
   };
   [[nodiscard]] Shown shown(const SessionPtr& session) const;
-  void settle(const SessionPtr& session, const Shown& before);
-  void add_labels(const Session& session, const Shown& before, const Shown& now, std::vector<Forget>& out) const;
+  void settle(const SessionPtr& session, const Shown& before, bool is_done);
+  void tell(std::uint64_t since, std::vector<Forget> more);
   void add_place(const Shown& was, const Shown& is, std::vector<Forget>& out) const;
 
   MountState& state_;

@@ -23,6 +23,15 @@ void SlowLane::submit(Job job) {
   job(&cancelled_);
 }
 
+void SlowLane::run_or_submit(Job job) {
+  if (borrowed_.fetch_add(1) < kBorrowed) {
+    job(&cancelled_);
+  } else {
+    submit(std::move(job));
+  }
+  --borrowed_;
+}
+
 void SlowLane::run() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -19,6 +19,8 @@ class SlowLane {
   using Job = std::function<void(const std::atomic<bool>* cancelled)>;
 
   static constexpr std::size_t kThreads = 8;
+  /// Threads of callers that may be used at a time.
+  static constexpr std::size_t kBorrowed = 2;
   /// `threads` at most; each starts when a job finds no idle one.
   explicit SlowLane(std::size_t threads = kThreads) : most_threads_(threads) {}
   /// As stop().
@@ -28,6 +30,8 @@ class SlowLane {
 
   /// A job must not throw. After stop() it is run at once, cancelled, on the caller's thread.
   void submit(Job job);
+  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already.
+  void run_or_submit(Job job);
   /// Tells running jobs that they are cancelled, runs waiting ones so that they can answer, and joins.
   void stop();
 
@@ -37,9 +41,10 @@ class SlowLane {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> jobs_;              // guarded by mutex_
-  std::size_t idle_ = 0;              // guarded by mutex_
-  std::vector<std::thread> threads_;  // guarded by mutex_ until stop()
+  std::atomic<std::size_t> borrowed_{0};  // threads of callers
+  std::deque<Job> jobs_;                  // guarded by mutex_
+  std::size_t idle_ = 0;                  // guarded by mutex_
+  std::vector<std::thread> threads_;      // guarded by mutex_ until stop()
 };
 
 }  // namespace arborfs

@@ -79,19 +79,26 @@ Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
   if (!child) {
     return child.error();
   }
+  state_.kernel.note(child->node);
   auto attr = attr_of(state_, call, child->node);
   if (!attr) {
     return attr.error();
   }
   state_.note_told(*attr);
+  if (child->name_life == Life::moment) {
+    state_.kernel.note(child->node);  // again: it may have taken long
+    state_.kernel.note_name(parent, name);
+  }
   return Found{*attr, name_life(*attr, child->name_life)};
 }
 
 /// What is open goes on having the attributes it was opened with.
 Result<Attr> Vfs::getattr(Call& call, NodeId node) {
+  state_.kernel.note(node);
   auto attr = attr_of(state_, call, node);
   if (attr) {
     state_.note_told(*attr);
+    state_.kernel.note(node);  // again: it may have taken long
   }
   if (attr || call.is_deferred()) {
     return attr;
@@ -206,6 +213,9 @@ Result<void> Vfs::readdir(Call& call, OpenDir& dir, std::uint64_t offset, const 
   auto done = (*listing)->walk(state_, call, offset - kDotNames, [&](const ListItem& item) {
     if (item.is_complete) {
       state_.note_told(item.attr);
+      if (item.name_life == Life::moment) {
+        state_.kernel.note_name(dir.node(), item.name);
+      }
     }
     const Life life = name_life(item.attr, item.name_life);
     return emit({item.name, item.attr, life, item.is_complete, item.next + kDotNames});

@@ -50,35 +50,28 @@ Result<UniqueFd> bind_gate(const std::string& path) {
   return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
 }
 
-struct LockText {
-  long pid = 0;  // 0: malformed (FACTS G5)
-  std::string bytes;
-};
-
-std::optional<LockText> read_lock(const Dir& folder, const std::string& name) {
+/// The process that it names, 0 when it is malformed (FACTS G5). Errors: not_found, permission, io.
+Result<long> read_lock(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
   std::array<char, 64> buffer{};
   const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
   if (!got) {
-    return std::nullopt;
+    return got.error();
   }
-  LockText text;
-  text.bytes.assign(buffer.data(), *got);
-  const char* const end = text.bytes.data() + text.bytes.size();
+  const char* const end = buffer.data() + *got;
+  long pid = 0;
   std::int64_t since = 0;
-  const auto pid = std::from_chars(text.bytes.data(), end, text.pid);
-  if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != ':' ||
-      std::from_chars(pid.ptr + 1, end, since).ec != std::errc()) {
-    text.pid = 0;
-  }
-  return text;
+  const auto read = std::from_chars(buffer.data(), end, pid);
+  const bool is_whole = read.ec == std::errc() && read.ptr != end && *read.ptr == ':' &&
+                        std::from_chars(read.ptr + 1, end, since).ec == std::errc();
+  return is_whole ? pid : 0;
 }
 
 /// A lock of a dead process, or a malformed one that is no longer being written. One of this very process is of a
 /// process before it that had the same number: nobody else here is past the gate.
-bool is_stale(const Dir& folder, const std::string& name, const LockText& text) {
-  if (text.pid != 0) {
-    return text.pid == ::getpid() || !is_process_alive(text.pid);
+bool is_stale(const Dir& folder, const std::string& name, long pid) {
+  if (pid != 0) {
+    return pid == ::getpid() || !is_process_alive(pid);
   }
   const auto st = folder.stat(name);
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
@@ -102,9 +95,10 @@ Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& n
     remove_lock_file(disk, folder, name);
     return written.error();
   }
-  fd->reset();
-  const auto seen = read_lock(folder, name);
-  return seen && seen->bytes == text;
+  const File written_to = File::of(std::move(*fd));  // open until the end, so that no other file has its number
+  const auto ours = written_to.stat();
+  const auto named = folder.stat(name);
+  return ours && named && named->same_file(*ours);
 }
 
 Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
@@ -113,16 +107,20 @@ Result<bool> try_lock_file(Disk& disk, const Dir& folder, const std::string& nam
     return ours;
   }
   const auto other = read_lock(folder, name);
-  if (other && is_stale(folder, name, *other)) {
-    static_cast<void>(disk.remove(folder, name));
-    return write_lock_file(disk, folder, name);
+  if (!other) {
+    return other.error().code == Errc::io ? Result<bool>(other.error()) : Result<bool>(false);
   }
-  return false;
+  if (!is_stale(folder, name, *other)) {
+    return false;
+  }
+  const auto removed = disk.remove(folder, name);
+  return removed || removed.error().code != Errc::io ? write_lock_file(disk, folder, name)
+                                                     : Result<bool>(removed.error());
 }
 
 Error held(const Dir& folder, const std::string& name) {
   const auto other = read_lock(folder, name);
-  const std::string who = other && other->pid != 0 ? "process " + std::to_string(other->pid) : "another process";
+  const std::string who = other && *other != 0 ? "process " + std::to_string(*other) : "another process";
   return {Errc::busy, who + " holds the log's lock; try again when it is done"};
 }
 
@@ -179,8 +177,8 @@ Result<PublishLock> PublishLock::take(Disk& disk, const Dir& folder, const std::
 }
 
 LockFile read_lock_file(const Dir& folder, const std::string& log_name) {
-  const auto text = read_lock(folder, lock_file_name(log_name));
-  return text ? LockFile{true, text->pid} : LockFile{};
+  const auto pid = read_lock(folder, lock_file_name(log_name));
+  return pid ? LockFile{true, *pid} : LockFile{};
 }
 
 }  // namespace arborfs

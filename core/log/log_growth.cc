@@ -86,7 +86,7 @@ Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::G
   if (now->head != state.fingerprint.head || now->tail != state.fingerprint.tail) {
     return false;
   }
-  growth.fingerprint.slot = now->slot;
+  growth.fingerprint = *now;
   if (now->slot != state.fingerprint.slot) {
     auto header = header_of_changed_slot(window, state);
     if (!header) {
@@ -154,6 +154,9 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   growth->tail = scanner.tail();
   growth->losses = scanner.take_losses();
   growth->scanned_size = window.end();
+  if (growth->tail.resume.offset == impl_->tail.resume.offset) {
+    return growth;
+  }
   // Not in the scanner's window, which would read far more of the log's beginning than is asked for.
   LogWindow marks(log, window.end(), nullptr, kCheckStep);
   auto made = take_fingerprint(marks, impl_->head.slot_end, growth->tail.resume.offset);

@@ -105,22 +105,35 @@ class JsonCommand {
   std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
 };
 
+/// By what is known of the log. What it is now shows under its lock.
 Flavour flavour_of(const SessionPtr& session) {
-  if (auto read = session->refresh(Depth::index); !read) {
-    return Flavour::omp13;
-  }
   const auto guard = session->read();
   return guard ? guard->index().flavour() : Flavour::omp13;
 }
 
 Result<std::string> run_append(Writer& writer, const Subject& subject, std::string_view text, bool is_json) {
-  const Flavour flavour = flavour_of(subject.session);
-  auto command = is_json ? json_command(text, flavour, now_ms()) : text_command(text, flavour, now_ms());
-  if (!command) {
-    return command.error();
+  if (!subject.session->read()) {
+    static_cast<void>(subject.session->refresh(Depth::index));
   }
-  auto written = writer.append(subject.session, std::move(*command), subject.at);
-  return written ? Result<std::string>(line_of(*written)) : written.error();
+  for (;;) {
+    const Flavour flavour = flavour_of(subject.session);
+    auto command = is_json ? json_command(text, flavour, now_ms()) : text_command(text, flavour, now_ms());
+    Error why;
+    if (command) {
+      command->flavour = flavour;
+      auto written = writer.append(subject.session, std::move(*command), subject.at);
+      if (written) {
+        return line_of(*written);
+      }
+      why = written.error();
+    } else {
+      static_cast<void>(subject.session->refresh(Depth::index));
+      why = command.error();
+    }
+    if (flavour == flavour_of(subject.session)) {
+      return why;
+    }
+  }
 }
 
 Result<std::string> line_of(Result<MovedLeaf> moved) {

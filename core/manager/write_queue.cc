@@ -33,8 +33,9 @@ struct WriteQueue::Waiting {
   AppendRequest* append = nullptr;
   std::function<Result<void>()> work;
   Result<void> outcome;
-  bool ended = false;  // for whoever writes its group
-  bool done = false;   // guarded by WriteQueue::mutex_
+  bool ended = false;            // for whoever writes its group
+  bool done = false;             // guarded by WriteQueue::mutex_
+  std::condition_variable wake;  // it is done, or its turn
   void end(Result<void> how) {
     outcome = std::move(how);
     ended = true;
@@ -77,15 +78,12 @@ std::vector<WriteQueue::Waiting*> WriteQueue::take_group(Lane& lane) {
 Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
   const std::uint64_t bytes = mine.append == nullptr ? 0 : mine.append->bytes;
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes; });
+  room_.wait(lock, [&] { return waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes; });
   waiting_bytes_ += bytes;
   Lane& lane = lanes_[session->number()];
   lane.waiting.push_back(&mine);
-  while (!mine.done) {
-    changed_.wait(lock, [&] { return mine.done || (!lane.busy && lane.waiting.front() == &mine); });
-    if (mine.done) {
-      break;
-    }
+  mine.wake.wait(lock, [&] { return mine.done || (!lane.busy && lane.waiting.front() == &mine); });
+  if (!mine.done) {
     lane.busy = true;
     const auto group = take_group(lane);
     lock.unlock();
@@ -94,11 +92,14 @@ Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
     lane.busy = false;
     for (Waiting* waiting : group) {
       waiting->done = true;
+      waiting->wake.notify_one();
     }
-    changed_.notify_all();
+    if (!lane.waiting.empty()) {
+      lane.waiting.front()->wake.notify_one();
+    }
   }
   waiting_bytes_ -= bytes;
-  changed_.notify_all();
+  room_.notify_all();
   return mine.outcome;
 }
 
@@ -170,20 +171,26 @@ void WriteQueue::look_ahead(Insist insist) const {
   }
 }
 
-/// The log's lock, taken when the session is up to date, so that little is left to be read under it.
+/// The log's lock, and the session as the log is under it. Where much is to be read that is done before.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, Insist insist) {
   look_ahead(insist);
-  if (auto read = session->refresh(Depth::index); !read) {
-    return read.error().code == Errc::not_found ? gone() : read.error();
+  const auto open = [&]() -> Result<std::unique_ptr<LogWriter>> {
+    auto writer = catalog_.store().writer(session->place());
+    return !writer && writer.error().code == Errc::not_found ? gone() : std::move(writer);
+  };
+  auto writer = open();
+  if (writer && !session->is_quick(Depth::index, (*writer)->stat())) {
+    writer->reset();
+    static_cast<void>(session->refresh(Depth::index));
+    writer = open();
   }
-  auto writer = catalog_.store().writer(session->place());
   if (!writer) {
-    return writer.error().code == Errc::not_found ? gone() : writer.error();
+    return writer;
   }
   if (auto may = refuse_live(session, **writer, insist); !may) {
     return may.error();
   }
-  if (auto read = session->refresh(Depth::index); !read) {
+  if (auto read = session->refresh(Depth::index, [&] { return (*writer)->stat_name(); }); !read) {
     return read.error();
   }
   session->reload_leaf();  // another daemon may have moved it
@@ -213,7 +220,7 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
 Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
   writer.release();
   auto synced = settings_.sync ? writer.sync() : Result<void>();
-  auto read = session->refresh(Depth::index);
+  auto read = session->refresh(Depth::index, [&] { return writer.stat_name(); });
   if (!synced) {
     return Error{Errc::io, synced.error().message +
                                "; the log reads well now, but what was written last may not survive a power cut: "

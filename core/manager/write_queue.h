@@ -97,7 +97,7 @@ class WriteQueue {
   Catalog& catalog_;
   const Settings settings_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable room_;         // waiting_bytes_ became less
   std::map<std::uint32_t, Lane> lanes_;  // by session number; guarded by mutex_
   std::uint64_t waiting_bytes_ = 0;      // guarded by mutex_
 };

@@ -89,6 +89,9 @@ Result<Written> Writer::append(const SessionPtr& session, AppendCommand command,
     if (auto holds = check_condition(command.if_leaf, batch.leaf()); !holds) {
       return holds;
     }
+    if (command.flavour && *command.flavour != batch.index().flavour()) {
+      return {Errc::stale, "another program wrote the log anew in another agent's way; try again"};
+    }
     if (!at.empty()) {
       const auto target = find_leaf_target(batch.index(), at);
       if (!target) {

@@ -92,15 +92,16 @@ std::string text_of(const std::vector<ErasedEntries::Kept>& entries) {
   return text;
 }
 
-std::vector<ErasedEntries::Kept> newest(std::vector<ErasedEntries::Kept> entries, std::size_t most_bytes) {
-  std::size_t bytes = 0;
-  auto first = entries.end();
-  while (first != entries.begin() && (bytes == 0 || bytes + std::prev(first)->json.size() <= most_bytes)) {
-    bytes += std::prev(first)->json.size();
-    --first;
+/// Whole lines from the end, `most` bytes or the last one.
+std::string_view newest(std::string_view lines, std::size_t most) {
+  if (lines.size() <= most) {
+    return lines;
   }
-  entries.erase(entries.begin(), first);
-  return entries;
+  std::size_t end = lines.find('\n', lines.size() - most - 1);
+  if (end >= lines.size() - 1) {
+    end = lines.rfind('\n', lines.size() - 2);
+  }
+  return lines.substr(end + 1);
 }
 
 /// What was written to sessions that nobody has written to for long is watched no more.
@@ -166,7 +167,7 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
     return {};
   }
   const auto bytes = read_all(*folder, name);
-  return bytes ? replace(*folder, name, newest(entries_of(*bytes), kKeptBytes)) : bytes.error();
+  return bytes ? replace_private_file(disk_, *folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
 }
 
 void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {

@@ -143,19 +143,31 @@ bool Session::is_quick(Depth depth) const {
     return false;
   }
   const auto st = shared_.store->stat(place());
-  if (!st || depth == Depth::head) {
+  return !st || is_quick(depth, *st);
+}
+
+bool Session::is_quick(Depth depth, const FileStat& now) const {
+  if (works_long_) {
+    return false;
+  }
+  if (depth == Depth::head) {
     return true;
   }
   const std::shared_lock lock(mutex_);
-  const bool same_file = log_ && log_->opened().same_file(*st);
-  const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), st->size) : 0;
-  const std::uint64_t to_detail = depth == Depth::details && !details_ ? st->size : 0;
-  return st->size - indexed + to_detail <= kQuickBytes;
+  const bool same_file = log_ && log_->opened().same_file(now);
+  const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), now.size) : 0;
+  const std::uint64_t to_detail = depth == Depth::details && !details_ ? now.size : 0;
+  return now.size - indexed + to_detail <= kQuickBytes;
 }
 
 Result<void> Session::refresh(Depth depth, const std::atomic<bool>* cancelled) {
   const std::lock_guard refreshing(refresh_mutex_);
-  return refresh_locked(depth, cancelled);
+  return refresh_locked(depth, shared_.store->stat(place()), cancelled);
+}
+
+Result<void> Session::refresh(Depth depth, const Look& stat) {
+  const std::lock_guard refreshing(refresh_mutex_);
+  return refresh_locked(depth, stat(), nullptr);
 }
 
 bool Session::is_current(const FileStat& st, Depth depth) const {
@@ -165,10 +177,9 @@ bool Session::is_current(const FileStat& st, Depth depth) const {
   return depth == Depth::head || (index_ && (depth == Depth::index || details_));
 }
 
-Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cancelled) {
-  const auto st = shared_.store->stat(place());
-  if (!st) {
-    return fail(st.error());
+Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled) {
+  if (!now) {
+    return fail(now.error());
   }
   {
     const std::shared_lock lock(mutex_);
@@ -177,16 +188,16 @@ Result<void> Session::refresh_locked(Depth depth, const std::atomic<bool>* cance
     }
     depth = std::max(depth, details_ ? Depth::details : index_ ? Depth::index : Depth::head);
   }
-  if (is_current(*st, depth)) {
-    age_tail(*st);
+  if (is_current(*now, depth)) {
+    age_tail(*now);
     return {};
   }
   const std::int64_t started = now_ns();
-  if (auto done = take_in(*st, depth, cancelled); !done) {
+  if (auto done = take_in(*now, depth, cancelled); !done) {
     return done.error().code == Errc::interrupted ? done : fail(done.error());
   }
-  racy_ = started - st->mtime_ns < kRacyNanos;
-  age_tail(*st);
+  racy_ = started - now->mtime_ns < kRacyNanos;
+  age_tail(*now);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -67,9 +68,14 @@ class Session {
   /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
   /// changes. Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
   Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr);
+  /// The same for who has the log's folder open: `stat` says how the log is when it is asked.
+  using Look = std::function<Result<FileStat>()>;
+  Result<void> refresh(Depth depth, const Look& stat);
   /// True when refresh(depth) has little to read (`kQuickBytes` at most) and nobody else is at longer work on it, by
   /// what is known without I/O but one stat.
   [[nodiscard]] bool is_quick(Depth depth) const;
+  /// The same for who has just looked.
+  [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;
   static constexpr std::uint64_t kQuickBytes = 4 << 20;
 
   /// One state of the session, to be read while the guard lives. Do no I/O and take no lock meanwhile.
@@ -131,7 +137,7 @@ class Session {
 
  private:
   [[nodiscard]] bool is_misplaced_locked() const;
-  Result<void> refresh_locked(Depth depth, const std::atomic<bool>* cancelled);
+  Result<void> refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled);
   Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> load_head(const FileStat& st);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);

@@ -26,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 /// missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
+/// While events follow each other, they are gathered: somebody writes again and again. The first one is taken at once.
+constexpr auto kCalm = std::chrono::milliseconds(3);
+constexpr auto kGather = std::chrono::milliseconds(1);
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 constexpr std::uint32_t kRootEvents =
@@ -76,6 +79,9 @@ struct Watcher::Impl {
         return;
       }
       if ((fds[1].revents & POLLIN) != 0) {
+        if (Clock::now() - last_news<kCalm&& ::poll(fds.data(), 1, kGather.count())> 0) {
+          return;
+        }
         take_events();
       }
     }
@@ -142,6 +148,9 @@ struct Watcher::Impl {
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
         sort_event(*event, touched, changed_folders, everything);
       }
+    }
+    if (leaves_moved || everything || !changed_folders.empty() || !touched.empty()) {
+      last_news = Clock::now();  // not of lock files, which come before the news
     }
     if (leaves_moved) {
       catalog.leaves_changed();
@@ -237,6 +246,7 @@ struct Watcher::Impl {
   std::size_t last_folders = 0;
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_check;
+  Clock::time_point last_news;
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
   std::thread thread;

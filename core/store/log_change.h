@@ -27,8 +27,6 @@ class LogChange : public LogWriter {
   LogChange(Disk& disk, File reader, const FileStat& stat) : disk_(disk), reader_(std::move(reader)), stat_(stat) {}
 
   virtual Result<UniqueFd> open(For what) = 0;
-  /// The log as its name leads to it now.
-  [[nodiscard]] virtual Result<FileStat> stat_name() const = 0;
   virtual Result<void> put_in_place(LogDraft& draft) = 0;
   virtual Result<void> sync_names() = 0;
   [[nodiscard]] Disk& disk() const { return disk_; }

@@ -53,7 +53,10 @@ class LogWriter {
   /// Puts a finished draft in the log's place, if verify() says yes.
   virtual Result<void> replace(LogDraft& draft, const LogVersion& before) = 0;
 
-  /// Gives the lock back; only sync() may follow.
+  /// The log as its name leads to it now. Errors: not_found, io.
+  [[nodiscard]] virtual Result<FileStat> stat_name() const = 0;
+
+  /// Gives the lock back; only sync() and stat_name() may follow.
   virtual void release() = 0;
   /// Everything that this writer did is on the disk when it returns. Errors: io; nobody knows then what is.
   virtual Result<void> sync() = 0;

@@ -110,15 +110,15 @@ class MemoryLogWriter : public LogChange {
 
   [[nodiscard]] bool is_open_elsewhere() const override { return false; }
   void release() override { unlock(); }
-
- protected:
-  Result<UniqueFd> open(For what) override {
-    return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
-  }
   [[nodiscard]] Result<FileStat> stat_name() const override {
     const auto file = shelf_->find(place_);
     auto reader = file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone");
     return reader ? reader->stat() : Result<FileStat>(reader.error());
+  }
+
+ protected:
+  Result<UniqueFd> open(For what) override {
+    return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
   }
   Result<void> put_in_place(LogDraft& draft) override {
     const std::lock_guard lock(shelf_->mutex);

@@ -74,12 +74,12 @@ class OmpLogWriter : public LogChange {
 
   [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
   void release() override { lock_.release(); }
+  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
 
  protected:
   Result<UniqueFd> open(For what) override {
     return what == For::append ? disk().open_append(*folder_, file_) : disk().open_update(*folder_, file_);
   }
-  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
   Result<void> put_in_place(LogDraft& draft) override {
     return static_cast<OmpDraft&>(draft).publish(*folder_, file_, Disk::Existing::replace);
   }

@@ -22,6 +22,7 @@ struct AppendCommand {
   std::vector<EntryDraft> drafts;      // in order; at least one
   std::optional<std::string> if_leaf;  // "ifLeaf": the leaf must be this entry (its id, or "root")
   bool force = false;                  // "force": write although the session may be live
+  std::optional<Flavour> flavour;      // of the log that it is for; `stale` where that is another one by then
 };
 
 /// A user message of this text; one line feed at its end is dropped.

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import foreign
@@ -20,6 +21,7 @@ APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
 SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "6"))
 ROUNDS = 100
 SEEN_BY_OTHERS = 0.2
+WRITE_CALL = {"x86_64": "1", "aarch64": "64"}[os.uname().machine]
 SEEN_WITHOUT_EVENTS = 1.2  # what the kernel tells nobody of
 
 
@@ -129,6 +131,44 @@ def test_many_writers_make_one_chain(case):
         assert_all_there(session, told)
         equal(len(added(session)), 8 * 500)
         equal(len(os.listdir(folder / "entries")), 4 + 8 * 500)
+
+
+def threads_in_write():
+    calls = [path.read_text().split()[0] for path in Path("/proc/self/task").glob("*/syscall")]
+    return calls.count(WRITE_CALL)
+
+
+def largest_append(mount, session, writers):
+    """Lets so many writers wait for the log's lock, all inside write(2), and says how many entries the largest append
+    brought when it was given back."""
+    append = mount.session(session) / "append"
+    lock = foreign.lock_path(session.path)
+    line = b'{"role":"user","content":"x"}\n'
+    with contextlib.ExitStack() as closing, ThreadPoolExecutor(writers) as pool:
+        events = os.open(mount.path / "events", os.O_RDONLY | os.O_NONBLOCK)
+        closing.callback(os.close, events)
+        files = [os.open(append, os.O_WRONLY | os.O_APPEND) for _ in range(writers)]
+        for file in files:
+            closing.callback(os.close, file)
+        equal({os.fstat(file).st_ino for file in files}, {os.stat(append).st_ino}, "st_ino")
+        lock.write_text(f"{os.getpid()}:{int(time.time() * 1000)}\n")
+        try:
+            written = [pool.submit(os.write, file, line) for file in files]
+            eventually(0.3, lambda: threads_in_write() == writers, "all are inside write(2)")
+        finally:
+            lock.unlink()
+        for one in written:
+            one.result()
+        told = [json.loads(event) for event in os.read(events, 65536).splitlines()]
+        return max(event["last"] - event["first"] + 1 for event in told if event["event"] == "appended")
+
+
+def test_writers_that_wait_are_written_together(case):
+    """Of sixteen writers that wait for the log's lock one goes first; what the others have becomes one append."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        # The lock is waited for no longer than half a second, in which a busy machine may not let all of them in.
+        eventually(5, lambda: largest_append(mount, session, 16) >= 14, "an append of nearly all")
 
 
 def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):

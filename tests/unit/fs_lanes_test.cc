@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "fs/events_file.h"
 #include "fs/slow_lane.h"
@@ -41,6 +42,40 @@ TEST(SlowLane, StoppingCancelsAndStillRunsEveryJob) {
   EXPECT_EQ(cancelled, 20);
   lane.submit([&](const std::atomic<bool>* stop) { cancelled += *stop ? 1 : 0; });
   EXPECT_EQ(cancelled, 21);
+}
+
+TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
+  std::atomic<bool> go_on{false};
+  std::atomic<std::size_t> here{0};
+  std::atomic<std::size_t> elsewhere{0};
+  SlowLane lane;
+  std::vector<std::thread> callers;
+  for (std::size_t i = 0; i < SlowLane::kBorrowed; ++i) {
+    callers.emplace_back([&] {
+      lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+        here += std::this_thread::get_id() == caller ? 1 : 0;
+        go_on.wait(false);
+      });
+    });
+  }
+  while (here < SlowLane::kBorrowed) {
+    std::this_thread::yield();
+  }
+  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+    elsewhere += std::this_thread::get_id() == caller ? 0 : 1;
+  });
+  while (elsewhere == 0) {
+    std::this_thread::yield();
+  }
+  go_on = true;
+  go_on.notify_all();
+  for (auto& caller : callers) {
+    caller.join();
+  }
+  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+    here += std::this_thread::get_id() == caller ? 1 : 0;
+  });
+  EXPECT_EQ(here, SlowLane::kBorrowed + 1) << "a thread is given back";
 }
 
 Change appended(Ordinal last) {

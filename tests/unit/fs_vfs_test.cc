@@ -343,10 +343,12 @@ TEST_F(VfsTest, AVanishedSessionIsStaleAndItsNameAbsent) {
 }
 
 TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
-  ChangeMap map(vfs.state());
+  const ChangeMap map(vfs.state());
   const NodeId session = find(kSession)->attr.node;
   const NodeId entries = in_session("entries")->attr.node;
   const NodeId transcript = in_session("transcript.md")->attr.node;
+  const NodeId branches = in_session("branches")->attr.node;
+  ASSERT_TRUE(in_session("context.json") && in_session("leaf") && in_session("branches/current"));
   const auto seen = catalog.feed().last_sequence();
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
   catalog.touch({kFolder, std::string(kName) + ".jsonl"});
@@ -359,7 +361,55 @@ TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
   EXPECT_TRUE(tells(transcript, ""));
   EXPECT_TRUE(tells(session, "context.json"));
   EXPECT_TRUE(tells(session, "leaf"));
+  EXPECT_TRUE(tells(branches, "current"));
   EXPECT_FALSE(tells(session, "entries")) << "the folder is the same until a rewrite";
+  EXPECT_FALSE(tells(session, "usage.json")) << "nobody has looked it up";
+  EXPECT_FALSE(tells(NodeId(Kind::recent, 0, 0), "")) << "nobody has looked at it";
+}
+
+TEST_F(VfsTest, NamesOfShortcutsAreToldAsLongAsTheKernelMayKnowThem) {
+  const ChangeMap map(vfs.state());
+  const auto recent = find("recent");
+  Call call{&never};
+  const auto dir = vfs.opendir(call, recent->attr.node);
+  ASSERT_TRUE(recent && dir);
+  std::string listed;
+  ASSERT_TRUE(vfs.readdir(call, **dir, 2, [&](const ListItem& item) {
+    listed = item.name;
+    return true;
+  }));
+  Change change;
+  change.kind = Change::Kind::session_touched;
+  const auto forgets = map.forgets({change});
+  EXPECT_EQ(forgets, (std::vector<Forget>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
+}
+
+TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
+  const auto first = in_session("append");
+  ASSERT_TRUE(first);
+  {
+    const Doors::Stay inside(vfs.state().doors, first->attr.node);
+    const auto second = in_session("append");
+    ASSERT_TRUE(second);
+    EXPECT_NE(second->attr.node, first->attr.node);
+    EXPECT_EQ(in_session("append")->attr.node, second->attr.node) << "as long as nobody is there";
+    EXPECT_EQ(second->attr.ino, first->attr.ino);
+    EXPECT_EQ(second->name_life, Life::glance);
+    EXPECT_EQ(Doors::first_door(second->attr.node), first->attr.node);
+    EXPECT_EQ(Doors::verb_place(second->attr.node), Doors::verb_place(first->attr.node));
+    EXPECT_NE(in_session("branch")->attr.node, second->attr.node);
+    const Doors::Stay both(vfs.state().doors, second->attr.node);
+    EXPECT_NE(in_session("append")->attr.node, second->attr.node);
+  }
+  EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
+}
+
+TEST_F(VfsTest, AControlFileWithEveryDoorTakenCanStillBeOpened) {
+  std::vector<std::unique_ptr<Doors::Stay>> all;
+  for (std::uint32_t i = 0; i < Doors::kDoors; ++i) {
+    all.push_back(std::make_unique<Doors::Stay>(vfs.state().doors, in_session("append")->attr.node));
+  }
+  EXPECT_TRUE(in_session("append"));
 }
 
 TEST_F(VfsTest, ManyReadersBesideAWriterSeeWholeStates) {

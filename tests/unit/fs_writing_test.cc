@@ -31,7 +31,7 @@ pid_t own_thread() {
 TEST(KernelNews, ARequestWaitsUntilItsNewsAreTold) {
   ChangeFeed feed;
   KernelNews news(feed);
-  news.open();
+  news.open([](NodeId) {});
   feed.publish({});
   auto answered = std::async(std::launch::async, [&] { news.tell_and_wait({{kLabels, "a"}}); });
   std::vector<Forget> told;
@@ -55,7 +55,7 @@ TEST(KernelNews, ARequestWaitsUntilItsNewsAreTold) {
 TEST(KernelNews, NamesInHeldFoldersArePutOffUntilTheAnswer) {
   ChangeFeed feed;
   KernelNews news(feed);
-  news.open();
+  news.open([](NodeId) {});
   auto first = news.hold({kLabels});
   auto second = news.hold({kLabels});
   EXPECT_TRUE(news.put_off({kLabels, "a"}));
@@ -78,7 +78,7 @@ TEST(KernelNews, NobodyWaitsForLongOrForNobody) {
   auto start = std::chrono::steady_clock::now();
   news.tell_and_wait({});
   EXPECT_LT(std::chrono::steady_clock::now() - start, 100ms);
-  news.open();
+  news.open([](NodeId) {});
   start = std::chrono::steady_clock::now();
   news.tell_and_wait({});
   EXPECT_GE(std::chrono::steady_clock::now() - start, KernelNews::kPatience);
@@ -87,6 +87,34 @@ TEST(KernelNews, NobodyWaitsForLongOrForNobody) {
   waiting.wait();
   KernelNews::Work work;
   EXPECT_FALSE(news.wait(work));
+}
+
+TEST(KernelNews, RequestsTellOfNodesThemselves) {
+  ChangeFeed feed;
+  KernelNews news(feed);
+  std::vector<NodeId> told;
+  EXPECT_TRUE(news.tell_at_once({{kLabels, ""}})) << "there is nobody to tell";
+  news.open([&](NodeId node) { told.push_back(node); });
+  EXPECT_FALSE(news.tell_at_once({{kLabels, ""}, {kLabels, "a"}})) << "a name may have to wait";
+  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(news.tell_at_once({{kLabels, ""}}));
+  EXPECT_EQ(told, std::vector<NodeId>{kLabels});
+  news.close();
+}
+
+TEST(KernelNews, WhatOneRequestHasToldOthersNeedNot) {
+  ChangeFeed feed;
+  KernelNews news(feed);
+  news.note_told(4, 6);
+  EXPECT_TRUE(news.has_told(4, 6) && news.has_told(5, 6) && news.has_told(5, 5));
+  EXPECT_FALSE(news.has_told(3, 6) || news.has_told(5, 7));
+  news.note_told(5, 8);
+  EXPECT_TRUE(news.has_told(4, 8));
+  news.note_told(1, 2);
+  EXPECT_FALSE(news.has_told(1, 8)) << "nobody has told of the third";
+  news.note_told(10, 11);
+  EXPECT_FALSE(news.has_told(4, 11));
+  EXPECT_TRUE(news.has_told(10, 11));
 }
 
 TEST(ClientProcess, CountsDescriptorsByTheEndOfTheirPath) {
@@ -171,6 +199,19 @@ class ChangesTest : public ::testing::Test {
   Writer writer;
   Changes changes;
 };
+
+TEST_F(ChangesTest, AWriterIsAtItsDoorUntilItCloses) {
+  const NodeId folder = session();
+  const NodeId first = in(folder, "append");
+  const auto control = open(first);
+  ASSERT_TRUE(control);
+  EXPECT_NE(in(folder, "append"), first);
+  const auto other = open(in(folder, "append"));
+  EXPECT_EQ(control->node(), other->node()) << "both are handles of one file, which are counted together";
+  control->leave_door();
+  other->leave_door();
+  EXPECT_EQ(in(folder, "append"), first);
+}
 
 TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
   const auto file = open(in(session(), "append"));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "core/manager/verbs.h"
 #include "tests/support/stage.h"
 
@@ -52,6 +54,26 @@ TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
   EXPECT_TRUE(run("fork", R"({"entry":"aaaa0001","force":true})"));
   EXPECT_TRUE(run("new", R"({"cwd":"/work/pi","title":"Kites"})"));
   EXPECT_FALSE(run("append", "[1]", true));
+}
+
+/// Only the younger agents know this entry; a log that has one is theirs (DESIGN 6).
+constexpr char kYounger[] = R"({"type":"reset_boundary"})";
+
+TEST(Flavours, AnAppendIsMadeForTheLogAsItIsUnderTheLock) {
+  Stage stage{Storage::files};
+  const SessionPtr session = stage.add_small();
+  const auto append = [&] { return find_verb("append")->run(stage.writer(), {session, ""}, kYounger, true); };
+  const std::string older = stage.bytes(session);
+  const auto log = stage.temp().log("-work", session->stem());
+  ASSERT_TRUE(session->refresh(Depth::index));
+  EXPECT_EQ(append().error().code, Errc::invalid_argument);
+  std::ofstream(log, std::ios::app | std::ios::binary)
+      << R"({"type":"reset_boundary","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-02-16T10:20:33.000Z"})"
+      << "\n";
+  EXPECT_TRUE(append()) << "another program made it a log of the younger agents, which nobody has looked at since";
+  std::ofstream(log, std::ios::trunc | std::ios::binary) << older;
+  EXPECT_EQ(append().error().code, Errc::invalid_argument);
+  EXPECT_EQ(stage.bytes(session), older);
 }
 
 TEST_F(VerbsTest, OnlyWhatIsInTheTableIsAVerb) {

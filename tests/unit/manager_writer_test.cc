@@ -506,6 +506,26 @@ TEST(WriterOnDisk, ALockOfAProcessThatHadOurNumberIsTakenOver) {
   EXPECT_FALSE(std::filesystem::exists(lock));
 }
 
+/// A disk from which nothing is removed any more.
+class ClingingDisk : public Disk {
+ public:
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    return clings ? error_from_errno(EIO, "remove") : Disk::remove(folder, name);
+  }
+  bool clings = false;
+};
+
+TEST(WriterOnDisk, ALockFileThatAFailingDiskKeepsIsNoLockOfAnother) {
+  ClingingDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small();
+  disk.clings = true;
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("three")));
+  EXPECT_EQ(stage.writer().append(session, Stage::text("four")).error().code, Errc::io);
+  disk.clings = false;
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("five")));
+}
+
 TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
