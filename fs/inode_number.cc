@@ -15,6 +15,27 @@ std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_
   return hash > 1 ? hash : hash + 2;
 }
 
+namespace {
+
+constexpr std::int64_t kFirstTime = 1'420'070'400'000;  // 2015
+constexpr unsigned kTimeBits = 40;
+constexpr unsigned kHashBits = 64 - kTimeBits;
+
+/// 0 when it puts the entry into no order.
+std::uint64_t telling_time(const LogIndex& index, Ordinal ordinal) {
+  const std::int64_t time = index.entry(ordinal).timestamp_ms;
+  const bool is_shared = ordinal > 1 && index.entry(ordinal - 1).timestamp_ms == time;
+  const bool fits = time > kFirstTime && time - kFirstTime < std::int64_t{1} << kTimeBits;
+  return fits && !is_shared ? static_cast<std::uint64_t>(time - kFirstTime) : 0;
+}
+
+/// The files of one entry differ whatever its hash.
+std::uint64_t ordered_ino(std::uint64_t time, std::uint64_t seed, std::string_view word, std::string_view what) {
+  return time << kHashBits | ((xxh64(what, seed) ^ xxh64(word)) & ((std::uint64_t{1} << kHashBits) - 1));
+}
+
+}  // namespace
+
 std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal) {
   const EntryId id = index.id(ordinal);
   const bool has_own_id =
@@ -22,7 +43,9 @@ std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogInde
   if (!has_own_id) {
     return stable_ino(seed, word, "#" + std::to_string(ordinal));
   }
-  return stable_ino(seed, word, (id.kind == EntryId::Kind::string ? "s" : "v") + id.text);
+  const std::string what = (id.kind == EntryId::Kind::string ? "s" : "v") + id.text;
+  const std::uint64_t time = telling_time(index, ordinal);
+  return time == 0 ? stable_ino(seed, word, what) : ordered_ino(time, seed, word, what);
 }
 
 std::string InodeSeeds::key_of(const Session& session, const CatalogView& view) {

@@ -16,8 +16,11 @@ namespace arborfs {
 /// `word` says what kind of file it is (NodeRow::word), `what` which one. Never 0 or 1.
 std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_view what = {});
 
-/// The same for a file that belongs to one entry. It goes by the entry's id, so it outlives a rewrite of the log; only
-/// entries without an id of their own go by their ordinal.
+/// The same for a file that belongs to one entry. It goes by the entry's time and id, so it outlives a rewrite of the
+/// log; only entries without an id of their own go by their ordinal. The time stands first, because find, grep -r and
+/// others go through a folder of more than 10,000 files by inode number: so they do it in the order of the log, as with
+/// files on a disk. Where the time says nothing (there is none, it is absurd, or that of the entry before), the number
+/// is a hash as others are.
 std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal);
 
 /// The seeds of sessions, from the names of their logs. Thread-safe; mutex_ comes before the locks of sessions, so it

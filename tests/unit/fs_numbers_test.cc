@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "fs/inode_number.h"
@@ -77,6 +81,54 @@ TEST(InodeNumber, DependsOnAllItsParts) {
   EXPECT_NE(stable_ino(1, "entry", "a"), stable_ino(2, "entry", "a"));
   EXPECT_NE(stable_ino(1, "entry", "a"), stable_ino(1, "text", "a"));
   EXPECT_NE(stable_ino(1, "entr", "ya"), stable_ino(1, "entry", "a"));
+}
+
+/// A log of messages with these ids and milliseconds.
+std::unique_ptr<LogIndex> index_of(const std::vector<std::pair<std::string, int>>& entries) {
+  std::string log = R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/"})"
+                    "\n";
+  for (const auto& [id, ms] : entries) {
+    const std::string digits = std::to_string(1000 + ms).substr(1);
+    log += R"({"type":"message","id":")" + id + R"(","parentId":null,"timestamp":"2026-02-16T10:20:31.)" + digits +
+           R"(Z","message":{"role":"user","content":"x"}})"
+           "\n";
+  }
+  return std::move(LogIndex::build(*LogFile::from_bytes(log)).value());
+}
+
+TEST(InodeNumber, FilesOfEntriesAreNumberedInTheOrderOfTheirTimes) {
+  std::vector<std::pair<std::string, int>> entries;
+  for (int ms = 0; ms < 999; ++ms) {
+    entries.emplace_back("e" + std::to_string(7919 * (ms + 1) % 1000003), ms);
+  }
+  const auto index = index_of(entries);
+  std::uint64_t before = 0;
+  for (Ordinal ordinal = 1; ordinal <= index->size(); ++ordinal) {
+    const std::uint64_t ino = entry_ino(5, "entry", *index, ordinal);
+    EXPECT_GT(ino, before) << ordinal;
+    EXPECT_NE(ino, entry_ino(5, "text", *index, ordinal));
+    EXPECT_NE(ino, entry_ino(6, "entry", *index, ordinal));
+    before = ino;
+  }
+}
+
+TEST(InodeNumber, EntriesOfOneMomentHaveNumbersOfTheirOwn) {
+  std::vector<std::pair<std::string, int>> entries;
+  for (int number = 0; number < 20000; ++number) {
+    entries.emplace_back("e" + std::to_string(number), 7);
+  }
+  const auto index = index_of(entries);
+  std::set<std::uint64_t> numbers;
+  for (Ordinal ordinal = 1; ordinal <= index->size(); ++ordinal) {
+    numbers.insert(entry_ino(5, "entry", *index, ordinal));
+  }
+  EXPECT_EQ(numbers.size(), entries.size());
+}
+
+TEST(InodeNumber, AnEntryKeepsItsNumberAtAnotherPlace) {
+  const auto before = index_of({{"a", 1}, {"b", 2}, {"c", 3}});
+  const auto after = index_of({{"a", 1}, {"new", 0}, {"b", 2}, {"c", 3}});
+  EXPECT_EQ(entry_ino(5, "entry", *before, 3), entry_ino(5, "entry", *after, 4));
 }
 
 TEST(TextVersions, AVersionLastsAsLongAsTheBytes) {
