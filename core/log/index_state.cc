@@ -61,6 +61,27 @@ Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, 
   return made;
 }
 
+Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume,
+                                          const Fingerprint& before) {
+  Fingerprint made = before;
+  if (before.head_end != slot_end + kHeadChecked) {
+    auto afresh = take_fingerprint(window, slot_end, resume);
+    if (!afresh) {
+      return afresh;
+    }
+    made = *afresh;
+    made.slot = before.slot;
+    return made;
+  }
+  made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
+  const auto tail = hash_range(window, made.tail_from, resume);
+  if (!tail) {
+    return tail.error();
+  }
+  made.tail = *tail;
+  return made;
+}
+
 bool IndexState::is_younger(const RecordFields& record) {
   return is_omp18_type(record.entry_type());
 }

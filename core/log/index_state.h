@@ -29,6 +29,9 @@ struct Fingerprint {
   std::uint64_t tail = 0;
 };
 Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume);
+/// The same of a log that has grown since `before`: what cannot have changed is not read again. The slot's stays.
+Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume,
+                                          const Fingerprint& before);
 
 struct IndexState {
   IndexState(std::optional<Flavour> forced_flavour, Flavour assumed) : forced(forced_flavour), flavour(assumed) {}

@@ -159,13 +159,11 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   }
   // Not in the scanner's window, which would read far more of the log's beginning than is asked for.
   LogWindow marks(log, window.end(), nullptr, kCheckStep);
-  auto made = take_fingerprint(marks, impl_->head.slot_end, growth->tail.resume.offset);
+  auto made = fingerprint_of_growth(marks, impl_->head.slot_end, growth->tail.resume.offset, growth->fingerprint);
   if (!made) {
     return made.error();
   }
-  const std::uint64_t slot = growth->fingerprint.slot;
-  growth->fingerprint = *made;
-  growth->fingerprint.slot = slot;  // as it was when the header was read
+  growth->fingerprint = *made;  // the slot's as it was when the header was read
   return growth;
 }
 

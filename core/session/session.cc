@@ -142,6 +142,9 @@ bool Session::is_quick(Depth depth) const {
   if (works_long_) {
     return false;
   }
+  if (depth == Depth::head) {
+    return true;
+  }
   const auto st = shared_.store->stat(place());
   return !st || is_quick(depth, *st);
 }

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "core/manager/write_queue.h"
@@ -326,6 +328,39 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
   ASSERT_TRUE(stage.writer().remove(session));
   EXPECT_FALSE(std::filesystem::exists(log));
   EXPECT_TRUE(stage.catalog().view()->by_id.empty());
+}
+
+/// Calls of this process that read files so far, whatever they got; nothing where the kernel does not count them.
+std::optional<long> reads_so_far() {
+  std::ifstream io("/proc/self/io");
+  std::string key;
+  for (long value = 0; io >> key >> value;) {
+    if (key == "syscr:") {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+/// How often one append to a log of so many entries reads, the first of them left out.
+long reads_of_append(std::size_t entries) {
+  Stage stage(Storage::files);
+  std::string log = TempStore::header("s1", "/work/pi") + "\n";
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::string id = std::to_string(10'000'000 + i);
+    log += TempStore::user(id, i == 0 ? "" : std::to_string(10'000'000 + i - 1), "words") + "\n";
+  }
+  const auto session = stage.add("2026-02-16T10-20-30-000Z_s1", log);
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("first")));
+  const auto before = reads_so_far();
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("second")));
+  return before ? *reads_so_far() - *before : 0;
+}
+
+TEST(WriterOnDisk, AnAppendReadsLittleHoweverLongTheLogIs) {
+  const long few = reads_of_append(3);
+  EXPECT_LE(few, 12);
+  EXPECT_LE(reads_of_append(5'000), few);
 }
 
 /// The real disk, which counts how often it is waited for.
