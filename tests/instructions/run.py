@@ -19,6 +19,7 @@ import tempfile
 
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.json")
 TOLERANCE = 0.10
+RUNS = 3  # at most; an append looks for agents in /proc once in a while, which counts what else runs on the machine
 ITERATIONS = 4
 LOG_MB, SEED = "4", "42"
 SKIPPED = 77
@@ -61,6 +62,14 @@ def count(name, agent_dir):
     return int(collected[1]) // ITERATIONS
 
 
+def least(name, agent_dir, enough):
+    """The least count of some runs; no more of them once it is `enough`."""
+    counts = []
+    while len(counts) < RUNS and not (counts and min(counts) <= enough):
+        counts.append(count(name, agent_dir))
+    return min(counts)
+
+
 def main():
     with open(COUNTS, encoding="utf-8") as file:
         kept = json.load(file)
@@ -77,9 +86,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="arborfs-instructions-") as folder:
         make_agent_dir(folder)
         for name in names:
-            now, before = count(name, folder), kept["instructions"][name]
+            before = kept["instructions"][name]
+            limit = before * (1 + TOLERANCE)
+            now = least(name, folder, 0 if records else limit)
             print(f"{name}: {now:,} instructions, {before:,} on record ({now / max(before, 1) - 1:+.1%})")
-            if now > before * (1 + TOLERANCE):
+            if now > limit:
                 too_many.append(name)
             kept["instructions"][name] = now
     if records:
