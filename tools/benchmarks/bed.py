@@ -201,6 +201,8 @@ class Bed:
         return self.written_copy(*self.agent_dir_with_log(1))
 
     def written_copy(self, agent_dir, log):
+        # What is kept of the copy before would be looked through again and again.
+        shutil.rmtree(self.environment["XDG_STATE_HOME"], ignore_errors=True)
         folder = os.path.join(self.data, "written")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(agent_dir, folder)
