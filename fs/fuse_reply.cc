@@ -49,12 +49,15 @@ double seconds_of(Life life) {
 }
 
 struct stat stat_of(const Attr& attr) {
+  // This process stays who it is, and a listing has very many files.
+  static const uid_t owner = ::getuid();
+  static const gid_t group = ::getgid();
   struct stat st {};
   st.st_ino = attr.ino;
   st.st_mode = mode_of(attr);
   st.st_nlink = attr.type == FileType::directory ? 2 : 1;
-  st.st_uid = ::getuid();
-  st.st_gid = ::getgid();
+  st.st_uid = owner;
+  st.st_gid = group;
   st.st_size = static_cast<off_t>(attr.size);
   st.st_blocks = static_cast<blkcnt_t>((attr.size + kStatBlock - 1) / kStatBlock);
   st.st_mtim = time_of(attr.mtime_ns);

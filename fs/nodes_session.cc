@@ -178,7 +178,8 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
   }
   const std::uint32_t number = ref->session->number();
   const bool is_known = call.has_refreshed(number, Depth::head) || state.refreshed_lately(number, Depth::head);
-  if (!is_known && ref->session->is_quick(Depth::details)) {
+  const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
+  if (!is_known && ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
     static_cast<void>(refresh_again(state, call, *ref, Depth::head));
   }

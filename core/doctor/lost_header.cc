@@ -62,7 +62,7 @@ std::string cwd_of_terminal(const Session& session, const SessionStore& store) {
 
 /// That of the other sessions in its folder; "" when they differ or there are none.
 std::string cwd_of_neighbours(const Session& session, const Catalog& catalog) {
-  const auto logs = catalog.store().logs(session.place().folder);
+  const auto logs = catalog.store().logs(session.place().folder, {});
   std::string common;
   for (const FoundLog& log : logs ? *logs : std::vector<FoundLog>{}) {
     const auto neighbour = catalog.at(log.place);

@@ -41,7 +41,7 @@ bool is_plain_name(std::string_view name) {
          name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
 }
 
-Result<File> File::open_in(const Dir& dir, const std::string& name) {
+Result<File> File::open_in(const Dir& dir, const std::string& name, FileStat* seen) {
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
@@ -55,6 +55,9 @@ Result<File> File::open_in(const Dir& dir, const std::string& name) {
   }
   if (!S_ISREG(st->mode)) {
     return Error{Errc::corrupt, "not a regular file"};
+  }
+  if (seen != nullptr) {
+    *seen = *st;
   }
   return File(std::move(fd));
 }

@@ -35,8 +35,8 @@ class Dir;
 class File {
  public:
   /// `name` is one component. Errors: not_found, permission (also for a symbolic link), corrupt when it is no regular
-  /// file, busy when descriptors ran out.
-  static Result<File> open_in(const Dir& dir, const std::string& name);
+  /// file, busy when descriptors ran out. `seen`, unless null, gets what stat said of the open file.
+  static Result<File> open_in(const Dir& dir, const std::string& name, FileStat* seen = nullptr);
 
   /// A descriptor of a regular file that was opened elsewhere.
   static File of(UniqueFd fd) { return File(std::move(fd)); }

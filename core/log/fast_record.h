@@ -1,5 +1,6 @@
 // Records at full speed: one line, one value, checked and taken apart by simdjson, in a plain walk where that is enough
-// (plain_record.h). A parser serves one thread and is let go after the scan, for its buffers are many times a line's size.
+// (plain_record.h). A parser serves one thread and is let go after the scan, for its buffers are many times a line's
+// size.
 #pragma once
 
 #include <simdjson.h>

@@ -188,7 +188,8 @@ Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offse
 }
 
 Result<Header> read_header(const LogFile& log, std::optional<Flavour> flavour) {
-  auto size = log.size();
+  // A decoded text has a size of its own; that of a file was asked for when it was opened.
+  const auto size = log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size);
   if (!size) {
     return size.error();
   }

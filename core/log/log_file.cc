@@ -49,11 +49,12 @@ Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t 
 
 Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::string& name,
                                                      PooledFile::Opener reopen) {
-  auto file = File::open_in(dir, name);
+  FileStat stat;
+  auto file = File::open_in(dir, name, &stat);
   if (!file) {
     return file.error();
   }
-  return of(std::move(file).value(), std::move(reopen));
+  return of(std::move(file).value(), stat, std::move(reopen));
 }
 
 Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener reopen) {
@@ -61,13 +62,17 @@ Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener
   if (!stat) {
     return stat.error();
   }
-  auto decoded = decode_utf16(file, stat->size);
+  return of(std::move(file), *stat, std::move(reopen));
+}
+
+Result<std::shared_ptr<const LogFile>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen) {
+  auto decoded = decode_utf16(file, stat.size);
   if (!decoded) {
     return decoded.error();
   }
   const std::shared_ptr<LogFile> log(new LogFile);
-  log->opened_ = *stat;
-  log->file_.emplace(std::move(file), *stat, std::move(reopen));
+  log->opened_ = stat;
+  log->file_.emplace(std::move(file), stat, std::move(reopen));
   log->memory_ = std::move(*decoded);
   return std::shared_ptr<const LogFile>(log);
 }

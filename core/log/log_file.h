@@ -44,6 +44,7 @@ class LogFile {
 
  private:
   LogFile() = default;
+  static Result<std::shared_ptr<const LogFile>> of(File file, const FileStat& stat, PooledFile::Opener reopen);
   [[nodiscard]] Result<std::size_t> read_file(std::uint64_t offset, std::span<char> into) const;
   std::optional<PooledFile> file_;
   std::optional<std::string> memory_;

@@ -103,8 +103,8 @@ struct Header {
   std::uint64_t length = 0;
 };
 
-/// Reads just the head of a log (a few KiB; up to 1 MiB where the first value is long or late). Same result as the
-/// header of the full index. Errors: io.
+/// Reads just the head of a log as it was opened (4 KiB; up to 1 MiB where the first value is long or late). Same
+/// result as the header of the full index. Errors: io.
 Result<Header> read_header(const LogFile& log, std::optional<Flavour> flavour = std::nullopt);
 
 class LogIndex {

@@ -87,7 +87,7 @@ bool RecordScanner::take_line_ahead() {
 
 // Skips white space between values; then reads the value.
 Result<RecordScanner::Found> RecordScanner::find_value() {
-  auto text = window_.view(at_.offset, kFirstLook);
+  auto text = window_.view(at_.offset, kBom.size());
   if (!text) {
     return text.error();
   }
@@ -146,7 +146,7 @@ Result<RecordScanner::Found> RecordScanner::read_value() {
 
 // One line, one value, nothing odd about it.
 Result<bool> RecordScanner::read_fast() {
-  for (std::size_t want = kFirstLook;; want *= 4) {
+  for (std::size_t want = 1;; want = std::max(want * 4, kFirstLook)) {
     auto text = window_.view(at_.offset, want);
     if (!text) {
       return text.error();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/two_threads.h"
 #include "core/render/images.h"
 #include "core/render/measure.h"
 #include "core/render/text.h"
@@ -10,100 +11,148 @@
 namespace arborfs {
 namespace {
 
-constexpr std::uint64_t kWindow = std::uint64_t{2} << 20U;
+constexpr std::uint64_t kBatch = std::uint64_t{512} << 10U;
+constexpr std::size_t kBatchesARound = 8;
 
-/// Reads runs of entries that lie behind each other in one go.
-class EntryWindow {
+/// Entries that lie behind each other, read and measured in one go.
+class Batch {
  public:
-  EntryWindow(const LogFile& log, const std::vector<Entry>& entries) : log_(log), entries_(entries) {}
+  /// From `begin` on, as many as fit; at least one.
+  Batch(const std::vector<Entry>& entries, std::size_t begin) : entries_(entries), begin_(begin), end_(begin) {
+    const std::uint64_t from = entries[begin].offset;
+    do {
+      size_ = std::max(size_, entries[end_].offset + entries[end_].length - from);
+      ++end_;
+    } while (end_ < entries.size() && entries[end_].offset >= from &&
+             entries[end_].offset + entries[end_].length <= from + kBatch);
+  }
 
-  /// The value of entry `i`, followed by kReadAhead readable bytes; good until the next call.
-  Result<std::string_view> value(std::size_t i) {
-    const Entry& entry = entries_[i];
-    if (entry.offset < begin_ || entry.offset + entry.length > begin_ + filled_) {
-      if (const auto filled = fill(i); !filled) {
-        return filled.error();
+  [[nodiscard]] std::size_t end() const { return end_; }
+  /// One entry that takes as much memory as a whole round.
+  [[nodiscard]] bool is_giant() const { return size_ > kBatch; }
+
+  /// Any thread, once.
+  void measure(const LogFile& log, const std::atomic<bool>* cancelled) {
+    for (std::size_t i = begin_; i < end_; ++i) {
+      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+        done_ = Result<void>(Errc::interrupted, "read entries: given up");
+        return;
+      }
+      if (is_too_long(i)) {
+        measures_.push_back({too_long_size(entries_[i].length), 0, false});
+        continue;
+      }
+      if (bytes_.empty()) {
+        done_ = read(log);
+        if (!done_) {
+          return;
+        }
+      }
+      measures_.push_back(measure_text(entries_[i].type, value(i)));
+    }
+  }
+
+  /// Adds what was measured. Batches must be added in order, for sums depend on it.
+  Result<void> add_to(LogDetails::Delta& delta) const {
+    for (std::size_t i = begin_; i < begin_ + measures_.size(); ++i) {
+      const TextMeasure& measure = measures_[i - begin_];
+      delta.text_sizes.push_back(static_cast<std::uint32_t>(measure.size));
+      if (measure.images > 0) {
+        find_images(delta.first + static_cast<Ordinal>(i), entries_[i].type, value(i), delta.images);
+      }
+      if (measure.has_usage) {
+        delta.usage.add(entries_[i].type, value(i));
       }
     }
-    return std::string_view(buffer_).substr(entry.offset - begin_, entry.length);
+    return done_;
   }
 
  private:
-  Result<void> fill(std::size_t first) {
-    begin_ = entries_[first].offset;
-    filled_ = entries_[first].length;
-    for (std::size_t i = first + 1; i < entries_.size(); ++i) {
-      const Entry& entry = entries_[i];
-      if (entry.offset < begin_ || entry.offset + entry.length > begin_ + kWindow) {
-        break;
-      }
-      filled_ = std::max(filled_, entry.offset + entry.length - begin_);
-    }
-    shrink_after_giant();
-    if (buffer_.size() < filled_ + kReadAhead) {
-      buffer_.resize(filled_ + kReadAhead);
-    }
-    const auto got = log_.read_at(begin_, std::span<char>(buffer_.data(), filled_));
+  Result<void> read(const LogFile& log) {
+    bytes_.resize(size_ + kReadAhead);
+    const auto got = log.read_at(entries_[begin_].offset, std::span<char>(bytes_.data(), size_));
     if (!got) {
-      filled_ = 0;
       return got.error();
     }
-    if (*got != filled_) {
-      filled_ = 0;
-      return Result<void>(Errc::stale, "read entries: the log has become shorter");
-    }
-    return {};
+    return *got == size_ ? Result<void>() : Result<void>(Errc::stale, "read entries: the log has become shorter");
   }
 
-  void shrink_after_giant() {
-    if (filled_ <= kWindow && buffer_.size() > 2 * kWindow) {
-      buffer_.clear();
-      buffer_.shrink_to_fit();
-    }
+  [[nodiscard]] bool is_too_long(std::size_t i) const { return entries_[i].length > kMaxRenderedEntry; }
+  /// Followed by kReadAhead readable bytes.
+  [[nodiscard]] std::string_view value(std::size_t i) const {
+    return std::string_view(bytes_).substr(entries_[i].offset - entries_[begin_].offset, entries_[i].length);
   }
 
-  const LogFile& log_;
   const std::vector<Entry>& entries_;
-  std::string buffer_;
-  std::uint64_t begin_ = 0;
-  std::uint64_t filled_ = 0;
+  std::size_t begin_;
+  std::size_t end_;
+  std::uint64_t size_ = 0;
+  std::string bytes_;
+  std::vector<TextMeasure> measures_;
+  Result<void> done_;
 };
 
-void add_entry(Ordinal ordinal, EntryType type, std::string_view raw, LogDetails::Delta& delta) {
-  const TextMeasure measure = measure_text(type, raw);
-  delta.text_sizes.push_back(static_cast<std::uint32_t>(measure.size));
-  if (measure.images > 0) {
-    find_images(ordinal, type, raw, delta.images);
+using Round = std::vector<Batch>;
+
+/// The next batches from entry `begin` on; a giant stands alone.
+Round next_round(const std::vector<Entry>& entries, std::size_t begin) {
+  Round round;
+  while (begin < entries.size() && round.size() < kBatchesARound) {
+    Batch batch(entries, begin);
+    if (batch.is_giant() && !round.empty()) {
+      break;
+    }
+    begin = batch.end();
+    round.push_back(std::move(batch));
+    if (round.back().is_giant()) {
+      break;
+    }
   }
-  if (measure.has_usage) {
-    delta.usage.add(type, raw);
+  return round;
+}
+
+Result<void> add_round(const Round& round, LogDetails::Delta& delta) {
+  for (const Batch& batch : round) {
+    if (auto added = batch.add_to(delta); !added) {
+      return added;
+    }
   }
+  return {};
 }
 
 }  // namespace
 
+/// One round is measured by two threads while the one before is added.
 Result<LogDetails::Delta> LogDetails::read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
                                            const std::atomic<bool>* cancelled) const {
   Delta delta;
   delta.first = first;
   delta.usage = usage_;
   delta.text_sizes.reserve(entries.size());
-  EntryWindow window(log, entries);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-      return Result<Delta>(Errc::interrupted, "read entries: given up");
+  Round before;
+  Result<void> added;
+  for (std::size_t at = 0; at < entries.size();) {
+    Round round = next_round(entries, at);
+    at = round.back().end();
+    if (round.back().is_giant()) {  // nothing else is to be in memory then
+      added = add_round(before, delta);
+      before.clear();
     }
-    if (entries[i].length > kMaxRenderedEntry) {
-      delta.text_sizes.push_back(static_cast<std::uint32_t>(too_long_size(entries[i].length)));
-      continue;
+    const std::size_t first_batch = before.empty() ? 0 : 1;
+    on_two_threads(first_batch + round.size(), [&](std::size_t i) {
+      if (i < first_batch) {
+        added = add_round(before, delta);
+      } else {
+        round[i - first_batch].measure(log, cancelled);
+      }
+    });
+    if (!added) {
+      return added.error();
     }
-    const auto raw = window.value(i);
-    if (!raw) {
-      return raw.error();
-    }
-    add_entry(first + static_cast<Ordinal>(i), entries[i].type, *raw, delta);
+    before = std::move(round);
   }
-  return delta;
+  added = add_round(before, delta);
+  return added ? Result<Delta>(std::move(delta)) : Result<Delta>(added.error());
 }
 
 void LogDetails::apply(Delta delta) {

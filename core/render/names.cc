@@ -101,6 +101,10 @@ std::string encode(std::string_view text, std::size_t limit) {
     return std::string(kEmpty);
   }
   const bool dots = text == "." || text == "..";
+  const bool stays = !dots && text[0] != '-' && std::all_of(text.begin(), text.end(), is_portable);
+  if (stays && text.size() <= limit) {
+    return std::string(text);
+  }
   LimitedName name(text, limit);
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool keeps = is_portable(text[at]) && !dots && !(at == 0 && text[at] == '-');

@@ -8,6 +8,7 @@
 
 #include "core/render/names.h"
 #include "core/session/document_cache.h"
+#include "core/session/first_look.h"
 
 namespace arborfs {
 
@@ -41,6 +42,7 @@ struct Catalog::Known {
 
 /// What one rescan found, before it is decided what moved, came and went.
 struct Catalog::Placing {
+  FirstLook found;  // folders that have been looked into
   std::vector<FoundLog> appeared;
   std::vector<SessionPtr> missing;
   std::vector<SessionPtr> changed;
@@ -93,7 +95,10 @@ std::vector<SessionPtr> Catalog::all_sessions() const {
 
 void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) {
   std::vector<FoundLog> logs;
-  if (auto found = store_->logs(folder)) {
+  const auto looked = placing.found.find(folder);
+  const auto is_new = [this](const LogPlace& place) { return at(place) == nullptr; };
+  auto found = looked != placing.found.end() ? std::move(looked->second) : store_->logs(folder, is_new);
+  if (found) {
     logs = std::move(found).value();
   } else if (found.error().code != Errc::not_found) {
     note_error("folder " + folder + ": " + found.error().message);
@@ -152,6 +157,9 @@ void Catalog::finish(Placing& placing) {
   std::vector<SessionPtr> removed;
   settle(placing, added, removed);
   for (const auto& session : added) {
+    if (session->has_head()) {
+      continue;
+    }
     if (auto read = session->refresh(Depth::head); !read && read.error().code != Errc::not_found) {
       note_error("log " + session->stem() + ": " + read.error().message);
     }
@@ -193,10 +201,14 @@ void Catalog::rescan() {
     note_error("sessions folder: " + found.error().message);
     return;
   }
-  for (const auto& session : all_sessions()) {
+  const auto known = all_sessions();
+  for (const auto& session : known) {
     folders.insert(session->place().folder);
   }
   Placing placing;
+  if (known.empty()) {
+    placing.found = look_first(*store_, folders);
+  }
   for (const auto& folder : folders) {
     rescan_folder_locked(folder, placing);
   }

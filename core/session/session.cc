@@ -44,6 +44,17 @@ class LongWork {
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
     : number_(number), shared_(shared), place_(std::move(found.place)) {
   head_.stat = found.stat;
+  if (found.head) {
+    head_.header = std::move(found.head->header);
+    head_loaded_ = true;
+    racy_ = found.head->read_ns - found.stat.mtime_ns < kRacyNanos;
+    ++epoch_;
+  }
+}
+
+bool Session::has_head() const {
+  const std::shared_lock lock(mutex_);
+  return head_loaded_;
 }
 
 LogPlace Session::place() const {

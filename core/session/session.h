@@ -58,6 +58,8 @@ class Session {
   /// The log's name without .jsonl, as disk has it.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
+  /// The head was read, by whoever found the log or since.
+  [[nodiscard]] bool has_head() const;
   [[nodiscard]] std::int64_t mtime_ns() const;
   /// As it was when it was last read.
   [[nodiscard]] FileStat stat() const;
@@ -72,7 +74,7 @@ class Session {
   using Look = std::function<Result<FileStat>()>;
   Result<void> refresh(Depth depth, const Look& stat);
   /// True when refresh(depth) has little to read (`kQuickBytes` at most) and nobody else is at longer work on it, by
-  /// what is known without I/O but one stat.
+  /// what is known without I/O but one stat (none for a head).
   [[nodiscard]] bool is_quick(Depth depth) const;
   /// The same for who has just looked.
   [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;

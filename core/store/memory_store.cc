@@ -159,7 +159,8 @@ class MemoryStore : public SessionStore {
     return std::vector<std::string>(names.begin(), names.end());
   }
 
-  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder) const override {
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& /*wants_head*/) const override {
     std::vector<LogPlace> places;
     {
       const std::lock_guard lock(shelf_->mutex);
@@ -172,7 +173,7 @@ class MemoryStore : public SessionStore {
     std::vector<FoundLog> found;
     for (auto& place : places) {
       if (auto st = stat(place)) {
-        found.push_back({std::move(place), *st});
+        found.push_back({std::move(place), *st, {}});
       }
     }
     return found;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/store/omp_log_change.h"
 
 namespace arborfs {
@@ -26,6 +27,19 @@ std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return line;
+}
+
+/// False when it cannot be read.
+bool read_head(const Dir& dir, FoundLog& log) {
+  const std::int64_t started = now_ns();
+  const auto file = LogFile::open(dir, log.place.file);
+  auto header = file ? read_header(**file) : Result<Header>(file.error());
+  if (!header) {
+    return false;
+  }
+  log.stat = (*file)->opened();
+  log.head = FoundHead{std::move(header).value(), started};
+  return true;
 }
 
 /// The session that a breadcrumb's path means. The path was absolute where the agent wrote it, so what stands behind
@@ -77,7 +91,8 @@ class OmpStore : public SessionStore {
     return names;
   }
 
-  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder) const override {
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override {
     auto dir = open_folder(folder);
     if (!dir) {
       return dir.error();
@@ -91,8 +106,12 @@ class OmpStore : public SessionStore {
       if (entry.type != DT_REG || !is_log_name(entry.name)) {
         continue;
       }
-      if (auto st = dir->stat(entry.name)) {
-        found.push_back({LogPlace{folder, std::move(entry.name)}, *st});
+      FoundLog log{LogPlace{folder, std::move(entry.name)}, {}, {}};
+      if (wants_head && wants_head(log.place) && read_head(*dir, log)) {
+        found.push_back(std::move(log));
+      } else if (auto st = dir->stat(log.place.file)) {
+        log.stat = *st;
+        found.push_back(std::move(log));
       }
     }
     return found;

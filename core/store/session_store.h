@@ -3,13 +3,17 @@
 // keeps two writers of one process apart.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/env/file.h"
 #include "core/log/log_file.h"
+#include "core/log/log_index.h"
 #include "core/store/blob_store.h"
 #include "core/store/log_writer.h"
 
@@ -22,10 +26,20 @@ struct LogPlace {
   auto operator<=>(const LogPlace&) const = default;
 };
 
+/// What the head of a log said when it was read.
+struct FoundHead {
+  Header header;
+  std::int64_t read_ns = 0;  // when reading began, ns since 1970
+};
+
 struct FoundLog {
   LogPlace place;
   FileStat stat;
+  std::optional<FoundHead> head;
 };
+
+/// Which logs' heads a caller wants beside their places; empty for none.
+using HeadWanted = std::function<bool(const LogPlace& place)>;
 
 /// What a terminal used last (FACTS F9). The log may not exist.
 struct Breadcrumb {
@@ -55,7 +69,10 @@ class SessionStore {
   /// The folders of logs, in byte order.
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
   /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out (FACTS F7).
-  [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder) const = 0;
+  /// Heads that are wanted are read while the folder is open, which takes a third of the calls that it takes one log at
+  /// a time; one that cannot be read, and any where that would gain nothing, is left out.
+  [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                           const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const = 0;
   /// The folder that holds the log, for looking at its lock file.

@@ -168,7 +168,7 @@ TEST_F(CommandLineTest, LsJsonIsOneArray) {
   ASSERT_EQ(rows.Size(), 1U);
   EXPECT_EQ(json::string_member(rows[0], "session"), kId);
   EXPECT_EQ(json::string_member(rows[0], "cwd"), "/home/dev/src/kite");
-  EXPECT_EQ(json::member(rows[0], "entries")->GetDouble(), 2);
+  EXPECT_GT(json::member(rows[0], "bytes")->GetDouble(), 0);
 }
 
 TEST_F(CommandLineTest, LsLimitsAndChooses) {

@@ -95,5 +95,23 @@ TEST_F(LogFiles, DecodeUtf16) {
   EXPECT_EQ(raw[0], '\xFF');
 }
 
+TEST_F(LogFiles, AHeadThatGrowsWhenItIsDecodedIsReadToItsEnd) {
+  const std::string title(300, '\x4E');  // U+4E4E takes two bytes as UTF-16, three as UTF-8
+  std::string bytes = "\xFF\xFE";
+  const auto add = [&bytes](std::string_view ascii) {
+    for (const char c : ascii) {
+      bytes += {c, '\0'};
+    }
+  };
+  add(R"({"type":"session","version":3,"id":"s","title":")");
+  bytes += title;
+  add("\"}\n");
+  const auto log = open(bytes);
+  const auto header = read_header(*log);
+  ASSERT_TRUE(header.has_value());
+  EXPECT_TRUE(header->valid) << header->problem;
+  EXPECT_EQ(header->title.size(), 450U);
+}
+
 }  // namespace
 }  // namespace arborfs

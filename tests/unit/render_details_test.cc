@@ -226,5 +226,34 @@ TEST(Images, AnyRangeDecodes) {
   check_ranges("_-_-", json::decode_base64("/+/+"));
 }
 
+TEST(LogDetails, ManyEntriesGiveWhatTheyGiveOneByOne) {
+  std::vector<std::pair<EntryType, std::string>> records;
+  UsageTotals usage(Flavour::omp13);
+  std::size_t images = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string words((i * 37) % 8000, 'w');
+    if (i % 500 == 77) {
+      records.emplace_back(EntryType::message, user("\"" + std::string(700'000, 'g') + "\""));
+    } else if (i % 10 == 3) {
+      records.emplace_back(EntryType::message, user("[" + image("aGVsbG8=") + "," + image("d29ybGQ=") + "]"));
+      images += 2;
+    } else {
+      const std::string cost = "0." + std::to_string(1 + i * 7919 % 99991);
+      records.emplace_back(EntryType::message,
+                           R"({"type":"message","message":{"role":"assistant","content":")" + words +
+                               R"(","usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":5,)" +
+                               R"("cost":{"total":)" + cost + "}}}}");
+    }
+    usage.add(records.back().first, records.back().second);
+  }
+  const Made made = make_log(records);
+  const LogDetails details = details_of(made);
+  expect_same_sizes(details, made);
+  ASSERT_EQ(details.images().size(), images);
+  EXPECT_TRUE(std::is_sorted(details.images().begin(), details.images().end(),
+                             [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; }));
+  EXPECT_EQ(details.usage().json(), usage.json()) << "sums depend on the order";
+}
+
 }  // namespace
 }  // namespace arborfs

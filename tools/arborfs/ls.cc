@@ -3,6 +3,7 @@
 #include "core/json/date.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
+#include "core/session/opening.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
@@ -20,40 +21,16 @@ constexpr std::size_t kLeastPrefix = 8;
 struct Row {
   Listed of;
   Session::Head head;
-  std::optional<Ordinal> entries;
   std::string words;  // what the user said first, for a session without a title
   std::string state;
 };
 
-/// The first thing that the user said.
-Ordinal first_user_message(const Session& session) {
-  if (const auto guard = session.read()) {
-    const LogIndex& index = guard->index();
-    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-      if (index.entry(ordinal).type == EntryType::message && index.name(ordinal) == "user") {
-        return ordinal;
-      }
-    }
+Row read_row(const Listed& of, const Catalog& catalog, LivenessRound& liveness) {
+  Row row{of, of.session->head(), "", ""};
+  if (row.head.header.title.empty() && row.head.problem.empty()) {
+    row.words = opening_words(*of.session, catalog.store(), kTitleCharacters);
   }
-  return kNoEntry;
-}
-
-Row read_row(const Listed& of, const Catalog& catalog) {
-  Row row{of, {}, std::nullopt, "", ""};
-  const auto read = of.session->refresh(Depth::index);
-  row.head = of.session->head();
-  if (!read && row.head.problem.empty()) {
-    row.head.problem = read.error().message;
-  }
-  if (const auto guard = of.session->read()) {
-    row.entries = guard->index().size();
-  }
-  if (row.head.header.title.empty()) {
-    if (const Ordinal first = first_user_message(*of.session); first != kNoEntry) {
-      row.words = first_words(*of.session, first, catalog, kTitleCharacters);
-    }
-  }
-  row.state = liveness_word(check_liveness(*of.session, catalog.store()).state);
+  row.state = liveness_word(liveness.check(*of.session).state);
   return row;
 }
 
@@ -89,7 +66,6 @@ std::string json_row(const Row& row, const Catalog& catalog) {
   auto json = JsonText::object();
   json.add("session", row.of.id).add("project", row.of.project->name).add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
-  json.add_json("entries", row.entries ? std::to_string(*row.entries) : "null");
   json.add("bytes", row.head.stat.size);
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session, catalog));
@@ -112,17 +88,11 @@ Style style_of(const Row& row) {
 }
 
 void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
-  Table table({{"MODIFIED"},
-               {"SESSION"},
-               {"PROJECT", false, true},
-               {"TITLE", false, true},
-               {"ENTRIES", true},
-               {"SIZE", true},
-               {"STATE"}});
+  Table table({{"MODIFIED"}, {"SESSION"}, {"PROJECT", false, true}, {"TITLE", false, true}, {"SIZE", true}, {"STATE"}});
   const auto view = catalog.view();
   for (const auto& row : rows) {
     table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), row.of.project->name, title_of(row),
-               row.entries ? grouped(*row.entries) : "-", size_words(row.head.stat.size), row.state});
+               size_words(row.head.stat.size), row.state});
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";
@@ -150,11 +120,28 @@ std::size_t limit_of(const CommandLine& line, const Terminal& io) {
   return limit == 0 ? SIZE_MAX : limit;
 }
 
+/// Indexes of the sessions in the order of their places.
+std::vector<std::size_t> by_place(const std::vector<Listed>& sessions) {
+  std::vector<std::pair<LogPlace, std::size_t>> places;
+  places.reserve(sessions.size());
+  for (const auto& of : sessions) {
+    places.emplace_back(of.session->place(), places.size());
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::size_t> order;
+  order.reserve(places.size());
+  for (const auto& [place, at] : places) {
+    order.push_back(at);
+  }
+  return order;
+}
+
 std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& catalog, Terminal& io) {
   Progress progress(io, "reading sessions", sessions.size());
-  std::vector<Row> rows;
-  for (const auto& of : sessions) {
-    rows.push_back(read_row(of, catalog));
+  LivenessRound liveness(catalog.store());
+  std::vector<Row> rows(sessions.size());
+  for (const std::size_t at : by_place(sessions)) {
+    rows[at] = read_row(sessions[at], catalog, liveness);
     progress.step();
   }
   return rows;
