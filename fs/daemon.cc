@@ -1,5 +1,6 @@
 #include "fs/daemon.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -23,6 +24,16 @@ namespace arborfs {
 namespace {
 
 constexpr std::chrono::milliseconds kAskAgain{10};
+
+/// Memory that is given back stays with the heap it came from, and each thread has a heap of its own: after a walk of
+/// everything a dozen of them held what one had needed. So there are two, and what is large is mapped and unmapped.
+void keep_heaps_small() {
+  constexpr int kHeaps = 2;
+  constexpr int kLarge = 128 << 10;
+  ::mallopt(M_ARENA_MAX, kHeaps);
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+  ::mallopt(M_TRIM_THRESHOLD, kLarge);
+}
 
 sigset_t leaving_signals() {
   sigset_t set;
@@ -128,6 +139,7 @@ class Daemon {
 }  // namespace
 
 Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready) {
+  keep_heaps_small();
   const sigset_t set = leaving_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   for (const int number : {SIGPIPE, SIGIO}) {

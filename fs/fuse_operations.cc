@@ -142,20 +142,20 @@ struct FuseOperations : FuseServing {
   static void no_open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, ENOSYS); }
 
   static void read_unopened(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* /*fi*/) {
-    FuseServer& server = server_of(req);
+    note_read(req, ino, offset);
     serve<std::size_t>(
         req, ino,
         [ino, size, offset](Vfs& vfs, Call& call) {
           return vfs.read_unopened(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
         },
         reply_read);
-    note_read(server, ino, offset);
   }
 
-  /// Behind the answer, so that nobody waits for it.
-  static void note_read(FuseServer& server, fuse_ino_t ino, off_t offset) {
-    if (offset == 0 && server.read_ahead_) {
-      server.read_ahead_->note(NodeId(ino));
+  /// Before the answer, so that what one reader asks for is noted in its order.
+  static void note_read(fuse_req_t req, fuse_ino_t ino, off_t offset) {
+    auto& ahead = server_of(req).read_ahead_;
+    if (offset == 0 && ahead) {
+      ahead->note(NodeId(ino));
     }
   }
 
@@ -166,7 +166,6 @@ struct FuseOperations : FuseServing {
   static void reply_read(fuse_req_t req, std::size_t got) { fuse_reply_buf(req, read_buffer().data(), got); }
 
   static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
-    FuseServer& server = server_of(req);
     FileHandle& handle = file_handle(fi);
     if (handle.events) {
       read_events(req, handle, size, fi->flags);
@@ -176,13 +175,13 @@ struct FuseOperations : FuseServing {
       read_control(req, handle.control, size);
       return;
     }
+    note_read(req, ino, offset);
     serve<std::size_t>(
         req, ino,
         [file = handle.file, size, offset](Vfs& vfs, Call& call) {
           return vfs.read(call, *file, static_cast<std::uint64_t>(offset), room_for(size));
         },
         reply_read);
-    note_read(server, ino, offset);
   }
 
   static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {

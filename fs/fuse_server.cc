@@ -1,7 +1,9 @@
 #include "fs/fuse_server.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 #include "fs/fuse_operations.h"
@@ -10,7 +12,13 @@ namespace arborfs {
 
 namespace {
 
-constexpr unsigned kThreads = 10;
+/// As many as there are processors to run them: requests are short, and each is given to the thread that has waited
+/// longest, so that more threads are but more sleepers to be woken.
+unsigned worker_threads() {
+  constexpr unsigned kLeast = 2;
+  constexpr unsigned kMost = 10;
+  return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost);
+}
 /// Ends the wait of the thread in serve(); the handler has nothing to do.
 constexpr int kWakeSignal = SIGUSR1;
 
@@ -85,8 +93,8 @@ void FuseServer::start_read_ahead() {
 bool FuseServer::serve(std::function<void()> on_ready) {
   on_ready_ = std::move(on_ready);
   fuse_loop_config* config = fuse_loop_cfg_create();
-  fuse_loop_cfg_set_max_threads(config, kThreads);
-  fuse_loop_cfg_set_idle_threads(config, kThreads);
+  fuse_loop_cfg_set_max_threads(config, worker_threads());
+  fuse_loop_cfg_set_idle_threads(config, worker_threads());
   fuse_loop_cfg_set_clone_fd(config, 0);
   struct sigaction action {};
   action.sa_handler = handle_wake;

@@ -76,13 +76,15 @@ void ReadAhead::note(NodeId node) {
   if (node.kind() != Kind::entry && node.kind() != Kind::text) {
     return;
   }
-  {
+  try {
     const std::lock_guard lock(mutex_);
     const auto stretch = walks_.note(node);
     if (!stretch || wanted_.size() >= kMostWanted) {
       return;
     }
     wanted_.push_back(*stretch);
+  } catch (const std::exception&) {
+    return;  // no memory for it; who called knows nothing of reading ahead
   }
   wake_.notify_one();
 }

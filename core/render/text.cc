@@ -17,8 +17,8 @@ static_assert(kReadAhead >= simdjson::SIMDJSON_PADDING);
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
 /// No entry up to this size can swell that far (value_text.h bounds the growth).
 constexpr std::uint64_t kCannotSwell = std::uint64_t{1} << 20U;
-/// A parser that grew beyond this is not kept.
-constexpr std::size_t kKeptParser = std::size_t{512} << 10U;
+/// A parser that grew beyond this is not kept; it holds fourteen times as much, in each thread.
+constexpr std::size_t kKeptParser = std::size_t{64} << 10U;
 constexpr std::size_t kLongEntry = std::size_t{8} << 20U;
 constexpr std::ptrdiff_t kManyValues = 500'000;
 constexpr std::uint32_t kNoLength = 0xFFFFFFFF;
