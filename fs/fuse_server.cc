@@ -13,11 +13,11 @@ namespace arborfs {
 namespace {
 
 /// As many as there are processors to run them: requests are short, and each is given to the thread that has waited
-/// longest, so that more threads are but more sleepers to be woken.
+/// longest, so that more threads are but more sleepers to be woken. And one for those that a write may keep waiting.
 unsigned worker_threads() {
   constexpr unsigned kLeast = 2;
   constexpr unsigned kMost = 10;
-  return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost);
+  return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost) + unsigned{SlowLane::kBorrowed};
 }
 /// Ends the wait of the thread in serve(); the handler has nothing to do.
 constexpr int kWakeSignal = SIGUSR1;

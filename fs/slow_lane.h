@@ -19,8 +19,8 @@ class SlowLane {
   using Job = std::function<void(const std::atomic<bool>* cancelled)>;
 
   static constexpr std::size_t kThreads = 8;
-  /// Threads of callers that may be used at a time.
-  static constexpr std::size_t kBorrowed = 2;
+  /// Threads of callers that may be used at a time; whoever has them has so many more than it needs.
+  static constexpr std::size_t kBorrowed = 1;
   /// `threads` at most; each starts when a job finds no idle one.
   explicit SlowLane(std::size_t threads = kThreads) : most_threads_(threads) {}
   /// As stop().
