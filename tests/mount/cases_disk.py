@@ -5,9 +5,10 @@ import contextlib
 import errno
 import json
 import os
+from pathlib import Path
 
 from faults import FALLOCATE, FOR_GOOD, OPEN, RENAME, SYNC, TRUNCATE, WRITE, Faults, log_of
-from mounting import Skip, equal, eventually, fails_with, needs, needs_root, run, shell, variants
+from mounting import Skip, at_most, equal, eventually, fails_with, needs, needs_root, run, shell, variants
 from views import damage, entry_ids, status
 from volumes import MIB, ext4, tmpfs
 from writing import added, reason, refused, text_of
@@ -339,6 +340,35 @@ def test_f5_disk_that_turns_read_only_and_back(case):
         assert_readable(session, folder)
         volume.remount("rw")
         assert_goes_on(session, folder)
+
+
+def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
+    """More writers than the daemon has threads for requests wait for a disk that stands still: whoever reads is
+    answered meanwhile, and all that was written arrives when the disk goes on."""
+    volume = ext4(case)
+    session, other = case.agent.talk(), case.agent.talk()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        os.listdir(folder)
+        with volume.frozen():
+            writers = [case.spawn(["bash", "-c", f"exec 3> append && echo '{CUSTOM % number}' >&3"],
+                                  case.new_path("out"), cwd=folder)
+                       for number in range(os.cpu_count() + 4)]
+            eventually(5, lambda: all(holds_control(writer.pid) for writer in writers), "all have opened append")
+            with at_most(0.5, "reading beside them"):
+                equal(len(os.listdir(folder / "text")), 4)
+                equal((folder / "raw.jsonl").read_bytes(), session.bytes)
+                equal((mount.session(other) / "raw.jsonl").read_bytes(), other.bytes)
+            equal([writer.poll() for writer in writers], [None] * len(writers), "they still wait")
+        equal([writer.wait(10) for writer in writers], [0] * len(writers), "exit statuses")
+        equal(len(added(session)), len(writers))
+
+
+def holds_control(pid):
+    """The process has a control file open."""
+    with contextlib.suppress(OSError):
+        return any("/append" in os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
+    return False
 
 
 def change_attributes(path, change):
