@@ -5,6 +5,7 @@ import contextlib
 import errno
 import json
 import os
+import time
 from pathlib import Path
 
 from faults import FALLOCATE, FOR_GOOD, OPEN, RENAME, SYNC, TRUNCATE, WRITE, Faults, log_of
@@ -14,6 +15,7 @@ from volumes import MIB, ext4, tmpfs
 from writing import added, reason, refused, text_of
 
 CUSTOM = '{"type":"custom","customType":"x","data":{"n":%d}}'
+LOCK_PATIENCE = 0.7  # a little more than anybody waits for the lock of another
 FULL, QUOTA, BROKEN = "No space left on device", "Disk quota exceeded", "Input/output error"
 
 
@@ -359,6 +361,7 @@ def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
                 equal(len(os.listdir(folder / "text")), 4)
                 equal((folder / "raw.jsonl").read_bytes(), session.bytes)
                 equal((mount.session(other) / "raw.jsonl").read_bytes(), other.bytes)
+            time.sleep(LOCK_PATIENCE)
             equal([writer.poll() for writer in writers], [None] * len(writers), "they still wait")
         equal([writer.wait(10) for writer in writers], [0] * len(writers), "exit statuses")
         equal(len(added(session)), len(writers))
