@@ -84,8 +84,11 @@ Result<void> FuseServer::mount() {
 
 void FuseServer::start_read_ahead() {
   read_ahead_.emplace(vfs_.state(), [this](NodeId node, std::string_view bytes) {
-    fuse_bufvec whole = FUSE_BUFVEC_INIT(bytes.size());
+    fuse_bufvec whole{};
+    whole.count = 1;
+    whole.buf[0].size = bytes.size();
     whole.buf[0].mem = const_cast<char*>(bytes.data());
+    whole.buf[0].fd = -1;
     return fuse_lowlevel_notify_store(session_, node.value(), 0, &whole, static_cast<fuse_buf_copy_flags>(0)) == 0;
   });
 }
