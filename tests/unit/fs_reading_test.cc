@@ -262,6 +262,11 @@ class Kernel {
     changed_.wait_for(lock, 10s, [&] { return has_.size() >= count; });
     return has_;
   }
+  std::map<NodeId, std::string> wait_for_item(std::uint32_t item) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, 10s, [&] { return !has_.empty() && has_.rbegin()->first.item() >= item; });
+    return has_;
+  }
 
  private:
   std::mutex mutex_;
@@ -291,8 +296,8 @@ TEST_F(ReadingTest, ReadingAheadEndsWithTheLog) {
   for (int number = kEntries - 10; number < kEntries - 7; ++number) {
     ahead.note(find("entries/" + std::to_string(number) + ".json").attr.node);
   }
-  const auto has = kernel.wait_for(2);
-  EXPECT_FALSE(has.empty());
+  const auto has = kernel.wait_for_item(kEntries);
+  ASSERT_FALSE(has.empty());
   EXPECT_EQ(has.rbegin()->first.item(), kEntries);
 }
 
