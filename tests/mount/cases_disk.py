@@ -353,7 +353,7 @@ def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
         folder = mount.session(session)
         os.listdir(folder)
         with volume.frozen():
-            writers = [case.spawn(["bash", "-c", f"exec 3> append && echo '{CUSTOM % number}' >&3"],
+            writers = [case.spawn(["bash", "-c", f"exec 3>> append && echo '{CUSTOM % number}' >&3"],
                                   case.new_path("out"), cwd=folder)
                        for number in range(os.cpu_count() + 4)]
             eventually(5, lambda: all(holds_control(writer.pid) for writer in writers), "all have opened append")
