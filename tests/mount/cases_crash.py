@@ -14,7 +14,7 @@ from mounting import (PATIENCE, at_most, concurrent, detach, equal, eventually, 
                       shell, variants)
 from views import damage, entry_ids, status
 from volumes import MIB, ext4
-from writing import added, reason, text_of
+from writing import added, answer_of, reason, text_of
 
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)
 ROUNDS = int(os.environ.get("ARBORFS_KILL_ROUNDS", "8"))
@@ -24,16 +24,6 @@ SIZES = (40, 40, 4_000, 300_000, 4_000_000)
 
 def custom(name, number, size=0):
     return json.dumps({"type": "custom", "customType": name, "data": {"n": number, "s": "x" * size}}) + "\n"
-
-
-def ask(path, command):
-    """Writes a command in one write(2) and returns the answer to it."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.write(descriptor, command.encode())
-        return json.loads(os.read(descriptor, 4096))
-    finally:
-        os.close(descriptor)
 
 
 class Writer(threading.Thread):
@@ -125,7 +115,7 @@ def assert_kept(writers, entries, last):
 def assert_usable(session, folder):
     """The session takes an append at once, and beside the log is nothing but what an unfinished rewrite left."""
     with at_most(3, "the first append after a crash"):
-        answer = ask(folder / "append", custom("after", 1))
+        answer = answer_of(folder / "append", custom("after", 1))
     entries, tail = whole_lines(session)
     equal((entries[-1]["id"], tail), (answer["id"], b""), "the end of the log")
     equal(reason(folder), "", "the reason after a success")
@@ -186,10 +176,10 @@ def test_f1_killed_inside_a_write(case, keep):
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
     try:
-        kept = ask(mount.session(session) / "append", custom("kept", 1))["id"]
+        kept = answer_of(mount.session(session) / "append", custom("kept", 1))["id"]
         before = session.path.read_bytes()
         faults.arm(WRITE, log_of(session), keep=keep, kills=True)
-        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        fails_with(GONE, answer_of, mount.session(session) / "append", custom("cut", 1))
         equal(mount.process.wait(), -9, "the daemon's end")
         piece = session.path.read_bytes()[len(before):]
         equal((session.path.read_bytes()[:len(before)], len(piece)), (before, keep), "the log")
@@ -199,7 +189,7 @@ def test_f1_killed_inside_a_write(case, keep):
     with case.mount(mountpoint=mount.path) as again:
         folder = again.session(session)
         equal(entry_ids(folder), [entry["id"] for entry in session.entries] + [kept], "entries")
-        answer = ask(folder / "append", custom("after", 1))
+        answer = answer_of(folder / "append", custom("after", 1))
         equal(answer["parentId"], kept, "parent")
         data = session.path.read_bytes()
         assert data.startswith(before + piece + (b"\n" if piece else b"")), data[len(before):]
@@ -213,13 +203,13 @@ def test_f1_killed_before_the_newline(case):
     """F1: a line of which only the newline is missing is an entry, and gets its newline."""
     faults, session = Faults(case), case.agent.talk()
     with case.mount() as mount:  # how long is such a line?
-        ask(mount.session(session) / "append", custom("cut", 1))
+        answer_of(mount.session(session) / "append", custom("cut", 1))
         length = len(session.path.read_bytes()) - len(session.bytes)
         session.path.write_bytes(session.bytes)
     mount = faults.mount().start()
     try:
         faults.arm(WRITE, log_of(session), keep=length - 1, kills=True)
-        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        fails_with(GONE, answer_of, mount.session(session) / "append", custom("cut", 1))
         mount.process.wait()
         line = session.path.read_bytes()[len(session.bytes):]
         equal(json.loads(line)["customType"], "cut", "the whole entry")
@@ -228,7 +218,7 @@ def test_f1_killed_before_the_newline(case):
         mount.force_away()
     with case.mount(mountpoint=mount.path) as again:
         folder = again.session(session)
-        equal(ask(folder / "append", custom("after", 1))["parentId"], json.loads(line)["id"], "parent")
+        equal(answer_of(folder / "append", custom("after", 1))["parentId"], json.loads(line)["id"], "parent")
         assert session.path.read_bytes().startswith(session.bytes + line + b"\n{"), "glued"
         equal(([entry["customType"] for entry in added(session)], damage(folder)), (["cut", "after"], []))
 
@@ -252,7 +242,7 @@ def test_killed_at_each_step_of_an_append(case, point):
     mount = faults.mount().start()
     try:
         faults.arm(operation, path or log_of(session), keep=keep, kills=True)
-        fails_with(GONE, ask, mount.session(session) / "append", custom("cut", 1))
+        fails_with(GONE, answer_of, mount.session(session) / "append", custom("cut", 1))
         equal(mount.process.wait(), -9, "the daemon's end")
         faults.disarm()
     finally:
@@ -273,7 +263,7 @@ def test_killed_in_a_rewrite(case, keep, renamed):
     mount = faults.mount().start()
     try:
         faults.arm(RENAME, log_of(session), keep=keep, kills=True)
-        fails_with(GONE, ask, mount.session(session) / "title", "Another title\n")
+        fails_with(GONE, answer_of, mount.session(session) / "title", "Another title\n")
         equal(mount.process.wait(), -9, "the daemon's end")
         faults.disarm()
     finally:
@@ -311,8 +301,8 @@ def test_f12_power_cut_keeps_what_was_acknowledged(case):
     try:
         folder = mount.session(session)
         shell("echo 'New title' > title; echo 'one' > append; echo '#1 name' > label", cwd=folder)
-        fork = ask(folder / "fork", "\n")["session"]
-        new = ask(mount / "new", "/srv/another\n")["session"]
+        fork = answer_of(folder / "fork", "\n")["session"]
+        new = answer_of(mount / "new", "/srv/another\n")["session"]
         acknowledged = session.path.read_bytes()
         session.user("said without a sync " * 400)
         with open(session.path, "ab") as file:
@@ -364,7 +354,7 @@ def test_f12_power_cut_under_load(case):
             restarted(volume, mount)
             with case.mount(mountpoint=mount.path) as again:
                 folder = again.session(session)
-                ask(folder / "append", custom("after", 1))
+                answer_of(folder / "append", custom("after", 1))
                 entries = [json.loads((folder / "entries" / name).read_bytes())
                            for name in sorted(os.listdir(folder / "entries"))]
                 assert_kept([*writers, After], entries, f"round {number}")

@@ -18,7 +18,7 @@ import foreign
 from agentdir import rich_store
 from cases_torture import in_process
 from mounting import PATIENCE, SANITIZED, concurrent, equal, eventually, run
-from writing import text_of
+from writing import answer_of, text_of
 
 SECONDS = float(os.environ.get("ARBORFS_HAMMER_SECONDS", "8"))
 WARM_UP = min(SECONDS / 4, 20)
@@ -57,15 +57,6 @@ def writing(deadline, pause, key, write):
     return told
 
 
-def command(path, text):
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.write(descriptor, text.encode() + b"\n")
-        return json.loads(os.read(descriptor, 4096))
-    finally:
-        os.close(descriptor)
-
-
 def say(path, text):
     descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
     try:
@@ -79,7 +70,7 @@ def say(path, text):
 def json_writer(deadline, folder, name):
     def write(number):
         entry = {"type": "custom", "customType": name, "data": {"n": number, "s": "x" * random.choice((1, 500, 9000))}}
-        return command(folder / "append", json.dumps(entry))["id"]
+        return answer_of(folder / "append", json.dumps(entry) + "\n")["id"]
 
     return writing(deadline, 0.02, lambda number: (name, number), write)
 
@@ -93,14 +84,15 @@ def branch_writer(deadline, folder, name, ids):
     """Moves the leaf and appends there, as one step."""
     def write(number):
         at = folder / "branches" / random.choice(ids) / "append"
-        return command(at, json.dumps({"type": "custom", "customType": name, "data": {"n": number}}))["id"]
+        line = json.dumps({"type": "custom", "customType": name, "data": {"n": number}})
+        return answer_of(at, line + "\n")["id"]
 
     return writing(deadline, 0.05, lambda number: (name, number), write)
 
 
 def label_writer(deadline, folder, name, ids):
     return writing(deadline, 0.05, lambda number: (name, number),
-                   lambda number: command(folder / "label", f"{random.choice(ids)} {name} {number}")["id"])
+                   lambda number: answer_of(folder / "label", f"{random.choice(ids)} {name} {number}\n")["id"])
 
 
 def titler(deadline, folder, name):
@@ -111,7 +103,7 @@ def titler(deadline, folder, name):
 def forker(deadline, mount, folder, beside):
     """Copies a session, looks at the copy, takes it away behind the daemon's back."""
     def write(_):
-        made = command(folder / "fork", "")["session"]
+        made = answer_of(folder / "fork", "\n")["session"]
         log = next(path for path in beside.glob(f"*_{made}.jsonl"))
         lines = log.read_bytes().splitlines()
         assert lines and all(json.loads(line) for line in lines), log

@@ -15,6 +15,7 @@ import foreign
 from cases_control import added, refused, text_of
 from mounting import PATIENCE, SOURCE_DIR, concurrent, equal, eventually, fails_with, shell, visible_within
 from views import messages, status
+from writing import answer_of
 
 APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
 # How long writers run side by side; a soak takes more.
@@ -178,7 +179,7 @@ def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):
     before = session.path.read_bytes()
     with case.mount() as mount:
         folder = mount.session(session)
-        entry = answer_of(folder / "append", '{"role":"user","content":"keep me"}')
+        entry = answered(folder / "append", '{"role":"user","content":"keep me"}')
         with_entry = session.path.read_bytes()
         equal(status(folder)["erasedEntries"], [], "erased entries")
         temporary = session.path.with_suffix(".new")
@@ -195,14 +196,9 @@ def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):
 # -- reading what was written
 
 
-def answer_of(path, command):
-    """Writes a command and returns the answer to it."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.write(descriptor, command.encode() + b"\n")
-        return json.loads(os.read(descriptor, 4096))
-    finally:
-        os.close(descriptor)
+def answered(path, command):
+    """The answer to one line."""
+    return answer_of(path, command + "\n")
 
 
 def say(path, text):
@@ -236,7 +232,7 @@ def write_and_look(folder, first, number):
     equal(text_of(text), f"text {number}")
     assert shows_end(folder, text["id"]), "appended text"
     equal(messages(folder / "context.json")[-1], f"text {number}")
-    entry = answer_of(folder / "append", json.dumps({"role": "user", "content": f"json {number}"}))
+    entry = answered(folder / "append", json.dumps({"role": "user", "content": f"json {number}"}))
     assert shows_end(folder, entry["id"]), "appended JSON"
     equal(messages(folder / "context.json")[-1], f"json {number}")
     say(folder / "branch", text["id"])
@@ -267,9 +263,9 @@ def test_what_was_written_is_read(case):
         home, there = mount.session(session), mount / "projects" / other.project / session.name
         for number in range(ROUNDS):
             write_and_look(home, session.entries[0]["id"], number)
-            fork = answer_of(home / "fork", "")
+            fork = answered(home / "fork", "")
             equal(sorted(os.listdir(mount / fork["path"] / "entries")), sorted(os.listdir(home / "entries")))
-            new = answer_of(mount / "new", f"/srv/new{number}")
+            new = answered(mount / "new", f"/srv/new{number}")
             equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", os.path.basename(new["path"])])
             assert {fork["session"], new["session"]} <= set(os.listdir(mount / "by-id"))
             os.rename(home, there)
@@ -303,8 +299,8 @@ def test_another_mount_sees_what_was_written(case):
             seen(lambda: say(mine / "title", f"Title {number}"),
                  lambda: (theirs / "title").read_text() == f"Title {number}\n", "title")
             made = []
-            seen(lambda: made.append(answer_of(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
-            seen(lambda: made.append(answer_of(one / "new", f"/srv/n{number}")),
+            seen(lambda: made.append(answered(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
+            seen(lambda: made.append(answered(one / "new", f"/srv/n{number}")),
                  lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", Path(made[1]["path"]).name], "new")
             away = two / "projects" / other.project / session.name
             seen(lambda: os.rename(mine, one / "projects" / other.project / session.name),
@@ -322,7 +318,7 @@ def test_daemons_take_turns_at_a_leaf(case):
         for number in range(25):
             mover, writer = (one, two) if number % 2 else (two, one)
             say(mover.session(session) / "branch", ids[number % len(ids)])
-            entry = answer_of(writer.session(session) / "append", json.dumps({"role": "user", "content": f"{number}"}))
+            entry = answered(writer.session(session) / "append", json.dumps({"role": "user", "content": f"{number}"}))
             equal(entry["parentId"], ids[number % len(ids)], f"parent in round {number}")
 
 
@@ -372,11 +368,11 @@ def test_f8_held_sessions_are_refused_but_forked(case):
                 refused("echo root > branch", folder, "Device or resource busy")
                 refused("echo x > title", folder, "Device or resource busy")
                 equal(session.path.read_bytes(), before, "the log of a held session")
-                made = answer_of(folder / "fork", "")
+                made = answered(folder / "fork", "")
                 assert (mount / made["path"] / "append").exists()
                 header = json.loads((mount / made["path"] / "session.json").read_bytes())
                 equal(header["parentSession"], session.id, "what the fork says it came from")
-                answer_of(folder / "append", forced)
+                answered(folder / "append", forced)
                 shell("echo bold > append", cwd=bold.session(session))
                 equal(len(session.path.read_bytes().splitlines()), len(before.splitlines()) + 2, "lines")
             assert_free(folder, session)
@@ -398,9 +394,9 @@ def test_lock_files_are_respected(case):
         lock.write_text(f"{living.pid}:{int(time.time() * 1000)}\n")
         assert str(living.pid) in comes_to_be(folder, "live")
         refused("echo x > append", folder, "Device or resource busy")
-        fails_with(errno.EBUSY, answer_of, folder / "append", '{"type":"custom","customType":"x","force":true}')
+        fails_with(errno.EBUSY, answered, folder / "append", '{"type":"custom","customType":"x","force":true}')
         equal(session.path.read_bytes(), session.bytes, "the log")
-        assert answer_of(folder / "fork", "")["session"]
+        assert answered(folder / "fork", "")["session"]
         equal(lock.read_text().split(":")[0], str(living.pid), "the lock of a living process")
         case.end(living)
         assert_free(folder, session)

@@ -2,8 +2,19 @@
 
 import contextlib
 import json
+import os
 
 from mounting import run
+
+
+def answer_of(path, command):
+    """Writes a command in one write(2) and returns the answer to it."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.write(descriptor, command.encode())
+        return json.loads(os.read(descriptor, 4096))
+    finally:
+        os.close(descriptor)
 
 
 def added(session):

@@ -3,8 +3,8 @@
 Requests are counted from what libfuse prints with -o debug; the time is taken in a run of its own without it."""
 import collections
 import contextlib
+import functools
 import glob
-import json
 import os
 import re
 
@@ -17,11 +17,12 @@ NOT_COUNTED = {"INIT", "DESTROY", "FORGET", "BATCH_FORGET"}  # the kernel waits 
 
 
 class Counters:
-    """Differences of what a mount has been asked and has used."""
+    """What a mount is asked from now on, or what it uses."""
 
-    def __init__(self, bed, mount):
+    def __init__(self, bed, mount, are_requests_told):
         self.bed = bed
         self.mount = mount
+        self.are_requests_told = are_requests_told
         self.offset = os.path.getsize(bed.log_path)
         self.cpu = self.cpu_ns()
 
@@ -41,49 +42,51 @@ class Counters:
     def cpu_us(self):
         return (self.cpu_ns() - self.cpu) / 1000
 
+    def found(self):
+        return {"requests": self.requests()} if self.are_requests_told else {"cpu_us": self.cpu_us()}
+
 
 COMMANDS = {"ls -lR": browsing.LS, "find -printf %s": browsing.FIND, "rg": browsing.RG, "grep -r": browsing.GREP,
             "cat": browsing.CAT, "tar": browsing.TAR}
 
 
-def files_in(session):
-    return sum(len(os.listdir(f"{session}/{part}")) for part in ("entries", "text"))
-
-
-def with_debug(options, debug):
-    return ",".join(filter(None, (options, "debug" if debug else "")))
-
-
-def looked_at(bed, options, name, command):
-    """Rows of one way of looking, fresh and warm, for each file."""
+def files_in(bed):
     agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
     with bed.mount(agent_dir) as mount:
-        files = files_in(bed.session_in(mount, log))
-    found = {}
-    for debug in (True, False):
-        with bed.mount(agent_dir, with_debug(options, debug)) as mount:
-            session = bed.session_in(mount, log)
-            os.readlink(session + "/leaf")  # indexing is not what is counted
-            for age in ("fresh", "warm"):
-                counters = Counters(bed, mount)
-                timed(command.format(f"{session}/entries {session}/text"))
-                row = found.setdefault(age, {})
-                row.update({"requests": counters.requests()} if debug else {"cpu_us": counters.cpu_us()})
-    return [{"operation": f"{name}, {age}", "mount": options or "rw", "times": files, "of": "file", **row}
-            for age, row in found.items()]
+        session = bed.session_in(mount, log)
+        return sum(len(os.listdir(f"{session}/{part}")) for part in ("entries", "text"))
+
+
+def runs(bed, options, data):
+    """A run in which requests are told, then one for processor time: the session, its log, and what makes Counters.
+    `data` gives the agent dir and the log of each run."""
+    for told in (True, False):
+        agent_dir, log = data()
+        with bed.mount(agent_dir, ",".join(filter(None, (options, "debug" if told else "")))) as mount:
+            yield bed.session_in(mount, log), log, functools.partial(Counters, bed, mount, told)
+
+
+def looked_at(bed, options, name, command, files):
+    """Rows of one way of looking, fresh and warm, for each file."""
+    rows = {age: {"operation": f"{name}, {age}", "mount": options or "rw", "times": files, "of": "file"}
+            for age in ("fresh", "warm")}
+    for session, _, count in runs(bed, options, lambda: bed.agent_dir_with_log(bed.sizes.log_mb)):
+        os.readlink(session + "/leaf")  # indexing is not what is counted
+        for row in rows.values():
+            counters = count()
+            timed(command.format(f"{session}/entries {session}/text"))
+            row.update(counters.found())
+    return list(rows.values())
 
 
 def appended(bed, name, options, act):
-    found = {"operation": name, "mount": options or "rw", "times": APPENDS, "of": "append"}
-    for debug in (True, False):
-        agent_dir, log = bed.written_agent_dir()
-        with bed.mount(agent_dir, with_debug(options, debug)) as mount:
-            session = bed.session_in(mount, log)
-            act(bed, session, log, 10)
-            counters = Counters(bed, mount)
-            act(bed, session, log, APPENDS)
-            found.update({"requests": counters.requests()} if debug else {"cpu_us": counters.cpu_us()})
-    return found
+    row = {"operation": name, "mount": options or "rw", "times": APPENDS, "of": "append"}
+    for session, log, count in runs(bed, options, bed.written_agent_dir):
+        act(bed, session, log, 10)
+        counters = count()
+        act(bed, session, log, APPENDS)
+        row.update(counters.found())
+    return row
 
 
 def through_mount(bed, session, _, count):
@@ -91,15 +94,16 @@ def through_mount(bed, session, _, count):
 
 
 def by_others(bed, session, log, count):
-    json.loads(run(bed.latencies, "visible", log, session, str(count)))
+    run(bed.latencies, "visible", log, session, str(count))
 
 
 def taken(bed):
     """All rows: [{operation, mount, times, of, requests: {kind: count}, cpu_us}]."""
     rows = []
+    files = files_in(bed)
     for options in ("", "ro"):
         for name, command in COMMANDS.items():
-            rows += looked_at(bed, options, name, command)
+            rows += looked_at(bed, options, name, command, files)
     rows.append(appended(bed, "append, synced", "", through_mount))
     rows.append(appended(bed, "append, unsynced", "durability=none", through_mount))
     rows.append(appended(bed, "append by others, awaited", "", by_others))

@@ -1,6 +1,7 @@
 """What the rows stand on: the programs, the data by seed, mounts, timed commands."""
 import contextlib
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -67,7 +68,6 @@ def drop_caches():
 
 
 def header_of(log):
-    import json
     with open(log, "rb") as file:
         return json.loads(file.readline())
 

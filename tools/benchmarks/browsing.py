@@ -1,6 +1,5 @@
 """Rows about looking at what is mounted: walking, searching, copying, warm, fresh and from a cold disk."""
 import json
-import os
 
 from bed import drop_caches, run, timed
 from row import MODES, Row, check_entries
