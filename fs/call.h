@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/session/session.h"
+#include "core/store/session_store.h"
 
 namespace arborfs {
 
@@ -40,12 +43,25 @@ class Call {
   }
   void forget_refreshed() { refreshed_ = 0; }
 
+  /// A log's stat. The folder stays open for the next log of it: a listing asks for many.
+  Result<FileStat> stat(const SessionStore& store, const LogPlace& place) {
+    if (!folder_ || folder_->first != place.folder) {
+      auto opened = store.folder(place);
+      if (!opened) {
+        return opened.error();
+      }
+      folder_.emplace(place.folder, std::move(*opened));
+    }
+    return stat_log(folder_->second, place.file);
+  }
+
  private:
   bool may_take_long_ = false;
   bool deferred_ = false;
   const std::atomic<bool>* cancelled_ = nullptr;
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;
+  std::optional<std::pair<std::string, Dir>> folder_;  // of the log looked at last, by name
 };
 
 }  // namespace arborfs

@@ -181,7 +181,10 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
   if (!is_known && ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
-    static_cast<void>(refresh_again(state, call, *ref, Depth::head));
+    const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
+    if (ref->session->refresh(Depth::head, seen)) {
+      note_refreshed(state, call, *ref, Depth::head);
+    }
   }
   return directory_attr(node, stable_ino(ref->seed, word_of(node)), ref->session->mtime_ns());
 }

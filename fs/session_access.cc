@@ -29,6 +29,11 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   return ref;
 }
 
+void note_refreshed(MountState& state, Call& call, const SessionRef& ref, Depth depth) {
+  call.note_refreshed(ref.session->number(), depth);
+  state.note_refreshed(ref.session->number(), depth);
+}
+
 Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref, Depth depth) {
   if (!call.may_take_long() && !ref.session->is_quick(depth)) {
     return call.defer();
@@ -36,8 +41,7 @@ Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref,
   if (auto done = ref.session->refresh(depth, call.cancelled()); !done) {
     return done.error().code == Errc::not_found ? stale_error() : done.error();
   }
-  call.note_refreshed(ref.session->number(), depth);
-  state.note_refreshed(ref.session->number(), depth);
+  note_refreshed(state, call, ref, depth);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "core/env/processes.h"
+#include "core/env/publish_lock.h"
 
 namespace arborfs {
 namespace {
@@ -85,7 +86,7 @@ std::string log_of(std::string_view name) {
 std::optional<Leftover> judge(const Folder& folder, const std::string& name, const std::string& log) {
   std::optional<Finding> finding;
   auto kind = Leftover::Kind::temporary;
-  if (name == "." + log + ".lock") {
+  if (name == lock_file_name(log)) {
     kind = Leftover::Kind::lock;
     finding = judge_lock(folder, name);
   } else if (name.starts_with("." + log + ".") && name.ends_with(".tmp")) {

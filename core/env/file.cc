@@ -38,7 +38,7 @@ unsigned char type_from_mode(std::uint32_t mode) {
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
-         name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
 Result<File> File::open_in(const Dir& dir, const std::string& name, FileStat* seen) {
@@ -92,11 +92,20 @@ Result<Dir> Dir::open_root(const std::string& path) {
   return Dir(std::move(fd));
 }
 
+// O_NOFOLLOW is about the last component alone.
+Result<Dir> Dir::open_below_root(const std::string& root, const std::string& name) {
+  return open_at(AT_FDCWD, root + "/", name);
+}
+
 Result<Dir> Dir::open_in(const std::string& name) const {
+  return open_at(fd_.get(), "", name);
+}
+
+Result<Dir> Dir::open_at(int base, const std::string& before, const std::string& name) {
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain folder name"};
   }
-  UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd(::openat(base, (before + name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
     return error_from_errno(errno, "open folder");
   }

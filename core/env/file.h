@@ -64,6 +64,8 @@ class Dir {
  public:
   /// The configured root: symbolic links are followed here and nowhere else.
   static Result<Dir> open_root(const std::string& path);
+  /// The same as open_in of open_root, in one step.
+  static Result<Dir> open_below_root(const std::string& root, const std::string& name);
   /// A folder in this one, `name` being one component, not through a symbolic link.
   [[nodiscard]] Result<Dir> open_in(const std::string& name) const;
   /// Everything but "." and "..", in byte order of names.
@@ -75,6 +77,7 @@ class Dir {
 
  private:
   explicit Dir(UniqueFd fd) : fd_(std::move(fd)) {}
+  static Result<Dir> open_at(int base, const std::string& before, const std::string& name);
   UniqueFd fd_;
 };
 

@@ -27,10 +27,6 @@ constexpr mode_t kLockMode = 0600;
 constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
 constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
 
-std::string lock_file_name(const std::string& log_name) {
-  return "." + log_name + ".lock";
-}
-
 /// Binding the abstract name is owning the gate; closing the socket gives it back. An invalid descriptor when somebody
 /// else owns it.
 Result<UniqueFd> bind_gate(const std::string& path) {
@@ -125,6 +121,10 @@ Error held(const Dir& folder, const std::string& name) {
 }
 
 }  // namespace
+
+std::string lock_file_name(const std::string& log_name) {
+  return "." + log_name + ".lock";
+}
 
 PublishLock::PublishLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file)
     : disk_(&disk), folder_(&folder), gate_(std::move(gate)), file_(std::move(file)) {}

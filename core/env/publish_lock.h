@@ -37,6 +37,8 @@ class PublishLock {
   std::string file_;  // "" once released
 };
 
+std::string lock_file_name(const std::string& log_name);
+
 /// The process that a lock file names: 0 when there is none, or it is malformed.
 struct LockFile {
   bool exists = false;

@@ -90,6 +90,12 @@ void migrate(json::Document& document, SessionHeader& out) {
   }
 }
 
+// Most first lines are no slots, and need not be parsed to tell. Keys may be spelled with escapes.
+bool looks_like_slot(std::string_view line) {
+  const auto has = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  return has("title") && (has("\"pad\"") || has("\\"));
+}
+
 Header invalid_header(std::string problem, bool has_slot) {
   Header header;
   header.problem = std::move(problem);
@@ -102,7 +108,7 @@ Header invalid_header(std::string problem, bool has_slot) {
 std::optional<TitleSlot> parse_title_slot_line(std::string_view line) {
   json::Document value;
   line.remove_prefix(line.starts_with(kBom) ? kBom.size() : 0);
-  if (line.find("title") == std::string_view::npos || !json::parse(line, value) || !value.IsObject() ||
+  if (!looks_like_slot(line) || !json::parse(line, value) || !value.IsObject() ||
       !json::is_string(json::member(value, "type"), "title")) {
     return std::nullopt;
   }

@@ -25,12 +25,15 @@ std::string unique_name(std::string name, std::set<std::string>& taken) {
   return candidate;
 }
 
-std::string id_name(const Session& session) {
-  const std::string id = session.head().header.id;
-  return names::encode(id.empty() ? session.stem() : id, 240);
-}
-
 }  // namespace
+
+/// A session with what its names come from, read once, so that a change while a view is made is noticed later.
+struct Catalog::Placed {
+  SessionPtr session;
+  std::string stem;
+  std::string folder;
+  Session::Standing standing;
+};
 
 struct Catalog::Known {
   std::map<LogPlace, SessionPtr> sessions;
@@ -181,7 +184,7 @@ void Catalog::publish(const SessionPtr& session, Change::Kind kind) {
   Change change;
   change.kind = kind;
   change.session = session->number();
-  change.session_id = session->head().header.id;
+  change.session_id = session->standing().id;
   change.path = session->shown_path();
   feed_.publish(std::move(change));
 }
@@ -288,30 +291,30 @@ void Catalog::refresh_known(const SessionPtr& session) {
 }
 
 /// The projects of a view, one a cwd, in byte order of cwd while names are given out (DESIGN 2).
-void Catalog::add_projects(CatalogView& view, const std::vector<SessionPtr>& sessions) {
-  std::map<std::string, std::vector<SessionPtr>> by_cwd;
-  for (const auto& session : sessions) {
-    by_cwd[session->head().header.cwd].push_back(session);
+void Catalog::add_projects(CatalogView& view, const std::vector<Placed>& sessions) {
+  std::map<std::string_view, std::vector<const Placed*>> by_cwd;
+  for (const auto& placed : sessions) {
+    by_cwd[placed.standing.cwd].push_back(&placed);
   }
   std::set<std::string> taken_projects;
-  std::map<std::string, std::size_t> votes;
+  std::map<std::string_view, std::size_t> votes;
   for (const auto& [cwd, members] : by_cwd) {
     auto project = std::make_shared<Project>();
-    project->number = project_number(cwd);
     project->cwd = cwd;
-    project->name = unique_name(names::project_name(cwd, home_), taken_projects);
+    project->number = project_number(project->cwd);
+    project->name = unique_name(names::project_name(project->cwd, home_), taken_projects);
     std::set<std::string> taken;
-    std::map<std::string, std::size_t> folders;
-    for (const auto& session : members) {
-      project->sessions.emplace_back(unique_name(names::encode(session->stem(), 240), taken), session);
-      ++folders[session->place().folder];
+    std::map<std::string_view, std::size_t> folders;
+    for (const Placed* placed : members) {
+      project->sessions.emplace_back(unique_name(names::encode(placed->stem, 240), taken), placed->session);
+      ++folders[placed->folder];
     }
     std::sort(project->sessions.begin(), project->sessions.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [folder, count] : folders) {
       if (count > votes[folder]) {
         votes[folder] = count;
-        view.by_folder[folder] = project->name;
+        view.by_folder[std::string(folder)] = project->name;
       }
     }
     view.projects.push_back(std::move(project));
@@ -329,22 +332,25 @@ std::uint32_t Catalog::project_number(const std::string& cwd) {
 }
 
 void Catalog::rebuild_view() {
-  const auto sessions = all_sessions();
-  auto view = std::make_shared<CatalogView>();
-  std::unordered_map<std::uint32_t, Header> headers;  // before the rest, so that a later one is noticed
-  for (const auto& session : sessions) {
-    headers.emplace(session->number(), session->head().header);
+  std::vector<Placed> sessions;
+  for (auto& session : all_sessions()) {
+    auto standing = session->standing();
+    sessions.push_back({session, session->stem(), session->place().folder, std::move(standing)});
   }
+  auto view = std::make_shared<CatalogView>();
   add_projects(*view, sessions);
   std::set<std::string> taken;
-  for (const auto& session : sessions) {
-    view->by_id.emplace_back(unique_name(id_name(*session), taken), session);
+  std::unordered_map<std::uint32_t, const Session::Standing*> standings;
+  for (const auto& [session, stem, folder, standing] : sessions) {
+    const std::string& id = standing.id.empty() ? stem : standing.id;
+    view->by_id.emplace_back(unique_name(names::encode(id, 240), taken), session);
+    standings.emplace(session->number(), &standing);
   }
   std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& project : view->projects) {
     for (const auto& [name, session] : project->sessions) {
       view->where[session->number()] = {project, name};
-      session->set_shown_path("projects/" + project->name + "/" + name, headers.at(session->number()));
+      session->set_shown_path("projects/" + project->name + "/" + name, *standings.at(session->number()));
     }
   }
   const std::lock_guard lock(mutex_);

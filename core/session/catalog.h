@@ -104,6 +104,7 @@ class Catalog {
  private:
   struct Known;
   struct Placing;
+  struct Placed;
   void rescan_folder_locked(const std::string& folder, Placing& placing);
   void finish(Placing& placing);
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
@@ -111,7 +112,7 @@ class Catalog {
   void publish(const SessionPtr& session, Change::Kind kind);
   void publish_catalog_changed();
   void rebuild_view();
-  void add_projects(CatalogView& view, const std::vector<SessionPtr>& sessions);
+  void add_projects(CatalogView& view, const std::vector<Placed>& sessions);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;

@@ -14,20 +14,25 @@ std::chrono::milliseconds one_write(const Session& session) {
 }
 
 void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
-  const std::string log = session.place().file;
-  if (auto file = File::open_in(folder, log); file && is_open_for_writing(*file, one_write(session))) {
+  if (auto file = File::open_in(folder, session.place().file); file && is_open_for_writing(*file, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
   }
+}
+
+void look_at_lock_file(const Session& session, const Dir& folder, Liveness& found) {
   long owner = 0;
   const auto held_by_other = [&] {
-    owner = read_lock_file(folder, log).pid;
+    owner = read_lock_file(folder, session.place().file).pid;
     return owner != ::getpid() && is_process_alive(owner);
   };
   if (is_lasting(held_by_other, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("process " + std::to_string(owner) + " holds its lock file");
   }
+}
+
+void note_if_live(const Session& session, const Liveness& found) {
   if (found.state == Liveness::State::live) {
     session.note_live();
   }
@@ -56,7 +61,14 @@ void look_for_traces(const Session& session, const std::vector<Breadcrumb>& crum
 }  // namespace
 
 Liveness check_liveness(const Session& session, const SessionStore& store) {
-  return LivenessRound(store).check(session);
+  Liveness found;
+  if (const auto folder = store.folder(session.place())) {
+    look_at_file(session, *folder, found);
+    look_at_lock_file(session, *folder, found);
+  }
+  note_if_live(session, found);
+  look_for_traces(session, store.breadcrumbs(), running_agents(), found);
+  return found;
 }
 
 Liveness check_traces(const Session& session, const SessionStore& store) {
@@ -68,17 +80,34 @@ Liveness check_traces(const Session& session, const SessionStore& store) {
 LivenessRound::LivenessRound(const SessionStore& store)
     : store_(store), crumbs_(store.breadcrumbs()), agents_(running_agents()) {}
 
-Liveness LivenessRound::check(const Session& session) {
-  const LogPlace place = session.place();
-  if (!folder_ || folder_->first != place.folder) {
-    auto opened = store_.folder(place);
-    folder_ = opened ? std::make_optional(std::make_pair(place.folder, std::move(*opened))) : std::nullopt;
+LivenessRound::Folder LivenessRound::in(const std::string& folder) const {
+  Folder looked(*this);
+  auto dir = store_.folder({folder, ""});
+  if (!dir) {
+    return looked;
   }
+  looked.dir_ = std::move(*dir);
+  if (const auto entries = looked.dir_->list()) {
+    looked.dot_files_.emplace();
+    for (const auto& entry : *entries) {
+      if (entry.name.front() == '.') {
+        looked.dot_files_->insert(entry.name);
+      }
+    }
+  }
+  return looked;
+}
+
+Liveness LivenessRound::Folder::check(const Session& session) const {
   Liveness found;
-  if (folder_) {
-    look_at_file(session, folder_->second, found);
+  if (dir_) {
+    look_at_file(session, *dir_, found);
+    if (!dot_files_ || dot_files_->contains(lock_file_name(session.place().file))) {
+      look_at_lock_file(session, *dir_, found);
+    }
   }
-  look_for_traces(session, crumbs_, agents_, found);
+  note_if_live(session, found);
+  look_for_traces(session, round_.crumbs_, round_.agents_, found);
   return found;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/env/processes.h"
@@ -24,19 +24,30 @@ Liveness check_liveness(const Session& session, const SessionStore& store);
 Liveness check_traces(const Session& session, const SessionStore& store);
 std::string_view liveness_word(Liveness::State state);
 
-/// check_liveness for many sessions one after another: what is common to them is looked at once. Cheapest in the order
-/// of their places. Used by one thread, not for long.
+/// check_liveness for many sessions: what is common to them is looked at once. Not for long. Any threads.
 class LivenessRound {
  public:
   /// `store` outlives it.
   explicit LivenessRound(const SessionStore& store);
-  Liveness check(const Session& session);
+
+  /// Sessions of one folder, whose lock files are told by one listing. The round outlives it. Used by one thread.
+  class Folder {
+   public:
+    [[nodiscard]] Liveness check(const Session& session) const;
+
+   private:
+    friend class LivenessRound;
+    explicit Folder(const LivenessRound& round) : round_(round) {}
+    const LivenessRound& round_;
+    std::optional<Dir> dir_;                          // nothing when it cannot be opened
+    std::optional<std::set<std::string>> dot_files_;  // lock files are among them; nothing when it cannot be listed
+  };
+  [[nodiscard]] Folder in(const std::string& folder) const;
 
  private:
   const SessionStore& store_;
   const std::vector<Breadcrumb> crumbs_;
   const std::vector<AgentProcess> agents_;
-  std::optional<std::pair<std::string, Dir>> folder_;  // the last one, by name
 };
 
 }  // namespace arborfs

@@ -72,6 +72,11 @@ Session::Head Session::head() const {
   return head_;
 }
 
+Session::Standing Session::standing() const {
+  const std::shared_lock lock(mutex_);
+  return {head_.header.cwd, head_.header.id};
+}
+
 std::int64_t Session::mtime_ns() const {
   const std::shared_lock lock(mutex_);
   return head_.stat.mtime_ns;
@@ -95,7 +100,7 @@ bool Session::is_misplaced() const {
 }
 
 bool Session::is_misplaced_locked() const {
-  return head_.header.cwd != shown_cwd_ || head_.header.id != shown_id_;
+  return head_.header.cwd != shown_by_.cwd || head_.header.id != shown_by_.id;
 }
 
 std::optional<Session::Guard> Session::read() const {
@@ -116,11 +121,10 @@ std::size_t Session::memory_bytes() const {
   return (index_ ? index_->memory_bytes() : 0) + (details_ ? details_->size() * sizeof(std::uint32_t) : 0);
 }
 
-void Session::set_shown_path(std::string path, const Header& by) {
+void Session::set_shown_path(std::string path, const Standing& by) {
   const std::unique_lock lock(mutex_);
   shown_path_ = std::move(path);
-  shown_cwd_ = by.cwd;
-  shown_id_ = by.id;
+  shown_by_ = by;
 }
 
 std::string Session::shown_path() const {

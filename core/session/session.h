@@ -41,6 +41,13 @@ class Session {
     std::string problem;  // "" or why the log cannot be read, in words
   };
 
+  /// What its place and its names in the tree come from.
+  struct Standing {
+    std::string cwd;
+    std::string id;  // "" when the log has none
+    bool operator==(const Standing&) const = default;
+  };
+
   /// What the sessions of a catalog share; outlives them.
   struct Shared {
     std::shared_ptr<SessionStore> store;
@@ -58,6 +65,7 @@ class Session {
   /// The log's name without .jsonl, as disk has it.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
+  [[nodiscard]] Standing standing() const;
   /// The head was read, by whoever found the log or since.
   [[nodiscard]] bool has_head() const;
   [[nodiscard]] std::int64_t mtime_ns() const;
@@ -132,7 +140,7 @@ class Session {
   /// Heap held by index and details.
   [[nodiscard]] std::size_t memory_bytes() const;
   /// Where the catalog shows it, and the header that says so; set by the catalog, the path is read for events.
-  void set_shown_path(std::string path, const Header& by);
+  void set_shown_path(std::string path, const Standing& by);
   /// The header, whoever had it read, is no longer the one that the catalog went by.
   [[nodiscard]] bool is_misplaced() const;
   [[nodiscard]] std::string shown_path() const;
@@ -181,8 +189,7 @@ class Session {
   std::optional<Ordinal> moved_leaf_;  // what kept_leaf_ means in this state
   std::string write_error_;
   std::string shown_path_;
-  std::string shown_cwd_;
-  std::string shown_id_;
+  Standing shown_by_;
   bool tail_aged_ = false;
   std::atomic<bool> racy_{
       false};  // the log was so young when it was read that a later write may leave its times as they were

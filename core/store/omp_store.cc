@@ -122,11 +122,7 @@ class OmpStore : public SessionStore {
     if (!dir) {
       return dir.error();
     }
-    auto st = dir->stat(place.file);
-    if (st && !S_ISREG(st->mode)) {
-      return Error{Errc::corrupt, "not a regular file"};
-    }
-    return st;
+    return stat_log(*dir, place.file);
   }
 
   [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
@@ -135,11 +131,7 @@ class OmpStore : public SessionStore {
       return dir.error();
     }
     return LogFile::open(*dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
-      auto root = Dir::open_root(sessions);
-      if (!root) {
-        return root.error();
-      }
-      auto folder = root->open_in(place.folder);
+      const auto folder = Dir::open_below_root(sessions, place.folder);
       return folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
     });
   }
@@ -244,11 +236,7 @@ class OmpStore : public SessionStore {
   }
 
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
-    auto root = Dir::open_root(paths_.sessions);
-    if (!root) {
-      return root.error();
-    }
-    return root->open_in(folder);
+    return Dir::open_below_root(paths_.sessions, folder);
   }
 
   [[nodiscard]] std::optional<Breadcrumb> read_breadcrumb(const Dir& dir, const std::string& name) const {
@@ -276,6 +264,14 @@ class OmpStore : public SessionStore {
 };
 
 }  // namespace
+
+Result<FileStat> stat_log(const Dir& folder, const std::string& file) {
+  auto st = folder.stat(file);
+  if (st && !S_ISREG(st->mode)) {
+    return Error{Errc::corrupt, "not a regular file"};
+  }
+  return st;
+}
 
 std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk) {
   return std::make_shared<OmpStore>(std::move(paths), disk);

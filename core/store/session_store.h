@@ -49,6 +49,9 @@ struct Breadcrumb {
   LogPlace place;        // of the session meant, "" when it is outside the store
 };
 
+/// The log of this name in an open folder. Errors: not_found, permission, io; corrupt when it is no regular file.
+Result<FileStat> stat_log(const Dir& folder, const std::string& file);
+
 /// Where things lie on disk, for messages and for the watcher.
 struct StorePaths {
   std::string agent_dir;
@@ -75,7 +78,7 @@ class SessionStore {
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const = 0;
-  /// The folder that holds the log, for looking at its lock file.
+  /// The folder that holds the log, for looking at what else is there, or at many logs of it.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files beside the log (FACTS F6); not_found when there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;

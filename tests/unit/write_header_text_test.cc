@@ -24,6 +24,18 @@ TEST(WriteHeaderText, SlotsAreTheAgents) {
   });
 }
 
+TEST(WriteHeaderText, ASlotSpelledWithEscapesIsASlot) {
+  std::string line = title_slot_line("First", "user", 1771237231000);
+  const std::size_t key = line.find("\"pad\"");
+  ASSERT_NE(key, std::string::npos);
+  line.replace(key, 5, "\"\\u0070ad\"");
+  const auto slot = parse_title_slot_line(line);
+  ASSERT_TRUE(slot);
+  EXPECT_EQ(slot->title, "First");
+  line.replace(line.find("\\u0070ad"), 8, "bad");
+  EXPECT_FALSE(parse_title_slot_line(line)) << "without its padding";
+}
+
 /// A new header like the one that `line` has.
 NewHeader header_like(const json::Value& line, Flavour flavour, bool is_fork) {
   const auto text = [&line](std::string_view key) { return std::string(json::string_member(line, key).value_or("")); };

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
+#include "core/base/two_threads.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
@@ -25,7 +29,7 @@ struct Row {
   std::string state;
 };
 
-Row read_row(const Listed& of, const Catalog& catalog, LivenessRound& liveness) {
+Row read_row(const Listed& of, const Catalog& catalog, const LivenessRound::Folder& liveness) {
   Row row{of, of.session->head(), "", ""};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, catalog.store(), kTitleCharacters);
@@ -120,30 +124,28 @@ std::size_t limit_of(const CommandLine& line, const Terminal& io) {
   return limit == 0 ? SIZE_MAX : limit;
 }
 
-/// Indexes of the sessions in the order of their places.
-std::vector<std::size_t> by_place(const std::vector<Listed>& sessions) {
-  std::vector<std::pair<LogPlace, std::size_t>> places;
-  places.reserve(sessions.size());
-  for (const auto& of : sessions) {
-    places.emplace_back(of.session->place(), places.size());
+/// Indexes of the sessions by the folders of their logs.
+std::vector<std::pair<std::string, std::vector<std::size_t>>> by_folder(const std::vector<Listed>& sessions) {
+  std::map<std::string, std::vector<std::size_t>> folders;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    folders[sessions[i].session->place().folder].push_back(i);
   }
-  std::sort(places.begin(), places.end());
-  std::vector<std::size_t> order;
-  order.reserve(places.size());
-  for (const auto& [place, at] : places) {
-    order.push_back(at);
-  }
-  return order;
+  return {folders.begin(), folders.end()};
 }
 
 std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& catalog, Terminal& io) {
   Progress progress(io, "reading sessions", sessions.size());
-  LivenessRound liveness(catalog.store());
+  const LivenessRound liveness(catalog.store());
+  const auto folders = by_folder(sessions);
   std::vector<Row> rows(sessions.size());
-  for (const std::size_t at : by_place(sessions)) {
-    rows[at] = read_row(sessions[at], catalog, liveness);
-    progress.step();
-  }
+  on_two_threads(folders.size(), [&](std::size_t i) {
+    const auto& [folder, members] = folders[i];
+    const auto looked = liveness.in(folder);
+    for (const std::size_t at : members) {
+      rows[at] = read_row(sessions[at], catalog, looked);
+      progress.step();
+    }
+  });
   return rows;
 }
 

@@ -12,7 +12,7 @@
 namespace arborfs::cli {
 
 /// While it lives, one line on `io.err` tells how far the work is, from the first second on. The line is gone when it
-/// is. step() and done() may be called from any one thread; nobody else may write to `io.err` meanwhile but after
+/// is. step() may be called from any thread, done() from one; nobody else may write to `io.err` meanwhile but after
 /// done().
 class Progress {
  public:

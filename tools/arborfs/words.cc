@@ -36,6 +36,9 @@ struct Character {
 
 Character next_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) {
+    return {1, 1};
+  }
   const std::size_t wanted = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
   const std::size_t length = std::min(wanted, text.size());
   std::uint32_t code = wanted == 1 ? first : first & (0x7fU >> wanted);
