@@ -1,8 +1,14 @@
-// Checks the escapes of JSON text many bytes at a time. Pure functions, any thread.
+// The escapes of JSON text, many bytes at a time. Pure functions, any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
+
+#include "core/base/byte_marks.h"
 
 namespace arborfs::json {
 
@@ -12,5 +18,49 @@ inline constexpr std::size_t kEscapePadding = 64;
 /// True when every backslash starts one of JSON's escapes or is escaped by the one before it. For text whose
 /// backslashes all stand in strings that end. Escaped halves of surrogate pairs may stand alone (RFC 8259, 8.2).
 bool has_valid_escapes(std::string_view text);
+
+inline bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+inline constexpr std::array<bool, 256> kSimpleEscapes = [] {
+  std::array<bool, 256> table{};
+  for (const char letter : std::string_view("\"\\/bfnrt")) {
+    table[static_cast<unsigned char>(letter)] = true;
+  }
+  return table;
+}();
+
+/// What follows the backslash of an escape.
+inline bool is_escape(const char* behind) {
+  constexpr std::size_t kHexDigits = 4;
+  return kSimpleEscapes[static_cast<unsigned char>(*behind)] ||
+         (*behind == 'u' && std::all_of(behind + 1, behind + 1 + kHexDigits, is_hex));
+}
+
+/// Goes through backslashes that are given piece by piece, and passes over those that are escaped.
+class EscapeWalk {
+ public:
+  /// Calls take(i), i being the place of the backslash in the block, for each escape that starts in the 64 bytes at
+  /// `block`; false when one is none of JSON's. `backslashes` marks them; blocks are given in order.
+  template <class Take>
+  bool step(const char* block, std::uint64_t backslashes, Take take) {
+    backslashes &= is_first_escaped_ ? ~std::uint64_t{1} : ~std::uint64_t{0};
+    is_first_escaped_ = false;
+    while (backslashes != 0) {
+      const auto at = static_cast<unsigned>(std::countr_zero(backslashes));
+      if (!is_escape(block + at + 1)) {
+        return false;
+      }
+      take(at);
+      is_first_escaped_ = at == kMarkedBytes - 1;
+      backslashes &= ~(std::uint64_t{3} << at);
+    }
+    return true;
+  }
+
+ private:
+  bool is_first_escaped_ = false;  // of the block
+};
 
 }  // namespace arborfs::json

@@ -1,4 +1,4 @@
-// JSON numbers inside this folder: their grammar and their value. Pure functions, any thread.
+// JSON numbers: their grammar and their value. Pure functions, any thread.
 #pragma once
 
 #include <string_view>

@@ -122,11 +122,7 @@ bool Cursor::next() {
 }
 
 bool Cursor::key_is(std::string_view name) const {
-  if (key_.find('\\') == kNone) {
-    return key_ == name;
-  }
-  const std::string quoted = '"' + std::string(key_) + '"';
-  return is_string(quoted, name);
+  return means(key_, name);
 }
 
 std::string_view member(std::string_view object, std::string_view name) {
@@ -164,6 +160,14 @@ bool is_string(std::string_view literal, std::string_view text) {
     return literal.substr(1, literal.size() - 2) == text;
   }
   return string_value(literal) == text;
+}
+
+bool means(std::string_view spelled, std::string_view text) {
+  if (spelled.size() <= text.size()) {  // escapes only make it longer
+    return spelled == text;
+  }
+  const bool may_mean = text.empty() || spelled[0] == text[0] || spelled[0] == '\\';
+  return may_mean && spelled.find('\\') != kNone && is_string('"' + std::string(spelled) + '"', text);
 }
 
 bool is_truthy(std::string_view literal) {

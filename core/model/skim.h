@@ -48,6 +48,9 @@ bool is_string(std::string_view literal, std::string_view text);
 /// JavaScript's ToBoolean of a JSON value; false for empty text.
 bool is_truthy(std::string_view literal);
 
+/// True when what stands between the quotes of a JSON string means `text`, which has no backslash.
+bool means(std::string_view spelled, std::string_view text);
+
 /// True when `needle` occurs.
 bool contains(std::string_view text, std::string_view needle);
 

@@ -1,14 +1,19 @@
 #include "core/model/usage.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "core/json/document.h"
+#include "core/json/number.h"
 #include "core/model/skim.h"
 
 namespace arborfs {
 namespace {
 
-// `sum += value` where the value is what JSON text means: null adds nothing, a missing field makes NaN.
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// `sum += value` where the value is what JSON text means: null adds nothing.
 double as_addend(std::string_view literal) {
   if (literal == "null" || literal == "false") {
     return 0;
@@ -16,15 +21,14 @@ double as_addend(std::string_view literal) {
   if (literal == "true") {
     return 1;
   }
-  json::Document number;
-  const bool is_number = !literal.empty() && json::parse(literal, number) && number.IsNumber();
-  return is_number ? number.GetDouble() : std::numeric_limits<double>::quiet_NaN();
+  const bool is_number = !literal.empty() && (literal[0] == '-' || (literal[0] >= '0' && literal[0] <= '9'));
+  return is_number ? json::number_value(literal) : kMissing;
 }
 
 // The usage object of an entry, empty when it has none.
-std::string_view usage_of(EntryType type, std::string_view raw, Flavour flavour) {
+std::string_view usage_of(EntryType type, std::string_view raw) {
   if (type == EntryType::model_usage) {
-    return flavour == Flavour::omp18 ? skim::member(raw, "usage") : std::string_view();
+    return skim::member(raw, "usage");
   }
   if (type != EntryType::message || !(skim::contains(raw, "usage") || skim::contains(raw, "\\u"))) {
     return {};
@@ -40,24 +44,81 @@ std::string_view usage_of(EntryType type, std::string_view raw, Flavour flavour)
   return {};
 }
 
+constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0};  // the last two may be missing
+
+// Where the member of that key, as it is spelled, is added; null for others.
+struct Field {
+  std::string_view key;
+  double Usage::*sum;
+};
+double* sum_of(Usage& usage, std::string_view key) {
+  constexpr std::array kFields{Field{"input", &Usage::input},
+                               Field{"output", &Usage::output},
+                               Field{"cacheRead", &Usage::cache_read},
+                               Field{"cacheWrite", &Usage::cache_write},
+                               Field{"totalTokens", &Usage::total_tokens},
+                               Field{"premiumRequests", &Usage::premium_requests}};
+  const auto* const found =
+      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return skim::means(key, field.key); });
+  return found == kFields.end() ? nullptr : &(usage.*found->sum);
+}
+
+using json::Places;
+
+double addend_at(const Places& places, Places::Place value) {
+  const char lead = places.lead(value);
+  return lead == '"' || lead == '{' || lead == '[' ? kMissing : as_addend(places.scalar(value));
+}
+
+double total_of(const Places& places, Places::Place cost) {
+  double total = kMissing;
+  if (places.lead(cost) == '{') {
+    for (Places::Cursor members(places, cost); !members.done(); members.step()) {
+      if (skim::means(members.key(), "total")) {
+        total = addend_at(places, members.value());
+      }
+    }
+  }
+  return places.lead(cost) == 'n' ? 0 : total;
+}
+
 }  // namespace
 
-void UsageTotals::add(EntryType type, std::string_view raw) {
-  const std::string_view usage = usage_of(type, raw, flavour_);
-  const std::string_view cost = skim::member(usage, "cost");
-  if (usage.empty() || usage[0] != '{') {
+std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
+  const std::string_view json = usage_of(type, raw);
+  if (!json.starts_with('{')) {
+    return std::nullopt;
+  }
+  Usage usage = kNothing;
+  for (skim::Cursor members(json); members.next();) {
+    if (double* const sum = sum_of(usage, members.key())) {
+      *sum = as_addend(members.value());
+    } else if (members.key_is("cost")) {
+      usage.cost = members.value() == "null" ? 0 : as_addend(skim::member(members.value(), "total"));
+    }
+  }
+  return usage;
+}
+
+Usage read_usage(const Places& places, Places::Place at) {
+  Usage usage = kNothing;
+  for (Places::Cursor members(places, at); !members.done(); members.step()) {
+    if (double* const sum = sum_of(usage, members.key())) {
+      *sum = addend_at(places, members.value());
+    } else if (skim::means(members.key(), "cost")) {
+      usage.cost = total_of(places, members.value());
+    }
+  }
+  return usage;
+}
+
+void UsageTotals::add(EntryType type, const Usage& usage) {
+  if (type == EntryType::model_usage && flavour_ != Flavour::omp18) {
     return;
   }
-  input_ += as_addend(skim::member(usage, "input"));
-  output_ += as_addend(skim::member(usage, "output"));
-  cache_read_ += as_addend(skim::member(usage, "cacheRead"));
-  cache_write_ += as_addend(skim::member(usage, "cacheWrite"));
-  total_tokens_ += as_addend(skim::member(usage, "totalTokens"));
-  if (const std::string_view premium = skim::member(usage, "premiumRequests"); !premium.empty()) {
-    premium_requests_ += as_addend(premium);
-  }
-  if (!cost.empty() && cost != "null") {
-    cost_ += as_addend(skim::member(cost, "total"));
+  for (double Usage::*sum : {&Usage::input, &Usage::output, &Usage::cache_read, &Usage::cache_write,
+                             &Usage::total_tokens, &Usage::premium_requests, &Usage::cost}) {
+    sums_.*sum += usage.*sum;
   }
 }
 
@@ -66,18 +127,18 @@ std::string UsageTotals::json() const {
   const auto field = [&out](std::string_view key, double value) {
     out.append(out.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(json::number_text(value));
   };
-  field("input", input_);
-  field("output", output_);
-  field("cacheRead", cache_read_);
-  field("cacheWrite", cache_write_);
+  field("input", sums_.input);
+  field("output", sums_.output);
+  field("cacheRead", sums_.cache_read);
+  field("cacheWrite", sums_.cache_write);
   if (flavour_ == Flavour::omp18) {
-    field("totalTokens", total_tokens_);
+    field("totalTokens", sums_.total_tokens);
     field("orchestrationInput", 0);
     field("orchestrationOutput", 0);
     field("orchestrationCacheRead", 0);
   }
-  field("premiumRequests", premium_requests_);
-  field("cost", cost_);
+  field("premiumRequests", sums_.premium_requests);
+  field("cost", sums_.cost);
   return out + "}";
 }
 

@@ -1,31 +1,42 @@
 // Tokens and cost of a whole session (FACTS C24): all entries, whatever their branch.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/json/places.h"
 #include "core/log/log_index.h"
 
 namespace arborfs {
+
+/// What one entry adds to each sum; NaN where it lacks what JavaScript would add.
+struct Usage {
+  double input = 0;
+  double output = 0;
+  double cache_read = 0;
+  double cache_write = 0;
+  double total_tokens = 0;
+  double premium_requests = 0;
+  double cost = 0;
+};
+/// Of an entry whose JSON value is `raw`. Entries that carry none are recognised cheaply.
+std::optional<Usage> find_usage(EntryType type, std::string_view raw);
+/// Of the object that starts at `usage`.
+Usage read_usage(const json::Places& places, json::Places::Place usage);
 
 /// Sums as JavaScript adds them, so NaN is possible and printed as null.
 class UsageTotals {
  public:
   explicit UsageTotals(Flavour flavour) : flavour_(flavour) {}
-  /// Adds one entry. `raw` is its JSON value; entries that carry no usage are recognised cheaply.
-  void add(EntryType type, std::string_view raw);
+  /// Adds what an entry of that type used.
+  void add(EntryType type, const Usage& usage);
   /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; 18 has more keys than 13.
   [[nodiscard]] std::string json() const;
 
  private:
   Flavour flavour_;
-  double input_ = 0;
-  double output_ = 0;
-  double cache_read_ = 0;
-  double cache_write_ = 0;
-  double total_tokens_ = 0;
-  double premium_requests_ = 0;
-  double cost_ = 0;
+  Usage sums_;
 };
 
 }  // namespace arborfs

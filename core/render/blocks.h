@@ -12,6 +12,8 @@ namespace arborfs {
 template <class Node, class Sink>
 class Blocks {
  public:
+  using Text = typename Node::Text;
+
   explicit Blocks(Sink& sink) : sink_(sink) {}
 
   /// Ends the text.
@@ -27,16 +29,18 @@ class Blocks {
     any_ = true;
   }
 
-  void paragraph(std::string_view text) {
-    const std::string_view trimmed = without_end_newlines(text);
+  template <class AnyText>
+  void paragraph(const AnyText& text) {
+    const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
       put_text(sink_, trimmed);
     }
   }
 
-  void quote(std::string_view text) {
-    const std::string_view trimmed = without_end_newlines(text);
+  template <class AnyText>
+  void quote(const AnyText& text) {
+    const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
       put_prefixed(sink_, "> ", trimmed);
@@ -58,8 +62,8 @@ class Blocks {
     sink_.raw(fence);
   }
 
-  void fenced_text(std::string_view language, std::string_view text) {
-    const std::string_view trimmed = without_end_newlines(text);
+  void fenced_text(std::string_view language, const Text& text) {
+    const Text trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       fenced(language, [&](auto& sink) { put_text(sink, trimmed); });
     }
@@ -98,7 +102,7 @@ class Blocks {
   static bool is_empty_container(const Node& node) { return is_container(node) && typename Node::Cursor(node).done(); }
 
   static bool is_text(const Node& node) { return node.kind() == NodeKind::string; }
-  static std::string_view text_of(const Node& node) { return is_text(node) ? node.text() : std::string_view(); }
+  static Text text_of(const Node& node) { return is_text(node) ? node.text() : Text(); }
   static bool is_true(const Node& node) { return node.kind() == NodeKind::boolean && node.boolean(); }
 
   /// A scalar on the line that is being written; containers as "...".
@@ -118,7 +122,7 @@ class Blocks {
       return phrase(list);
     }
     typename Node::Cursor cursor(list);
-    std::string_view key;
+    Text key;
     for (bool first = true; !cursor.done(); first = false) {
       sink_.raw(first ? "" : ", ");
       phrase(cursor.next(key));

@@ -85,19 +85,22 @@ struct LineCount {
 LineCount count_lines(std::string_view text);
 
 /// Policies of scan(): kCare names the bytes to look at, spell() gives what to write instead of a character, or a
-/// view without data for the character itself.
+/// view without data for the character itself. kEscapes: what JSON escapes with a letter is escaped again.
 struct TextPolicy {  // newlines and tabs stay
   static constexpr bool kBlocks = true;
+  static constexpr bool kEscapes = false;
   static constexpr CareTable kCare = care_table("");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };
 struct LinePolicy {  // newlines and tabs become spaces
   static constexpr bool kBlocks = false;
+  static constexpr bool kEscapes = false;
   static constexpr CareTable kCare = care_table("\n\t");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };
 struct JsonPolicy {  // inside a JSON string literal, valid JSON and readable at once
   static constexpr bool kBlocks = false;
+  static constexpr bool kEscapes = true;
   static constexpr CareTable kCare = care_table("\n\t\"\\");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };

@@ -4,7 +4,6 @@
 #include <span>
 
 #include "core/base/two_threads.h"
-#include "core/render/images.h"
 #include "core/render/measure.h"
 #include "core/render/text.h"
 
@@ -33,13 +32,14 @@ class Batch {
 
   /// Any thread, once.
   void measure(const LogFile& log, const std::atomic<bool>* cancelled) {
+    Measurer measurer;
     for (std::size_t i = begin_; i < end_; ++i) {
       if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
         done_ = Result<void>(Errc::interrupted, "read entries: given up");
         return;
       }
       if (is_too_long(i)) {
-        measures_.push_back({too_long_size(entries_[i].length), 0, false});
+        measures_.push_back({too_long_size(entries_[i].length), {}, {}});
         continue;
       }
       if (bytes_.empty()) {
@@ -48,28 +48,22 @@ class Batch {
           return;
         }
       }
-      measures_.push_back(measure_text(entries_[i].type, value(i)));
+      measures_.push_back(measurer.measure(entries_[i].type, value(i)));
     }
+    bytes_ = {};
   }
 
   /// Adds what was measured. Batches must be added in order, for sums depend on it.
   Result<void> add_to(LogDetails::Delta& delta) const {
-    for (std::size_t i = begin_; i < begin_ + measures_.size(); ++i) {
-      const TextMeasure& measure = measures_[i - begin_];
-      delta.text_sizes.push_back(static_cast<std::uint32_t>(measure.size));
-      if (measure.images > 0) {
-        find_images(delta.first + static_cast<Ordinal>(i), entries_[i].type, value(i), delta.images);
-      }
-      if (measure.has_usage) {
-        delta.usage.add(entries_[i].type, value(i));
-      }
+    for (std::size_t i = 0; i < measures_.size(); ++i) {
+      delta.add(entries_[begin_ + i].type, measures_[i]);
     }
     return done_;
   }
 
  private:
   Result<void> read(const LogFile& log) {
-    bytes_.resize(size_ + kReadAhead);
+    bytes_.resize(size_ + Measurer::kPadding);
     const auto got = log.read_at(entries_[begin_].offset, std::span<char>(bytes_.data(), size_));
     if (!got) {
       return got.error();
@@ -78,7 +72,7 @@ class Batch {
   }
 
   [[nodiscard]] bool is_too_long(std::size_t i) const { return entries_[i].length > kMaxRenderedEntry; }
-  /// Followed by kReadAhead readable bytes.
+  /// Followed by Measurer::kPadding readable bytes.
   [[nodiscard]] std::string_view value(std::size_t i) const {
     return std::string_view(bytes_).substr(entries_[i].offset - entries_[begin_].offset, entries_[i].length);
   }
@@ -88,7 +82,7 @@ class Batch {
   std::size_t end_;
   std::uint64_t size_ = 0;
   std::string bytes_;
-  std::vector<TextMeasure> measures_;
+  std::vector<Measure> measures_;
   Result<void> done_;
 };
 
@@ -153,6 +147,17 @@ Result<LogDetails::Delta> LogDetails::read(const LogFile& log, Ordinal first, co
   }
   added = add_round(before, delta);
   return added ? Result<Delta>(std::move(delta)) : Result<Delta>(added.error());
+}
+
+void LogDetails::Delta::add(EntryType type, const Measure& measure) {
+  text_sizes.push_back(static_cast<std::uint32_t>(measure.size));
+  for (const ImageRef& image : measure.images) {
+    images.push_back(image);
+    images.back().ordinal = first + static_cast<Ordinal>(text_sizes.size()) - 1;
+  }
+  if (measure.usage) {
+    usage.add(type, *measure.usage);
+  }
 }
 
 void LogDetails::apply(Delta delta) {

@@ -25,6 +25,8 @@ struct ImageRef {
   bool plain_base64 = false;  // no escapes, padding only at the end: any range decodes by itself
 };
 
+struct Measure;  // measure.h
+
 class LogDetails {
  public:
   /// What a pass found beyond what the details have; made without changing them.
@@ -33,6 +35,8 @@ class LogDetails {
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
     UsageTotals usage{Flavour::omp13};  // of the whole log so far
+    /// Adds the next entry.
+    void add(EntryType type, const Measure& measure);
   };
   explicit LogDetails(Flavour flavour) : usage_(flavour) {}
 

@@ -74,7 +74,7 @@ class EntryText : public MessageText<Node, Sink> {
         this->line("Credential pinned for ", entry.member("provider"), ".");
         return true;
       case EntryType::reset_boundary:
-        this->paragraph("Context reset: nothing before this is sent to the model.");
+        this->paragraph(std::string_view("Context reset: nothing before this is sent to the model."));
         return true;
       default:
         return false;
@@ -111,7 +111,7 @@ class EntryText : public MessageText<Node, Sink> {
     }
     this->phrase(model);
     const Node role = entry.member("role");
-    if (Base::is_text(role) && role.text() != "default") {
+    if (Base::is_text(role) && !(role.text() == "default")) {
       this->sink_.raw(" for the role ");
       this->phrase(role);
     }

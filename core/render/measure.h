@@ -1,25 +1,38 @@
-// Sizes of rendered texts for a reader that goes through a whole log. Internal to core/render.
+// What a reader that goes through a whole log gathers of its entries. Internal to core/render.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log/log_index.h"
+#include "core/model/usage.h"
+#include "core/render/details.h"
+#include "core/render/plain_node.h"
 
 namespace arborfs {
 
-/// Bytes that must be readable behind `raw` for measure_text.
-inline constexpr std::size_t kReadAhead = 64;
-
-struct TextMeasure {
-  std::uint64_t size = 0;    // text_size()
-  std::uint32_t images = 0;  // image blocks mentioned in the text
-  bool has_usage = true;     // false when UsageTotals would find nothing in the entry
+/// What LogDetails gathers of one entry.
+struct Measure {
+  std::uint64_t size = 0;        // text_size()
+  std::vector<ImageRef> images;  // their ordinals are for the caller to set
+  std::optional<Usage> usage;
 };
-/// `raw` is followed by kReadAhead readable bytes of any value; at most kMaxRenderedEntry long.
-TextMeasure measure_text(EntryType type, std::string_view raw);
+
+/// Measures entries one after the other. Used by one thread.
+class Measurer {
+ public:
+  /// Bytes that must be readable behind every entry, of any value.
+  static constexpr std::size_t kPadding = 64;
+  /// `raw` is the JSON value of an entry of any length.
+  Measure measure(EntryType type, std::string_view raw);
+
+ private:
+  PlainEntry plain_;
+};
 
 /// render_text by the slow parser alone, without limits; tests hold the two to one answer.
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out);

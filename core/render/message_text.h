@@ -13,13 +13,14 @@ class MessageText : public Blocks<Node, Sink> {
 
  public:
   using Base::Base;
+  using typename Base::Text;
 
   void message(const Node& entry) {
     const Node message = entry.member("message");
     if (message.kind() != NodeKind::object) {
       return this->plain_json(entry);
     }
-    const std::string_view role = Base::text_of(message.member("role"));
+    const Text role = Base::text_of(message.member("role"));
     if (role == "bashExecution") {
       execution(message, "", "$ ", "command");
     } else if (role == "pythonExecution") {
@@ -63,13 +64,13 @@ class MessageText : public Blocks<Node, Sink> {
   template <class Each>
   static void each(const Node& list, Each visit) {
     typename Node::Cursor cursor(list);
-    std::string_view key;
+    Text key;
     while (!cursor.done()) {
       visit(cursor.next(key));
     }
   }
 
-  void conversation(const Node& message, std::string_view role) {
+  void conversation(const Node& message, const Text& role) {
     if (role == "custom" || role == "hookMessage") {
       custom_type(message);
     }
@@ -87,13 +88,13 @@ class MessageText : public Blocks<Node, Sink> {
   }
 
   void content_block(const Node& block) {
-    const std::string_view type = Base::text_of(block.member("type"));
+    const Text type = Base::text_of(block.member("type"));
     if (type == "text" && Base::is_text(block.member("text"))) {
       this->paragraph(block.member("text").text());
     } else if (type == "thinking" && Base::is_text(block.member("thinking"))) {
       this->quote(block.member("thinking").text());
     } else if (type == "redactedThinking") {
-      this->quote("(redacted)");
+      this->quote(std::string_view("(redacted)"));
     } else if (type == "toolCall") {
       tool_call(block);
     } else if (type == "image" && Base::is_text(block.member("data"))) {
@@ -118,7 +119,11 @@ class MessageText : public Blocks<Node, Sink> {
     const Node name = call.member("name");
     const Node arguments = call.member("arguments");
     this->fenced("", [&](auto& sink) {
-      put_line(sink, Base::is_text(name) ? name.text() : "(tool without a name)");
+      if (Base::is_text(name)) {
+        put_line(sink, name.text());
+      } else {
+        sink.raw("(tool without a name)");
+      }
       if (arguments.kind() == NodeKind::missing || Base::is_empty_container(arguments)) {
         return;
       }
@@ -134,7 +139,7 @@ class MessageText : public Blocks<Node, Sink> {
   }
 
   void execution(const Node& message, std::string_view language, std::string_view prompt, std::string_view key) {
-    const std::string_view code = without_end_newlines(Base::text_of(message.member(key)));
+    const Text code = without_end_newlines(Base::text_of(message.member(key)));
     this->fenced(language, [&](auto& sink) {
       sink.raw(prompt);
       put_text(sink, code);
@@ -145,10 +150,10 @@ class MessageText : public Blocks<Node, Sink> {
       line("exit code ", exit_code, "");
     }
     if (Base::is_true(message.member("cancelled"))) {
-      this->paragraph("cancelled");
+      this->paragraph(std::string_view("cancelled"));
     }
     if (Base::is_true(message.member("truncated"))) {
-      this->paragraph("output truncated");
+      this->paragraph(std::string_view("output truncated"));
     }
   }
 

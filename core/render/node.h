@@ -1,7 +1,7 @@
 // JSON values as the renderer sees them: one shape over simdjson's DOM, which is fast and strict, and over
-// json::Document, which takes everything that the agents take. Both give the same answers for the same text, but for
-// objects that JSON.parse would reorder: see in_order().
-// A node lives as long as the document behind it.
+// json::Document, which takes everything that the agents take; a third, for sizes alone, is in plain_node.h. All give
+// the same answers for the same text, but for objects that JSON.parse would reorder: see in_order(). Text is what they
+// give strings as. A node lives as long as the document behind it.
 #pragma once
 
 #include <simdjson.h>
@@ -19,6 +19,8 @@ enum class NodeKind : std::uint8_t { missing, null, boolean, number, string, arr
 
 class FastNode {
  public:
+  using Text = std::string_view;
+
   FastNode() = default;
   explicit FastNode(simdjson::dom::element element) : element_(element), kind_(kind_of(element.type())) {}
 
@@ -53,6 +55,8 @@ class FastNode {
 
 class SlowNode {
  public:
+  using Text = std::string_view;
+
   SlowNode() = default;
   explicit SlowNode(const json::Value* value) : value_(value) {}
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/render/chars.h"
+#include "core/render/spelled.h"
 
 namespace arborfs {
 
@@ -120,11 +121,14 @@ void put_prefixed(Sink& sink, std::string_view prefix, std::string_view wtf8) {
   }
 }
 
+inline void count_prefixes(CountingSink& sink, std::string_view prefix, const chars::LineCount& lines) {
+  const std::size_t bare = prefix.find_last_not_of(' ') + 1;
+  sink.count((lines.all - lines.empty) * prefix.size() + lines.empty * bare);
+}
+
 /// The same without going through the lines one by one, which takes longer than all the rest.
 inline void put_prefixed(CountingSink& sink, std::string_view prefix, std::string_view wtf8) {
-  const std::size_t bare = prefix.find_last_not_of(' ') + 1;
-  const chars::LineCount lines = chars::count_lines(wtf8);
-  sink.count((lines.all - lines.empty) * prefix.size() + lines.empty * bare);
+  count_prefixes(sink, prefix, chars::count_lines(wtf8));
   put_text(sink, wtf8);
 }
 
@@ -136,6 +140,56 @@ inline void put_prefixed(FenceProbe& sink, std::string_view, std::string_view wt
 
 inline std::string_view without_end_newlines(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+inline Spelled without_end_newlines(const Spelled& text) {
+  return text.without_end_newlines();
+}
+
+inline bool has_newline(std::string_view text) {
+  return text.find('\n') != std::string_view::npos;
+}
+inline bool has_newline(const Spelled& text) {
+  return text.has_newline();
+}
+
+// The same of strings as they are spelled, where only sizes or backticks are asked for.
+
+inline void put_text(CountingSink& sink, const Spelled& text) {
+  sink.count(text.shown_size<chars::TextPolicy>());
+}
+inline void put_line(CountingSink& sink, const Spelled& text) {
+  sink.count(text.shown_size<chars::LinePolicy>());
+}
+inline void put_json_string(CountingSink& sink, const Spelled& text) {
+  sink.count(text.shown_size<chars::JsonPolicy>() + 2);
+}
+inline void put_prefixed(CountingSink& sink, std::string_view prefix, const Spelled& text) {
+  if (text.has_number('\n')) {
+    return put_prefixed(sink, prefix, text.decoded());
+  }
+  count_prefixes(sink, prefix, text.lines());
+  put_text(sink, text);
+}
+
+/// An escape is no backtick, unless it gives the character's number, and ends a run as what it stands for does.
+inline void put_text(FenceProbe& sink, const Spelled& text) {
+  if (text.has_number('`')) {
+    sink.raw(text.decoded());
+  } else {
+    sink.raw(text.literal());
+  }
+}
+inline void put_line(FenceProbe& sink, const Spelled& text) {
+  put_text(sink, text);
+}
+inline void put_json_string(FenceProbe& sink, const Spelled& text) {
+  sink.raw("\"");
+  put_text(sink, text);
+  sink.raw("\"");
+}
+inline void put_prefixed(FenceProbe& sink, std::string_view, const Spelled& text) {
+  sink.raw("\n");
+  put_text(sink, text);
 }
 
 }  // namespace arborfs

@@ -6,12 +6,13 @@
 
 #include "core/json/document.h"
 #include "core/render/entry_text.h"
+#include "core/render/images.h"
 #include "core/render/measure.h"
 
 namespace arborfs {
 namespace {
 
-static_assert(kReadAhead >= simdjson::SIMDJSON_PADDING);
+static_assert(Measurer::kPadding >= simdjson::SIMDJSON_PADDING && Measurer::kPadding >= PlainEntry::kPadding);
 
 /// Texts that swell beyond this are treated as those of entries that are too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
@@ -47,42 +48,28 @@ std::string too_long_text(std::uint64_t length) {
 
 enum class Behind { nothing, read_ahead };  // what can be read behind the raw text
 
-/// Whether usage can stand in an entry (FACTS C24).
-template <class Node>
-bool has_usage(EntryType type, const Node& entry) {
-  if (type != EntryType::message) {
-    return type == EntryType::model_usage;
-  }
-  const Node message = entry.member("message");
-  const auto is = [&message](std::string_view key, std::string_view text) {
-    const Node value = message.member(key);
-    return value.kind() == NodeKind::string && value.text() == text;
-  };
-  return is("role", "assistant") || (is("role", "toolResult") && is("toolName", "task"));
-}
-
-/// Renders into a sink; the measure lacks the size, which the sink has.
+/// Renders into a sink; gives the number of images mentioned.
 template <class Sink>
-TextMeasure render_slowly(EntryType type, std::string_view raw, Sink& sink) {
+std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
   json::Document document;
   if (!json::parse(raw, document)) {
     sink.raw(visible(without_end_newlines(raw)));
     sink.raw("\n");
-    return {};
+    return 0;
   }
   EntryText<SlowNode, Sink> text(sink);
   text.render(type, SlowNode(&document));
-  return {0, text.images(), has_usage(type, SlowNode(&document))};
+  return text.images();
 }
 
 template <class Sink>
-TextMeasure render(EntryType type, std::string_view raw, Behind behind, Sink& sink) {
+std::uint32_t render(EntryType type, std::string_view raw, Behind behind, Sink& sink) {
   BorrowedParser parser;
   simdjson::dom::element root;
   if (parser->parse(raw.data(), raw.size(), behind == Behind::nothing).get(root) == simdjson::SUCCESS) {
     EntryText<FastNode, Sink> text(sink);
     if (text.render(type, FastNode(root))) {
-      return {0, text.images(), has_usage(type, FastNode(root))};
+      return text.images();
     }
     sink.rewind();
   }
@@ -106,18 +93,39 @@ bool is_swollen(EntryType type, std::string_view raw) {
   return sink.size() > kMaxText;
 }
 
-TextMeasure measure(EntryType type, std::string_view raw, Behind behind) {
-  if (is_dense(raw)) {
-    return {too_long_size(raw.size()), 0, false};
+/// The size of a text, and how many images it mentions.
+struct Extent {
+  std::uint64_t size = 0;
+  std::uint32_t images = 0;
+};
+Extent measure(EntryType type, std::string_view raw, Behind behind) {
+  if (raw.size() > kMaxRenderedEntry || is_dense(raw)) {
+    return {too_long_size(raw.size()), 0};
   }
   CountingSink sink;
-  TextMeasure measure = render(type, raw, behind, sink);
-  measure.size = sink.size();
-  if (measure.size > kMaxText) {
-    measure.size = too_long_size(raw.size());
-    measure.images = 0;
+  const std::uint32_t images = render(type, raw, behind, sink);
+  return sink.size() > kMaxText ? Extent{too_long_size(raw.size()), 0} : Extent{sink.size(), images};
+}
+
+/// FACTS C24, as find_usage() has it.
+std::optional<Usage> usage_of(EntryType type, const PlainEntry& plain) {
+  const auto in = [&plain](const PlainNode& owner) {
+    const PlainNode usage = owner.member("usage");
+    return usage.kind() == NodeKind::object ? std::optional(read_usage(plain.places, usage.place())) : std::nullopt;
+  };
+  const PlainNode entry(plain);
+  if (type != EntryType::message) {
+    return type == EntryType::model_usage ? in(entry) : std::nullopt;
   }
-  return measure;
+  const PlainNode message = entry.member("message");
+  const auto is = [&message](std::string_view key, std::string_view text) {
+    const PlainNode value = message.member(key);
+    return value.kind() == NodeKind::string && value.text() == text;
+  };
+  if (is("role", "assistant")) {
+    return in(message);
+  }
+  return is("role", "toolResult") && is("toolName", "task") ? in(message.member("details")) : std::nullopt;
 }
 
 }  // namespace
@@ -131,14 +139,28 @@ void render_text(EntryType type, std::string_view raw, std::string& out) {
 }
 
 std::uint64_t text_size(EntryType type, std::string_view raw) {
-  if (raw.size() > kMaxRenderedEntry) {
-    return too_long_size(raw.size());
-  }
   return measure(type, raw, Behind::nothing).size;
 }
 
-TextMeasure measure_text(EntryType type, std::string_view raw) {
-  return measure(type, raw, Behind::read_ahead);
+Measure Measurer::measure(EntryType type, std::string_view raw) {
+  Measure found;
+  CountingSink sink;
+  EntryText<PlainNode, CountingSink> text(sink);
+  std::uint32_t images = 0;
+  if (raw.size() <= kCannotSwell && plain_.read(raw) && text.render(type, PlainNode(plain_))) {
+    found.size = sink.size();
+    found.usage = usage_of(type, plain_);
+    images = text.images();
+  } else {
+    const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
+    found.size = extent.size;
+    found.usage = raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw);
+    images = extent.images;
+  }
+  if (images > 0) {
+    find_images(kNoEntry, type, raw, found.images);
+  }
+  return found;
 }
 
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out) {

@@ -90,7 +90,7 @@ class PrettyJson {
     sink_.raw(top.is_first ? "\n" : ",\n");
     top.is_first = false;
     put_indent(sink_, open_.size());
-    std::string_view key;
+    typename Node::Text key;
     const Node node = top.cursor.next(key);
     if (top.is_object) {
       put_json_string(sink_, key);
@@ -131,7 +131,7 @@ class Outline {
     }
     at_start_ = false;
     put_indent(sink_, open_.size() - 1);
-    std::string_view key;
+    typename Node::Text key;
     const Node node = top.cursor.next(key);
     if (top.is_object) {
       put_line(sink_, key);
@@ -158,11 +158,11 @@ class Outline {
     put_plain_scalar(node, sink_);
   }
 
-  void string(std::string_view text) {
+  void string(const typename Node::Text& text) {
     if (text.empty()) {
       return sink_.raw(" \"\"");
     }
-    if (text.find('\n') == std::string_view::npos) {
+    if (!has_newline(text)) {
       sink_.raw(" ");
       return put_text(sink_, text);
     }

@@ -150,8 +150,10 @@ TEST(ResolveEntry, TakesWhatAPersonWouldWrite) {
 TEST(Usage, AddsAsJavaScriptDoes) {
   UsageTotals totals(Flavour::omp13);
   const auto add = [&totals](std::string_view usage) {
-    totals.add(EntryType::message,
-               R"({"type":"message","message":{"role":"assistant","usage":)" + std::string(usage) + "}}");
+    const std::string raw = R"({"type":"message","message":{"role":"assistant","usage":)" + std::string(usage) + "}}";
+    if (const auto found = find_usage(EntryType::message, raw)) {
+      totals.add(EntryType::message, *found);
+    }
   };
   add(R"({"input":0.1,"output":1,"cacheRead":null,"cacheWrite":1,"cost":{"total":0.5}})");
   add(R"({"input":0.2,"output":2,"cacheRead":1,"premiumRequests":2})");

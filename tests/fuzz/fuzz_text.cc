@@ -4,6 +4,7 @@
 
 #include "core/json/utf8.h"
 #include "core/render/details.h"
+#include "core/render/measure.h"
 #include "core/render/text.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
@@ -27,6 +28,9 @@ void check_text(EntryType type, std::string_view raw, std::uint64_t promised) {
   render_text(type, raw, text);
   check_equal(text.size(), promised, "size of a text");
   check_equal(text_size(type, raw), promised, "measured size of a text");
+  std::string slow;
+  render_text_slowly(type, raw, slow);
+  check(text == slow, "a text of the slow parser differs", slow);
   check(text.ends_with('\n') && !text.ends_with("\n\n"), "a text ends with one line feed", text);
   check(json::is_valid_utf8(text), "a text that is not UTF-8", text);
   check_visible(text, "\n\t");

@@ -1,0 +1,199 @@
+#include "core/json/places.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace arborfs::json {
+
+namespace {
+
+constexpr std::size_t kSmallestCapacity = 4 * 1024;
+static_assert(simdjson::SIMDJSON_PADDING <= Places::kPadding);
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+const char* skip_digits(const char* at) {
+  while (is_digit(*at)) {
+    ++at;
+  }
+  return at;
+}
+
+// Behind the number that starts here; null when none does. JSON's grammar (RFC 8259, 6).
+const char* number_end(const char* at) {
+  at += *at == '-' ? 1 : 0;
+  if (!is_digit(*at)) {
+    return nullptr;
+  }
+  at = *at == '0' ? at + 1 : skip_digits(at);
+  if (*at == '.') {
+    if (!is_digit(*++at)) {
+      return nullptr;
+    }
+    at = skip_digits(at);
+  }
+  if (*at == 'e' || *at == 'E') {
+    ++at;
+    at += *at == '+' || *at == '-' ? 1 : 0;
+    if (!is_digit(*at)) {
+      return nullptr;
+    }
+    at = skip_digits(at);
+  }
+  return at;
+}
+
+const char* word_end(const char* at, std::string_view word) {
+  return std::string_view(at, word.size()) == word ? at + word.size() : nullptr;
+}
+
+// What may stand behind a number or a word in an array or an object.
+bool ends_scalar(char c) {
+  return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Goes through the places that stage 1 found. It has checked UTF-8, that strings end, and that they hold no control
+// characters.
+class Walk {
+ public:
+  using Place = Places::Place;
+
+  Walk(const char* text, const std::uint32_t* offsets, Place count, Place* behind)
+      : text_(text), offsets_(offsets), count_(count), behind_(behind) {}
+
+  bool run() {
+    for (;;) {
+      if (!value() || !behind_value()) {
+        return false;
+      }
+      if (depth_ == 0) {
+        return at_ == count_;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] char peek() const { return at_ == count_ ? '\0' : text_[offsets_[at_]]; }
+  [[nodiscard]] bool in_object() const { return (objects_ & 1U) != 0; }
+
+  // Steps over a value, or into the first one that it holds, as deep as that goes.
+  bool value() {
+    for (;;) {
+      const char lead = peek();
+      if (lead == '{' || lead == '[') {
+        if (!enter(lead == '{')) {
+          return false;
+        }
+        if (peek() == (lead == '{' ? '}' : ']')) {
+          return true;
+        }
+        if (lead == '{' && !key()) {
+          return false;
+        }
+        continue;
+      }
+      if (lead == '"') {
+        behind_[at_] = at_ + 1;
+        ++at_;
+        return true;
+      }
+      return scalar(lead);
+    }
+  }
+
+  bool enter(bool object) {
+    if (depth_ == Places::kMaxDepth) {
+      return false;
+    }
+    open_[depth_++] = at_++;
+    objects_ = objects_ << 1U | static_cast<std::uint64_t>(object);
+    return true;
+  }
+
+  // Steps over closing brackets and to the next value, if any.
+  bool behind_value() {
+    while (depth_ != 0) {
+      const char next = peek();
+      if (next == ',') {
+        ++at_;
+        return !in_object() || key();
+      }
+      if (next != (in_object() ? '}' : ']')) {
+        return false;
+      }
+      behind_[open_[--depth_]] = ++at_;
+      objects_ >>= 1U;
+    }
+    return true;
+  }
+
+  // Steps over a key and its colon.
+  bool key() {
+    if (peek() != '"') {
+      return false;
+    }
+    ++at_;
+    if (peek() != ':') {
+      return false;
+    }
+    ++at_;
+    return true;
+  }
+
+  bool scalar(char lead) {
+    const char* const start = text_ + (at_ == count_ ? 0 : offsets_[at_]);
+    const char* const behind = lead == 't'   ? word_end(start, "true")
+                               : lead == 'f' ? word_end(start, "false")
+                               : lead == 'n' ? word_end(start, "null")
+                                             : number_end(start);
+    behind_[at_] = at_ + 1;
+    ++at_;
+    return behind != nullptr && ends_scalar(*behind);
+  }
+
+  const char* const text_;
+  const std::uint32_t* const offsets_;
+  const Place count_;
+  Place* const behind_;
+  Place at_ = 0;
+  unsigned depth_ = 0;
+  std::uint64_t objects_ = 0;  // a bit for each container that is open, set for objects; the innermost is the lowest
+  std::array<Place, Places::kMaxDepth> open_;  // where each of them starts
+};
+
+static_assert(Places::kMaxDepth <= 64);  // bits of Walk::objects_
+
+}  // namespace
+
+bool Places::find(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  const char closer = text.front() == '{' ? '}' : ']';
+  if (text.back() != closer || !make_room(text.size()) ||  // with a closer behind it, a number ends inside the text
+      parser_->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS) {
+    return false;
+  }
+  text_ = text.data();
+  const Place count = parser_->n_structural_indexes;
+  if (behind_.size() <= count) {  // where a text ends too early, the walk asks for one place more
+    behind_.resize(std::bit_ceil(count + 1));
+  }
+  return Walk(text_, parser_->structural_indexes.get(), count, behind_.data()).run();
+}
+
+// Lines vary in length; powers of two keep the buffers from being made anew for each longer one.
+bool Places::make_room(std::size_t length) {
+  if (parser_ != nullptr && length <= parser_->capacity()) {
+    return true;
+  }
+  const std::size_t capacity = std::bit_ceil(std::max(length, kSmallestCapacity));
+  if (parser_ != nullptr) {
+    return parser_->set_capacity(capacity) == simdjson::SUCCESS;
+  }
+  return simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1, parser_) ==
+         simdjson::SUCCESS;
+}
+
+}  // namespace arborfs::json

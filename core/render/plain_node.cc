@@ -1,0 +1,55 @@
+#include "core/render/plain_node.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace arborfs {
+
+NodeKind PlainNode::kind_of(char lead) {
+  switch (lead) {
+    case '{':
+      return NodeKind::object;
+    case '[':
+      return NodeKind::array;
+    case '"':
+      return NodeKind::string;
+    case 't':
+    case 'f':
+      return NodeKind::boolean;
+    case 'n':
+      return NodeKind::null;
+    default:
+      return NodeKind::number;
+  }
+}
+
+PlainNode PlainNode::member(std::string_view key) const {
+  PlainNode found;
+  if (kind_ == NodeKind::object) {
+    for (json::Places::Cursor members(entry_->places, place_); !members.done(); members.step()) {
+      if (members.key_may_be(key) && skim::means(members.key(), key)) {
+        found = PlainNode(*entry_, members.value());
+      }
+    }
+  }
+  return found;
+}
+
+bool PlainNode::in_order() const {
+  if (kind_ != NodeKind::object) {
+    return true;
+  }
+  std::vector<std::string_view> keys;
+  for (json::Places::Cursor members(entry_->places, place_); !members.done(); members.step()) {
+    const std::string_view key = members.key();
+    const bool is_like_a_number = !key.empty() && key[0] >= '0' && key[0] <= '9';
+    if (is_like_a_number || key.find('\\') != std::string_view::npos) {
+      return false;
+    }
+    keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
+}
+
+}  // namespace arborfs

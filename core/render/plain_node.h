@@ -1,0 +1,78 @@
+// JSON values as the renderer sees them (node.h), over text that is only taken apart: nothing is decoded, strings are
+// as they are spelled. For sizes.
+// A node lives as long as what it is made of, and as its text.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/json/places.h"
+#include "core/render/node.h"
+#include "core/render/spelled.h"
+
+namespace arborfs {
+
+/// An entry's JSON value for one measuring after the other.
+struct PlainEntry {
+  json::Places places;
+  SpelledText spelled;
+
+  /// Bytes that must be readable behind every text.
+  static constexpr std::size_t kPadding = std::max(json::Places::kPadding, SpelledText::kPadding);
+  /// True when `text` can be read so; else nothing is known of it.
+  bool read(std::string_view text) {
+    const bool is_container = text.starts_with('{') || text.starts_with('[');
+    return is_container && places.find(text) && spelled.read(text);
+  }
+};
+
+class PlainNode {
+ public:
+  using Text = Spelled;
+  using Place = json::Places::Place;
+
+  PlainNode() = default;
+  explicit PlainNode(const PlainEntry& entry, Place place = 0)
+      : entry_(&entry), place_(place), kind_(kind_of(entry.places.lead(place))) {}
+
+  [[nodiscard]] NodeKind kind() const { return kind_; }
+  [[nodiscard]] Text text() const { return {entry_->spelled, entry_->places.string(place_)}; }
+  [[nodiscard]] bool boolean() const { return entry_->places.lead(place_) == 't'; }
+  [[nodiscard]] double number() const { return entry_->places.number(place_); }
+  /// The last member of that name, as JSON.parse has it; missing when this is no object.
+  [[nodiscard]] PlainNode member(std::string_view key) const;
+  /// False when JSON.parse might give the members another order, or fewer.
+  [[nodiscard]] bool in_order() const;
+  [[nodiscard]] Place place() const { return place_; }
+
+  /// Walks an array or an object once.
+  class Cursor {
+   public:
+    explicit Cursor(const PlainNode& node)
+        : entry_(node.entry_), is_object_(node.kind_ == NodeKind::object), at_(node.entry_->places, node.place_) {}
+    [[nodiscard]] bool done() const { return at_.done(); }
+    /// The next value; `key` is set for members.
+    PlainNode next(Text& key) {
+      if (is_object_) {
+        key = {entry_->spelled, at_.key()};
+      }
+      const PlainNode node(*entry_, at_.value());
+      at_.step();
+      return node;
+    }
+
+   private:
+    const PlainEntry* entry_;
+    bool is_object_;
+    json::Places::Cursor at_;
+  };
+
+ private:
+  static NodeKind kind_of(char lead);
+
+  const PlainEntry* entry_ = nullptr;
+  Place place_ = 0;
+  NodeKind kind_ = NodeKind::missing;
+};
+
+}  // namespace arborfs
