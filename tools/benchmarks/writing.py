@@ -48,12 +48,12 @@ class Appending:
                 yield self.bed.session_in(mount, log) + "/append"
         self._add(name, f"to SESSION/append{' -o ' * bool(options) + options}", opened, writers, count)
 
-    def plain(self, name, sync, writers, count):
+    def plain(self, name, writers, count, *options):
         """To a copy of the log beside it."""
         @contextlib.contextmanager
         def opened(_, log):
             yield shutil.copy(log, os.path.dirname(log) + "/plain")
-        self._add(name, "to a plain file", opened, writers, count, ["--sync"] if sync else [])
+        self._add(name, "to a plain file", opened, writers, count, options)
 
     def bindfs(self, name, writers, count):
         """The same through a FUSE file system that only passes on."""
@@ -65,7 +65,8 @@ class Appending:
         self._add(name, "to a plain file through bindfs", opened, writers, count)
 
     def _add(self, name, where, opened, writers, count, options=()):
-        shown = "open, write, fdatasync, close" if options else "open, write, close"
+        shown = "open, write, fdatasync, close" if "--sync" in options else "open, write, close"
+        shown += " under the agents' lock" if "--locked" in options else ""
         for measure in MEASURES:
             self.row.commands[f"{name} {measure}"] = f"{shown}: {writers} x {count} lines of 200 bytes {where}"
 
@@ -94,14 +95,18 @@ def append(bed):
     row = Row("append", "µs")
     appending = Appending(bed, row)
     appending.mounted("synced", "", 1, count)
-    appending.plain("plain synced", True, 1, count)
+    appending.plain("plain synced", 1, count, "--sync")
+    appending.plain("locked synced", 1, count, "--sync", "--locked")
     appending.mounted("unsynced", "durability=none", 1, count)
-    appending.plain("plain", False, 1, count)
+    appending.plain("plain", 1, count)
+    appending.plain("locked", 1, count, "--locked")
     appending.compare("synced", "plain synced", p50=1.5)
+    appending.compare("locked synced", "plain synced")
     appending.compare("unsynced", "plain")
     if bed.has("bindfs", "bindfs"):
         appending.bindfs("bindfs", 1, count)
         appending.compare("unsynced", "bindfs", p50=0.6)
+        appending.compare("locked", "bindfs")
     return row
 
 
@@ -113,7 +118,7 @@ def append_many(bed):
     many = f"{WRITERS} writers"
     appending.mounted(many, "", WRITERS, count)
     appending.mounted("1 writer", "", 1, count * 10)
-    appending.plain(f"plain {WRITERS}", True, WRITERS, count)
+    appending.plain(f"plain {WRITERS}", WRITERS, count, "--sync")
     appending.compare(many, "1 writer", rate=8.0)
     appending.compare(many, f"plain {WRITERS}", rate=None)
     return row
