@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <system_error>
 
@@ -123,7 +124,11 @@ void LinesAhead::fill_next(PlainRecordParser& parser, std::unique_lock<std::mute
   Chunk& filled = chunk(number);
   filled.is_busy = true;
   lock.unlock();
-  fill(filled, number, parser);
+  try {
+    fill(filled, number, parser);
+  } catch (const std::exception&) {  // out of memory, say: what it has not found is read in the ordinary way
+    filled.lines.clear();
+  }
   lock.lock();
   filled.is_busy = false;
   filled.number = number;

@@ -1,5 +1,6 @@
 // Lines of a big log, read and taken apart by two threads before the scanner comes to them: this one and a helper. A
-// shortcut only: a line that is not found here, for whatever reason, is read in the ordinary way. Used by one thread.
+// shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is read in the ordinary
+// way. Used by one thread.
 #pragma once
 
 #include <array>

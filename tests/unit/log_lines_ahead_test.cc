@@ -146,6 +146,18 @@ TEST(LinesAhead, NothingIsFoundOnceTheWorkIsCancelled) {
   EXPECT_EQ(ahead.line_at(0), nullptr);
 }
 
+TEST(LinesAhead, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
+  constexpr std::size_t kTooLarge = std::size_t{1} << 63U;
+  const std::string bytes = chain(100);
+  const auto log = LogFile::from_bytes(bytes);
+  const Scanned wanted = scan(*log, bytes.size(), nullptr);
+  for (int round = 0; round < 20; ++round) {  // one thread or the other meets it
+    LinesAhead ahead(*log, 0, bytes.size(), nullptr, kTooLarge);
+    EXPECT_EQ(ahead.line_at(0), nullptr);
+    EXPECT_EQ(scan(*log, bytes.size(), &ahead), wanted);
+  }
+}
+
 TEST(LinesAhead, ABigLogIsIndexedAsItsPiecesAre) {
   const std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n" + chain(50'000);
   ASSERT_GT(bytes.size(), LinesAhead::kPaysFrom);
