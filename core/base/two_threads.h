@@ -3,29 +3,45 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <system_error>
 #include <thread>
 
 namespace arborfs {
 
-/// Calls work(i) once for each i below `count`, on two threads, in about that order; returns when all are done. `work`
-/// must not throw.
+/// Calls work(i) once for each i below `count`, on two threads, in about that order; returns when all are done. What
+/// `work` throws, in either thread, is thrown here when both have ended; what has not begun then is left undone.
 template <class Work>
 void on_two_threads(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      work(i);
+  const auto run = [&](std::exception_ptr& thrown) {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) {
+        work(i);
+      }
+    } catch (...) {
+      thrown = std::current_exception();
+      next = count;
     }
   };
-  std::jthread helper;  // joins, whatever happens here
+  std::exception_ptr thrown_here;
+  std::exception_ptr thrown_there;
+  std::thread helper;
   if (count > 1) {
     try {
-      helper = std::jthread(run);
+      helper = std::thread([&] { run(thrown_there); });
     } catch (const std::system_error&) {  // no more threads: this one does it all
     }
   }
-  run();
+  run(thrown_here);
+  if (helper.joinable()) {
+    helper.join();
+  }
+  for (const std::exception_ptr& thrown : {thrown_here, thrown_there}) {
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
+  }
 }
 
 }  // namespace arborfs

@@ -17,7 +17,8 @@ static_assert(PlainRecordParser::kPadding <= LogWindow::kPadding);
 }  // namespace
 
 bool FastRecordParser::parse(std::string_view text, RecordFields& record) {
-  if (plain_.parse(text, record)) {
+  is_plain_ = plain_.parse(text, record);
+  if (is_plain_) {
     return true;
   }
   simdjson::dom::element root;

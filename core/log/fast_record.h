@@ -23,12 +23,16 @@ class FastRecordParser {
   /// until the next call. 64 bytes behind `text` must be readable.
   bool parse(std::string_view text, RecordFields& record);
 
+  /// Of what parse() took last; null when that was not plain.
+  [[nodiscard]] const json::Places* places() const { return is_plain_ ? &plain_.places() : nullptr; }
+
  private:
   bool make_room(std::size_t length);
   void take(const simdjson::dom::element& value, FieldValue& field, bool want_json);
   void take_role(const simdjson::dom::element& message, FieldValue& role);
 
   PlainRecordParser plain_;
+  bool is_plain_ = false;
   simdjson::dom::parser parser_;
   std::deque<std::string> json_texts_;  // of ids and labels that are arrays or objects
 };

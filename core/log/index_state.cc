@@ -86,7 +86,7 @@ bool IndexState::is_younger(const RecordFields& record) {
   return is_omp18_type(record.entry_type());
 }
 
-Result<bool> IndexState::scan(const LogFile& log, LogWindow& window) {
+Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter* noter) {
   auto found = read_head(window, forced);
   if (!found) {
     return found.error();
@@ -96,10 +96,13 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window) {
   flavour = forced ? *forced : head.slot ? Flavour::omp18 : flavour;
   std::optional<LinesAhead> ahead;
   if (window.end() >= head.slot_end + LinesAhead::kPaysFrom) {
-    ahead.emplace(log, head.slot_end, window.end(), window.cancelled());
+    ahead.emplace(log, head.slot_end, window.end(), window.cancelled(), noter);
+  }
+  if (noter != nullptr) {
+    noter->begin();
   }
   RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, window.end()),
-                        ahead ? &*ahead : nullptr);
+                        ahead ? &*ahead : nullptr, noter);
   for (;;) {
     auto record = scanner.next();
     if (!record) {
@@ -116,8 +119,10 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window) {
     }
     if (auto taken = take_first(window, **record); !taken) {
       return taken.error();
-    } else if (!*taken) {
-      admit(**record);
+    } else if (!*taken && admit(**record) && noter != nullptr) {
+      if (auto noted = note(*noter, **record, scanner.notes()); !noted) {
+        return noted.error();
+      }
     }
     if (entries.size() >= kMostEntries) {
       return Error{Errc::too_large, "the log holds more entries than can be numbered"};
@@ -152,10 +157,14 @@ Result<bool> IndexState::take_first(LogWindow& window, const RecordFields& recor
   return header.valid;
 }
 
-void IndexState::admit(const RecordFields& record) {
+Result<void> IndexState::note(RecordNoter& noter, const RecordFields& record, const RecordNotes* notes) const {
+  return noter.take(entries.at(entries.size()), record.length, flavour, notes);
+}
+
+bool IndexState::admit(const RecordFields& record) {
   if (drops(record)) {
     dropped_sessions.push_back(values++);
-    return;
+    return false;
   }
   ++values;
   const Ordinal ordinal = entries.size() + 1;
@@ -174,6 +183,7 @@ void IndexState::admit(const RecordFields& record) {
   if (entry.type == EntryType::label) {
     labels.take(record, ordinal);
   }
+  return true;
 }
 
 void IndexState::put_name(const RecordFields& record, Entry& entry, Ordinal ordinal) {

@@ -37,10 +37,10 @@ struct IndexState {
   IndexState(std::optional<Flavour> forced_flavour, Flavour assumed) : forced(forced_flavour), flavour(assumed) {}
 
   /// Reads the whole log. False when it turns out to be of the younger flavour after sessions' records were dropped:
-  /// it must then be read anew under that assumption.
-  Result<bool> scan(const LogFile& log, LogWindow& window);
-  /// Takes in the next record, the header excepted.
-  void admit(const RecordFields& record);
+  /// it must then be read anew under that assumption. `noter` may be null.
+  Result<bool> scan(const LogFile& log, LogWindow& window, RecordNoter* noter);
+  /// Takes in the next record, the header excepted. False when it becomes no entry.
+  bool admit(const RecordFields& record);
 
   [[nodiscard]] bool drops(const RecordFields& record) const {
     return header.valid && flavour == Flavour::omp13 && record.type.is_string("session");
@@ -76,6 +76,7 @@ struct IndexState {
 
  private:
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
+  Result<void> note(RecordNoter& noter, const RecordFields& record, const RecordNotes* notes) const;
   void put_ids(const RecordFields& record, Entry& entry);
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);

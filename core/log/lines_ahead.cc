@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <system_error>
 
@@ -64,8 +65,14 @@ std::string_view without_trailing_space(std::string_view text) {
 }  // namespace
 
 LinesAhead::LinesAhead(const LogFile& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
-                       std::size_t step)
-    : log_(log), begin_(begin), end_(end), cancelled_(cancelled), step_(step), count_((end - begin + step - 1) / step) {
+                       const RecordNoter* noter, std::size_t step)
+    : log_(log),
+      begin_(begin),
+      end_(end),
+      cancelled_(cancelled),
+      noter_(noter),
+      step_(step),
+      count_((end - begin + step - 1) / step) {
   try {
     helper_ = std::thread([this] { help(); });
   } catch (const std::system_error&) {  // no more threads: this one does it all
@@ -123,7 +130,11 @@ void LinesAhead::fill_next(PlainRecordParser& parser, std::unique_lock<std::mute
   Chunk& filled = chunk(number);
   filled.is_busy = true;
   lock.unlock();
-  fill(filled, number, parser);
+  try {
+    fill(filled, number, parser);
+  } catch (const std::exception&) {  // out of memory, say: what it has not found is read in the ordinary way
+    filled.lines.clear();
+  }
   lock.lock();
   filled.is_busy = false;
   filled.number = number;
@@ -153,6 +164,9 @@ void LinesAhead::fill(Chunk& chunk, std::uint64_t number, PlainRecordParser& par
       line.record.offset = bytes.offset() + start;
       line.record.length = value.size();
       line.next = bytes.offset() + next;
+      if (noter_ != nullptr) {
+        line.notes = noter_->read(line.record.entry_type(), value, parser.places());
+      }
     } else {
       chunk.lines.pop_back();
     }

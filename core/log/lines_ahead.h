@@ -1,17 +1,20 @@
 // Lines of a big log, read and taken apart by two threads before the scanner comes to them: this one and a helper. A
-// shortcut only: a line that is not found here, for whatever reason, is read in the ordinary way. Used by one thread.
+// shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is read in the ordinary
+// way. Used by one thread.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/log/log_file.h"
 #include "core/log/plain_record.h"
+#include "core/log/record_notes.h"
 
 namespace arborfs {
 
@@ -21,15 +24,17 @@ class LinesAhead {
   struct Line {
     RecordFields record;
     std::uint64_t next = 0;  // where the following line starts
+    std::unique_ptr<RecordNotes> notes;
   };
 
   /// Logs with less to read are read sooner than a thread has started.
   static constexpr std::uint64_t kPaysFrom = 2 * 1024 * 1024;
   static constexpr std::size_t kStep = 512 * 1024;
 
-  /// For the lines of `log` from `begin`, where one starts, to `end`. `cancelled` may be null. Both must outlive it.
+  /// For the lines of `log` from `begin`, where one starts, to `end`. `cancelled` and `noter` may be null. All must
+  /// outlive it.
   LinesAhead(const LogFile& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
-             std::size_t step = kStep);
+             const RecordNoter* noter, std::size_t step = kStep);
   ~LinesAhead();
   LinesAhead(const LinesAhead&) = delete;
   LinesAhead& operator=(const LinesAhead&) = delete;
@@ -61,6 +66,7 @@ class LinesAhead {
   const std::uint64_t begin_;
   const std::uint64_t end_;
   const std::atomic<bool>* const cancelled_;
+  const RecordNoter* const noter_;
   const std::size_t step_;
   const std::uint64_t count_;  // of steps
 

@@ -35,7 +35,7 @@ Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Opti
   std::unique_ptr<LogIndex> index(new LogIndex);
   for (const Flavour assumed : {Flavour::omp13, Flavour::omp18}) {
     index->impl_ = std::make_unique<Impl>(options.flavour, assumed);
-    auto scanned = index->impl_->scan(log, window);
+    auto scanned = index->impl_->scan(log, window, options.noter);
     if (!scanned) {
       return scanned.error();
     }

@@ -107,13 +107,16 @@ struct Header {
 /// result as the header of the full index. Errors: io.
 Result<Header> read_header(const LogFile& log, std::optional<Flavour> flavour = std::nullopt);
 
+class RecordNoter;
+
 class LogIndex {
  public:
   struct Options {
     std::optional<Flavour> flavour;                // forced for conformance tests; else chosen per log
     const std::atomic<bool>* cancelled = nullptr;  // checked now and then; gives `interrupted`
+    RecordNoter* noter = nullptr;                  // told of every entry; see record_notes.h
   };
-  /// Scans the log from its first byte to its present end. Errors: io, interrupted.
+  /// Scans the log from its first byte to its present end. Errors: io, interrupted, those of the noter.
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log, const Options& options);
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log) { return build(log, Options{}); }
   ~LogIndex();

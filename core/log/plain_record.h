@@ -19,6 +19,9 @@ class PlainRecordParser {
   /// the fields, not offset and length; their texts are parts of `text`. False tells nothing about `text`.
   bool parse(std::string_view text, RecordFields& record);
 
+  /// Of what parse() took last.
+  [[nodiscard]] const json::Places& places() const { return places_; }
+
  private:
   bool note_member(const json::Places::Cursor& member, RecordFields& record);
   bool note_role(json::Places::Place message, FieldValue& role);

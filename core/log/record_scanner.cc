@@ -41,10 +41,17 @@ bool has_lenient_boms(const LogFile& log, std::uint64_t size) {
   return !log.is_decoded() && size >= kStreamedFrom;
 }
 
-RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead)
-    : window_(window), at_(start), bom_on_any_line_(bom_on_any_line), ahead_(ahead), scanner_(&observed_) {}
+RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead,
+                             const RecordNoter* noter)
+    : window_(window),
+      at_(start),
+      bom_on_any_line_(bom_on_any_line),
+      ahead_(ahead),
+      noter_(noter),
+      scanner_(&observed_) {}
 
 Result<const RecordFields*> RecordScanner::next() {
+  notes_ = nullptr;
   for (;;) {
     auto found = step();
     if (!found) {
@@ -81,6 +88,7 @@ bool RecordScanner::take_line_ahead() {
     return false;
   }
   record_ = line->record;
+  notes_ = line->notes.get();
   at_ = {line->next, Phase::line_start};
   return true;
 }
@@ -163,6 +171,10 @@ Result<bool> RecordScanner::read_fast() {
     if ((newline == std::string_view::npos && !at_end) || value.size() > FastRecordParser::kMaxLine ||
         !fast_.parse(value, record_)) {
       return false;
+    }
+    if (noter_ != nullptr && fast_.places() != nullptr) {
+      own_notes_ = noter_->read(record_.entry_type(), value, *fast_.places());
+      notes_ = own_notes_.get();
     }
     record_.offset = at_.offset;
     record_.length = value.size();

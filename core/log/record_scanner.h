@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "core/log/log_window.h"
 #include "core/log/observed_record.h"
 #include "core/log/record_fields.h"
+#include "core/log/record_notes.h"
 
 namespace arborfs {
 
@@ -43,11 +45,15 @@ struct ScanLosses {
 
 class RecordScanner {
  public:
-  /// Scans `window` from `start`; see has_lenient_boms. `ahead` may be null; it is for the same bytes.
-  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead = nullptr);
+  /// Scans `window` from `start`; see has_lenient_boms. `ahead` and `noter` may be null; the former is for the same
+  /// bytes and the same noter.
+  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead = nullptr,
+                const RecordNoter* noter = nullptr);
 
   /// The next record, null at the end of the text; lives until the next call. Errors: io, interrupted.
   Result<const RecordFields*> next();
+  /// What the noter read of that record, if anything; lives as long.
+  [[nodiscard]] const RecordNotes* notes() const { return notes_; }
 
   [[nodiscard]] const ScanLosses& losses() const { return losses_; }
 
@@ -84,10 +90,13 @@ class RecordScanner {
   ScanPoint at_;
   bool bom_on_any_line_;
   LinesAhead* ahead_;
+  const RecordNoter* noter_;
   FastRecordParser fast_;
   ObservedRecord observed_;
   json::ValueScanner scanner_;
   RecordFields record_;
+  std::unique_ptr<RecordNotes> own_notes_;  // of a record that was not read ahead
+  const RecordNotes* notes_ = nullptr;
   ScanLosses losses_;
   std::optional<Tail> tail_;
   std::uint64_t rescanned_ = 0;  // bytes behind the dropped line that were read in vain

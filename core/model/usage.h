@@ -29,6 +29,8 @@ Usage read_usage(const json::Places& places, json::Places::Place usage);
 class UsageTotals {
  public:
   explicit UsageTotals(Flavour flavour) : flavour_(flavour) {}
+  /// By whose rules it adds and prints from now on.
+  void set_flavour(Flavour flavour) { flavour_ = flavour; }
   /// Adds what an entry of that type used.
   void add(EntryType type, const Usage& usage);
   /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; 18 has more keys than 13.

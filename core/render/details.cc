@@ -160,6 +160,61 @@ void LogDetails::Delta::add(EntryType type, const Measure& measure) {
   }
 }
 
+namespace {
+
+/// Larger entries leave no buffers behind in their thread.
+constexpr std::size_t kKeptEntry = std::size_t{64} << 10U;
+
+struct NotedMeasure : RecordNotes {
+  explicit NotedMeasure(Measure found) : measure(std::move(found)) {}
+  Measure measure;
+};
+
+Result<Measure> measure_in(const LogFile& log, const Entry& entry, std::uint64_t length) {
+  if (length > kMaxRenderedEntry) {
+    return Measure{too_long_size(length), {}, {}};
+  }
+  auto raw = log.read(entry.offset, length);
+  if (!raw) {
+    return raw.error();
+  }
+  raw->append(Measurer::kPadding, '\0');
+  return Measurer().measure(entry.type, std::string_view(*raw).substr(0, length));
+}
+
+}  // namespace
+
+std::unique_ptr<RecordNotes> DetailsNoter::read(EntryType type, std::string_view text,
+                                                const json::Places& places) const {
+  thread_local Measurer measurer;
+  auto found = measurer.measure(type, text, places);
+  if (text.size() > kKeptEntry) {
+    measurer = Measurer();
+  }
+  return found ? std::make_unique<NotedMeasure>(*std::move(found)) : nullptr;
+}
+
+Result<void> DetailsNoter::take(const Entry& entry, std::uint64_t length, Flavour flavour, const RecordNotes* notes) {
+  delta_.usage.set_flavour(flavour);
+  if (notes != nullptr) {
+    delta_.add(entry.type, static_cast<const NotedMeasure*>(notes)->measure);
+    return {};
+  }
+  const auto measured = measure_in(log_, entry, length);
+  if (!measured) {
+    return measured.error();
+  }
+  delta_.add(entry.type, *measured);
+  return {};
+}
+
+LogDetails DetailsNoter::take_details(Flavour flavour) {
+  delta_.usage.set_flavour(flavour);
+  LogDetails details(flavour);
+  details.apply(std::move(delta_));
+  return details;
+}
+
 void LogDetails::apply(Delta delta) {
   text_sizes_.insert(text_sizes_.end(), delta.text_sizes.begin(), delta.text_sizes.end());
   images_.insert(images_.end(), std::make_move_iterator(delta.images.begin()),

@@ -1,14 +1,16 @@
-// What listing a session needs beyond the index, gathered in one pass over the log when first asked for and extended
-// as the log grows: exact sizes of the rendered texts, the images, usage. About 8 bytes an entry.
-// Not thread-safe: its owner (session/session.h) guards it.
+// What listing a session needs beyond the index: exact sizes of the rendered texts, the images, usage. Gathered while
+// the index is made, or in a pass of its own over the log when first asked for later; extended as the log grows. About
+// 8 bytes an entry. Not thread-safe: its owner (session/session.h) guards it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/log/log_index.h"
+#include "core/log/record_notes.h"
 #include "core/model/usage.h"
 
 namespace arborfs {
@@ -55,6 +57,25 @@ class LogDetails {
   std::vector<std::uint32_t> text_sizes_;
   std::vector<ImageRef> images_;
   UsageTotals usage_;
+};
+
+/// Gathers details while an index is made.
+class DetailsNoter : public RecordNoter {
+ public:
+  /// `log` is the one that is indexed; it must outlive this.
+  explicit DetailsNoter(const LogFile& log) : log_(log) {}
+
+  [[nodiscard]] std::unique_ptr<RecordNotes> read(EntryType type, std::string_view text,
+                                                  const json::Places& places) const override;
+  void begin() override { delta_ = {}; }
+  Result<void> take(const Entry& entry, std::uint64_t length, Flavour flavour, const RecordNotes* notes) override;
+
+  /// Once the index has been made: details of all its entries.
+  [[nodiscard]] LogDetails take_details(Flavour flavour);
+
+ private:
+  const LogFile& log_;
+  LogDetails::Delta delta_;
 };
 
 /// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.

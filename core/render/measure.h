@@ -29,9 +29,12 @@ class Measurer {
   static constexpr std::size_t kPadding = 64;
   /// `raw` is the JSON value of an entry of any length.
   Measure measure(EntryType type, std::string_view raw);
+  /// Of one that was taken apart already; nothing when that does not suffice.
+  std::optional<Measure> measure(EntryType type, std::string_view raw, const json::Places& places);
 
  private:
-  PlainEntry plain_;
+  json::Places places_;
+  SpelledText spelled_;
 };
 
 /// render_text by the slow parser alone, without limits; tests hold the two to one answer.

@@ -12,18 +12,10 @@
 
 namespace arborfs {
 
-/// An entry's JSON value for one measuring after the other.
+/// An entry's JSON value.
 struct PlainEntry {
-  json::Places places;
-  SpelledText spelled;
-
-  /// Bytes that must be readable behind every text.
-  static constexpr std::size_t kPadding = std::max(json::Places::kPadding, SpelledText::kPadding);
-  /// True when `text` can be read so; else nothing is known of it.
-  bool read(std::string_view text) {
-    const bool is_container = text.starts_with('{') || text.starts_with('[');
-    return is_container && places.find(text) && spelled.read(text);
-  }
+  const json::Places& places;
+  const SpelledText& spelled;
 };
 
 class PlainNode {

@@ -12,7 +12,8 @@
 namespace arborfs {
 namespace {
 
-static_assert(Measurer::kPadding >= simdjson::SIMDJSON_PADDING && Measurer::kPadding >= PlainEntry::kPadding);
+static_assert(Measurer::kPadding >= simdjson::SIMDJSON_PADDING && Measurer::kPadding >= json::Places::kPadding &&
+              Measurer::kPadding >= SpelledText::kPadding);
 
 /// Texts that swell beyond this are treated as those of entries that are too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
@@ -142,22 +143,30 @@ std::uint64_t text_size(EntryType type, std::string_view raw) {
   return measure(type, raw, Behind::nothing).size;
 }
 
-Measure Measurer::measure(EntryType type, std::string_view raw) {
-  Measure found;
+std::optional<Measure> Measurer::measure(EntryType type, std::string_view raw, const json::Places& places) {
   CountingSink sink;
   EntryText<PlainNode, CountingSink> text(sink);
-  std::uint32_t images = 0;
-  if (raw.size() <= kCannotSwell && plain_.read(raw) && text.render(type, PlainNode(plain_))) {
-    found.size = sink.size();
-    found.usage = usage_of(type, plain_);
-    images = text.images();
-  } else {
-    const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
-    found.size = extent.size;
-    found.usage = raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw);
-    images = extent.images;
+  const PlainEntry plain{places, spelled_};
+  if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
+    return std::nullopt;
   }
-  if (images > 0) {
+  Measure found{sink.size(), {}, usage_of(type, plain)};
+  if (text.images() > 0) {
+    find_images(kNoEntry, type, raw, found.images);
+  }
+  return found;
+}
+
+Measure Measurer::measure(EntryType type, std::string_view raw) {
+  const bool is_container = raw.starts_with('{') || raw.starts_with('[');
+  if (is_container && raw.size() <= kCannotSwell && places_.find(raw)) {
+    if (auto found = measure(type, raw, places_)) {
+      return *std::move(found);
+    }
+  }
+  const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
+  Measure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw)};
+  if (extent.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
   return found;

@@ -305,17 +305,15 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   }
   LogIndex::Options options;
   options.cancelled = cancelled;
+  DetailsNoter noter(**log);
+  options.noter = depth == Depth::details ? &noter : nullptr;
   auto index = LogIndex::build(**log, options);
   if (!index) {
     return index.error();
   }
   std::unique_ptr<LogDetails> details;
   if (depth == Depth::details) {
-    auto read = read_details(**log, **index, cancelled);
-    if (!read) {
-      return read.error();
-    }
-    details = std::move(read).value();
+    details = std::make_unique<LogDetails>(noter.take_details((*index)->flavour()));
   }
   std::string slot;
   if ((*index)->header().has_slot) {

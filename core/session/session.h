@@ -29,7 +29,7 @@ namespace arborfs {
 enum class Depth : std::uint8_t {
   head,     // stat and header: a few KiB read
   index,    // every entry's place: the log read once
-  details,  // sizes of texts, images, usage: the log read once more
+  details,  // sizes of texts, images, usage: the log read once more, unless it is read for the index now
 };
 
 class Session {

@@ -62,7 +62,10 @@ void run(std::string_view input) {
     return;
   }
   const auto log = LogFile::from_bytes(std::string(input));
-  const auto index = LogIndex::build(*log);
+  DetailsNoter noter(*log);
+  LogIndex::Options options;
+  options.noter = &noter;
+  const auto index = LogIndex::build(*log, options);
   check(index.has_value(), "an index of bytes in memory cannot fail");
   std::vector<Entry> entries;
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
@@ -72,10 +75,13 @@ void run(std::string_view input) {
   auto delta = details.read(*log, 1, entries, nullptr);
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
+  const LogDetails noted = noter.take_details((*index)->flavour());
   check_equal(details.size(), (*index)->size(), "texts");
+  check_equal(noted.size(), details.size(), "texts noted");
   for (Ordinal o = 1; o <= details.size(); ++o) {
     const Entry& entry = entries[o - 1];
     check_text(entry.type, input.substr(entry.offset, entry.length), details.text_size(o));
+    check_equal(noted.text_size(o), details.text_size(o), "noted size of a text");
   }
   check_images(*log, **index, details);
 }

@@ -84,7 +84,7 @@ TEST(LinesAhead, TheScannerReadsTheSameWithThem) {
     const auto log = LogFile::from_bytes(bytes);
     const Scanned wanted = scan(*log, bytes.size(), nullptr);
     for (const std::size_t step : {1U, 7U, 64U, 500U, 4096U, 1000000U}) {
-      LinesAhead ahead(*log, 0, bytes.size(), nullptr, step);
+      LinesAhead ahead(*log, 0, bytes.size(), nullptr, nullptr, step);
       EXPECT_EQ(scan(*log, bytes.size(), &ahead), wanted) << "round " << round << ", step " << step;
     }
   }
@@ -102,7 +102,7 @@ std::string chain(std::size_t count) {
 TEST(LinesAhead, EveryPlainLineIsFound) {
   const std::string bytes = chain(5000);
   const auto log = LogFile::from_bytes(bytes);
-  LinesAhead ahead(*log, 0, bytes.size(), nullptr, 8192);
+  LinesAhead ahead(*log, 0, bytes.size(), nullptr, nullptr, 8192);
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < 5000; ++i) {
     const LinesAhead::Line* line = ahead.line_at(offset);
@@ -118,7 +118,7 @@ TEST(LinesAhead, ManyLinesMayBePassedOver) {
   const std::string bytes = chain(5000);
   const auto log = LogFile::from_bytes(bytes);
   for (int round = 0; round < 50; ++round) {
-    LinesAhead ahead(*log, 0, bytes.size(), nullptr, 512);
+    LinesAhead ahead(*log, 0, bytes.size(), nullptr, nullptr, 512);
     std::uint64_t offset = 0;
     while (offset < bytes.size()) {
       const LinesAhead::Line* line = ahead.line_at(offset);
@@ -131,7 +131,7 @@ TEST(LinesAhead, ManyLinesMayBePassedOver) {
 TEST(LinesAhead, OfALogThatWasCutOnlyWhatIsThereIsFound) {
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
-  LinesAhead ahead(*log, 0, bytes.size() * 3, nullptr, 700);
+  LinesAhead ahead(*log, 0, bytes.size() * 3, nullptr, nullptr, 700);
   EXPECT_NE(ahead.line_at(0), nullptr);
   EXPECT_EQ(ahead.line_at(bytes.size() * 2), nullptr);
 }
@@ -140,10 +140,22 @@ TEST(LinesAhead, NothingIsFoundOnceTheWorkIsCancelled) {
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
   std::atomic<bool> cancelled{false};
-  LinesAhead ahead(*log, 0, bytes.size(), &cancelled, 700);
+  LinesAhead ahead(*log, 0, bytes.size(), &cancelled, nullptr, 700);
   EXPECT_NE(ahead.line_at(0), nullptr);
   cancelled = true;
   EXPECT_EQ(ahead.line_at(0), nullptr);
+}
+
+TEST(LinesAhead, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
+  constexpr std::size_t kTooLarge = std::size_t{1} << 63U;
+  const std::string bytes = chain(100);
+  const auto log = LogFile::from_bytes(bytes);
+  const Scanned wanted = scan(*log, bytes.size(), nullptr);
+  for (int round = 0; round < 20; ++round) {  // one thread or the other meets it
+    LinesAhead ahead(*log, 0, bytes.size(), nullptr, nullptr, kTooLarge);
+    EXPECT_EQ(ahead.line_at(0), nullptr);
+    EXPECT_EQ(scan(*log, bytes.size(), &ahead), wanted);
+  }
 }
 
 TEST(LinesAhead, ABigLogIsIndexedAsItsPiecesAre) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json/base64.h"
+#include "core/log/lines_ahead.h"
 #include "core/render/details.h"
 #include "core/render/text.h"
 #include "tests/support/paths.h"
@@ -81,6 +82,58 @@ TEST(LogDetails, SizesAcrossWindows) {
   expect_same_sizes(details_of(made), made);
 }
 
+/// Details that are gathered while the index is made are those that a pass of its own gathers.
+void expect_same_when_noted(const LogFile& log) {
+  DetailsNoter noter(log);
+  LogIndex::Options options;
+  options.noter = &noter;
+  const auto index = LogIndex::build(log, options);
+  ASSERT_TRUE(index.has_value());
+  const LogDetails noted = noter.take_details((*index)->flavour());
+  std::vector<Entry> entries;
+  for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
+    entries.push_back((*index)->entry(ordinal));
+  }
+  LogDetails read((*index)->flavour());
+  auto delta = read.read(log, 1, entries, nullptr);
+  ASSERT_TRUE(delta.has_value());
+  read.apply(std::move(delta).value());
+  ASSERT_EQ(noted.size(), read.size());
+  for (Ordinal ordinal = 1; ordinal <= read.size(); ++ordinal) {
+    EXPECT_EQ(noted.text_size(ordinal), read.text_size(ordinal)) << ordinal;
+  }
+  EXPECT_EQ(noted.usage().json(), read.usage().json());
+  ASSERT_EQ(noted.images().size(), read.images().size());
+  for (std::size_t i = 0; i < read.images().size(); ++i) {
+    EXPECT_EQ(noted.images()[i].ordinal, read.images()[i].ordinal);
+    EXPECT_EQ(noted.images()[i].number, read.images()[i].number);
+    EXPECT_EQ(noted.images()[i].data_offset, read.images()[i].data_offset);
+  }
+}
+
+TEST(LogDetails, AreTheSameWhenNotedWhileTheIndexIsMade) {
+  const std::string used = R"("usage":{"input":0.1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":5}})";
+  std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string id =
+        "\"id\":" + (i % 7 == 3 ? std::to_string(i) : '"' + std::to_string(i) + '"');  // some not plain
+    const std::string text = "\"" + std::string(static_cast<std::size_t>(i * 37 % 2000), 'w') + "\\n\\u0041\"";
+    const std::string content = i % 10 == 3 ? "[" + image("aGVsbG8=") + "," + image("d29ybGQ=") + "]" : text;
+    bytes +=
+        "{\"type\":\"message\"," + id + R"(,"message":{"role":"assistant","content":)" + content + "," + used + "}\n";
+    if (i == 1000) {
+      bytes += "{\"type\":\"session\",\"id\":\"dropped\"}\nno JSON\n";
+      bytes += user('"' + std::string(900'000, 'g') + '"') + "\n";
+    }
+    if (i == 2000) {  // what tells that sessions' records are to be kept: the log is read anew
+      bytes += "{\"type\":\"title_change\",\"id\":\"t\",\"title\":\"x\"}\n";
+      bytes += "{\"type\":\"model_usage\",\"id\":\"u\"," + used + "\n";
+    }
+  }
+  ASSERT_GT(bytes.size(), LinesAhead::kPaysFrom);
+  expect_same_when_noted(*LogFile::from_bytes(bytes));
+}
+
 TEST(LogDetails, SizesOfTheCorpus) {
   for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().filename() != "session.jsonl") {
@@ -96,6 +149,7 @@ TEST(LogDetails, SizesOfTheCorpus) {
     }
     const LogDetails details = details_of(made);
     expect_same_sizes(details, made);
+    expect_same_when_noted(*made.log);
     UsageTotals usage(Flavour::omp13);
     for (const Entry& entry : made.entries) {
       add_usage(usage, entry.type, *made.log->read(entry.offset, entry.length));

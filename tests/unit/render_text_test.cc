@@ -219,9 +219,11 @@ class RandomJson {
 
 /// Whether it is measured without being parsed into a tree.
 bool is_plain(const std::string& raw) {
-  PlainEntry plain;
-  const std::string padded = raw + std::string(PlainEntry::kPadding, ' ');
-  return plain.read(std::string_view(padded).substr(0, raw.size()));
+  const std::string padded = raw + std::string(Measurer::kPadding, ' ');
+  const std::string_view text = std::string_view(padded).substr(0, raw.size());
+  json::Places places;
+  Measurer measurer;
+  return places.find(text) && measurer.measure(EntryType::message, text, places).has_value();
 }
 
 TEST(RenderText, BothParsersAndTheSizeAgreeOnRandomEntries) {
