@@ -221,6 +221,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   writer.release();
   auto synced = settings_.sync ? writer.sync() : Result<void>();
   auto read = session->refresh(Depth::index, [&] { return writer.stat_name(); });
+  session->note_own_write();
   if (!synced) {
     return Error{Errc::io, synced.error().message +
                                "; the log reads well now, but what was written last may not survive a power cut: "
