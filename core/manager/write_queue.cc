@@ -197,22 +197,11 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, I
   return writer;
 }
 
-Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
-  look_ahead(insist(force));
-  if (auto read = session->refresh(Depth::index); !read) {
-    return read.error().code == Errc::not_found ? gone() : read.error();
-  }
-  {
-    const auto guard = session->read();
-    if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
-      return may;
-    }
-  }
-  auto writer = catalog_.store().writer(session->place());
-  if (!writer) {
-    return writer.error();
-  }
-  return refuse_live(session, **writer, insist(force));
+/// In the lane, where nobody takes a write of this process that the disk keeps waiting for somebody else's lock.
+Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
+  AppendRequest question;
+  question.force = force;
+  return append(session, std::move(question));
 }
 
 /// Releases, syncs, and takes what was written into the session, where the last of `lines` must be found. Its errors
@@ -259,21 +248,24 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
     if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
       return may;
     }
-    if (!guard->stat().same_file((*writer)->stat()) || guard->stat().size != (*writer)->stat().size) {
+    const bool is_current = guard->stat().same_file((*writer)->stat()) && guard->stat().size == (*writer)->stat().size;
+    const auto only_asks = [](const Waiting* one) { return !one->append->plan; };
+    if (!is_current && !std::all_of(group.begin(), group.end(), only_asks)) {
       return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
     }
     migrated = guard->index().header().migrated;
     had_moved_leaf = guard->leaf() != guard->index().leaf();
     LineBatch batch(guard->index(), guard->leaf(), now_ms());
     for (Waiting* waiting : group) {
+      const AppendRequest& wanted = *waiting->append;
       const auto mark = batch.mark();
-      auto made = waiting->append->force ? Result<void>() : quiet;
-      made = made ? waiting->append->plan(batch) : made;
-      if (made) {
+      auto made = wanted.force ? Result<void>() : quiet;
+      made = made && wanted.plan ? wanted.plan(batch) : made;
+      if (made && wanted.plan) {
         planned.push_back(waiting);
       } else {
         batch.take_back(mark);
-        waiting->end(made.error());
+        waiting->end(std::move(made));
       }
     }
     lines = {batch.lines(), batch.leaf()};
