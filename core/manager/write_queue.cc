@@ -26,6 +26,12 @@ Error live(const Liveness& liveness) {
   return {Errc::busy, text + "; end the agent, fork the session, or force it"};
 }
 
+/// The log's folder was moved out of the store: what was appended to the log went with it.
+bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended) {
+  const auto now = writer.stat_name();
+  return now && now->same_file(writer.stat()) && now->size >= writer.stat().size + appended.size();
+}
+
 }  // namespace
 
 /// A command in its lane: lines to append, or work that wants the session for itself.
@@ -216,13 +222,14 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
                                "; the log reads well now, but what was written last may not survive a power cut: "
                                "look at its end before you write again"};
   }
-  if (!read) {
+  const bool has_left = !read && read.error().code == Errc::not_found && has_left_with_its_folder(writer, lines.text);
+  if (!read && !has_left) {
     return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
   }
   if (lines.text.empty()) {
     return {};
   }
-  if (const auto guard = session->read(); !guard || guard->index().find(lines.last) == kNoEntry) {
+  if (const auto guard = session->read(); !has_left && (!guard || guard->index().find(lines.last) == kNoEntry)) {
     return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
   }
   catalog_.erased().acknowledge(session->place().file, lines.text);
