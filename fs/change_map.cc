@@ -55,6 +55,11 @@ std::vector<Forget> ChangeMap::known(std::vector<Forget> all) const {
   return all;
 }
 
+bool leads_elsewhere(const Forget& name) {
+  return (name.node.kind() == Kind::session && name.name == "leaf") ||
+         (name.node.kind() == Kind::branches && name.name == "current");
+}
+
 /// A folder of which every name may lead elsewhere.
 void ChangeMap::add_all_in(NodeId folder, std::vector<Forget>& out) const {
   out.push_back({folder, ""});

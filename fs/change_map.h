@@ -26,6 +26,9 @@ class ChangeMap {
   MountState& state_;
 };
 
+/// It is the name of a link that never leads to the same node again once something has changed.
+bool leads_elsewhere(const Forget& name);
+
 /// The names in a session's folder that may have another node after a change; `after_rewrite` adds the folders of a
 /// generation.
 std::vector<std::string_view> changing_names(bool after_rewrite);

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <set>
 
 #include "fs/fuse_request.h"
 
@@ -36,30 +37,36 @@ void Invalidator::run() {
   }
 }
 
+/// Names first: with a name that it has the kernel is told of the attributes of its folder too.
 void Invalidator::tell_all(const std::vector<Forget>& forgets) {
+  std::set<NodeId> told;  // folders
   for (const auto& forget : forgets) {
     if (stopping_) {
       return;
     }
-    if (forget.name.empty()) {
+    if (!forget.name.empty() && !news_.put_off(forget) && tell_name(forget)) {
+      told.insert(forget.node);
+    }
+  }
+  for (const auto& forget : forgets) {
+    if (forget.name.empty() && !told.contains(forget.node)) {
       news_.tell_at_once({forget});
-    } else if (!news_.put_off(forget)) {
-      tell_name(forget);
     }
   }
 }
 
-/// Nodes and names that the kernel does not know are no error, and neither is a mount that has just gone.
-void Invalidator::tell_name(const Forget& forget) {
+/// False when the kernel does not have it, which is no error; neither is a mount that has just gone.
+bool Invalidator::tell_name(const Forget& forget) {
   const std::uint64_t node = forget.node.value();
-  if (can_expire_) {
+  if (can_expire_ && !leads_elsewhere(forget)) {
     const int status =
         fuse_lowlevel_notify_expire_entry(session_, node, forget.name.c_str(), forget.name.size(), FUSE_LL_EXPIRE_ONLY);
     can_expire_ = status != -ENOSYS;
+    if (can_expire_) {
+      return status == 0;
+    }
   }
-  if (!can_expire_) {
-    fuse_lowlevel_notify_inval_entry(session_, node, forget.name.c_str(), forget.name.size());
-  }
+  return fuse_lowlevel_notify_inval_entry(session_, node, forget.name.c_str(), forget.name.size()) == 0;
 }
 
 }  // namespace arborfs

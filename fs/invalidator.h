@@ -26,7 +26,7 @@ class Invalidator {
  private:
   void run();
   void tell_all(const std::vector<Forget>& forgets);
-  void tell_name(const Forget& forget);
+  bool tell_name(const Forget& forget);
   const ChangeMap map_;
   KernelNews& news_;
   fuse_session* const session_;

@@ -47,31 +47,17 @@ struct MountState {
 
   /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
   /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.
-  [[nodiscard]] bool refreshed_lately(std::uint32_t session, Depth depth) {
-    const std::lock_guard lock(refreshed_mutex_);
-    const auto found = refreshed_.find(session);
-    return found != refreshed_.end() && depth <= found->second.first &&
-           std::chrono::steady_clock::now() - found->second.second < kLately;
-  }
-  void note_refreshed(std::uint32_t session, Depth depth) {
-    const std::lock_guard lock(refreshed_mutex_);
-    refreshed_[session] = {depth, std::chrono::steady_clock::now()};
+  [[nodiscard]] static bool refreshed_lately(const Session& session, Depth depth) {
+    return session.is_known_since(std::chrono::steady_clock::now() - kLately, depth);
   }
 
-  /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it: what was looked at
-  /// before does not stand for it any more. `is_read_back`: the session was brought up to date after it.
-  void note_own_write(std::uint32_t session, bool is_read_back) {
-    const std::lock_guard lock(refreshed_mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (is_read_back) {
-      refreshed_[session] = {Depth::index, now};
-    } else {
-      refreshed_.erase(session);
-    }
-    own_writes_[session] = own_writes_[0] = now;
+  /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it.
+  void note_own_write(std::uint32_t session) {
+    const std::lock_guard lock(own_writes_mutex_);
+    own_writes_[session] = own_writes_[0] = std::chrono::steady_clock::now();
   }
   [[nodiscard]] bool written_since(std::uint32_t session, std::chrono::steady_clock::time_point when) {
-    const std::lock_guard lock(refreshed_mutex_);
+    const std::lock_guard lock(own_writes_mutex_);
     const auto found = own_writes_.find(session);
     return found != own_writes_.end() && found->second >= when;
   }
@@ -110,10 +96,8 @@ struct MountState {
 
  private:
   static constexpr std::chrono::milliseconds kLately{10};
-  using Refreshed = std::pair<Depth, std::chrono::steady_clock::time_point>;
-  std::mutex refreshed_mutex_;                              // leaf
-  std::unordered_map<std::uint32_t, Refreshed> refreshed_;  // by session; guarded by refreshed_mutex_
-  std::unordered_map<std::uint32_t, std::chrono::steady_clock::time_point> own_writes_;  // guarded by refreshed_mutex_
+  std::mutex own_writes_mutex_;                                                          // leaf
+  std::unordered_map<std::uint32_t, std::chrono::steady_clock::time_point> own_writes_;  // guarded by own_writes_mutex_
   static constexpr std::size_t kMaxTold = 65536;
   using Told = std::pair<std::uint64_t, std::chrono::steady_clock::time_point>;
   std::mutex told_mutex_;                  // leaf

@@ -170,7 +170,7 @@ Result<std::optional<DocumentPtr>> try_document(MountState& state, Call& call, c
 Result<DocumentPtr> status_now(MountState& state, Call& call, const SessionRef& ref) {
   const Depth depth = depth_for(DocumentKind::status);
   if (!call.has_refreshed(ref.session->number(), depth)) {
-    const auto done = refresh_again(state, call, ref, depth);
+    const auto done = refresh_again(call, ref, depth);
     if (!done && (call.is_deferred() || done.error().code == Errc::interrupted)) {
       return done.error();
     }
@@ -225,7 +225,7 @@ Result<DocumentPtr> document_of_node(MountState& state, Call& call, NodeId node)
     if (*document) {
       return std::move(**document);
     }
-    if (auto done = refresh_again(state, call, *ref, document_depth(node.kind())); !done) {
+    if (auto done = refresh_again(call, *ref, document_depth(node.kind())); !done) {
       return done.error();
     }
   }

@@ -176,14 +176,14 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
   if (!ref) {
     return ref.error();
   }
-  const std::uint32_t number = ref->session->number();
-  const bool is_known = call.has_refreshed(number, Depth::head) || state.refreshed_lately(number, Depth::head);
+  const bool is_known = call.has_refreshed(ref->session->number(), Depth::head) ||
+                        MountState::refreshed_lately(*ref->session, Depth::head);
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
   if (!is_known && ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
     if (ref->session->refresh(Depth::head, seen)) {
-      note_refreshed(state, call, *ref, Depth::head);
+      call.note_refreshed(ref->session->number(), Depth::head);
     }
   }
   return directory_attr(node, stable_ino(ref->seed, word_of(node)), ref->session->mtime_ns());

@@ -29,7 +29,10 @@ void OwnWrites::refused(const SessionPtr& session, std::string_view doing, const
 }
 
 void OwnWrites::settle(const SessionPtr& session, const Shown& before, bool is_done) {
-  state_.note_own_write(session ? session->number() : 0, is_done && session);
+  state_.note_own_write(session ? session->number() : 0);
+  if (session && !is_done) {
+    session->forget_look();
+  }
   std::vector<Forget> more{{NodeId::root(), "status.json"}};
   if (session) {
     const Shown now = shown(session);

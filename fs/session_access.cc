@@ -29,19 +29,14 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   return ref;
 }
 
-void note_refreshed(MountState& state, Call& call, const SessionRef& ref, Depth depth) {
-  call.note_refreshed(ref.session->number(), depth);
-  state.note_refreshed(ref.session->number(), depth);
-}
-
-Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref, Depth depth) {
+Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
   if (!call.may_take_long() && !ref.session->is_quick(depth)) {
     return call.defer();
   }
   if (auto done = ref.session->refresh(depth, call.cancelled()); !done) {
     return done.error().code == Errc::not_found ? stale_error() : done.error();
   }
-  note_refreshed(state, call, ref, depth);
+  call.note_refreshed(ref.session->number(), depth);
   return {};
 }
 
@@ -50,9 +45,8 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
   if (!ref) {
     return ref;
   }
-  const std::uint32_t number = ref->session->number();
-  if (!call.has_refreshed(number, depth) && !state.refreshed_lately(number, depth)) {
-    if (auto done = refresh_again(state, call, *ref, depth); !done) {
+  if (!call.has_refreshed(ref->session->number(), depth) && !MountState::refreshed_lately(*ref->session, depth)) {
+    if (auto done = refresh_again(call, *ref, depth); !done) {
       return done.error();
     }
   }

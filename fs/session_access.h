@@ -26,10 +26,7 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
 /// The same without touching the log: for files that are there even when the log cannot be read.
 Result<SessionRef> session_of(MountState& state, NodeId node);
 /// Brings a session up to date once more, after an answer `stale` from below.
-Result<void> refresh_again(MountState& state, Call& call, const SessionRef& ref, Depth depth);
-
-/// The session has been brought up to date in another way.
-void note_refreshed(MountState& state, Call& call, const SessionRef& ref, Depth depth);
+Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth);
 
 /// Its state now. Errors: stale when it is another generation than the ref's, or none.
 Result<Session::Guard> guard_of(const SessionRef& ref);

@@ -123,6 +123,14 @@ Result<FileStat> Dir::stat(const std::string& name) const {
   return from_stat(st);
 }
 
+Result<FileStat> Dir::stat_root(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) {
+    return error_from_errno(errno, "stat " + path);
+  }
+  return from_stat(st);
+}
+
 Result<FileStat> Dir::stat() const {
   return stat_fd(fd_.get());
 }

@@ -72,6 +72,8 @@ class Dir {
   [[nodiscard]] Result<std::vector<DirEntry>> list() const;
   /// lstat of a name in it.
   [[nodiscard]] Result<FileStat> stat(const std::string& name) const;
+  /// Of what open_root() would open.
+  [[nodiscard]] static Result<FileStat> stat_root(const std::string& path);
   [[nodiscard]] Result<FileStat> stat() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 

@@ -1,5 +1,7 @@
 #include "core/manager/trash.h"
 
+#include <sys/file.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -44,21 +46,37 @@ Result<std::vector<std::string>> log_last(const Dir& folder, const std::string& 
   return names;
 }
 
-/// Copies what belongs to a log across file systems. The log has its name when it and all else is there; on an error
-/// nothing is. Errors: already_exists, io, no_space.
+/// The last first.
+void remove_all(Disk& disk, const Dir& folder, const std::vector<std::string>& names) {
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    static_cast<void>(remove_tree(disk, folder, *name));
+  }
+}
+
+/// Copies what belongs to a log across file systems: first the log, as a draft, which tells of a copy in progress, then
+/// the rest. The log has its name when it and all else is there; on an error nothing is, and what a copy that was
+/// killed left behind is in nobody's way. One caller at a time. Errors: already_exists, io, no_space.
 Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log, const Dir& to) {
   const std::string draft = "." + log + ".0000000000000000.tmp";  // what agents know as a rewrite in progress
   const auto names = log_last(from, log);
-  auto done = names ? Result<void>() : Result<void>(names.error());
-  std::vector<std::string> copied;
+  if (!names) {
+    return names.error();
+  }
+  if (to.stat(draft) && !to.stat(log)) {
+    remove_all(disk, to, *names);
+    static_cast<void>(remove_tree(disk, to, draft));
+  }
+  if (std::any_of(names->begin(), names->end(), [&](const std::string& name) { return to.stat(name).has_value(); })) {
+    return Error{Errc::already_exists, "a session of that name is there"};
+  }
+  std::vector<std::string> copied{draft};
+  auto done = copy_tree(disk, from, log, to, draft);
+  done = done ? disk.sync_folder(to) : done;
   for (std::size_t i = 0; done && i < names->size(); ++i) {
-    const std::string& name = (*names)[i];
-    if (to.stat(name)) {
-      done = Error{Errc::already_exists, "a session of that name is there"};
-      break;
+    if (const std::string& name = (*names)[i]; name != log) {
+      copied.push_back(name);
+      done = copy_tree(disk, from, name, to, name);
     }
-    copied.push_back(name == log ? draft : name);
-    done = copy_tree(disk, from, name, to, copied.back());
   }
   done = done ? disk.rename(to, draft, to, log, Disk::Existing::keep) : done;
   if (done) {
@@ -66,9 +84,7 @@ Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log
     done = disk.sync_folder(to);
   }
   if (!done) {
-    for (const std::string& name : copied) {
-      static_cast<void>(remove_tree(disk, to, name));
-    }
+    remove_all(disk, to, copied);
   }
   return done;
 }
@@ -89,6 +105,18 @@ Result<void> remove_belongings(Disk& disk, const Dir& folder, const std::string&
 Result<std::string> hash_of(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
   return file ? sha256_of(*file) : Result<std::string>(file.error());
+}
+
+/// All that belongs to the log is there too, and the log is the same: it was copied, and only the original is left.
+bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
+  const auto names = log_last(from, log);
+  const auto is_there = [&](const std::string& name) { return to.stat(name).has_value(); };
+  if (!names || !std::all_of(names->begin(), names->end(), is_there)) {
+    return false;
+  }
+  const auto original = hash_of(from, log);
+  const auto copy = original ? hash_of(to, log) : original;
+  return copy && *copy == *original;
 }
 
 }  // namespace
@@ -237,12 +265,17 @@ Result<void> Trash::restore(const Trashed& trashed) {
   if (!folder) {
     return folder.error();
   }
+  if (::flock(files->fd(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{Errc::busy, "another process restores it"};
+  }
   auto moved = move_omp_log(disk_, *files, trashed.place.file, *folder, trashed.place.file);
-  if (!moved && moved.error().code == Errc::unsupported) {
+  if (!moved && moved.error().code == Errc::unsupported && !is_copied(*files, trashed.place.file, *folder)) {
     moved = copy_belongings(disk_, *files, trashed.place.file, *folder);
+  } else if (!moved && moved.error().code == Errc::unsupported) {
+    moved = {};
   }
   moved = moved ? disk_.sync_folder(*folder) : moved;
-  if (moved) {
+  if (moved && disk_.remove(*there, std::string(kNote))) {  // first: what has no note is offered to nobody
     static_cast<void>(remove_tree(disk_, *root, trashed.name));
   }
   return moved;

@@ -28,7 +28,8 @@ class Trash {
   Result<Trashed> take(SessionStore& store, const LogPlace& place, const std::string& title);
   /// Newest first.
   [[nodiscard]] std::vector<Trashed> list() const;
-  /// Back to where it came from. Errors: already_exists, io.
+  /// Back to where it came from. Where an earlier restore was killed it begins anew. Errors: already_exists, io; busy
+  /// while another process restores it.
   Result<void> restore(const Trashed& trashed);
 
  private:

@@ -26,6 +26,12 @@ Error live(const Liveness& liveness) {
   return {Errc::busy, text + "; end the agent, fork the session, or force it"};
 }
 
+/// The log's folder was moved out of the store: what was appended to the log went with it.
+bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended) {
+  const auto now = writer.stat_name();
+  return now && now->same_file(writer.stat()) && now->size >= writer.stat().size + appended.size();
+}
+
 }  // namespace
 
 /// A command in its lane: lines to append, or work that wants the session for itself.
@@ -197,22 +203,11 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, I
   return writer;
 }
 
-Result<void> WriteQueue::check(const SessionPtr& session, bool force) const {
-  look_ahead(insist(force));
-  if (auto read = session->refresh(Depth::index); !read) {
-    return read.error().code == Errc::not_found ? gone() : read.error();
-  }
-  {
-    const auto guard = session->read();
-    if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
-      return may;
-    }
-  }
-  auto writer = catalog_.store().writer(session->place());
-  if (!writer) {
-    return writer.error();
-  }
-  return refuse_live(session, **writer, insist(force));
+/// In the lane, where nobody takes a write of this process that the disk keeps waiting for somebody else's lock.
+Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
+  AppendRequest question;
+  question.force = force;
+  return append(session, std::move(question));
 }
 
 /// Releases, syncs, and takes what was written into the session, where the last of `lines` must be found. Its errors
@@ -221,18 +216,20 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   writer.release();
   auto synced = settings_.sync ? writer.sync() : Result<void>();
   auto read = session->refresh(Depth::index, [&] { return writer.stat_name(); });
+  session->note_own_write();
   if (!synced) {
     return Error{Errc::io, synced.error().message +
                                "; the log reads well now, but what was written last may not survive a power cut: "
                                "look at its end before you write again"};
   }
-  if (!read) {
+  const bool has_left = !read && read.error().code == Errc::not_found && has_left_with_its_folder(writer, lines.text);
+  if (!read && !has_left) {
     return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
   }
   if (lines.text.empty()) {
     return {};
   }
-  if (const auto guard = session->read(); !guard || guard->index().find(lines.last) == kNoEntry) {
+  if (const auto guard = session->read(); !has_left && (!guard || guard->index().find(lines.last) == kNoEntry)) {
     return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
   }
   catalog_.erased().acknowledge(session->place().file, lines.text);
@@ -258,21 +255,24 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
     if (auto may = guard ? check_writable(*guard) : Result<void>(gone()); !may) {
       return may;
     }
-    if (!guard->stat().same_file((*writer)->stat()) || guard->stat().size != (*writer)->stat().size) {
+    const bool is_current = guard->stat().same_file((*writer)->stat()) && guard->stat().size == (*writer)->stat().size;
+    const auto only_asks = [](const Waiting* one) { return !one->append->plan; };
+    if (!is_current && !std::all_of(group.begin(), group.end(), only_asks)) {
       return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
     }
     migrated = guard->index().header().migrated;
     had_moved_leaf = guard->leaf() != guard->index().leaf();
     LineBatch batch(guard->index(), guard->leaf(), now_ms());
     for (Waiting* waiting : group) {
+      const AppendRequest& wanted = *waiting->append;
       const auto mark = batch.mark();
-      auto made = waiting->append->force ? Result<void>() : quiet;
-      made = made ? waiting->append->plan(batch) : made;
-      if (made) {
+      auto made = wanted.force ? Result<void>() : quiet;
+      made = made && wanted.plan ? wanted.plan(batch) : made;
+      if (made && wanted.plan) {
         planned.push_back(waiting);
       } else {
         batch.take_back(mark);
-        waiting->end(made.error());
+        waiting->end(std::move(made));
       }
     }
     lines = {batch.lines(), batch.leaf()};

@@ -29,7 +29,8 @@ constexpr Insist insist(bool force) {
 
 /// What one command appends.
 struct AppendRequest {
-  /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back.
+  /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back. Without it
+  /// the command only asks whether it would be refused.
   std::function<Result<void>(LineBatch&)> plan;
   std::uint64_t bytes = 0;          // about what it will append, for the bound
   bool force = false;               // although the session may be live
@@ -61,7 +62,7 @@ class WriteQueue {
   /// Runs `work` with the log's lock held and nobody else at the session, liveness checked.
   Result<void> exclusive(const SessionPtr& session, bool force, const std::function<Result<void>(LogWriter&)>& work);
   /// What a write would be refused for now; with a lock held by another, after the wait.
-  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) const;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force);
 
  private:
   struct Waiting;

@@ -117,8 +117,18 @@ void drop_old(Disk& disk, const Dir& folder) {
 
 }  // namespace
 
+struct ErasedEntries::Opened {
+  Dir folder;
+  FileStat folder_stat;
+  std::string name;
+  UniqueFd file;  // for appending
+  FileStat file_stat;
+};
+
 ErasedEntries::ErasedEntries(std::string folder, std::string store_key, Disk& disk)
     : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
+
+ErasedEntries::~ErasedEntries() = default;
 
 std::string ErasedEntries::written_name(const std::string& log_name) const {
   return state_file_name(store_key_, log_name);
@@ -141,33 +151,68 @@ Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, 
   return removed || removed.error().code == Errc::not_found ? Result<void>() : removed;
 }
 
-Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
-  auto folder = make_private_folder(disk_, folder_ + std::string(kWritten), false);
-  if (!folder) {
-    return folder.error();
+/// Somebody may have removed it, or put another in its place.
+Result<void> ErasedEntries::open_written_folder() {
+  const std::string path = folder_ + std::string(kWritten);
+  const auto there = opened_ ? Dir::stat_root(path) : Result<FileStat>(Errc::not_found, "");
+  if (there && there->same_file(opened_->folder_stat)) {
+    return {};
   }
-  const FolderLock lock(*folder);
+  opened_.reset();
+  auto folder = make_private_folder(disk_, path, false);
+  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+  if (!st) {
+    return st.error();
+  }
+  opened_ = std::make_unique<Opened>(Opened{std::move(*folder), *st, "", UniqueFd(), {}});
+  return {};
+}
+
+/// Its size. Under the folder's lock: another process may have put another in its place.
+Result<std::uint64_t> ErasedEntries::open_written_file(const std::string& name) {
+  const Dir& folder = opened_->folder;
+  const auto there = folder.stat(name);
+  if (there && opened_->name == name && there->same_file(opened_->file_stat)) {
+    return there->size;
+  }
+  auto fd = disk_.open_append(folder, name);
+  if (!fd && fd.error().code == Errc::not_found) {
+    drop_old(disk_, folder);
+    fd = disk_.create(folder, name, kPrivate);
+  }
+  const auto st = fd ? folder.stat(name) : Result<FileStat>(fd.error());
+  if (!st) {
+    return st.error();
+  }
+  opened_->name = name;
+  opened_->file = std::move(*fd);
+  opened_->file_stat = *st;
+  return st->size;
+}
+
+Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
+  const std::lock_guard alone(mutex_);
+  if (auto ready = open_written_folder(); !ready) {
+    return ready;
+  }
+  const Dir& folder = opened_->folder;
+  const FolderLock lock(folder);
   if (!lock.is_held()) {
     return locked();
   }
   const std::string name = written_name(log_name);
-  auto fd = disk_.open_append(*folder, name);
-  if (!fd && fd.error().code == Errc::not_found) {
-    drop_old(disk_, *folder);
-    fd = disk_.create(*folder, name, kPrivate);
+  const auto size = open_written_file(name);
+  if (!size) {
+    return size.error();
   }
-  if (!fd) {
-    return fd.error();
-  }
-  if (auto written = write_all(disk_, fd->get(), lines); !written) {
+  if (auto written = write_all(disk_, opened_->file.get(), lines); !written) {
     return written;
   }
-  const auto st = folder->stat(name);
-  if (!st || st->size <= 2 * kKeptBytes) {
+  if (*size + lines.size() <= 2 * kKeptBytes) {
     return {};
   }
-  const auto bytes = read_all(*folder, name);
-  return bytes ? replace_private_file(disk_, *folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
+  const auto bytes = read_all(folder, name);
+  return bytes ? replace_private_file(disk_, folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
 }
 
 void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {

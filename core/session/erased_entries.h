@@ -1,10 +1,13 @@
 // Entries that arborfs acknowledged, kept so that they are not lost when another program writes the log anew without
 // them (DESIGN 6, FIELD-FAILURES F4). In the state folder `written/` holds what was appended lately, one file a
 // session, and `erased/` what of it the log has lost since. Both are private (FIELD-FAILURES S12). Thread-safe; several
-// processes may use the same folders.
+// processes may use the same folders. What the last append had open stays open for the next.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +27,9 @@ class ErasedEntries {
   /// `folder` is made when the first entry is kept; "" keeps nothing. `store_key` tells stores apart. `disk` outlives
   /// it.
   ErasedEntries(std::string folder, std::string store_key, Disk& disk);
+  ~ErasedEntries();
+  ErasedEntries(const ErasedEntries&) = delete;
+  ErasedEntries& operator=(const ErasedEntries&) = delete;
 
   /// `lines` (each with its line feed) are in the log and about to be acknowledged. Of what comes to more than
   /// kKeptBytes a session only the newest is kept. A failure goes to the daemon's log alone: nothing is lost by it.
@@ -48,9 +54,14 @@ class ErasedEntries {
   Result<void> append_written(const std::string& log_name, std::string_view lines);
   Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
   Result<bool> note_lost(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
+  struct Opened;
+  Result<void> open_written_folder();
+  Result<std::uint64_t> open_written_file(const std::string& name);
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;
+  std::mutex mutex_;                // one append at a time; no leaf
+  std::unique_ptr<Opened> opened_;  // by the append before; guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -87,6 +87,14 @@ FileStat Session::stat() const {
   return head_.stat;
 }
 
+bool Session::is_known_since(Clock::time_point when, Depth depth) const {
+  if (looked_.load() < when) {
+    return false;
+  }
+  const std::shared_lock lock(mutex_);
+  return head_loaded_ && depth <= (details_ ? Depth::details : index_ ? Depth::index : Depth::head);
+}
+
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
   const bool ageing = index_ && !tail_aged_ && now_ns() - st.mtime_ns >= kTailAgeNanos;
@@ -180,12 +188,19 @@ bool Session::is_quick(Depth depth, const FileStat& now) const {
 
 Result<void> Session::refresh(Depth depth, const std::atomic<bool>* cancelled) {
   const std::lock_guard refreshing(refresh_mutex_);
-  return refresh_locked(depth, shared_.store->stat(place()), cancelled);
+  const auto start = Clock::now();
+  return note_look(start, refresh_locked(depth, shared_.store->stat(place()), cancelled));
 }
 
 Result<void> Session::refresh(Depth depth, const Look& stat) {
   const std::lock_guard refreshing(refresh_mutex_);
-  return refresh_locked(depth, stat(), nullptr);
+  const auto start = Clock::now();
+  return note_look(start, refresh_locked(depth, stat(), nullptr));
+}
+
+Result<void> Session::note_look(Clock::time_point start, Result<void> outcome) {
+  looked_ = outcome ? start : kNever;
+  return outcome;
 }
 
 bool Session::is_current(const FileStat& st, Depth depth) const {

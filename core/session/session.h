@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,6 +82,16 @@ class Session {
   /// The same for who has the log's folder open: `stat` says how the log is when it is asked.
   using Look = std::function<Result<FileStat>()>;
   Result<void> refresh(Depth depth, const Look& stat);
+  /// True when somebody, whoever it was, has looked at the log since then and the session is as it was found, to this
+  /// depth at least.
+  [[nodiscard]] bool is_known_since(std::chrono::steady_clock::time_point when, Depth depth) const;
+  /// What was found does not count any more: the log has been written to.
+  void forget_look() { looked_ = kNever; }
+  /// This process has written to the log, and the session has been refreshed since.
+  void note_own_write() { written_ = std::chrono::steady_clock::now(); }
+  [[nodiscard]] bool was_written_since(std::chrono::steady_clock::time_point when) const {
+    return written_.load() >= when;
+  }
   /// True when refresh(depth) has little to read (`kQuickBytes` at most) and nobody else is at longer work on it, by
   /// what is known without I/O but one stat (none for a head).
   [[nodiscard]] bool is_quick(Depth depth) const;
@@ -148,6 +159,7 @@ class Session {
  private:
   [[nodiscard]] bool is_misplaced_locked() const;
   Result<void> refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled);
+  Result<void> note_look(std::chrono::steady_clock::time_point start, Result<void> outcome);
   Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> load_head(const FileStat& st);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
@@ -168,6 +180,11 @@ class Session {
 
   const std::uint32_t number_;
   Shared& shared_;
+
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::time_point kNever = Clock::time_point::min();
+  std::atomic<Clock::time_point> looked_{kNever};  // before the last look at the log that came to an end
+  std::atomic<Clock::time_point> written_{kNever};
 
   std::mutex refresh_mutex_;
   bool may_lack_entries_ = false;        // entries of ours, which could not be told yet; guarded by refresh_mutex_

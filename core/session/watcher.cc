@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "core/base/unique_fd.h"
 
@@ -26,9 +27,11 @@ using Clock = std::chrono::steady_clock;
 /// missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
-/// While events follow each other, they are gathered: somebody writes again and again. The first one is taken at once.
-constexpr auto kCalm = std::chrono::milliseconds(3);
-constexpr auto kGather = std::chrono::milliseconds(1);
+/// Somebody may write again and again: news is taken at once, but not more often than this.
+constexpr auto kBetweenNews = std::chrono::milliseconds(1);
+/// What this process writes it takes in at once, and with it what others wrote before: news of a log that it wrote to
+/// so lately is most often its own, and waits so long.
+constexpr auto kOwnWrite = std::chrono::milliseconds(10);
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 constexpr std::uint32_t kRootEvents =
@@ -72,19 +75,30 @@ struct Watcher::Impl {
         poll_store();
         next_poll = Clock::now() + kPollEvery;
       }
-      const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(next_poll - Clock::now()).count();
+      if (!put_off.empty() && Clock::now() >= put_off_until) {
+        touch_all(std::exchange(put_off, {}));
+      }
+      const auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
+      const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
       std::array<pollfd, 2> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}}};
-      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait)));
+      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
       if ((fds[0].revents & POLLIN) != 0) {
         return;
       }
       if ((fds[1].revents & POLLIN) != 0) {
-        if (Clock::now() - last_news<kCalm&& ::poll(fds.data(), 1, kGather.count())> 0) {
+        if (is_stopped_until(last_news + kBetweenNews)) {
           return;
         }
         take_events();
       }
     }
+  }
+
+  [[nodiscard]] bool is_stopped_until(Clock::time_point when) const {
+    const auto left = std::chrono::nanoseconds(when - Clock::now()).count();
+    const timespec wait{0, left};  // under a second
+    pollfd stopping{stop.get(), POLLIN, 0};
+    return left > 0 && ::ppoll(&stopping, 1, &wait, nullptr) > 0;
   }
 
   /// One watch on the sessions folder, one on each folder in it, one on the breadcrumbs, one on the moved leaves.
@@ -162,7 +176,27 @@ struct Watcher::Impl {
     for (const auto& folder : changed_folders) {
       catalog.rescan_folder(folder);
     }
-    for (const auto& place : touched) {
+    touch_or_put_off(std::move(touched));
+  }
+
+  void touch_or_put_off(std::set<LogPlace> touched) {
+    const auto now = Clock::now();
+    for (auto place = touched.begin(); place != touched.end();) {
+      const auto next = std::next(place);
+      const auto session = catalog.at(*place);
+      if (session && session->was_written_since(now - kOwnWrite)) {
+        if (put_off.empty()) {
+          put_off_until = now + kOwnWrite;
+        }
+        put_off.insert(touched.extract(place));
+      }
+      place = next;
+    }
+    touch_all(touched);
+  }
+
+  void touch_all(const std::set<LogPlace>& places) {
+    for (const auto& place : places) {
       catalog.touch(place);
     }
   }
@@ -247,6 +281,8 @@ struct Watcher::Impl {
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_check;
   Clock::time_point last_news;
+  std::set<LogPlace> put_off;       // to be looked at
+  Clock::time_point put_off_until;  // unless it is empty
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
   std::thread thread;

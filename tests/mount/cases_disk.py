@@ -345,17 +345,18 @@ def test_f5_disk_that_turns_read_only_and_back(case):
 
 
 def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
-    """More writers than the daemon has threads for requests wait for a disk that stands still: whoever reads is
-    answered meanwhile, and all that was written arrives when the disk goes on."""
+    """More writers than the daemon has threads for requests, of commands and of plain texts, wait for a disk that
+    stands still: whoever reads is answered meanwhile, nobody is refused because another writer of this mount has the
+    log, and all that was written arrives when the disk goes on."""
     volume = ext4(case)
     session, other = case.agent.talk(), case.agent.talk()
     with case.mount() as mount:
         folder = mount.session(session)
         os.listdir(folder)
         with volume.frozen():
-            writers = [case.spawn(["bash", "-c", f"exec 3>> append && echo '{CUSTOM % number}' >&3"],
+            writers = [case.spawn(["bash", "-c", f"exec 3>> append && echo '{said}' >&3"],
                                   case.new_path("out"), cwd=folder)
-                       for number in range(os.cpu_count() + 4)]
+                       for number in range(os.cpu_count() + 4) for said in (CUSTOM % number, f"text {number}")]
             eventually(5, lambda: all(holds_control(writer.pid) for writer in writers), "all have opened append")
             with at_most(0.5, "reading beside them"):
                 equal(len(os.listdir(folder / "text")), 4)

@@ -2,17 +2,20 @@
 around it."""
 
 import contextlib
+import ctypes
 import errno
 import os
 import shutil
 import signal
+import struct
 import threading
 from pathlib import Path
 
 from crawl import paths_below
 from mounting import (BINARY, PATIENCE, Skip, at_most, concurrent, daemons, detach, equal, eventually, fails_with,
-                      is_mounted, mount_line, needs, needs_root, run, variants)
+                      is_mounted, mount_line, needs, needs_root, run, shell, variants)
 
+SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}  # numbers of the system call
 NOT_CONNECTED = (errno.ENOTCONN, errno.ECONNABORTED)
 
 
@@ -53,6 +56,26 @@ def test_mount_returns_when_the_mount_is_there(case):
             equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
             equal(done.stderr, b"", "standard error")
             equal(len(daemons(case.root)), 1, "daemons")
+
+
+def turn_of(thread):
+    """How long a turn on a processor a thread asks for, in nanoseconds; 0 where the kernel has no such thing."""
+    attributes = ctypes.create_string_buffer(48)
+    if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR[os.uname().machine], thread, attributes, 48, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"sched_getattr of {thread}")
+    return struct.unpack_from("=IIQiIQ", attributes)[5]
+
+
+def test_every_thread_of_the_daemon_asks_for_short_turns(case):
+    """What a program waits for is not kept waiting for a tick of the clock by another that computes."""
+    if os.uname().machine not in SCHED_GETATTR or turn_of(0) == 0:
+        raise Skip("this kernel lets nobody choose the length of a turn")
+    session = case.agent.talk()
+    with case.mount() as mount:
+        shell("echo 'one more' > append", cwd=mount.session(session))
+        threads = os.listdir(f"/proc/{mount.process.pid}/task")
+        assert len(threads) > 3, threads
+        equal({turn_of(int(thread)) for thread in threads}, {100_000}, "turns")
 
 
 def test_background_daemon_is_a_daemon(case):

@@ -33,6 +33,10 @@ class Requests:
         """How many since start()."""
         return self.counts().get(name, 0) - self.before.get(name, 0)
 
+    def notices(self):
+        """How often the kernel was told of anything."""
+        return self.log.read_bytes().count(b"NOTIFY: ")
+
     def stores(self):
         return self.log.read_bytes().count(b"NOTIFY: " + STORE.encode())
 
@@ -85,6 +89,25 @@ def test_a_walk_is_read_ahead(case, options):
             there = names[SURE + 5:SURE + 15]
             equal(read_all(folder, there), read_all(plain.session(session) / part, there), part)
             equal(requests.of("READ"), 0, f"READ of {part} that were handed over")
+
+
+def test_what_another_appends_is_found_by_three_requests(case):
+    """Who follows the leaf of a session to which another process appends asks for the folder, the name and where it
+    leads, once each: the kernel was told of what it has to ask for, and of no more."""
+    session = quiet_session(case)
+    with case.mount("debug") as mount:
+        folder = mount.session(session)
+        requests, counted = Requests(mount), []
+        for turn in range(10):
+            os.readlink(folder / "leaf")  # and all that the kernel goes by for a moment only
+            notices = requests.notices()
+            session.user(f"news {turn}")
+            session.grow()
+            eventually(10, lambda: requests.notices() > notices, "the kernel was told")
+            requests.start()
+            equal(os.readlink(folder / "leaf"), f"entries/{session.stem(session.leaf)}.json")
+            counted.append([requests.of(name) for name in ("GETATTR", "LOOKUP", "READLINK")])
+        assert [1, 1, 1] in counted, counted
 
 
 def test_nothing_is_handed_over_with_nonotify(case):

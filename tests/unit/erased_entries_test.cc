@@ -52,6 +52,30 @@ TEST_F(ErasedEntriesTest, AreNoticedNamedAndKept) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), lines);
 }
 
+TEST_F(ErasedEntriesTest, AreKeptWhoeverRemovedWhatWasKeptBefore) {
+  const std::string before = stage_.bytes(session_);
+  append("one");
+  fs::remove_all(state("written"));
+  append("two");
+  for (const auto& file : fs::directory_iterator(state("written"))) {
+    fs::remove(file.path());
+  }
+  const std::string last = append("three");
+  const std::string more = append("four");
+  rewrite(before);
+  EXPECT_EQ(status().erased_entries, (std::vector<std::string>{last, more}));
+}
+
+TEST_F(ErasedEntriesTest, OfTwoSessionsInTurnAreKeptApart) {
+  const std::string before = stage_.bytes(session_);
+  const auto other = stage_.add("other", stage_.bytes(session_));
+  const std::string mine = append("mine");
+  ASSERT_TRUE(stage_.writer().append(other, Stage::text("another's")));
+  const std::string again = append("mine too");
+  rewrite(before);
+  EXPECT_EQ(status().erased_entries, (std::vector<std::string>{mine, again}));
+}
+
 TEST_F(ErasedEntriesTest, OfARewriteWhileNobodyLookedAreNoticedToo) {
   const std::string before = stage_.bytes(session_);
   const std::string id = append("mine");

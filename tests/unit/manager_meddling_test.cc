@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <utility>
 
 #include "core/write/header_text.h"
 #include "tests/support/faulty_disk.h"
@@ -227,6 +228,48 @@ TEST(SwappedLog, S15WhatTakesItsPlaceIsNotWrittenTo) {
   expect_nothing_written(link, disk, stage, session);
   expect_nothing_written(outside, disk, stage, session);
   EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
+}
+
+/// Somebody comes in at the first sync.
+class DiskWithAVisitor : public Disk {
+ public:
+  Result<void> sync(int /*fd*/) override {
+    if (const auto come_in = std::exchange(visitor, nullptr)) {
+      come_in();
+    }
+    return {};
+  }
+  std::function<void()> visitor;
+};
+
+TEST(MovedStore, WhatWasAppendedBeforeIsAcknowledged) {
+  for (const char* const moved : {"sessions", "sessions/-work"}) {
+    DiskWithAVisitor disk;
+    Stage stage(Storage::files, disk);
+    const SessionPtr session = stage.add_small(kName);
+    const fs::path root(stage.temp().root());
+    disk.visitor = [&] {
+      fs::rename(root / moved, root / "elsewhere");
+      stage.catalog().rescan();
+    };
+    const auto written = stage.writer().append(session, Stage::text("just in time"));
+    ASSERT_TRUE(written) << moved << ": " << written.error().message;
+    const fs::path log = moved == std::string("sessions") ? root / "elsewhere/-work" : root / "elsewhere";
+    EXPECT_NE(bytes_of(log / (std::string(kName) + ".jsonl")).find("just in time"), std::string::npos) << moved;
+  }
+}
+
+TEST(MovedStore, AnotherLogInItsPlaceIsNotTakenForIt) {
+  DiskWithAVisitor disk;
+  Stage stage(Storage::files, disk);
+  const SessionPtr session = stage.add_small(kName);
+  const fs::path log(stage.temp().log("-work", kName));
+  disk.visitor = [&] {
+    fs::remove(log);
+    stage.catalog().rescan();
+    std::ofstream(log) << "another\n";
+  };
+  EXPECT_FALSE(stage.writer().append(session, Stage::text("just in time")));
 }
 
 TEST(NoErrorSticks, F5EachOperationFailsOnceAndTheNextAppendSucceeds) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "core/session/catalog.h"
@@ -72,6 +73,33 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
   EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
   EXPECT_EQ(changes[0].first, 3U);
   EXPECT_EQ(bytes_of(session, DocumentKind::entry_text, 3, catalog), "three\n");
+}
+
+TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(session->is_known_since(before, Depth::head));
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  catalog.touch(session->place());  // as the watcher does, to whom the head is enough
+  EXPECT_TRUE(session->is_known_since(before, Depth::index));
+  EXPECT_EQ(session->read()->index().size(), 3U);
+  EXPECT_FALSE(session->is_known_since(before, Depth::details));
+  EXPECT_FALSE(session->is_known_since(std::chrono::steady_clock::now(), Depth::index)) << "when the look began counts";
+  session->forget_look();
+  EXPECT_FALSE(session->is_known_since(before, Depth::index));
+}
+
+TEST_F(SessionTest, ALookThatFailedIsNone) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::index));
+  const auto before = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_TRUE(session->is_known_since(before, Depth::index));
+  std::filesystem::remove(temp.root() + "/sessions/" + kFolder + "/" + kName + ".jsonl");
+  EXPECT_FALSE(session->refresh(Depth::index));
+  EXPECT_FALSE(session->is_known_since(before, Depth::head));
 }
 
 TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
@@ -279,6 +307,24 @@ TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
   mark = catalog.feed().last_sequence();
   std::filesystem::remove(temp.log("-new-project", "y_1"));
   EXPECT_TRUE(wait_for(Change::Kind::session_removed, mark));
+}
+
+TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
+  temp.write(kFolder, kName, two_entries());
+  const auto session = only();
+  const Watcher watcher(catalog, GetParam());
+  const auto seen = catalog.feed().last_sequence();
+  session->note_own_write();
+  const auto written = std::chrono::system_clock::now();
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  std::vector<Change> news;
+  for (const auto end = written + std::chrono::seconds(20); news.empty() && std::chrono::system_clock::now() < end;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    news = catalog.feed().after(seen, 100);
+  }
+  ASSERT_FALSE(news.empty());
+  const auto when = std::chrono::duration_cast<std::chrono::milliseconds>(written.time_since_epoch()).count();
+  EXPECT_GE(news.front().time_ms, when + (GetParam() == Watcher::Mode::inotify ? 10 : 0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, WatcherTest, ::testing::Values(Watcher::Mode::inotify, Watcher::Mode::poll_only),

@@ -2,18 +2,24 @@
 
 #include "core/manager/trash.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "core/store/session_store.h"
+#include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs {
 namespace {
 
 using ::arborfs::testing::bytes_of;
+using ::arborfs::testing::Fault;
+using ::arborfs::testing::FaultyDisk;
 using ::arborfs::testing::TempStore;
 
 constexpr char kFolder[] = "-src-kite";
@@ -38,6 +44,82 @@ TEST(Trash, ALogThatCannotBeTakenSafelyIsNotLost) {
   EXPECT_EQ(bytes_of(temp.log(kFolder, kName)), before);
   EXPECT_EQ(bytes_of(temp.sessions() / kFolder / kName / "0.bash.log"), "output\n");
   EXPECT_TRUE(trash.list().empty());
+}
+
+/// What a restore across file systems finds in the store and in the trash.
+class RestoreAcross : public ::testing::Test {
+ protected:
+  RestoreAcross() {
+    temp_.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
+    std::filesystem::create_directories(artifacts());
+    std::ofstream(artifacts() / "0.bash.log") << "output\n";
+    std::ofstream(artifacts() / "1.bash.log") << "more\n";
+    log_ = bytes_of(temp_.log(kFolder, kName));
+    const auto store = open_store(temp_.root(), disk_);
+    EXPECT_TRUE(trash_.take(*store, {kFolder, std::string(kName) + ".jsonl"}, "Kites"));
+    disk_.set_apart(temp_.root() + "/trash");
+  }
+  [[nodiscard]] std::filesystem::path artifacts() const { return temp_.sessions() / kFolder / kName; }
+  void expect_restored() const {
+    EXPECT_EQ(bytes_of(temp_.log(kFolder, kName)), log_);
+    EXPECT_EQ(bytes_of(artifacts() / "0.bash.log"), "output\n");
+    EXPECT_EQ(bytes_of(artifacts() / "1.bash.log"), "more\n");
+    const auto there = std::filesystem::directory_iterator(temp_.sessions() / kFolder);
+    EXPECT_EQ(std::distance(begin(there), end(there)), 2) << "the log and its artifacts";
+    EXPECT_TRUE(trash_.list().empty());
+  }
+
+  TempStore temp_;
+  FaultyDisk disk_;
+  Trash trash_{temp_.root() + "/trash", disk_};
+  std::string log_;
+};
+
+TEST_F(RestoreAcross, ThatWasKilledAnywhereIsDoneByTheNext) {
+  constexpr unsigned kLongest = 60;
+  const auto trashed = trash_.list().front();
+  unsigned at = 1;
+  for (bool killed = true; killed && at < kLongest; ++at) {
+    disk_.arm(Fault::io, at, FaultyDisk::kForGood);
+    static_cast<void>(trash_.restore(trashed));
+    killed = !disk_.met().empty();
+    disk_.disarm();
+    if (trash_.list().empty()) {
+      break;
+    }
+    const auto again = trash_.restore(trashed);
+    ASSERT_TRUE(again) << "killed before operation " << at << ": " << again.error().message;
+    expect_restored();
+    disk_.set_apart("");
+    const auto store = open_store(temp_.root(), disk_);
+    ASSERT_TRUE(trash_.take(*store, trashed.place, "Kites"));
+    std::filesystem::rename(temp_.root() + "/trash/" + trash_.list().front().name,
+                            temp_.root() + "/trash/" + trashed.name);
+    disk_.set_apart(temp_.root() + "/trash");
+  }
+  expect_restored();
+  EXPECT_GT(at, 10U);
+  EXPECT_LT(at, kLongest);
+}
+
+TEST_F(RestoreAcross, LeavesAloneWhatSomebodyElsePutThere) {
+  const auto trashed = trash_.list().front();
+  std::filesystem::create_directories(artifacts());
+  std::ofstream(artifacts() / "0.bash.log") << "another's\n";
+  const auto done = trash_.restore(trashed);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::already_exists);
+  EXPECT_EQ(bytes_of(artifacts() / "0.bash.log"), "another's\n");
+  EXPECT_EQ(trash_.list().size(), 1U);
+}
+
+TEST_F(RestoreAcross, ByTwoAtATimeIsDoneByOne) {
+  const auto trashed = trash_.list().front();
+  const UniqueFd other(::open((temp_.root() + "/trash/" + trashed.name + "/files").c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(other.get(), LOCK_EX | LOCK_NB), 0);
+  const auto done = trash_.restore(trashed);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::busy);
 }
 
 }  // namespace
