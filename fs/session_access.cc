@@ -23,6 +23,7 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   if (!ref.session) {
     return stale_error();
   }
+  ref.use = Session::Use(ref.session);
   ref.generation = slot->generation;
   ref.home = slot->generation == 0 ? node.slot() : state.slots.slot_of(slot->session, 0);
   ref.seed = state.seeds.seed_of(*ref.session, *ref.view);
@@ -51,7 +52,8 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
     return ref;
   }
   const std::uint32_t number = ref->session->number();
-  if (!call.has_refreshed(number, depth) && !state.refreshed_lately(number, depth)) {
+  const bool is_fresh = call.has_refreshed(number, depth) || state.refreshed_lately(number, depth);
+  if (!is_fresh || !ref->session->has(depth)) {
     if (auto done = refresh_again(state, call, *ref, depth); !done) {
       return done.error();
     }
