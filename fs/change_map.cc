@@ -80,12 +80,7 @@ void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) cons
     out.push_back({folder, std::string(name)});
   }
   out.push_back({NodeId(Kind::labels, home, 0), ""});
-  std::uint32_t generation = 0;
-  std::uint32_t raw_generation = 0;
-  if (const auto guard = session->read()) {
-    generation = guard->generation();
-    raw_generation = guard->raw_generation();
-  }
+  const auto [generation, raw_generation] = session->generations();
   out.push_back({NodeId(Kind::raw, home, raw_generation), ""});
   out.push_back({NodeId(Kind::transcript, home, state_.lineages.last_of(change.session)), ""});
   if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {

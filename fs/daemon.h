@@ -2,6 +2,7 @@
 // stopped in the order that keeps every waiting thread able to go on.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct DaemonPlan {
   MountSettings settings;
   WriteSettings writing;
   bool inotify = true;
+  std::size_t index_bytes = 0;  // LoadedIndexes
   std::string home;
 };
 

@@ -71,6 +71,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   plan.writing = options.writing;
   plan.writing.mountpoint = *mountpoint;
   plan.inotify = options.inotify;
+  plan.index_bytes = options.index_bytes;
   const char* home = std::getenv("HOME");
   plan.home = home == nullptr ? "" : home;
   return plan;

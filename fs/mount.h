@@ -1,12 +1,14 @@
 // Mounting and unmounting, from options to exit status. Used by one thread, before any other is started.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/manager/writer.h"
+#include "core/session/loaded_indexes.h"
 
 namespace arborfs {
 
@@ -20,6 +22,7 @@ struct MountOptions {
   bool inotify = true;  // false: notice changes by polling alone
   bool notify = true;   // false: never tell the kernel of changes; for tests that all is right without
   bool debug = false;
+  std::size_t index_bytes = LoadedIndexes::kMostBytes;  // of sessions that nobody looks at
   WriteSettings writing;
   std::string log_file;                   // "" for none, or standard error in the foreground
   std::vector<std::string> fuse_options;  // handed on to libfuse

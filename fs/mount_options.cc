@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "fs/mount.h"
 
@@ -52,6 +53,18 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Given in MiB.
+Result<void> apply_index_memory(const std::string& word, std::string_view value, MountOptions& into) {
+  constexpr std::size_t kMost = 1 << 20;
+  std::size_t mebibytes = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), mebibytes);
+  if (value.empty() || error != std::errc() || end != value.data() + value.size() || mebibytes > kMost) {
+    return {Errc::invalid_argument, "'" + word + "' is no number of MiB"};
+  }
+  into.index_bytes = mebibytes << 20U;
+  return {};
+}
+
 Result<void> apply_value(const std::string& word, std::string_view name, std::string value, MountOptions& into) {
   if (name == "agent_dir") {
     into.agent_dir = std::move(value);
@@ -60,6 +73,9 @@ Result<void> apply_value(const std::string& word, std::string_view name, std::st
   if (name == "log") {
     into.log_file = std::move(value);
     return {};
+  }
+  if (name == "index_memory") {
+    return apply_index_memory(word, value, into);
   }
   if (name == "max_read" && is_number(value)) {
     into.fuse_options.push_back(word);

@@ -55,11 +55,8 @@ bool grows(const DocumentRow& row) {
 /// One state of a session, as far as nodes tell states apart.
 struct Stamp {
   std::uint32_t item = 0;
-  std::uint32_t epoch = 0;
-  std::uint32_t raw_generation = 0;
+  Session::Raw raw;
   std::uint32_t last_damage = 0;
-  FileStat stat;
-  std::shared_ptr<const LogFile> log;
 };
 
 Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const DocumentRow& row) {
@@ -71,18 +68,22 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const Document
     }
     stamp.item = *lineage;
   }
+  auto raw = ref.session->raw();
+  if (!raw) {
+    return stale_error();
+  }
+  stamp.raw = std::move(*raw);
+  if (row.tie == Tie::epoch) {
+    stamp.item = stamp.raw.epoch;
+  } else if (row.tie == Tie::raw_generation) {
+    stamp.item = stamp.raw.generation;
+  }
+  if (document_depth(row.kind) == Depth::raw) {
+    return stamp;
+  }
   const auto guard = guard_of(ref);
   if (!guard) {
     return guard.error();
-  }
-  stamp.epoch = guard->epoch();
-  stamp.raw_generation = guard->raw_generation();
-  stamp.stat = guard->stat();
-  stamp.log = guard->log();
-  if (row.tie == Tie::epoch) {
-    stamp.item = stamp.epoch;
-  } else if (row.tie == Tie::raw_generation) {
-    stamp.item = stamp.raw_generation;
   }
   if (row.kind == Kind::damage_tail) {
     stamp.last_damage = static_cast<std::uint32_t>(std::max<std::size_t>(1, shown_damage(*guard).size()) - 1);
@@ -115,11 +116,11 @@ Result<DocumentPtr> keep(MountState& state, Call& call, const SessionRef& ref, c
   }
   document->attr.size = made.content->size();
   document->content = std::move(made.content);
-  document->epoch = stamp.epoch;
+  document->epoch = stamp.raw.epoch;
   document->session = ref.session;
-  document->log = stamp.log;
-  document->log_stat = stamp.stat;
-  document->raw_generation = stamp.raw_generation;
+  document->log = stamp.raw.log;
+  document->log_stat = stamp.raw.stat;
+  document->raw_generation = stamp.raw.generation;
   const bool holds = row.tie != Tie::generation || row.takes_long;
   return holds ? state.documents.put_recent(std::move(document), grows(row))
                : state.documents.put(std::move(document), grows(row));
@@ -146,22 +147,24 @@ Result<std::optional<DocumentPtr>> try_document(MountState& state, Call& call, c
   if (row.tie != Tie::generation && stamp->item != node.item()) {
     return wrap(just_looked_up(state, node));
   }
-  if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp->epoch)) {
+  if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp->raw.epoch)) {
     return wrap(std::move(known));
   }
-  if (row.takes_long && !call.may_take_long() && stamp->stat.size > Session::kQuickBytes) {
+  if (row.takes_long && !call.may_take_long() && stamp->raw.stat.size > Session::kQuickBytes) {
     return call.defer();
   }
   auto made = make_document(*ref.session, row.document, core_item(row, node, *stamp), state.catalog);
   if (!made) {
     return made.error().code == Errc::stale ? Tried(std::nullopt) : Tried(made.error());
   }
-  const auto after = stamp_now(state, ref, row);
-  if (!after) {
-    return after.error();
-  }
-  if (after->item != stamp->item && grows(row)) {
-    return Tried(std::nullopt);
+  if (grows(row)) {
+    const auto after = stamp_now(state, ref, row);
+    if (!after) {
+      return after.error();
+    }
+    if (after->item != stamp->item) {
+      return Tried(std::nullopt);
+    }
   }
   return wrap(keep(state, call, ref, row, node, *stamp, std::move(*made)));
 }
@@ -204,7 +207,7 @@ Result<DocumentPtr> status_document(MountState& state, Call& call, NodeId node) 
 }  // namespace
 
 Depth document_depth(Kind kind) {
-  return std::max(Depth::index, depth_for(document_row(kind).document));
+  return std::max(Depth::raw, depth_for(document_row(kind).document));
 }
 
 Result<DocumentPtr> document_of_node(MountState& state, Call& call, NodeId node) {

@@ -145,7 +145,7 @@ Result<Child> control_child(MountState& state, NodeId node, const SessionRow& ro
   if (!ref) {
     return ref.error();
   }
-  const bool was_read = ref->session->head().problem.empty() || ref->session->read();
+  const bool was_read = ref->session->head().problem.empty() || ref->session->generations().entries != 0;
   if (state.read_only || !was_read) {
     return no_such_name();
   }

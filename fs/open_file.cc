@@ -104,15 +104,15 @@ Result<void> DocumentFile::check_log(const Document& document, Call& call) {
       return {};
     }
   }
-  if (!call.may_take_long() && !document.session->is_quick(Depth::index)) {
+  if (!call.may_take_long() && !document.session->is_quick(Depth::raw)) {
     return call.defer();
   }
-  if (auto done = document.session->refresh(Depth::index, call.cancelled()); !done) {
+  if (auto done = document.session->refresh(Depth::raw, call.cancelled()); !done) {
     return {};  // gone or unreadable by name: nobody writes to what is open
   }
-  const auto guard = document.session->read();
-  const bool same_file = guard && guard->log()->opened().same_file(document.log->opened());
-  if (same_file && guard->raw_generation() != document.raw_generation) {
+  const auto raw = document.session->raw();
+  const bool same_file = raw && raw->log->opened().same_file(document.log->opened());
+  if (same_file && raw->generation != document.raw_generation) {
     return {Errc::stale, "the log was changed in place"};
   }
   if (!is_racy(*st)) {

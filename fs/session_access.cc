@@ -23,6 +23,7 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   if (!ref.session) {
     return stale_error();
   }
+  ref.use = Session::Use(ref.session);
   ref.generation = slot->generation;
   ref.home = slot->generation == 0 ? node.slot() : state.slots.slot_of(slot->session, 0);
   ref.seed = state.seeds.seed_of(*ref.session, *ref.view);
@@ -45,7 +46,9 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
   if (!ref) {
     return ref;
   }
-  if (!call.has_refreshed(ref->session->number(), depth) && !MountState::refreshed_lately(*ref->session, depth)) {
+  const bool is_fresh =
+      call.has_refreshed(ref->session->number(), depth) || MountState::refreshed_lately(*ref->session, depth);
+  if (!is_fresh || !ref->session->has(depth)) {
     if (auto done = refresh_again(call, *ref, depth); !done) {
       return done.error();
     }

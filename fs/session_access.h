@@ -14,6 +14,7 @@ namespace arborfs {
 /// A session as one request sees it.
 struct SessionRef {
   SessionPtr session;
+  Session::Use use;  // of it
   CatalogViewPtr view;
   std::uint32_t home = 0;        // its slot
   std::uint32_t generation = 0;  // that the node was made for; 0: any

@@ -13,8 +13,20 @@ std::int64_t ahead(Ordinal from, Ordinal to, int step) {
 
 }  // namespace
 
-Walks::Walk& Walks::walk_in(NodeId folder) {
-  const auto same = [&](const Walk& walk) { return walk.folder == folder; };
+/// True where a reader may be who goes on with the walk: about where it was last, or on what was said of it.
+bool Walks::is_on(const Walk& walk, NodeId folder, Ordinal ordinal) {
+  if (walk.folder != folder) {
+    return false;
+  }
+  if (walk.count == 0) {
+    return std::abs(ahead(walk.at, ordinal, 1)) <= kNear;
+  }
+  return ahead(walk.at, ordinal, walk.step) >= -kNear && ahead(walk.end, ordinal, walk.step) <= kNear;
+}
+
+/// Several threads of one reader may go through a folder from both its ends.
+Walks::Walk& Walks::walk_at(NodeId folder, Ordinal ordinal) {
+  const auto same = [&](const Walk& walk) { return is_on(walk, folder, ordinal); };
   auto found = std::find_if(walks_.begin(), walks_.end(), same);
   if (found == walks_.end()) {
     found = std::min_element(walks_.begin(), walks_.end(),
@@ -68,7 +80,7 @@ std::optional<WalkStretch> Walks::stretch_from(Walk& walk, std::int64_t first) {
 
 std::optional<WalkStretch> Walks::note(NodeId node) {
   const Ordinal ordinal = node.item();
-  Walk& walk = walk_in(NodeId(node.kind(), node.slot(), 0));
+  Walk& walk = walk_at(NodeId(node.kind(), node.slot(), 0), ordinal);
   if (walk.count != 0 && ordinal == walk.marker) {
     walk.at = ordinal;
     return stretch_from(walk, static_cast<std::int64_t>(walk.end) + walk.step);

@@ -50,7 +50,8 @@ class Walks {
     Ordinal marker = kNoEntry;
     std::uint64_t used = 0;
   };
-  Walk& walk_in(NodeId folder);
+  static bool is_on(const Walk& walk, NodeId folder, Ordinal ordinal);
+  Walk& walk_at(NodeId folder, Ordinal ordinal);
   static void begin(Walk& walk, Ordinal at);
   static bool goes_on(Walk& walk, Ordinal ordinal);
   static std::optional<WalkStretch> stretch_from(Walk& walk, std::int64_t first);

@@ -9,6 +9,7 @@
 #include "core/render/names.h"
 #include "core/session/document_cache.h"
 #include "core/session/first_look.h"
+#include "core/session/loaded_indexes.h"
 
 namespace arborfs {
 
@@ -51,13 +52,15 @@ struct Catalog::Placing {
   std::vector<SessionPtr> changed;
 };
 
-Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state)
+Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+                 std::optional<std::size_t> most_index_bytes)
     : store_(std::move(store)),
       home_(std::move(home)),
       leaves_(state.empty() ? "" : state + "/leaves", store_->paths().sessions, store_->disk()),
       erased_(state, store_->paths().sessions, store_->disk()),
       documents_(std::make_unique<DocumentCache>()),
-      shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), {}},
+      loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
+      shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), loaded_.get(), {}},
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 
@@ -278,7 +281,7 @@ void Catalog::age_tails() {
 }
 
 void Catalog::refresh_known(const SessionPtr& session) {
-  if (auto refreshed = session->refresh(Depth::head); !refreshed) {
+  if (auto refreshed = session->follow(); !refreshed) {
     if (refreshed.error().code != Errc::not_found) {
       note_error("log " + session->stem() + ": " + refreshed.error().message);
     }

@@ -58,7 +58,9 @@ class Catalog {
   /// Reads no disk yet; call rescan().
   /// `state` is the folder for what belongs to no log: moved leaves (leaf_store.h) and erased entries
   /// (erased_entries.h); "" for none, leaves are kept in memory then.
-  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state);
+  /// `most_index_bytes` bounds what indexes take that nobody uses (loaded_indexes.h); nothing for no bound.
+  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+          std::optional<std::size_t> most_index_bytes = std::nullopt);
   Catalog(std::shared_ptr<SessionStore> store, std::string home)
       : Catalog(std::move(store), std::move(home), state_path("")) {}
   ~Catalog();
@@ -122,6 +124,7 @@ class Catalog {
   LeafStore leaves_;
   ErasedEntries erased_;
   const std::unique_ptr<DocumentCache> documents_;
+  const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   Session::Shared shared_;
   std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
   mutable std::mutex mutex_;

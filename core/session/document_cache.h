@@ -19,7 +19,7 @@ class DocumentCache {
  public:
   /// kind, generation, epoch (0 for what does not depend on it), item
   using Key = std::tuple<std::uint8_t, std::uint32_t, std::uint32_t, std::uint32_t>;
-  static constexpr std::size_t kMaxBytes = 4 << 20;
+  static constexpr std::size_t kMaxBytes = 2 << 20;
   static constexpr std::size_t kMaxSizes = 1 << 16;
 
   /// Null when it is not kept.

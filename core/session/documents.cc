@@ -48,25 +48,24 @@ ContentResult make_title(const Request& request) {
 
 /// The bytes as disk has them; the title slot, which is overwritten in place, as it was at this state.
 ContentResult make_raw(const Request& request) {
-  const auto guard = request.session.read();
-  if (!guard) {
+  const auto raw = request.session.raw();
+  if (!raw) {
     return not_indexed();
   }
-  const auto log = guard->log();
   auto content = std::make_shared<Content>();
-  if (log->is_decoded()) {
-    std::string bytes(guard->stat().size, '\0');
-    auto got = log->read_raw_at(0, bytes);
+  if (raw->log->is_decoded()) {
+    std::string bytes(raw->stat.size, '\0');
+    auto got = raw->log->read_raw_at(0, bytes);
     if (!got) {
       return got.error();
     }
     content->add_text(std::string_view(bytes).substr(0, *got));
     return ContentPtr(content);
   }
-  const std::string& slot = guard->slot_bytes();
-  content->add_text(slot);
-  if (guard->stat().size > slot.size()) {
-    content->add_range(log, slot.size(), guard->stat().size - slot.size());
+  const std::uint64_t slot = raw->slot_bytes.size();
+  content->add_text(raw->slot_bytes);
+  if (raw->stat.size > slot) {
+    content->add_range(raw->log, slot, raw->stat.size - slot);
   }
   return ContentPtr(content);
 }
@@ -141,6 +140,10 @@ ContentResult make_status(const Request& request) {
 
 /// Sizes that need no document.
 std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kind) {
+  if (kind == DocumentKind::raw) {
+    const auto raw = request.session.raw();
+    return raw && !raw->log->is_decoded() ? std::optional(raw->stat.size) : std::nullopt;
+  }
   const auto guard = request.session.read();
   if (!guard) {
     return std::nullopt;
@@ -152,8 +155,6 @@ std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kin
       return is_entry ? std::optional(index.length(request.item) + 1) : std::nullopt;
     case DocumentKind::entry_text:
       return is_entry && guard->has_details() ? std::optional(guard->details().text_size(request.item)) : std::nullopt;
-    case DocumentKind::raw:
-      return guard->log()->is_decoded() ? std::nullopt : std::optional(guard->stat().size);
     case DocumentKind::image: {
       if (!guard->has_details() || request.item >= guard->details().images().size()) {
         return std::nullopt;
@@ -303,7 +304,7 @@ struct Row {
 constexpr std::array kRows = {
     Row{DocumentKind::session_json, Depth::head, Lasts::never_kept, make_session_json},
     Row{DocumentKind::title, Depth::head, Lasts::never_kept, make_title},
-    Row{DocumentKind::raw, Depth::index, Lasts::never_kept, make_raw},
+    Row{DocumentKind::raw, Depth::raw, Lasts::never_kept, make_raw},
     Row{DocumentKind::context, Depth::index, Lasts::epoch, make_context},
     Row{DocumentKind::transcript, Depth::details, Lasts::epoch, make_transcript},
     Row{DocumentKind::tree, Depth::index, Lasts::epoch, make_tree},

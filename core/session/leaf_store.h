@@ -23,6 +23,7 @@ struct KeptLeaf {
   std::optional<EntryId> leaf;  // nothing: the root
   /// What it means for a log as it is now: nothing when somebody has appended since.
   [[nodiscard]] std::optional<Ordinal> in(const LogIndex& index) const;
+  bool operator==(const KeptLeaf&) const = default;
 };
 
 class LeafStore {

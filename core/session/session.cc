@@ -1,8 +1,10 @@
 #include "core/session/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/clock.h"
+#include "core/session/loaded_indexes.h"
 
 namespace arborfs {
 
@@ -25,6 +27,11 @@ Result<std::string> first_line(const LogFile& log) {
   bytes.resize(*got);
   const std::size_t end = bytes.find('\n');
   return end == std::string::npos ? std::string() : bytes.substr(0, end + 1);
+}
+
+/// The bytes of a title slot, "" without one.
+Result<std::string> slot_of(const LogFile& log, const Header& header) {
+  return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
 /// While it lives, callers that must not wait are told so.
@@ -92,7 +99,7 @@ bool Session::is_known_since(Clock::time_point when, Depth depth) const {
     return false;
   }
   const std::shared_lock lock(mutex_);
-  return head_loaded_ && depth <= (details_ ? Depth::details : index_ ? Depth::index : Depth::head);
+  return head_loaded_ && has_locked(depth);
 }
 
 bool Session::looks_changed(const FileStat& st) const {
@@ -117,6 +124,39 @@ std::optional<Session::Guard> Session::read() const {
     return std::nullopt;
   }
   return Guard(*this, std::move(lock));
+}
+
+std::optional<Session::Raw> Session::raw() const {
+  const std::shared_lock lock(mutex_);
+  if (!log_) {
+    return std::nullopt;
+  }
+  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_};
+}
+
+Session::Generations Session::generations() const {
+  const std::shared_lock lock(mutex_);
+  return {generation_, raw_generation_};
+}
+
+bool Session::has(Depth depth) const {
+  const std::shared_lock lock(mutex_);
+  return has_locked(depth);
+}
+
+/// Needs mutex_ or refresh_mutex_.
+bool Session::has_locked(Depth depth) const {
+  switch (depth) {
+    case Depth::head:
+      return head_loaded_;
+    case Depth::raw:
+      return log_ != nullptr;
+    case Depth::index:
+      return index_ != nullptr;
+    case Depth::details:
+      break;
+  }
+  return details_ != nullptr;
 }
 
 bool Session::is_gone() const {
@@ -156,16 +196,20 @@ void Session::mark_gone() {
     log_.reset();
     index_.reset();
     details_.reset();
+    log_mark_.reset();
+    let_go_.reset();
     last_generation = generation_;
   }
+  has_loaded_ = true;
   forget_documents(last_generation);
+  note_loaded();
 }
 
 bool Session::is_quick(Depth depth) const {
   if (works_long_) {
     return false;
   }
-  if (depth == Depth::head) {
+  if (depth == Depth::head || (depth == Depth::raw && !has(Depth::index))) {
     return true;
   }
   const auto st = shared_.store->stat(place());
@@ -176,10 +220,10 @@ bool Session::is_quick(Depth depth, const FileStat& now) const {
   if (works_long_) {
     return false;
   }
-  if (depth == Depth::head) {
+  const std::shared_lock lock(mutex_);
+  if (depth == Depth::head || (depth == Depth::raw && !index_)) {
     return true;
   }
-  const std::shared_lock lock(mutex_);
   const bool same_file = log_ && log_->opened().same_file(now);
   const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), now.size) : 0;
   const std::uint64_t to_detail = depth == Depth::details && !details_ ? now.size : 0;
@@ -187,15 +231,32 @@ bool Session::is_quick(Depth depth, const FileStat& now) const {
 }
 
 Result<void> Session::refresh(Depth depth, const std::atomic<bool>* cancelled) {
-  const std::lock_guard refreshing(refresh_mutex_);
-  const auto start = Clock::now();
-  return note_look(start, refresh_locked(depth, shared_.store->stat(place()), cancelled));
+  return refresh_as([this] { return shared_.store->stat(place()); }, depth, cancelled);
 }
 
 Result<void> Session::refresh(Depth depth, const Look& stat) {
-  const std::lock_guard refreshing(refresh_mutex_);
-  const auto start = Clock::now();
-  return note_look(start, refresh_locked(depth, stat(), nullptr));
+  return refresh_as(stat, depth, nullptr);
+}
+
+Result<void> Session::follow() {
+  std::optional<FileStat> before;
+  {
+    const std::shared_lock lock(mutex_);
+    before = let_go_ ? std::optional(let_go_->stat) : std::nullopt;
+  }
+  const auto now = before ? shared_.store->stat(place()) : Result<FileStat>(Errc::not_found, "");
+  return refresh(now && !(*now == *before) ? Depth::index : Depth::head);
+}
+
+Result<void> Session::refresh_as(const Look& stat, Depth depth, const std::atomic<bool>* cancelled) {
+  note_used();
+  auto done = [&] {
+    const std::lock_guard refreshing(refresh_mutex_);
+    const auto start = Clock::now();
+    return note_look(start, refresh_locked(depth, stat(), cancelled));
+  }();
+  note_loaded();
+  return done;
 }
 
 Result<void> Session::note_look(Clock::time_point start, Result<void> outcome) {
@@ -204,10 +265,7 @@ Result<void> Session::note_look(Clock::time_point start, Result<void> outcome) {
 }
 
 bool Session::is_current(const FileStat& st, Depth depth) const {
-  if (!head_loaded_ || racy_ || !(st == head_.stat)) {
-    return false;
-  }
-  return depth == Depth::head || (index_ && (depth == Depth::index || details_));
+  return head_loaded_ && !racy_ && st == head_.stat && has_locked(depth);
 }
 
 Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled) {
@@ -219,13 +277,14 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
     if (gone_) {
       return Error{Errc::not_found, "the log is gone"};
     }
-    depth = std::max(depth, details_ ? Depth::details : index_ ? Depth::index : Depth::head);
+    depth = std::max(depth, details_ ? Depth::details : index_ ? Depth::index : log_ ? Depth::raw : Depth::head);
   }
   if (is_current(*now, depth)) {
     age_tail(*now);
     return {};
   }
   const std::int64_t started = now_ns();
+  has_loaded_ = true;
   if (auto done = take_in(*now, depth, cancelled); !done) {
     return done.error().code == Errc::interrupted ? done : fail(done.error());
   }
@@ -237,6 +296,9 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
 Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
   if (depth == Depth::head) {
     return load_head(st);
+  }
+  if (depth == Depth::raw) {
+    return load_raw(st);
   }
   const bool unchanged = head_loaded_ && index_ && !racy_ && st == head_.stat;
   if (!unchanged) {
@@ -295,6 +357,60 @@ Result<void> Session::load_head(const FileStat& st) {
   return {};
 }
 
+/// Whether all that was known of the log's bytes behind the slot is still there. Not told of a log whose index is
+/// loaded, which can tell itself.
+Result<bool> Session::keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const {
+  if (!log_mark_ || !log_->opened().same_file(log.opened()) || st.size < head_.stat.size) {
+    return false;
+  }
+  if (st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns && slot == slot_bytes_) {
+    return false;  // written, yet neither longer nor retitled: something in the middle may have changed
+  }
+  return log_mark_->is_of(log);
+}
+
+Result<void> Session::load_raw(const FileStat& st) {
+  const bool is_open = log_ && log_->opened().same_file(st) && !log_->is_decoded();
+  auto log = is_open ? Result<std::shared_ptr<const LogFile>>(log_) : shared_.store->open(place());
+  auto header = log ? read_header(**log) : Result<Header>(log.error());
+  auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
+  auto mark = slot ? LogMark::of(**log, slot->size(), st.size) : Result<LogMark>(slot.error());
+  const auto kept = mark ? keeps_bytes(**log, st, *slot) : Result<bool>(mark.error());
+  if (!kept) {
+    return kept.error();
+  }
+  bool news = false;
+  std::uint32_t lost_generation = 0;
+  {
+    const std::unique_lock lock(mutex_);
+    const bool raw_goes_on = *kept && *slot == slot_bytes_;
+    news = raw_generation_ != 0 && (!raw_goes_on || !(st == head_.stat));
+    if (!raw_goes_on) {
+      raw_generation_ = ++shared_.generations;
+    }
+    if (!*kept) {
+      lost_generation = std::exchange(generation_, 0);
+      let_go_.reset();
+    }
+    if (!raw_goes_on || !(st == head_.stat)) {
+      tail_aged_ = false;
+      ++epoch_;
+    }
+    head_ = Head{st, std::move(header).value(), ""};
+    head_loaded_ = true;
+    log_ = std::move(log).value();
+    slot_bytes_ = std::move(slot).value();
+    log_mark_ = *mark;
+  }
+  if (lost_generation != 0) {
+    forget_documents(lost_generation);
+    publish(Change::Kind::session_rewritten, lost_generation, kNoEntry, kNoEntry);
+  } else if (news) {
+    publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+  }
+  return {};
+}
+
 /// Gathers the details of a whole log.
 Result<std::unique_ptr<LogDetails>> Session::read_details(const LogFile& log, const LogIndex& index,
                                                           const std::atomic<bool>* cancelled) {
@@ -330,42 +446,73 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   if (depth == Depth::details) {
     details = std::make_unique<LogDetails>(noter.take_details((*index)->flavour()));
   }
-  std::string slot;
-  if ((*index)->header().has_slot) {
-    auto line = first_line(**log);
-    if (!line) {
-      return line.error();
-    }
-    slot = std::move(*line);
+  auto slot = slot_of(**log, (*index)->header());
+  if (!slot) {
+    return slot.error();
   }
-  auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
+  const auto kept = keeps_bytes(**log, st, *slot);
+  if (!kept) {
+    return kept.error();
+  }
+  const bool goes_on = *kept && let_go_ && let_go_->mark.is_of(**index);
+  auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);
   FileStat seen = (*log)->opened();
   seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
-  std::uint32_t old_generation = 0;
-  Ordinal entries = kNoEntry;
+  std::optional<Change> news;
   {
     const std::unique_lock lock(mutex_);
-    old_generation = generation_;
-    entries = (*index)->size();
+    const bool raw_goes_on = *kept && *slot == slot_bytes_;
+    const bool is_same = raw_goes_on && st == head_.stat;
+    news = news_of(**index, goes_on, is_same);
+    if (!raw_goes_on) {
+      raw_generation_ = ++shared_.generations;
+    }
+    if (!goes_on) {
+      generation_ = ++shared_.generations;
+    }
     head_ = Head{seen.same_file(st) ? st : seen, (*index)->header(), ""};
     head_loaded_ = true;
     log_ = std::move(log).value();
     index_ = std::move(index).value();
     details_ = std::move(details);
-    slot_bytes_ = std::move(slot);
-    generation_ = ++shared_.generations;
-    raw_generation_ = generation_;
-    kept_leaf_ = std::move(kept);
+    log_mark_.reset();
+    let_go_.reset();
+    slot_bytes_ = std::move(slot).value();
+    kept_leaf_ = std::move(kept_leaf);
     settle_leaf();
-    tail_aged_ = false;
-    ++epoch_;
+    if (!is_same) {
+      tail_aged_ = false;
+      ++epoch_;
+    }
   }
-  if (old_generation != 0) {
-    forget_documents(old_generation);
-    publish(Change::Kind::session_rewritten, old_generation, entries == kNoEntry ? kNoEntry : 1, entries);
+  if (news && news->kind == Change::Kind::session_rewritten) {
+    forget_documents(news->old_generation);
+  }
+  if (news) {
+    publish(std::move(*news));
   }
   return {};
+}
+
+/// What an index that was loaded comes to for those who knew the session before.
+std::optional<Change> Session::news_of(const LogIndex& loaded, bool goes_on, bool is_same) const {
+  Change news;
+  news.last = loaded.size();
+  if (goes_on && loaded.size() > let_go_->mark.entries()) {
+    news.kind = Change::Kind::session_appended;
+    news.first = let_go_->mark.entries() + 1;
+    return news;
+  }
+  if (!goes_on && generation_ != 0) {
+    news.kind = Change::Kind::session_rewritten;
+    news.old_generation = generation_;
+    news.first = loaded.size() == kNoEntry ? kNoEntry : 1;
+    return news;
+  }
+  news.kind = Change::Kind::session_touched;
+  news.last = kNoEntry;
+  return raw_generation_ != 0 && !is_same ? std::optional(news) : std::nullopt;
 }
 
 Result<bool> Session::grow_index(const FileStat& st) {
@@ -451,9 +598,10 @@ void Session::reload_leaf() {
   {
     const std::unique_lock lock(mutex_);
     const auto before = moved_leaf_;
+    const bool is_other = kept_leaf_ != kept;
     kept_leaf_ = std::move(kept);
     settle_leaf();
-    if (moved_leaf_ == before) {
+    if (let_go_ ? !is_other : moved_leaf_ == before) {
       return;
     }
     ++epoch_;
@@ -503,21 +651,64 @@ void Session::forget_documents(std::uint32_t generation) {
 }
 
 void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last) {
-  if (shared_.feed == nullptr) {
-    return;
-  }
   Change change;
   change.kind = kind;
-  change.session = number_;
   change.old_generation = old_generation;
   change.first = first;
   change.last = last;
+  publish(std::move(change));
+}
+
+void Session::publish(Change change) {
+  if (shared_.feed == nullptr) {
+    return;
+  }
+  change.session = number_;
   {
     const std::shared_lock lock(mutex_);
     change.session_id = head_.header.id;
     change.path = shown_path_;
   }
   shared_.feed->publish(std::move(change));
+}
+
+void Session::note_loaded() {
+  if (shared_.loaded != nullptr && has_loaded_.exchange(false)) {
+    shared_.loaded->note(shared_from_this());
+  }
+}
+
+bool Session::let_go() {
+  const std::unique_lock refreshing(refresh_mutex_, std::try_to_lock);
+  if (!refreshing || !index_ || uses_ != 0 || !is_at_rest()) {
+    return false;
+  }
+  const auto log_mark = LogMark::of(*log_, slot_bytes_.size(), head_.stat.size);
+  if (!log_mark || !is_at_rest()) {
+    return false;
+  }
+  const LetGo mark{IndexMark::of(*index_), head_.stat};
+  std::unique_ptr<LogIndex> index;  // freed without the lock, as are the details
+  std::unique_ptr<LogDetails> details;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || uses_ != 0) {
+    return false;
+  }
+  index = std::move(index_);
+  details = std::move(details_);
+  moved_leaf_.reset();
+  log_mark_ = *log_mark;
+  let_go_ = mark;
+  return true;
+}
+
+/// The log is as it was when it was last read, and nothing is going to change just by its growing older.
+bool Session::is_at_rest() const {
+  if (!head_loaded_ || racy_ || !tail_aged_ || log_->is_decoded()) {
+    return false;
+  }
+  const auto st = log_->stat();
+  return st && *st == head_.stat;
 }
 
 }  // namespace arborfs

@@ -14,6 +14,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/log/log_index.h"
@@ -21,19 +22,24 @@
 #include "core/session/change_feed.h"
 #include "core/session/document_cache.h"
 #include "core/session/erased_entries.h"
+#include "core/session/index_mark.h"
 #include "core/session/leaf_store.h"
+#include "core/session/log_mark.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
 
+class LoadedIndexes;
+
 /// How much of a session a caller needs.
 enum class Depth : std::uint8_t {
   head,     // stat and header: a few KiB read
+  raw,      // the log open, and what tells whether its bytes stay: a few KiB more
   index,    // every entry's place: the log read once
   details,  // sizes of texts, images, usage: the log read once more, unless it is read for the index now
 };
 
-class Session {
+class Session : public std::enable_shared_from_this<Session> {
  public:
   /// What can be said without reading the whole log.
   struct Head {
@@ -56,6 +62,7 @@ class Session {
     LeafStore* leaves = nullptr;                // may be null
     ErasedEntries* erased = nullptr;            // may be null
     DocumentCache* documents = nullptr;         // may be null
+    LoadedIndexes* loaded = nullptr;            // may be null: nothing is let go
     std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);
@@ -82,6 +89,8 @@ class Session {
   /// The same for who has the log's folder open: `stat` says how the log is when it is asked.
   using Look = std::function<Result<FileStat>()>;
   Result<void> refresh(Depth depth, const Look& stat);
+  /// The same for who is told that the log was written: to the depth that it has, or had before it was let go.
+  Result<void> follow();
   /// True when somebody, whoever it was, has looked at the log since then and the session is as it was found, to this
   /// depth at least.
   [[nodiscard]] bool is_known_since(std::chrono::steady_clock::time_point when, Depth depth) const;
@@ -120,8 +129,6 @@ class Session {
     [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
     /// The log's unterminated end has not moved for 2 s: it is damage now, not work in progress (DESIGN 3).
     [[nodiscard]] bool tail_aged() const { return session_->tail_aged_; }
-    /// The bytes of a title slot as they were at this state (they are overwritten in place), "" without one.
-    [[nodiscard]] const std::string& slot_bytes() const { return session_->slot_bytes_; }
 
    private:
     friend class Session;
@@ -130,8 +137,64 @@ class Session {
     const Session* session_;
     std::shared_lock<std::shared_mutex> lock_;
   };
-  /// Needs an earlier refresh(Depth::index); nothing when that has not been or the log is gone.
+  /// Needs an earlier refresh(Depth::index); nothing when that has not been, or the log is gone, or the index was let
+  /// go since, which a Use forbids.
   [[nodiscard]] std::optional<Guard> read() const;
+
+  /// One state of the log's bytes, whatever they mean.
+  struct Raw {
+    std::shared_ptr<const LogFile> log;
+    FileStat stat;
+    std::string slot_bytes;        // of a title slot as they were (they are overwritten in place), "" without one
+    std::uint32_t generation = 0;  // Guard::raw_generation
+    std::uint32_t epoch = 0;
+  };
+  /// Needs an earlier refresh(Depth::raw); nothing when that has not been or the log is gone.
+  [[nodiscard]] std::optional<Raw> raw() const;
+
+  /// Numbers of the last state that was read, whether or not the index was let go since; 0 where there was none.
+  struct Generations {
+    std::uint32_t entries = 0;  // Guard::generation
+    std::uint32_t raw = 0;      // Guard::raw_generation
+  };
+  [[nodiscard]] Generations generations() const;
+
+  /// While one lives, what is loaded stays loaded.
+  class Use {
+   public:
+    Use() = default;
+    explicit Use(std::shared_ptr<const Session> session) : session_(std::move(session)) { begin(); }
+    Use(const Use& other) : session_(other.session_) { begin(); }
+    Use(Use&&) noexcept = default;
+    Use& operator=(Use other) noexcept {
+      std::swap(session_, other.session_);
+      return *this;
+    }
+    ~Use() {
+      if (session_) {
+        --session_->uses_;
+      }
+    }
+
+   private:
+    void begin() const {
+      if (session_) {
+        ++session_->uses_;
+        session_->note_used();
+      }
+    }
+    std::shared_ptr<const Session> session_;
+  };
+  [[nodiscard]] bool is_in_use() const { return uses_ != 0; }
+  /// When it was last begun to be used, or refreshed.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_used() const {
+    return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(last_used_.load()));
+  }
+  /// So much is loaded.
+  [[nodiscard]] bool has(Depth depth) const;
+  /// Lets go of index and details: the next refresh that needs them reads them anew, and where the log has only grown
+  /// meanwhile, all numbers are as they were. False, and nothing is done, while it is in use or its log is not at rest.
+  bool let_go();
 
   /// Looks afresh at where the leaf was moved to (leaf_store.h). Publishes a change.
   void reload_leaf();
@@ -158,10 +221,16 @@ class Session {
 
  private:
   [[nodiscard]] bool is_misplaced_locked() const;
+  Result<void> refresh_as(const Look& stat, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled);
   Result<void> note_look(std::chrono::steady_clock::time_point start, Result<void> outcome);
   Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> load_head(const FileStat& st);
+  Result<void> load_raw(const FileStat& st);
+  [[nodiscard]] bool is_at_rest() const;
+  [[nodiscard]] Result<bool> keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const;
+  void note_used() const { last_used_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
+  void note_loaded();
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<bool> grow_index(const FileStat& st);
   Result<void> load_details(const std::atomic<bool>* cancelled);
@@ -169,9 +238,12 @@ class Session {
                                                           const std::atomic<bool>* cancelled);
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
+  [[nodiscard]] bool has_locked(Depth depth) const;
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
   void forget_documents(std::uint32_t generation);
   void look_for_erased(const LogFile& log, const LogIndex& index);
+  [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, bool goes_on, bool is_same) const;
+  void publish(Change change);
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 
   void settle_leaf();
@@ -189,6 +261,9 @@ class Session {
   std::mutex refresh_mutex_;
   bool may_lack_entries_ = false;        // entries of ours, which could not be told yet; guarded by refresh_mutex_
   std::atomic<bool> works_long_{false};  // somebody holds refresh_mutex_ for long
+  std::atomic<bool> has_loaded_{false};  // and LoadedIndexes does not know yet
+  mutable std::atomic<std::uint32_t> uses_{0};
+  mutable std::atomic<std::chrono::steady_clock::rep> last_used_{0};
 
   mutable std::shared_mutex mutex_;  // guards everything below
   LogPlace place_;
@@ -198,7 +273,14 @@ class Session {
   std::shared_ptr<const LogFile> log_;
   std::unique_ptr<LogIndex> index_;
   std::unique_ptr<LogDetails> details_;
-  std::uint32_t generation_ = 0;
+  // Both without index_ alone:
+  std::optional<LogMark> log_mark_;  // of the log at head_.stat, when it is open
+  struct LetGo {
+    IndexMark mark;
+    FileStat stat;  // of the log then
+  };
+  std::optional<LetGo> let_go_;   // what is told of an index that is to be read anew
+  std::uint32_t generation_ = 0;  // of the index that is loaded or was let go
   std::uint32_t raw_generation_ = 0;
   std::uint32_t epoch_ = 0;
   std::string slot_bytes_;

@@ -37,7 +37,7 @@ set -l store mount ls show tree context text append branch label title fork new 
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'Where the agent keeps its state'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a 'synced none' -d 'When a write succeeds'
-complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= debug noexec noatime auto_unmount' -d 'Mount options'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'At most so many'

@@ -79,7 +79,7 @@ TEST(Walks, BackwardTooDownToTheFirst) {
 
 TEST(Walks, NothingIsSaidToOneWhoLooksHereAndThere) {
   Walks walks;
-  for (const Ordinal at : {1U, 2U, 900U, 901U, 17U, 400U, 399U, 3000U, 5U, 5U, 5U, 5U}) {
+  for (const Ordinal at : {1U, 2U, 900U, 901U, 17U, 400U, 399U, 3000U, 50U, 50U, 50U, 50U}) {
     EXPECT_FALSE(walks.note(entry(at))) << at;
   }
 }
@@ -94,6 +94,33 @@ TEST(Walks, ReadersOfSeveralFoldersAreToldApart) {
     }
   }
   EXPECT_EQ(stretches, static_cast<int>(Walks::kMost));
+}
+
+/// As the threads of rg do, which take turns at a list from its ends.
+TEST(Walks, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
+  constexpr Ordinal kFiles = 2000;
+  Walks walks;
+  std::vector<bool> has(kFiles + 1);
+  int asked = 0;
+  const auto read = [&](Ordinal at) {
+    if (has[at]) {
+      return;
+    }
+    ++asked;
+    if (const auto stretch = walks.note(entry(at))) {
+      for (std::uint32_t n = 0; n < stretch->count; ++n) {
+        const Ordinal ordinal = stretch->nth(n);
+        if (ordinal <= kFiles && ordinal != stretch->marker) {
+          has[ordinal] = true;
+        }
+      }
+    }
+  };
+  for (Ordinal at = 1; at <= kFiles / 2; ++at) {
+    read(at);
+    read(kFiles + 1 - at);
+  }
+  EXPECT_LE(asked, 2 * (kFiles / 2 / static_cast<int>(Walks::kLongestCount) + 20));
 }
 
 TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -250,6 +251,76 @@ TEST_F(VfsTest, BytesChangedInPlaceAreNeverServedAsTheOldOnes) {
   temp.write(kFolder, kName, lines({TempStore::user("yyyyyyyy", "", "1234567890")}));
   let_time_pass();
   EXPECT_EQ(read(*file).substr(0, 6), "error:");
+}
+
+TEST_F(VfsTest, WhatSaysNothingOfEntriesNeedsNoIndex) {
+  const auto session = catalog.view()->by_id.front().second;
+  EXPECT_EQ(text_of("raw.jsonl"),
+            lines({TempStore::user("e1aaaaaa", "", "one"), TempStore::user("e2aaaaaa", "e1aaaaaa", "two")}));
+  EXPECT_NE(text_of("session.json").find("/work/pi"), std::string::npos);
+  EXPECT_EQ(text_of("title"), "");
+  EXPECT_FALSE(session->read());
+  const auto node = in_session("raw.jsonl")->attr.node;
+  Call call{&never};
+  ASSERT_TRUE(vfs.opendir(call, in_session("entries")->attr.node));
+  EXPECT_TRUE(session->read());
+  EXPECT_EQ(in_session("raw.jsonl")->attr.node, node) << "the index tells nothing new of the bytes";
+}
+
+TEST_F(VfsTest, ARawLogThatWasNeverIndexedKeepsItsHandlesAndNoOthers) {
+  const auto raw = *in_session("raw.jsonl");
+  const auto file = open(raw);
+  const std::string before = read(*file);
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  EXPECT_EQ(read(*file, before.size()), TempStore::user("e3aaaaaa", "e2aaaaaa", "three") + "\n");
+  EXPECT_EQ(in_session("raw.jsonl")->attr.node, raw.attr.node);
+  const std::string longer = read(*file);
+  temp.replace(kFolder, kName, lines({TempStore::user("zzzzzzzz", "", "other")}));
+  let_time_pass();
+  EXPECT_EQ(read(*file), longer);
+  EXPECT_NE(in_session("raw.jsonl")->attr.node, raw.attr.node);
+  const auto replaced = open(*in_session("raw.jsonl"));
+  temp.write(kFolder, kName, lines({TempStore::user("yyyyyyyy", "", "again")}));
+  let_time_pass();
+  EXPECT_EQ(read(*replaced).substr(0, 6), "error:") << "changed in place";
+  EXPECT_FALSE(catalog.view()->by_id.front().second->read());
+}
+
+TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
+  std::filesystem::last_write_time(temp.log(kFolder, kName),
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::seconds(100));
+  const auto session = catalog.view()->by_id.front().second;
+  const std::string name = "text/000002-user-e2aaaaaa.md";
+  const auto before = *in_session(name);
+  const auto entry = open(*in_session("entries/2.json"));
+  const auto context = open(*in_session("context.json"));
+  const std::string context_text = read(*context);
+  {
+    Call call{&never};
+    const auto dir = vfs.opendir(call, in_session("entries")->attr.node);
+    EXPECT_FALSE(session->let_go()) << "a folder is open";
+  }
+  ASSERT_TRUE(session->let_go());
+  EXPECT_EQ(read(*entry), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
+  EXPECT_EQ(read(*context), context_text);
+  EXPECT_FALSE(session->read()) << "handles need none";
+  Call call{&never};
+  const auto attr = vfs.getattr(call, before.attr.node);
+  ASSERT_TRUE(attr) << attr.error().message;
+  EXPECT_EQ(attr->size, before.attr.size);
+  EXPECT_EQ(attr->ino, before.attr.ino);
+  EXPECT_TRUE(session->read());
+  ASSERT_TRUE(session->let_go());
+  EXPECT_EQ(in_session(name)->attr.node, before.attr.node) << "within the time of one look";
+  EXPECT_EQ(list(std::string(kSession) + "/entries").size(), 4U);
+  ASSERT_TRUE(session->let_go());
+  append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
+  EXPECT_EQ(text_of("text/3.md"), "three\n");
+  EXPECT_EQ(in_session(name)->attr.node, before.attr.node);
+  temp.replace(kFolder, kName, lines({TempStore::user("zzzzzzzz", "", "other")}));
+  let_time_pass();
+  Call later{&never};
+  EXPECT_EQ(vfs.getattr(later, before.attr.node).error().code, Errc::stale);
 }
 
 TEST_F(VfsTest, TheInodeOfAnEntryOutlivesARewrite) {

@@ -1,0 +1,81 @@
+#include "core/session/loaded_indexes.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/session/session.h"
+
+namespace arborfs {
+
+void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
+  if (!take_in(session)) {
+    return;
+  }
+  bool is_less = false;
+  for (const auto& unused : superfluous()) {
+    if (unused->let_go()) {
+      take_in(unused);
+      is_less = true;
+    }
+  }
+  if (is_less) {
+    ::malloc_trim(0);  // what lies between others would stay with the heap
+  }
+  const std::lock_guard lock(mutex_);
+  look_beyond_ = std::max(bytes_, most_bytes_) + most_bytes_ / 8;
+  look_at_ = std::chrono::steady_clock::now() + kJustUsed;
+}
+
+/// True when it is time to look for what could be let go.
+bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t bytes = session->memory_bytes();
+  Loaded& loaded = loaded_[session->number()];
+  bytes_ += bytes - loaded.bytes;
+  loaded = {session, bytes};
+  if (bytes == 0) {
+    loaded_.erase(session->number());
+  }
+  return bytes_ > most_bytes_ && (bytes_ > look_beyond_ || std::chrono::steady_clock::now() > look_at_);
+}
+
+/// What is beyond the bound of that which nobody uses.
+std::vector<std::shared_ptr<Session>> LoadedIndexes::superfluous() {
+  struct Unused {
+    std::chrono::steady_clock::time_point last_used;
+    std::size_t bytes;
+    std::shared_ptr<Session> session;
+  };
+  const auto before = std::chrono::steady_clock::now() - kJustUsed;
+  std::vector<Unused> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = loaded_.begin(); at != loaded_.end();) {
+      auto session = at->second.session.lock();
+      if (!session) {
+        bytes_ -= at->second.bytes;
+        at = loaded_.erase(at);
+        continue;
+      }
+      if (const auto last = session->last_used(); last < before && !session->is_in_use()) {
+        unused.push_back({last, at->second.bytes, std::move(session)});
+      }
+      ++at;
+    }
+  }
+  std::sort(unused.begin(), unused.end(),
+            [](const auto& one, const auto& other) { return one.last_used > other.last_used; });
+  std::vector<std::shared_ptr<Session>> beyond;
+  std::size_t kept = 0;
+  for (auto& one : unused) {
+    kept += one.bytes;
+    if (kept > most_bytes_) {
+      beyond.push_back(std::move(one.session));
+    }
+  }
+  return beyond;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,45 @@
+// Keeps what indexes and details take that nobody uses within a bound, over all sessions: those that were not used for
+// longest are let go, and read anew when they are needed (Session::let_go). Never let go is what is in use or was used
+// a moment ago; it does not count. Thread-safe; mutex_ comes before the locks of sessions but is not held while they
+// let go.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace arborfs {
+
+class Session;
+
+class LoadedIndexes {
+ public:
+  /// Whoever uses a session without Session::Use has this long between its refresh and its last look.
+  static constexpr std::chrono::nanoseconds kJustUsed = std::chrono::seconds(1);
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+
+  /// The bound may be exceeded by an eighth, or for a second, before anything is done about it.
+  explicit LoadedIndexes(std::size_t most_bytes) : most_bytes_(most_bytes), look_beyond_(most_bytes) {}
+  /// What a session has loaded is not what it was. May let go of what others have; the caller holds no lock of any.
+  void note(const std::shared_ptr<Session>& session);
+
+ private:
+  struct Loaded {
+    std::weak_ptr<Session> session;
+    std::size_t bytes = 0;
+  };
+  bool take_in(const std::shared_ptr<Session>& session);
+  std::vector<std::shared_ptr<Session>> superfluous();
+  const std::size_t most_bytes_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint32_t, Loaded> loaded_;  // by session number; guarded by mutex_
+  std::size_t bytes_ = 0;                             // of all; guarded by mutex_
+  std::chrono::steady_clock::time_point look_at_;     // again; guarded by mutex_
+  std::size_t look_beyond_;                           // so many bytes; guarded by mutex_
+};
+
+}  // namespace arborfs

@@ -1,0 +1,25 @@
+// What a log's bytes were, in a few hashes: tells later whether the log still begins with them. Of a log that is only
+// appended to and now and then written anew, first and last bytes tell (DESIGN 3); a title slot at its beginning, which
+// is overwritten in place, is left out. A value; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "core/log/log_file.h"
+
+namespace arborfs {
+
+class LogMark {
+ public:
+  /// Of the first `size` bytes on disk, but for the first `slot`. Errors: io.
+  static Result<LogMark> of(const LogFile& log, std::uint64_t slot, std::uint64_t size);
+  /// The log has the same bytes there now. Errors: io.
+  [[nodiscard]] Result<bool> is_of(const LogFile& log) const;
+
+ private:
+  std::uint64_t slot_ = 0;
+  std::uint64_t size_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,94 @@
+"""What the daemon does not keep in memory (DESIGN 7): indexes that are let go and read anew are missed by nobody."""
+
+import json
+import os
+import time
+
+from agentdir import append_bytes, backdate, rich_store
+from crawl import is_control, paths_below, tree_of
+from mounting import equal, eventually
+
+SMALL = 3  # sessions beside the rich ones
+
+
+def stats_of(root):
+    """{relative path: what stat says} of all that is no folder, whose times move with their sessions."""
+    found = {}
+    for relative in paths_below(root):
+        path = os.path.join(root, relative)
+        if not os.path.isdir(path) and not is_control(relative):
+            st = os.lstat(path)
+            found[relative] = (st.st_ino, st.st_size, st.st_mtime_ns, st.st_mode)
+    return found
+
+
+def loaded(mount):
+    return json.loads((mount.path / "status.json").read_text())["indexedSessions"]
+
+
+def quiet_store(case):
+    """A store that nobody has written to for a while: the sessions."""
+    sessions = list(rich_store(case.agent).values())
+    sessions += [case.agent.talk(3) for _ in range(SMALL)]
+    for session in sessions:
+        backdate(session.path)
+    return sessions
+
+
+def let_all_go(mount, by):
+    """Looks at one session until it is the only one that is indexed."""
+    folder = mount.session(by)
+
+    def alone():
+        backdate(by.path, 10 + time.monotonic() % 1)  # as if it had been written: it is read anew
+        os.listdir(folder / "entries")
+        return loaded(mount) == 1
+    eventually(20, alone, "all other indexes are let go")
+
+
+def test_a_mount_that_keeps_no_index_shows_what_any_other_shows(case):
+    sessions = quiet_store(case)
+    *others, last = sessions
+    with case.mount("index_memory=0") as forgetful, case.mount() as mount:
+        projects = forgetful.path / "projects"
+        first, first_stats = tree_of(projects), stats_of(projects)
+        entry = last.stem(last.leaf) + ".json"
+        with open(forgetful.session(others[0]) / "raw.jsonl", "rb") as raw, \
+                open(forgetful.session(others[1]) / "context.json", "rb") as context:
+            let_all_go(forgetful, last)
+            equal(raw.read(), others[0].path.read_bytes(), "a log that was opened before")
+            equal(context.read(), (mount.session(others[1]) / "context.json").read_bytes(),
+                  "a context that was opened before")
+            equal(loaded(forgetful), 1, "indexes, since handles that are open need none")
+        equal((forgetful.session(last) / "entries" / entry).read_bytes(), last.line(last.leaf), "the last entry")
+        again, again_stats = tree_of(projects), stats_of(projects)
+        name = f"{last.project}/{last.name}"
+        for stats in (first_stats, again_stats):
+            for relative in [relative for relative in stats if relative.startswith(name)]:
+                del stats[relative]  # its time is another each time
+        equal(again_stats, first_stats, "attributes")
+        assert again == first, "what was let go reads otherwise"
+        assert tree_of(mount.path / "projects") == first, "a mount that keeps its indexes shows something else"
+
+
+def test_what_is_appended_to_a_log_whose_index_was_let_go_is_seen(case):
+    sessions = quiet_store(case)
+    grown, last = sessions[-2], sessions[-1]
+    with case.mount("index_memory=0") as mount:
+        folder = mount.session(grown)
+        old = sorted(os.listdir(folder / "entries"))
+        here = os.open(folder / "entries", os.O_PATH)
+        let_all_go(mount, last)
+        with open(mount.path / "events", "rb", buffering=0) as events:
+            grown.user("after a long silence")
+            append_bytes(grown.path, grown.pending())
+            news = b""
+            while not (b'"event":"appended"' in news and grown.id.encode() in news):
+                news += events.read(65536)
+        name = grown.stem(grown.leaf) + ".json"
+        eventually(2, lambda: sorted(os.listdir(folder / "entries")) == [*old, name], "the new entry")
+        equal((folder / "entries" / name).read_bytes(), grown.line(grown.leaf), "the new entry")
+        fd = os.open(name, os.O_RDONLY, dir_fd=here)
+        equal(os.read(fd, 65536), grown.line(grown.leaf), "the new entry, by the folder as it was opened before")
+        os.close(fd)
+        os.close(here)
