@@ -38,29 +38,41 @@ inline bool is_escape(const char* behind) {
          (*behind == 'u' && std::all_of(behind + 1, behind + 1 + kHexDigits, is_hex));
 }
 
-/// Goes through backslashes that are given piece by piece, and passes over those that are escaped.
+/// Tells which backslashes start escapes, and goes through these.
 class EscapeWalk {
  public:
   /// Calls take(i), i being the place of the backslash in the block, for each escape that starts in the 64 bytes at
   /// `block`; false when one is none of JSON's. `backslashes` marks them; blocks are given in order.
   template <class Take>
   bool step(const char* block, std::uint64_t backslashes, Take take) {
-    backslashes &= is_first_escaped_ ? ~std::uint64_t{1} : ~std::uint64_t{0};
-    is_first_escaped_ = false;
+    backslashes &= ~is_first_escaped_;
+    is_first_escaped_ = 0;
     while (backslashes != 0) {
       const auto at = static_cast<unsigned>(std::countr_zero(backslashes));
       if (!is_escape(block + at + 1)) {
         return false;
       }
       take(at);
-      is_first_escaped_ = at == kMarkedBytes - 1;
+      is_first_escaped_ = at == kMarkedBytes - 1 ? 1 : 0;
       backslashes &= ~(std::uint64_t{3} << at);
     }
     return true;
   }
 
+  /// Instead of step(): marks what follows such backslashes. A run of them is added up: the carry leaves it at its end,
+  /// and on an even or odd place tells whether the run is of even or odd length.
+  std::uint64_t escaped(std::uint64_t backslashes) {
+    constexpr std::uint64_t kEven = 0x5555555555555555;
+    backslashes &= ~is_first_escaped_;
+    const std::uint64_t followers = backslashes << 1U | is_first_escaped_;
+    const std::uint64_t odd_starts = backslashes & ~kEven & ~followers;
+    const std::uint64_t sum = odd_starts + backslashes;
+    is_first_escaped_ = sum < backslashes ? 1 : 0;
+    return (kEven ^ sum << 1U) & followers;
+  }
+
  private:
-  bool is_first_escaped_ = false;  // of the block
+  std::uint64_t is_first_escaped_ = 0;  // the first byte of the block: 1 or 0
 };
 
 }  // namespace arborfs::json
