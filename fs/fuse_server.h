@@ -3,6 +3,9 @@
 // callback, no lock is held across an answer (DESIGN 10).
 #pragma once
 
+#include <pthread.h>
+
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,7 +13,6 @@
 
 #include "fs/changes.h"
 #include "fs/events_file.h"
-#include "fs/fuse_loop.h"
 #include "fs/fuse_request.h"
 #include "fs/mount_settings.h"
 #include "fs/open_handles.h"
@@ -33,8 +35,8 @@ class FuseServer {
   /// Serves until unmounted or told to leave. `on_ready` is called once, from a thread of the server, when the kernel
   /// has said hello. False when serving ended by an error.
   bool serve(std::function<void()> on_ready);
-  /// Makes serve() return soon, from a thread that is not the server's. To be called again until it returns false: then
-  /// nothing is served any more.
+  /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
+  /// again until it returns false: then serve() has returned.
   bool leave();
   /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
   /// Writes in progress are finished and answered; later ones run on the thread of their request.
@@ -62,7 +64,8 @@ class FuseServer {
   std::function<void()> on_ready_;
   fuse_session* session_ = nullptr;
   bool is_mounted_ = false;
-  std::optional<FuseLoop> loop_;  // set by mount()
+  pthread_t thread_{};  // in serve(); set before is_serving_
+  std::atomic<bool> is_serving_{false};
   InterruptWatch interrupts_;
   std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
   std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
