@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 from crawl import paths_below
-from mounting import (BINARY, PATIENCE, Skip, at_most, concurrent, daemons, detach, equal, eventually, fails_with,
-                      is_mounted, mount_line, needs, needs_root, run, shell, variants)
+from mounting import (BINARY, PATIENCE, SANITIZED, Skip, at_most, concurrent, daemons, detach, equal, eventually,
+                      fails_with, is_mounted, mount_line, needs, needs_root, run, shell, variants)
 
 SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}  # numbers of the system call
 NOT_CONNECTED = (errno.ENOTCONN, errno.ECONNABORTED)
@@ -75,7 +75,8 @@ def test_every_thread_of_the_daemon_asks_for_short_turns(case):
         shell("echo 'one more' > append", cwd=mount.session(session))
         threads = os.listdir(f"/proc/{mount.process.pid}/task")
         assert len(threads) > 3, threads
-        equal({turn_of(int(thread)) for thread in threads}, {100_000}, "turns")
+        others = [thread for thread in threads if turn_of(int(thread)) != 100_000]
+        assert len(others) <= SANITIZED, others  # that of a sanitizer was there before
 
 
 def test_background_daemon_is_a_daemon(case):
