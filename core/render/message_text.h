@@ -89,10 +89,12 @@ class MessageText : public Blocks<Node, Sink> {
 
   void content_block(const Node& block) {
     const Text type = Base::text_of(block.member("type"));
-    if (type == "text" && Base::is_text(block.member("text"))) {
-      this->paragraph(block.member("text").text());
-    } else if (type == "thinking" && Base::is_text(block.member("thinking"))) {
-      this->quote(block.member("thinking").text());
+    const bool is_known = type == "text" || type == "thinking";
+    const Node words = is_known ? block.member(type == "text" ? "text" : "thinking") : Node();
+    if (Base::is_text(words) && type == "text") {
+      this->paragraph(words.text());
+    } else if (Base::is_text(words)) {
+      this->quote(words.text());
     } else if (type == "redactedThinking") {
       this->quote(std::string_view("(redacted)"));
     } else if (type == "toolCall") {

@@ -88,6 +88,13 @@ chars::Char char_at(std::string_view text, std::size_t place, std::size_t end) {
   return {unit, kLongEscape, unit < 0xD800 || unit >= 0xE000};
 }
 
+/// True for most of the odd characters that are shown as they are: dashes, quotes, arrows and the like (U+2010 to
+/// U+2027, U+2080 to U+2FFF).
+bool is_common(const char* at) {
+  const auto byte = [at](std::size_t i) { return static_cast<unsigned char>(at[i]); };
+  return byte(0) == 0xE2 && (byte(1) > 0x81 || (byte(1) == 0x80 && byte(2) >= 0x90 && byte(2) <= 0xA7));
+}
+
 std::size_t utf8_size(char32_t code) {
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
@@ -210,7 +217,7 @@ std::uint64_t Spelled::shown_size() const {
   std::size_t passed = begin_;
   chars::Buffer buffer;
   each_place(text_->odd_, begin_, end_, [&](std::size_t place) {
-    if (place < passed) {  // the second half of a pair
+    if (is_common(text.data() + place) || place < passed) {  // passed: the second half of a pair
       return;
     }
     const chars::Char c = char_at(text, place, end_);
