@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/env/processes.h"
+#include "core/manager/known_log.h"
 #include "core/manager/log_rewrite.h"
 #include "core/session/liveness.h"
 
@@ -203,8 +204,12 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, I
   return writer;
 }
 
-/// In the lane, where nobody takes a write of this process that the disk keeps waiting for somebody else's lock.
+/// What the log itself says without its lock, which would be seen in its folder. The rest in the lane, where nobody
+/// takes a write of this process that the disk keeps waiting for somebody else's lock.
 Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
+  if (const auto known = know_log(session); !known) {
+    return known.error().code == Errc::not_found ? gone() : known.error();
+  }
   AppendRequest question;
   question.force = force;
   return append(session, std::move(question));
