@@ -294,7 +294,9 @@ def test_everything_at_once(case):
     rich_store(case.agent)
     appended, rewritten, titled, moved = (case.agent.talk(cwd=f"/srv/{name}") for name in
                                           ("appended", "rewritten", "titled", "moved"))
+    first = case.agent.talk(cwd="/srv/first")
     with case.mount() as mount, open(mount / "README.md", "rb"):
+        say(mount.session(first) / "append", "what a write has open stays open for the next")
         before = descriptors(mount)
         deadline = time.monotonic() + SECONDS
         writers, others = [], []

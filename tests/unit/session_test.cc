@@ -313,15 +313,23 @@ TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
   temp.write(kFolder, kName, two_entries());
   const auto session = only();
   const Watcher watcher(catalog, GetParam());
-  const auto seen = catalog.feed().last_sequence();
+  const auto news_after = [&](std::uint64_t seen) {
+    std::vector<Change> news;
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+         news.empty() && std::chrono::steady_clock::now() < end;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      news = catalog.feed().after(seen, 100);
+    }
+    return news;
+  };
+  auto seen = catalog.feed().last_sequence();
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  ASSERT_FALSE(news_after(seen).empty()) << "the watcher has taken its first look";
+  seen = catalog.feed().last_sequence();
   session->note_own_write();
   const auto written = std::chrono::system_clock::now();
-  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
-  std::vector<Change> news;
-  for (const auto end = written + std::chrono::seconds(20); news.empty() && std::chrono::system_clock::now() < end;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    news = catalog.feed().after(seen, 100);
-  }
+  temp.append(kFolder, kName, TempStore::user("e4", "e3", "four") + "\n");
+  const std::vector<Change> news = news_after(seen);
   ASSERT_FALSE(news.empty());
   const auto when = std::chrono::duration_cast<std::chrono::milliseconds>(written.time_since_epoch()).count();
   EXPECT_GE(news.front().time_ms, when + (GetParam() == Watcher::Mode::inotify ? 10 : 0));
