@@ -2,14 +2,11 @@
 
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <optional>
 #include <thread>
 
@@ -28,18 +25,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kAskAgain{10};
 
-/// `struct sched_attr` of the kernel, which the C library does not know.
-struct SchedulingAttributes {
-  std::uint32_t size = sizeof(SchedulingAttributes);
-  std::uint32_t policy = 0;
-  std::uint64_t flags = 0;
-  std::int32_t nice = 0;
-  std::uint32_t priority = 0;
-  std::uint64_t runtime_ns = 0;  // of an ordinary process: how long a turn is to be
-  std::uint64_t deadline_ns = 0;
-  std::uint64_t period_ns = 0;
-};
-
 /// Memory that is given back stays with the heap it came from, and each thread has a heap of its own: after a walk of
 /// everything a dozen of them held what one had needed. So there are two, and what is large is mapped and unmapped.
 void keep_heaps_small() {
@@ -48,18 +33,6 @@ void keep_heaps_small() {
   ::mallopt(M_ARENA_MAX, kHeaps);
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
   ::mallopt(M_TRIM_THRESHOLD, kLarge);
-}
-
-/// Short turns on a processor, which come soon: what the daemon does is short, and somebody waits for it. Without them
-/// a thread that is woken beside a busy program may wait for the clock's next tick, some milliseconds. Of a kernel that
-/// does not know of it nothing comes.
-void ask_for_short_turns() {
-  constexpr std::uint64_t kTurnNs = 100'000;
-  SchedulingAttributes attributes;
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 && attributes.policy == SCHED_OTHER) {
-    attributes.runtime_ns = kTurnNs;
-    ::syscall(SYS_sched_setattr, 0, &attributes, 0);
-  }
 }
 
 sigset_t leaving_signals() {
@@ -167,7 +140,6 @@ class Daemon {
 
 Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready) {
   keep_heaps_small();
-  ask_for_short_turns();  // of this thread, and of all that it starts
   const sigset_t set = leaving_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   for (const int number : {SIGPIPE, SIGIO}) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "core/base/short_turns.h"
 #include "fs/fuse_request.h"
 
 namespace arborfs {
@@ -28,6 +29,7 @@ Invalidator::~Invalidator() {
 }
 
 void Invalidator::run() {
+  ask_for_short_turns();
   KernelNews::Work work;
   while (news_.wait(work)) {
     tell_all(work.more);

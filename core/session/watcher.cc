@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/short_turns.h"
 #include "core/base/unique_fd.h"
 
 namespace arborfs {
@@ -68,6 +69,7 @@ struct Watcher::Impl {
   }
 
   void run() {
+    ask_for_short_turns();
     renew_watches();
     auto next_poll = Clock::now();
     for (;;) {
