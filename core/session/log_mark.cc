@@ -9,7 +9,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kHashed = 4096;  // at either end
+constexpr std::uint64_t kHashed = LogMark::kWhole / 2;  // at either end
 
 /// Of as many of these bytes as there are.
 Result<std::uint64_t> hash_of(const LogFile& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {

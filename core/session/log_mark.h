@@ -11,6 +11,9 @@ namespace arborfs {
 
 class LogMark {
  public:
+  /// A log up to this long is told by all of its bytes, when it has no slot.
+  static constexpr std::uint64_t kWhole = std::uint64_t{8} << 10U;
+
   /// Of the first `size` bytes on disk, but for the first `slot`. Errors: io.
   static Result<LogMark> of(const LogFile& log, std::uint64_t slot, std::uint64_t size);
   /// The log has the same bytes there now. Errors: io.

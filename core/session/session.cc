@@ -162,6 +162,7 @@ void Session::mark_gone() {
     log_.reset();
     index_.reset();
     details_.reset();
+    whole_mark_.reset();
     log_mark_.reset();
     let_go_.reset();
     last_generation = generation_;

@@ -240,6 +240,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void age_tail(const FileStat& st);
   [[nodiscard]] bool has_locked(Depth depth) const;
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
+  [[nodiscard]] bool is_same_after_all(const FileStat& st, Depth depth) const;
   void forget_documents(std::uint32_t generation);
   void look_for_erased(const LogFile& log, const LogIndex& index);
   [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, bool goes_on, bool is_same) const;
@@ -273,6 +274,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const LogFile> log_;
   std::unique_ptr<LogIndex> index_;
   std::unique_ptr<LogDetails> details_;
+  std::optional<LogMark> whole_mark_;  // of the log at head_.stat, when it is short and index_ was read from it at once
   // Both without index_ alone:
   std::optional<LogMark> log_mark_;  // of the log at head_.stat, when it is open
   struct LetGo {

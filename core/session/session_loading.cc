@@ -106,6 +106,16 @@ bool Session::is_current(const FileStat& st, Depth depth) const {
   return head_loaded_ && !racy_ && st == head_.stat && has_locked(depth);
 }
 
+/// A log that was read just after it was written, and is so short that all its bytes can be compared: to read it anew
+/// would make another generation of one that has nothing to grow from.
+bool Session::is_same_after_all(const FileStat& st, Depth depth) const {
+  if (!head_loaded_ || !whole_mark_ || !(st == head_.stat) || !has_locked(depth)) {
+    return false;
+  }
+  const auto same = whole_mark_->is_of(*log_);
+  return same && *same;
+}
+
 Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled) {
   if (!now) {
     return fail(now.error());
@@ -122,6 +132,11 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
     return {};
   }
   const std::int64_t started = now_ns();
+  if (is_same_after_all(*now, depth)) {
+    racy_ = started - now->mtime_ns < kRacyNanos;
+    age_tail(*now);
+    return {};
+  }
   has_loaded_ = true;
   if (auto done = take_in(*now, depth, cancelled); !done) {
     return done.error().code == Errc::interrupted ? done : fail(done.error());
@@ -138,7 +153,7 @@ Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic
   if (depth == Depth::raw) {
     return load_raw(st);
   }
-  const bool unchanged = head_loaded_ && index_ && !racy_ && st == head_.stat;
+  const bool unchanged = is_current(st, Depth::index) || is_same_after_all(st, Depth::index);
   if (!unchanged) {
     bool grown = false;
     if (index_ && log_ && log_->opened().same_file(st) && !log_->is_decoded()) {
@@ -238,6 +253,7 @@ Result<void> Session::load_raw(const FileStat& st) {
     head_loaded_ = true;
     log_ = std::move(log).value();
     slot_bytes_ = std::move(slot).value();
+    whole_mark_.reset();
     log_mark_ = *mark;
   }
   if (lost_generation != 0) {
@@ -295,6 +311,8 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   const bool goes_on = *kept && let_go_ && let_go_->mark.is_of(**index);
   auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);
+  const auto whole_mark =
+      st.size <= LogMark::kWhole ? LogMark::of(**log, 0, st.size) : Result<LogMark>(Errc::unsupported, "too long");
   FileStat seen = (*log)->opened();
   seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
   std::optional<Change> news;
@@ -315,6 +333,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     index_ = std::move(index).value();
     details_ = std::move(details);
     log_mark_.reset();
+    whole_mark_ = whole_mark && seen.size == st.size ? std::optional(*whole_mark) : std::nullopt;
     let_go_.reset();
     slot_bytes_ = std::move(slot).value();
     kept_leaf_ = std::move(kept_leaf);
@@ -395,6 +414,7 @@ Result<bool> Session::grow_index(const FileStat& st) {
       raw_generation_ = ++shared_.generations;
     }
     slot_bytes_ = std::move(slot);
+    whole_mark_.reset();
     head_ = Head{st, index_->header(), ""};
     head_loaded_ = true;
     if (news) {

@@ -309,6 +309,25 @@ TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
   EXPECT_TRUE(wait_for(Change::Kind::session_removed, mark));
 }
 
+TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt) {
+  for (const std::string_view bytes : {"", "\r", "not JSON", "{\"type\":"}) {
+    temp.write(kFolder, kName, bytes);
+    const auto later = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);  // as if written just now
+    std::filesystem::last_write_time(temp.log(kFolder, kName), later);
+    const auto session = only();
+    ASSERT_TRUE(session->refresh(Depth::index));
+    const auto generation = session->read()->generation();
+    for (const Depth depth : {Depth::index, Depth::head, Depth::details, Depth::raw, Depth::index}) {
+      EXPECT_TRUE(session->refresh(depth));
+      EXPECT_EQ(session->read()->generation(), generation) << bytes;
+    }
+    temp.write(kFolder, kName, std::string(bytes.size(), 'x'));
+    std::filesystem::last_write_time(temp.log(kFolder, kName), later);
+    EXPECT_TRUE(session->refresh(Depth::index));
+    EXPECT_EQ(session->read()->generation() == generation, bytes.empty()) << "other bytes behind the same stat";
+  }
+}
+
 TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
   temp.write(kFolder, kName, two_entries());
   const auto session = only();
