@@ -176,10 +176,8 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
   if (!ref) {
     return ref.error();
   }
-  const bool is_known = call.has_refreshed(ref->session->number(), Depth::head) ||
-                        MountState::refreshed_lately(*ref->session, Depth::head);
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
-  if (!is_known && ref->session->is_quick(loaded)) {
+  if (!is_fresh(call, *ref->session, Depth::head) && ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
     if (ref->session->refresh(Depth::head, seen)) {

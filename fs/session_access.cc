@@ -30,6 +30,10 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   return ref;
 }
 
+bool is_fresh(const Call& call, const Session& session, Depth depth) {
+  return call.has_refreshed(session.number(), depth) || MountState::refreshed_lately(session, depth);
+}
+
 Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
   if (!call.may_take_long() && !ref.session->is_quick(depth)) {
     return call.defer();
@@ -46,9 +50,7 @@ Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth 
   if (!ref) {
     return ref;
   }
-  const bool is_fresh =
-      call.has_refreshed(ref->session->number(), depth) || MountState::refreshed_lately(*ref->session, depth);
-  if (!is_fresh || !ref->session->has(depth)) {
+  if (!is_fresh(call, *ref->session, depth) || !ref->session->has(depth)) {
     if (auto done = refresh_again(call, *ref, depth); !done) {
       return done.error();
     }

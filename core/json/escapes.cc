@@ -5,7 +5,6 @@ namespace arborfs::json {
 namespace {
 
 constexpr std::size_t kAtOnce = 32;  // marks
-constexpr ByteSet kSimple("\"\\/bfnrt");
 
 }  // namespace
 
@@ -16,7 +15,7 @@ bool has_valid_escapes(std::string_view text) {
   for (std::size_t base = 0; base < text.size(); base += kAtOnce * kMarkedBytes) {
     const std::string_view piece = text.substr(base, kAtOnce * kMarkedBytes);
     mark(piece, '\\', backslashes.data());
-    mark(piece, kSimple, simple.data());
+    mark(piece, kSimpleEscapes, simple.data());
     for (std::size_t i = 0; i < marks_for(piece.size()); ++i) {
       std::uint64_t others = walk.escaped(backslashes[i]) & ~simple[i];
       for (; others != 0; others &= others - 1) {

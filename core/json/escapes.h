@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/byte_marks.h"
+#include "core/json/text_bytes.h"
 
 namespace arborfs::json {
 
@@ -19,23 +20,14 @@ inline constexpr std::size_t kEscapePadding = 64;
 /// backslashes all stand in strings that end. Escaped halves of surrogate pairs may stand alone (RFC 8259, 8.2).
 bool has_valid_escapes(std::string_view text);
 
-inline bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-inline constexpr std::array<bool, 256> kSimpleEscapes = [] {
-  std::array<bool, 256> table{};
-  for (const char letter : std::string_view("\"\\/bfnrt")) {
-    table[static_cast<unsigned char>(letter)] = true;
-  }
-  return table;
-}();
+/// What may follow the backslash of an escape of two bytes, which are all but \u.
+inline constexpr ByteSet kSimpleEscapes("\"\\/bfnrt");
 
 /// What follows the backslash of an escape.
 inline bool is_escape(const char* behind) {
   constexpr std::size_t kHexDigits = 4;
-  return kSimpleEscapes[static_cast<unsigned char>(*behind)] ||
-         (*behind == 'u' && std::all_of(behind + 1, behind + 1 + kHexDigits, is_hex));
+  return kSimpleEscapes.has(*behind) ||
+         (*behind == 'u' && std::all_of(behind + 1, behind + 1 + kHexDigits, [](char c) { return hex_value(c) >= 0; }));
 }
 
 /// Tells which backslashes start escapes, and goes through these.

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "core/json/text_bytes.h"
+
 namespace arborfs::json {
 
 namespace {
@@ -11,48 +13,13 @@ namespace {
 constexpr std::size_t kSmallestCapacity = 4 * 1024;
 static_assert(simdjson::SIMDJSON_PADDING <= Places::kPadding);
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-const char* skip_digits(const char* at) {
-  while (is_digit(*at)) {
-    ++at;
-  }
-  return at;
-}
-
-// Behind the number that starts here; null when none does. JSON's grammar (RFC 8259, 6).
-const char* number_end(const char* at) {
-  at += *at == '-' ? 1 : 0;
-  if (!is_digit(*at)) {
-    return nullptr;
-  }
-  at = *at == '0' ? at + 1 : skip_digits(at);
-  if (*at == '.') {
-    if (!is_digit(*++at)) {
-      return nullptr;
-    }
-    at = skip_digits(at);
-  }
-  if (*at == 'e' || *at == 'E') {
-    ++at;
-    at += *at == '+' || *at == '-' ? 1 : 0;
-    if (!is_digit(*at)) {
-      return nullptr;
-    }
-    at = skip_digits(at);
-  }
-  return at;
-}
-
 const char* word_end(const char* at, std::string_view word) {
   return std::string_view(at, word.size()) == word ? at + word.size() : nullptr;
 }
 
 // What may stand behind a number or a word in an array or an object.
 bool ends_scalar(char c) {
-  return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+  return c == ',' || c == '}' || c == ']' || is_space(c);
 }
 
 // Goes through the places that stage 1 found. It has checked UTF-8, that strings end, and that they hold no control
@@ -61,8 +28,8 @@ class Walk {
  public:
   using Place = Places::Place;
 
-  Walk(const char* text, const std::uint32_t* offsets, Place count, Place* behind)
-      : text_(text), offsets_(offsets), count_(count), behind_(behind) {}
+  Walk(std::string_view text, const std::uint32_t* offsets, Place count, Place* behind)
+      : text_(text.data()), end_(text.data() + text.size()), offsets_(offsets), count_(count), behind_(behind) {}
 
   bool run() {
     for (;;) {
@@ -148,13 +115,14 @@ class Walk {
     const char* const behind = lead == 't'   ? word_end(start, "true")
                                : lead == 'f' ? word_end(start, "false")
                                : lead == 'n' ? word_end(start, "null")
-                                             : number_end(start);
+                                             : skip_number(start, end_);
     behind_[at_] = at_ + 1;
     ++at_;
     return behind != nullptr && ends_scalar(*behind);
   }
 
   const char* const text_;
+  const char* const end_;
   const std::uint32_t* const offsets_;
   const Place count_;
   Place* const behind_;
@@ -180,7 +148,7 @@ bool Places::find(std::string_view text) {
   if (behind_.size() <= count) {  // where a text ends too early, the walk asks for one place more
     behind_.resize(std::bit_ceil(count + 1));
   }
-  return Walk(text_, parser_->structural_indexes.get(), count, behind_.data()).run();
+  return Walk(text, parser_->structural_indexes.get(), count, behind_.data()).run();
 }
 
 // Lines vary in length; powers of two keep the buffers from being made anew for each longer one.

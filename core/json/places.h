@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/json/number.h"
+#include "core/json/text_bytes.h"
 
 namespace arborfs::json {
 
@@ -81,7 +82,6 @@ class Places {
   };
 
  private:
-  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
   bool make_room(std::size_t length);
 
   const char* text_ = nullptr;

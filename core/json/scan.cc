@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "core/json/escapes.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
 
 namespace {
-
-// Escapes of one letter, which are all but \u.
-bool is_short_escape(char c) {
-  return c == 'n' || c == '"' || c == '\\' || c == 't' || c == '/' || c == 'r' || c == 'b' || c == 'f';
-}
 
 std::string_view behind_first_letter(char c) {
   switch (c) {
@@ -221,7 +217,7 @@ const char* ValueScanner::string_bytes(const char* p, const char* end) {
     if (*p != '\\') {
       return fail(p);
     }
-    if (end - p < 2 || !is_short_escape(p[1])) {
+    if (end - p < 2 || !kSimpleEscapes.has(p[1])) {
       mode_ = Mode::escape;
       return p + 1;
     }
@@ -236,7 +232,7 @@ const char* ValueScanner::escaped(const char* p) {
     return p + 1;
   }
   mode_ = Mode::string;
-  return is_short_escape(*p) ? p + 1 : fail(p);
+  return kSimpleEscapes.has(*p) ? p + 1 : fail(p);
 }
 
 const char* ValueScanner::hex_digit(const char* p) {

@@ -32,7 +32,11 @@ void look_at_lock_file(const Session& session, const Dir& folder, Liveness& foun
   }
 }
 
-void note_if_live(const Session& session, const Liveness& found) {
+void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, Liveness& found) {
+  look_at_file(session, folder, found);
+  if (may_be_locked) {
+    look_at_lock_file(session, folder, found);
+  }
   if (found.state == Liveness::State::live) {
     session.note_live();
   }
@@ -63,10 +67,8 @@ void look_for_traces(const Session& session, const std::vector<Breadcrumb>& crum
 Liveness check_liveness(const Session& session, const SessionStore& store) {
   Liveness found;
   if (const auto folder = store.folder(session.place())) {
-    look_at_file(session, *folder, found);
-    look_at_lock_file(session, *folder, found);
+    look_at_log(session, *folder, true, found);
   }
-  note_if_live(session, found);
   look_for_traces(session, store.breadcrumbs(), running_agents(), found);
   return found;
 }
@@ -101,12 +103,9 @@ LivenessRound::Folder LivenessRound::in(const std::string& folder) const {
 Liveness LivenessRound::Folder::check(const Session& session) const {
   Liveness found;
   if (dir_) {
-    look_at_file(session, *dir_, found);
-    if (!dot_files_ || dot_files_->contains(lock_file_name(session.place().file))) {
-      look_at_lock_file(session, *dir_, found);
-    }
+    const bool may_be_locked = !dot_files_ || dot_files_->contains(lock_file_name(session.place().file));
+    look_at_log(session, *dir_, may_be_locked, found);
   }
-  note_if_live(session, found);
   look_for_traces(session, round_.crumbs_, round_.agents_, found);
   return found;
 }

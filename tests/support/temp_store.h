@@ -39,6 +39,12 @@ class TempStore {
            R"(","timestamp":1771237231000}})";
   }
 
+  /// A session that ends in two entries, "e1" and "e2".
+  static std::string two_entries() {
+    return header("aaaa000011112222", "/work/pi") + "\n" + user("e1", "", "one") + "\n" + user("e2", "e1", "two") +
+           "\n";
+  }
+
   void write(const std::string& folder, const std::string& name, std::string_view bytes) const {
     std::filesystem::create_directories(sessions() / folder);
     std::ofstream(log(folder, name), std::ios::binary) << bytes;

@@ -21,15 +21,10 @@ using testing::TempStore;
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-std::string two_entries() {
-  return TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1", "", "one") + "\n" +
-         TempStore::user("e2", "e1", "two") + "\n";
-}
-
 class LetGoTest : public ::testing::Test {
  protected:
   LetGoTest() : catalog(open_store(temp.root()), "/home/dev", "") {
-    temp.write(kFolder, kName, two_entries());
+    temp.write(kFolder, kName, TempStore::two_entries());
     rest(kName);
     catalog.rescan();
     session = catalog.view()->by_id.front().second;
@@ -208,8 +203,8 @@ TEST_F(LetGoTest, AMovedLeafStaysMovedAndMovesAreTold) {
 
 TEST_F(LetGoTest, TheRawLogNeedsNoIndex) {
   ASSERT_TRUE(session->let_go());
-  EXPECT_EQ(bytes_of(DocumentKind::raw, 0), two_entries());
-  EXPECT_EQ(document_facts(*session, DocumentKind::raw, 0, catalog)->size, two_entries().size());
+  EXPECT_EQ(bytes_of(DocumentKind::raw, 0), TempStore::two_entries());
+  EXPECT_EQ(document_facts(*session, DocumentKind::raw, 0, catalog)->size, TempStore::two_entries().size());
   EXPECT_FALSE(session->read());
 }
 

@@ -22,11 +22,6 @@ using testing::TempStore;
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-std::string two_entries() {
-  return TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1", "", "one") + "\n" +
-         TempStore::user("e2", "e1", "two") + "\n";
-}
-
 std::string bytes_of(const SessionPtr& session, DocumentKind kind, std::uint32_t item, const Catalog& catalog) {
   auto document = make_document(*session, kind, item, catalog);
   if (!document) {
@@ -51,7 +46,7 @@ class SessionTest : public ::testing::Test {
 };
 
 TEST_F(SessionTest, HeadIsKnownWithoutTheIndex) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   ASSERT_TRUE(session);
   EXPECT_EQ(session->head().header.cwd, "/work/pi");
@@ -59,7 +54,7 @@ TEST_F(SessionTest, HeadIsKnownWithoutTheIndex) {
 }
 
 TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
   const auto generation = session->read()->generation();
@@ -76,7 +71,7 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
 }
 
 TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   const auto before = std::chrono::steady_clock::now();
@@ -92,7 +87,7 @@ TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
 }
 
 TEST_F(SessionTest, ALookThatFailedIsNone) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   const auto before = std::chrono::steady_clock::now() - std::chrono::seconds(1);
@@ -103,7 +98,7 @@ TEST_F(SessionTest, ALookThatFailedIsNone) {
 }
 
 TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   const auto generation = session->read()->generation();
@@ -119,7 +114,7 @@ TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
 }
 
 TEST_F(SessionTest, TruncationInPlaceIsNoticedAndOldHandlesGoStale) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   auto old_entry = make_document(*session, DocumentKind::entry_json, 2, catalog);
@@ -133,7 +128,7 @@ TEST_F(SessionTest, TruncationInPlaceIsNoticedAndOldHandlesGoStale) {
 }
 
 TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
-  temp.write(kFolder, kName, two_entries() + R"({"type":"message","id":"e3","par)");
+  temp.write(kFolder, kName, TempStore::two_entries() + R"({"type":"message","id":"e3","par)");
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   EXPECT_EQ(session->read()->index().size(), 2U);
@@ -145,7 +140,7 @@ TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
 }
 
 TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
   std::atomic<bool> stop{false};
@@ -164,7 +159,7 @@ TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
     expect_ok(session->refresh(Depth::head));
     parent = id;
     if (round % 20 == 19) {
-      temp.replace(kFolder, kName, two_entries());
+      temp.replace(kFolder, kName, TempStore::two_entries());
       expect_ok(session->refresh(Depth::index));
       parent = "e2";
     }
@@ -174,7 +169,7 @@ TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
 }
 
 TEST_F(SessionTest, DeletionRemovesAndFolderRenameKeepsTheSession) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   std::filesystem::rename(temp.sessions() / kFolder, temp.sessions() / "-moved");
@@ -202,7 +197,7 @@ TEST_F(SessionTest, F15ProjectsComeFromTheHeaderNotTheFolder) {
 }
 
 TEST_F(SessionTest, AHeaderThatAClientReadFirstMovesTheSession) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   for (const std::string cwd : {"/work/other", "", "/work/pi"}) {
     temp.replace(kFolder, kName, cwd.empty() ? "" : TempStore::header("aaaa000011112222", cwd) + "\n");
@@ -214,7 +209,7 @@ TEST_F(SessionTest, AHeaderThatAClientReadFirstMovesTheSession) {
 }
 
 TEST_F(SessionTest, F13WhatIsNoLogHidesNothing) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   temp.write(kFolder, "empty", "");
   std::filesystem::create_directory(temp.log(kFolder, "folder"));
   std::filesystem::create_symlink("/nonexistent", temp.log(kFolder, "dangling"));
@@ -224,7 +219,7 @@ TEST_F(SessionTest, F13WhatIsNoLogHidesNothing) {
 }
 
 TEST_F(SessionTest, FoundByIdPrefixStemPathAndLatest) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   for (const std::string& spelled : {std::string("aaaa"), std::string(kName), temp.log(kFolder, kName).string(),
                                      std::string("latest"), "/mnt/projects/work-pi/" + std::string(kName)}) {
@@ -243,7 +238,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
     text += std::string(253 - text.size(), ' ') + "\"}\n";
     return text;
   };
-  temp.write(kFolder, kName, line("Old") + two_entries());
+  temp.write(kFolder, kName, line("Old") + TempStore::two_entries());
   const auto session = only();
   EXPECT_EQ(session->head().header.title, "Old");
   expect_ok(session->refresh(Depth::index));
@@ -256,12 +251,12 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   EXPECT_EQ(session->head().header.title, "New");
   EXPECT_EQ(session->read()->generation(), generation);
   EXPECT_NE(session->read()->raw_generation(), raw);
-  EXPECT_EQ(*old_raw->content->read_all(), line("Old") + two_entries());
-  EXPECT_EQ(bytes_of(session, DocumentKind::raw, 0, catalog), line("New") + two_entries());
+  EXPECT_EQ(*old_raw->content->read_all(), line("Old") + TempStore::two_entries());
+  EXPECT_EQ(bytes_of(session, DocumentKind::raw, 0, catalog), line("New") + TempStore::two_entries());
 }
 
 TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
-  temp.write(kFolder, kName, two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
+  temp.write(kFolder, kName, TempStore::two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
   for (int kind = 0; kind <= static_cast<int>(DocumentKind::damage); ++kind) {
@@ -284,7 +279,7 @@ TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
 class WatcherTest : public SessionTest, public ::testing::WithParamInterface<Watcher::Mode> {};
 
 TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   catalog.rescan();
   const Watcher watcher(catalog, GetParam());
   const auto wait_for = [&](Change::Kind kind, std::uint64_t after) {
@@ -329,7 +324,7 @@ TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt
 }
 
 TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
-  temp.write(kFolder, kName, two_entries());
+  temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   const Watcher watcher(catalog, GetParam());
   const auto news_after = [&](std::uint64_t seen) {
