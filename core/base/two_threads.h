@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <system_error>
-#include <thread>
+
+#include "core/base/helper_thread.h"
 
 namespace arborfs {
 
@@ -26,17 +28,15 @@ void on_two_threads(std::size_t count, const Work& work) {
   };
   std::exception_ptr thrown_here;
   std::exception_ptr thrown_there;
-  std::thread helper;
+  std::optional<HelperThread> helper;
   if (count > 1) {
     try {
-      helper = std::thread([&] { run(thrown_there); });
+      helper.emplace([&] { run(thrown_there); });
     } catch (const std::system_error&) {  // no more threads: this one does it all
     }
   }
   run(thrown_here);
-  if (helper.joinable()) {
-    helper.join();
-  }
+  helper.reset();
   for (const std::exception_ptr& thrown : {thrown_here, thrown_there}) {
     if (thrown) {
       std::rethrow_exception(thrown);

@@ -57,11 +57,11 @@ class Places {
   class Cursor {
    public:
     Cursor(const Places& places, Place container)
-        : places_(&places), at_(container + 1), is_object_(places.lead(container) == '{') {}
-    [[nodiscard]] bool done() const {
-      const char lead = places_->lead(at_);
-      return lead == '}' || lead == ']';
-    }
+        : places_(&places),
+          at_(container + 1),
+          end_(places.behind(container) - 1),
+          is_object_(places.lead(container) == '{') {}
+    [[nodiscard]] bool done() const { return at_ >= end_; }
     /// Of members only.
     [[nodiscard]] std::string_view key() const { return places_->string(at_); }
     /// False when the key is not `name` by its first byte already; `name` is not empty.
@@ -70,14 +70,12 @@ class Places {
       return first == name[0] || first == '\\';
     }
     [[nodiscard]] Place value() const { return is_object_ ? at_ + 2 : at_; }
-    void step() {
-      at_ = places_->behind(value());
-      at_ += places_->lead(at_) == ',' ? 1 : 0;
-    }
+    void step() { at_ = places_->behind(value()) + 1; }
 
    private:
     const Places* places_;
     Place at_;
+    Place end_;  // its closing bracket
     bool is_object_;
   };
 

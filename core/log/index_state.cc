@@ -95,7 +95,7 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter
   header = missing_header(head.slot.has_value());
   flavour = forced ? *forced : head.slot ? Flavour::omp18 : flavour;
   std::optional<LinesAhead> ahead;
-  if (window.end() >= head.slot_end + LinesAhead::kPaysFrom) {
+  if (window.end() >= head.slot_end + LinesAhead::kHelpsFrom) {
     ahead.emplace(log, head.slot_end, window.end(), window.cancelled(), noter);
   }
   if (noter != nullptr) {

@@ -18,14 +18,14 @@ constexpr std::size_t kPadding = PlainRecordParser::kPadding;
 // The bytes of a step and of the rest of its last line, as far as they have been read.
 class StepBytes {
  public:
-  /// `bytes` is as long as will ever be read, and kPadding.
-  StepBytes(const LogFile& log, std::uint64_t offset, std::uint64_t end, std::vector<char>& bytes)
+  /// `bytes` has room for as much as will ever be read, and kPadding.
+  StepBytes(const LogFile& log, std::uint64_t offset, std::uint64_t end, char* bytes)
       : log_(log), offset_(offset), end_(end), bytes_(bytes) {}
 
   /// Reads up to `size` bytes behind what is there; false when none came.
   bool read(std::size_t size) {
     const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(size, end_ - offset_ - filled_));
-    const auto got = log_.read_at(offset_ + filled_, std::span<char>(bytes_.data() + filled_, room));
+    const auto got = log_.read_at(offset_ + filled_, std::span<char>(bytes_ + filled_, room));
     filled_ += got ? *got : 0;
     return got && *got != 0;
   }
@@ -45,13 +45,13 @@ class StepBytes {
 
   /// Of the first byte, in the log.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
-  [[nodiscard]] std::string_view text() const { return {bytes_.data(), filled_}; }
+  [[nodiscard]] std::string_view text() const { return {bytes_, filled_}; }
 
  private:
   const LogFile& log_;
   const std::uint64_t offset_;
   const std::uint64_t end_;
-  std::vector<char>& bytes_;
+  char* const bytes_;
   std::size_t filled_ = 0;
 };
 
@@ -73,8 +73,11 @@ LinesAhead::LinesAhead(const LogFile& log, std::uint64_t begin, std::uint64_t en
       noter_(noter),
       step_(step),
       count_((end - begin + step - 1) / step) {
+  if (count_ <= kRing) {
+    return;
+  }
   try {
-    helper_ = std::thread([this] { help(); });
+    helper_.emplace([this] { help(); });
   } catch (const std::system_error&) {  // no more threads: this one does it all
   }
 }
@@ -85,9 +88,7 @@ LinesAhead::~LinesAhead() {
     is_stopping_ = true;
   }
   changed_.notify_all();
-  if (helper_.joinable()) {
-    helper_.join();
-  }
+  helper_.reset();
 }
 
 const LinesAhead::Line* LinesAhead::line_at(std::uint64_t offset) {
@@ -146,8 +147,11 @@ void LinesAhead::fill(Chunk& chunk, std::uint64_t number, PlainRecordParser& par
   // The byte before the step tells whether a line starts with it.
   const std::size_t before = number == 0 ? 0 : 1;
   const std::size_t inside = before + step_;
-  chunk.bytes.resize(1 + step_ + kMostMore + kMoreAtATime + kPadding);
-  StepBytes bytes(log_, begin_ + number * step_ - before, end_, chunk.bytes);
+  if (!chunk.bytes) {  // pages that nothing is read into are never touched
+    const std::uint64_t most = std::min<std::uint64_t>(1 + step_ + kMostMore + kMoreAtATime, 1 + end_ - begin_);
+    chunk.bytes = std::make_unique_for_overwrite<char[]>(most + kPadding);
+  }
+  StepBytes bytes(log_, begin_ + number * step_ - before, end_, chunk.bytes.get());
   if ((cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) || !bytes.read(inside)) {
     return;
   }

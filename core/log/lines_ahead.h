@@ -1,6 +1,6 @@
-// Lines of a big log, read and taken apart by two threads before the scanner comes to them: this one and a helper. A
-// shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is read in the ordinary
-// way. Used by one thread.
+// Lines of a log, read and taken apart before whoever goes through them comes to them, by his thread and a helper's
+// where there are many. A shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is
+// to be read in the ordinary way. Used by one thread.
 #pragma once
 
 #include <array>
@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <optional>
 #include <vector>
 
+#include "core/base/helper_thread.h"
 #include "core/log/log_file.h"
 #include "core/log/plain_record.h"
 #include "core/log/record_notes.h"
@@ -27,9 +28,9 @@ class LinesAhead {
     std::unique_ptr<RecordNotes> notes;
   };
 
-  /// Logs with less to read are read sooner than a thread has started.
-  static constexpr std::uint64_t kPaysFrom = 2 * 1024 * 1024;
-  static constexpr std::size_t kStep = 512 * 1024;
+  static constexpr std::size_t kStep = 256 * 1024;
+  /// With less to read a helper would cost more than it does.
+  static constexpr std::uint64_t kHelpsFrom = 4 * kStep;
 
   /// For the lines of `log` from `begin`, where one starts, to `end`. `cancelled` and `noter` may be null. All must
   /// outlive it.
@@ -44,14 +45,14 @@ class LinesAhead {
   const Line* line_at(std::uint64_t offset);
 
  private:
-  static constexpr std::uint64_t kRing = 4;
+  static constexpr std::uint64_t kRing = kHelpsFrom / kStep;
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
   /// The lines that start in one step of the log; guarded by mutex_ but for who is busy with it, or is at it.
   struct Chunk {
-    std::uint64_t number = kNone;  // of the step whose lines it holds
-    bool is_busy = false;          // somebody fills it
-    std::vector<char> bytes;
+    std::uint64_t number = kNone;   // of the step whose lines it holds
+    bool is_busy = false;           // somebody fills it
+    std::unique_ptr<char[]> bytes;  // made when it is first filled
     std::vector<Line> lines;
   };
 
@@ -77,10 +78,10 @@ class LinesAhead {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Chunk, kRing> chunks_;
-  std::uint64_t first_ = 0;   // chunks before are not wanted any more; guarded by mutex_
-  std::uint64_t next_ = 0;    // the first that nobody has claimed; guarded by mutex_
-  bool is_stopping_ = false;  // guarded by mutex_
-  std::thread helper_;
+  std::uint64_t first_ = 0;             // chunks before are not wanted any more; guarded by mutex_
+  std::uint64_t next_ = 0;              // the first that nobody has claimed; guarded by mutex_
+  bool is_stopping_ = false;            // guarded by mutex_
+  std::optional<HelperThread> helper_;  // last, so that it ends before what it uses
 };
 
 }  // namespace arborfs

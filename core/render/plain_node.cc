@@ -1,26 +1,28 @@
 #include "core/render/plain_node.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace arborfs {
 
+namespace {
+
+constexpr std::array<NodeKind, 256> kKinds = [] {
+  std::array<NodeKind, 256> kinds{};
+  kinds.fill(NodeKind::number);
+  kinds['{'] = NodeKind::object;
+  kinds['['] = NodeKind::array;
+  kinds['"'] = NodeKind::string;
+  kinds['t'] = kinds['f'] = NodeKind::boolean;
+  kinds['n'] = NodeKind::null;
+  return kinds;
+}();
+
+}  // namespace
+
 NodeKind PlainNode::kind_of(char lead) {
-  switch (lead) {
-    case '{':
-      return NodeKind::object;
-    case '[':
-      return NodeKind::array;
-    case '"':
-      return NodeKind::string;
-    case 't':
-    case 'f':
-      return NodeKind::boolean;
-    case 'n':
-      return NodeKind::null;
-    default:
-      return NodeKind::number;
-  }
+  return kKinds[static_cast<unsigned char>(lead)];
 }
 
 PlainNode PlainNode::member(std::string_view key) const {

@@ -146,13 +146,26 @@ TEST(LinesAhead, NothingIsFoundOnceTheWorkIsCancelled) {
   EXPECT_EQ(ahead.line_at(0), nullptr);
 }
 
+class NoMemory : public RecordNoter {
+ public:
+  [[nodiscard]] std::unique_ptr<RecordNotes> read(EntryType /*type*/, std::string_view /*text*/,
+                                                  const json::Places& /*places*/) const override {
+    throw std::bad_alloc();
+  }
+  void begin() override {}
+  Result<void> take(const Entry& /*entry*/, std::uint64_t /*length*/, Flavour /*flavour*/,
+                    const RecordNotes* /*notes*/) override {
+    return {};
+  }
+};
+
 TEST(LinesAhead, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
-  constexpr std::size_t kTooLarge = std::size_t{1} << 63U;
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
   const Scanned wanted = scan(*log, bytes.size(), nullptr);
+  const NoMemory noter;
   for (int round = 0; round < 20; ++round) {  // one thread or the other meets it
-    LinesAhead ahead(*log, 0, bytes.size(), nullptr, nullptr, kTooLarge);
+    LinesAhead ahead(*log, 0, bytes.size(), nullptr, &noter, 700);
     EXPECT_EQ(ahead.line_at(0), nullptr);
     EXPECT_EQ(scan(*log, bytes.size(), &ahead), wanted);
   }
@@ -160,7 +173,7 @@ TEST(LinesAhead, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
 
 TEST(LinesAhead, ABigLogIsIndexedAsItsPiecesAre) {
   const std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n" + chain(50'000);
-  ASSERT_GT(bytes.size(), LinesAhead::kPaysFrom);
+  ASSERT_GT(bytes.size(), LinesAhead::kHelpsFrom);
   const auto index = test::build(bytes);
   ASSERT_EQ(index->size(), 50'000U);
   EXPECT_EQ(index->find("49999"), 50'000U);

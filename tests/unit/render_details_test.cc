@@ -130,7 +130,7 @@ TEST(LogDetails, AreTheSameWhenNotedWhileTheIndexIsMade) {
       bytes += "{\"type\":\"model_usage\",\"id\":\"u\"," + used + "\n";
     }
   }
-  ASSERT_GT(bytes.size(), LinesAhead::kPaysFrom);
+  ASSERT_GT(bytes.size(), LinesAhead::kHelpsFrom);
   expect_same_when_noted(*LogFile::from_bytes(bytes));
 }
 

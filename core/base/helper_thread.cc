@@ -1,0 +1,81 @@
+#include "core/base/helper_thread.h"
+
+#include <sched.h>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace arborfs {
+
+namespace {
+
+/// The processors that the calling thread may run on; none told where there are more than fit.
+std::optional<cpu_set_t> allowed_processors() {
+  cpu_set_t allowed;
+  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::optional(allowed) : std::nullopt;
+}
+
+/// All of them but the one that the calling thread is on; nothing when none would be left.
+std::optional<cpu_set_t> other_processors(cpu_set_t allowed) {
+  const int here = ::sched_getcpu();
+  if (here < 0) {
+    return std::nullopt;
+  }
+  CPU_CLR(static_cast<unsigned>(here), &allowed);
+  return CPU_COUNT(&allowed) != 0 ? std::optional(allowed) : std::nullopt;
+}
+
+class Attributes {
+ public:
+  Attributes() { ::pthread_attr_init(&attributes_); }
+  ~Attributes() { ::pthread_attr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  void begin_on(const cpu_set_t& processors) {
+    ::pthread_attr_setaffinity_np(&attributes_, sizeof processors, &processors);
+  }
+  [[nodiscard]] const pthread_attr_t* get() const { return &attributes_; }
+
+ private:
+  pthread_attr_t attributes_;
+};
+
+}  // namespace
+
+struct HelperThread::Task {
+  std::function<void()> work;
+  std::optional<cpu_set_t> allowed;
+
+  static void* run(void* task) {
+    const auto& self = *static_cast<Task*>(task);
+    if (self.allowed) {
+      ::sched_setaffinity(0, sizeof *self.allowed, &*self.allowed);
+    }
+    self.work();
+    return nullptr;
+  }
+};
+
+HelperThread::HelperThread(std::function<void()> work)
+    : task_(new Task{std::move(work), allowed_processors()}) {
+  const auto others = task_->allowed ? other_processors(*task_->allowed) : std::nullopt;
+  Attributes elsewhere;
+  if (others) {
+    elsewhere.begin_on(*others);
+  }
+  int failed = ::pthread_create(&thread_, elsewhere.get(), Task::run, task_.get());
+  if (failed != 0 && others) {  // the processors were taken away meanwhile, say
+    failed = ::pthread_create(&thread_, nullptr, Task::run, task_.get());
+  }
+  if (failed != 0) {
+    throw std::system_error(failed, std::generic_category(), "start a thread");
+  }
+}
+
+HelperThread::~HelperThread() {
+  ::pthread_join(thread_, nullptr);
+}
+
+}  // namespace arborfs

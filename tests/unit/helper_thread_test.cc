@@ -1,0 +1,66 @@
+// A helper begins on another processor than its maker and keeps none to itself.
+#include "core/base/helper_thread.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+
+namespace arborfs {
+namespace {
+
+cpu_set_t allowed() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  return set;
+}
+
+/// Lets the calling thread run on one processor alone while it lives.
+class Pinned {
+ public:
+  explicit Pinned(int processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(processor), &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  ~Pinned() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  cpu_set_t before_ = allowed();
+};
+
+TEST(HelperThread, WorksBesideAMakerThatDoesNotRest) {
+  if (cpu_set_t all = allowed(); CPU_COUNT(&all) < 2) {
+    GTEST_SKIP() << "needs two processors";
+  }
+  std::atomic<bool> begun{false};
+  const HelperThread helper([&] { begun = true; });
+  while (!begun) {  // without a pause: nobody comes to a turn on this processor before the clock's tick
+  }
+}
+
+TEST(HelperThread, MayRunWhereverItsMakerMay) {
+  cpu_set_t mine = allowed();
+  cpu_set_t its;
+  CPU_ZERO(&its);
+  {
+    const HelperThread helper([&] { its = allowed(); });
+  }
+  EXPECT_TRUE(CPU_EQUAL(&mine, &its));
+}
+
+TEST(HelperThread, BeginsEvenWhereThereIsOneProcessor) {
+  const Pinned pinned(::sched_getcpu());
+  bool has_run = false;
+  {
+    const HelperThread helper([&] { has_run = true; });
+  }
+  EXPECT_TRUE(has_run);
+}
+
+}  // namespace
+}  // namespace arborfs
