@@ -12,16 +12,11 @@
 
 namespace arborfs {
 
-/// What there is of a stretch, copied from the index at one state of the log.
-struct ReadAhead::Files {
-  struct File {
-    NodeId node;
-    Entry entry;
-    std::uint64_t size = 0;
-  };
-  std::shared_ptr<const LogFile> log;
-  FileStat log_stat;
-  std::vector<File> files;
+/// A part of the log that is read in one go.
+struct ReadAhead::Run {
+  std::size_t end;  // behind the last of its files
+  std::uint64_t offset;
+  std::uint64_t length;
 };
 
 namespace {
@@ -135,29 +130,54 @@ ReadAhead::Files ReadAhead::files_of(const WalkStretch& stretch) const {
 }
 
 void ReadAhead::hand_over(const Files& files) {
-  for (std::size_t at = 0; at < files.files.size() && !is_stopping(); ++at) {
-    if (!hand_over_one(files, at)) {
+  for (std::size_t at = 0; at < files.files.size() && !is_stopping();) {
+    const Run run = run_from(files, at);
+    if (!read(files, run)) {
       return;
+    }
+    for (; at < run.end; ++at) {
+      const Files::File& file = files.files[at];
+      if (!hand_over_one(file, std::string_view(raw_).substr(file.entry.offset - run.offset, file.entry.length))) {
+        return;
+      }
     }
   }
 }
 
-/// False when there is no use in going on: the log has changed, or the kernel does not know the file.
-bool ReadAhead::hand_over_one(const Files& files, std::size_t at) {
-  const auto& [node, entry, size] = files.files[at];
-  raw_.resize(entry.length);
-  const auto got = files.log->read_at(entry.offset, raw_);
+/// Files that lie near each other in the log: at least the first.
+ReadAhead::Run ReadAhead::run_from(const Files& files, std::size_t first) {
+  const Entry& entry = files.files[first].entry;
+  Run run{first + 1, entry.offset, entry.length};
+  for (; run.end < files.files.size(); ++run.end) {
+    const Entry& next = files.files[run.end].entry;
+    const std::uint64_t offset = std::min(run.offset, next.offset);
+    const std::uint64_t length = std::max(run.offset + run.length, next.offset + next.length) - offset;
+    if (length > kLongestFile) {
+      break;
+    }
+    run.offset = offset;
+    run.length = length;
+  }
+  return run;
+}
+
+/// False when the log has changed.
+bool ReadAhead::read(const Files& files, const Run& run) {
+  raw_.resize(run.length);
+  const auto got = files.log->read_at(run.offset, raw_);
   const auto st = files.log->stat();
-  if (!got || *got < raw_.size() || !st || !(*st == files.log_stat) || !is_settled(*st)) {
-    return false;
-  }
-  if (node.kind() == Kind::entry) {
-    raw_ += '\n';
-    return store_(node, raw_);
-  }
+  return got && *got == raw_.size() && st && *st == files.log_stat && is_settled(*st);
+}
+
+/// False when the kernel does not know the file.
+bool ReadAhead::hand_over_one(const Files::File& file, std::string_view raw) {
   text_.clear();
-  render_text(entry.type, raw_, text_);
-  return text_.size() == size && store_(node, text_);
+  if (file.node.kind() == Kind::entry) {
+    text_.append(raw).push_back('\n');
+  } else {
+    render_text(file.entry.type, raw, text_);
+  }
+  return text_.size() == file.size && store_(file.node, text_);
 }
 
 }  // namespace arborfs

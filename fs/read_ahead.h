@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "fs/mount_state.h"
 #include "fs/walks.h"
@@ -42,11 +43,24 @@ class ReadAhead {
   [[nodiscard]] bool is_busy();
 
  private:
-  struct Files;
+  struct Run;
+  /// What there is of a stretch, copied from the index at one state of the log.
+  struct Files {
+    struct File {
+      NodeId node;
+      Entry entry;
+      std::uint64_t size = 0;
+    };
+    std::shared_ptr<const LogFile> log;
+    FileStat log_stat;
+    std::vector<File> files;
+  };
   void run();
   [[nodiscard]] Files files_of(const WalkStretch& stretch) const;
   void hand_over(const Files& files);
-  bool hand_over_one(const Files& files, std::size_t at);
+  static Run run_from(const Files& files, std::size_t first);
+  bool read(const Files& files, const Run& run);
+  bool hand_over_one(const Files::File& file, std::string_view raw);
   bool is_stopping();
 
   MountState& state_;
