@@ -34,7 +34,7 @@ class Walks {
   static constexpr std::int64_t kNear = 6;          // several threads of one reader go not quite in order
   static constexpr std::uint32_t kSure = 3;         // files in a row make a walk
   static constexpr std::uint32_t kFirstCount = 32;  // of the first stretch; each is twice as long as the one before
-  static constexpr std::uint32_t kLongestCount = 128;
+  static constexpr std::uint32_t kLongestCount = 256;
 
   /// The kernel asked for the bytes of an entry or a text.
   std::optional<WalkStretch> note(NodeId node);
