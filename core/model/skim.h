@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/json/places.h"
+
 namespace arborfs::skim {
 
 /// Just behind the value that starts at `begin`, or npos.
@@ -38,6 +40,9 @@ class Cursor {
 
 /// The value of a member; the last one where a key repeats, as in JavaScript. Empty when there is none.
 std::string_view member(std::string_view object, std::string_view name);
+/// The same where the object was taken apart, and starts at `object`; nothing of another value. `name` is not empty.
+std::optional<json::Places::Place> member(const json::Places& places, json::Places::Place object,
+                                          std::string_view name);
 
 /// The WTF-8 text of a JSON string literal; nothing for other values.
 std::optional<std::string> string_value(std::string_view literal);

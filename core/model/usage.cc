@@ -25,25 +25,6 @@ double as_addend(std::string_view literal) {
   return is_number ? json::number_value(literal) : kMissing;
 }
 
-// The usage object of an entry, empty when it has none.
-std::string_view usage_of(EntryType type, std::string_view raw) {
-  if (type == EntryType::model_usage) {
-    return skim::member(raw, "usage");
-  }
-  if (type != EntryType::message || !(skim::contains(raw, "usage") || skim::contains(raw, "\\u"))) {
-    return {};
-  }
-  const std::string_view message = skim::member(raw, "message");
-  const std::string_view role = skim::member(message, "role");
-  if (skim::is_string(role, "assistant")) {
-    return skim::member(message, "usage");
-  }
-  if (skim::is_string(role, "toolResult") && skim::is_string(skim::member(message, "toolName"), "task")) {
-    return skim::member(skim::member(message, "details"), "usage");
-  }
-  return {};
-}
-
 constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0};  // the last two may be missing
 
 // Where the member of that key, as it is spelled, is added; null for others.
@@ -63,53 +44,101 @@ double* sum_of(Usage& usage, std::string_view key) {
   return found == kFields.end() ? nullptr : &(usage.*found->sum);
 }
 
-using json::Places;
-
-double addend_at(const Places& places, Places::Place value) {
-  const char lead = places.lead(value);
-  return lead == '"' || lead == '{' || lead == '[' ? kMissing : as_addend(places.scalar(value));
-}
-
-double total_of(const Places& places, Places::Place cost) {
-  double total = kMissing;
-  if (places.lead(cost) == '{') {
-    for (Places::Cursor members(places, cost); !members.done(); members.step()) {
-      if (skim::means(members.key(), "total")) {
-        total = addend_at(places, members.value());
-      }
+// A JSON value, or none: a piece of text.
+class TextValue {
+ public:
+  explicit TextValue(std::string_view text) : text_(text) {}
+  [[nodiscard]] bool is_object() const { return text_.starts_with('{'); }
+  [[nodiscard]] bool is_null() const { return text_ == "null"; }
+  [[nodiscard]] bool is(std::string_view string) const { return skim::is_string(text_, string); }
+  [[nodiscard]] double addend() const { return as_addend(text_); }
+  [[nodiscard]] TextValue member(std::string_view key) const { return TextValue(skim::member(text_, key)); }
+  template <class Visit>
+  void each_member(const Visit& visit) const {
+    for (skim::Cursor members(text_); members.next();) {
+      visit(members.key(), TextValue(members.value()));
     }
   }
-  return places.lead(cost) == 'n' ? 0 : total;
+
+ private:
+  std::string_view text_;
+};
+
+// The same of an entry that was taken apart.
+class PlacedValue {
+ public:
+  using Place = json::Places::Place;
+  PlacedValue(const json::Places& places, std::optional<Place> place)
+      : places_(places), place_(place), lead_(place ? places.lead(*place) : '\0') {}
+  [[nodiscard]] bool is_object() const { return lead_ == '{'; }
+  [[nodiscard]] bool is_null() const { return lead_ == 'n'; }
+  [[nodiscard]] bool is(std::string_view string) const {
+    return lead_ == '"' && skim::means(places_.string(*place_), string);
+  }
+  [[nodiscard]] double addend() const {
+    return !place_ || lead_ == '"' || lead_ == '{' || lead_ == '[' ? kMissing : as_addend(places_.scalar(*place_));
+  }
+  [[nodiscard]] PlacedValue member(std::string_view key) const {
+    return {places_, place_ ? skim::member(places_, *place_, key) : std::nullopt};
+  }
+  template <class Visit>
+  void each_member(const Visit& visit) const {
+    for (json::Places::Cursor members(places_, *place_); !members.done(); members.step()) {
+      visit(members.key(), PlacedValue(places_, members.value()));
+    }
+  }
+
+ private:
+  const json::Places& places_;
+  std::optional<Place> place_;
+  char lead_;
+};
+
+// The usage object of an entry, if it has one.
+template <class Value>
+std::optional<Value> usage_of(EntryType type, const Value& entry) {
+  if (type == EntryType::model_usage) {
+    return entry.member("usage");
+  }
+  const Value message = entry.member("message");
+  const Value role = message.member("role");
+  if (role.is("assistant")) {
+    return message.member("usage");
+  }
+  const bool is_task = role.is("toolResult") && message.member("toolName").is("task");
+  return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
+}
+
+template <class Value>
+std::optional<Usage> find_in(EntryType type, const Value& entry) {
+  const auto object = usage_of(type, entry);
+  if (!object || !object->is_object()) {
+    return std::nullopt;
+  }
+  Usage usage = kNothing;
+  object->each_member([&usage](std::string_view key, const Value& value) {
+    if (double* const sum = sum_of(usage, key)) {
+      *sum = value.addend();
+    } else if (skim::means(key, "cost")) {
+      usage.cost = value.is_null() ? 0 : value.member("total").addend();
+    }
+  });
+  return usage;
+}
+
+bool may_have_usage(EntryType type) {
+  return type == EntryType::message || type == EntryType::model_usage;
 }
 
 }  // namespace
 
 std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
-  const std::string_view json = usage_of(type, raw);
-  if (!json.starts_with('{')) {
-    return std::nullopt;
-  }
-  Usage usage = kNothing;
-  for (skim::Cursor members(json); members.next();) {
-    if (double* const sum = sum_of(usage, members.key())) {
-      *sum = as_addend(members.value());
-    } else if (members.key_is("cost")) {
-      usage.cost = members.value() == "null" ? 0 : as_addend(skim::member(members.value(), "total"));
-    }
-  }
-  return usage;
+  const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
+  return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
 }
 
-Usage read_usage(const Places& places, Places::Place at) {
-  Usage usage = kNothing;
-  for (Places::Cursor members(places, at); !members.done(); members.step()) {
-    if (double* const sum = sum_of(usage, members.key())) {
-      *sum = addend_at(places, members.value());
-    } else if (skim::means(members.key(), "cost")) {
-      usage.cost = total_of(places, members.value());
-    }
-  }
-  return usage;
+std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
+  return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
 }
 
 void UsageTotals::add(EntryType type, const Usage& usage) {

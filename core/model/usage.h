@@ -22,8 +22,8 @@ struct Usage {
 };
 /// Of an entry whose JSON value is `raw`. Entries that carry none are recognised cheaply.
 std::optional<Usage> find_usage(EntryType type, std::string_view raw);
-/// Of the object that starts at `usage`.
-Usage read_usage(const json::Places& places, json::Places::Place usage);
+/// The same of one that was taken apart.
+std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 
 /// Sums as JavaScript adds them, so NaN is possible and printed as null.
 class UsageTotals {

@@ -26,15 +26,8 @@ NodeKind PlainNode::kind_of(char lead) {
 }
 
 PlainNode PlainNode::member(std::string_view key) const {
-  PlainNode found;
-  if (kind_ == NodeKind::object) {
-    for (json::Places::Cursor members(entry_->places, place_); !members.done(); members.step()) {
-      if (members.key_may_be(key) && skim::means(members.key(), key)) {
-        found = PlainNode(*entry_, members.value());
-      }
-    }
-  }
-  return found;
+  const auto place = kind_ == NodeKind::object ? skim::member(entry_->places, place_, key) : std::nullopt;
+  return place ? PlainNode(*entry_, *place) : PlainNode();
 }
 
 bool PlainNode::in_order() const {

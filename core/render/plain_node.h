@@ -35,7 +35,6 @@ class PlainNode {
   [[nodiscard]] PlainNode member(std::string_view key) const;
   /// False when JSON.parse might give the members another order, or fewer.
   [[nodiscard]] bool in_order() const;
-  [[nodiscard]] Place place() const { return place_; }
 
   /// Walks an array or an object once.
   class Cursor {

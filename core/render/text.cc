@@ -108,27 +108,6 @@ Extent measure(EntryType type, std::string_view raw, Behind behind) {
   return sink.size() > kMaxText ? Extent{too_long_size(raw.size()), 0} : Extent{sink.size(), images};
 }
 
-/// FACTS C24, as find_usage() has it.
-std::optional<Usage> usage_of(EntryType type, const PlainEntry& plain) {
-  const auto in = [&plain](const PlainNode& owner) {
-    const PlainNode usage = owner.member("usage");
-    return usage.kind() == NodeKind::object ? std::optional(read_usage(plain.places, usage.place())) : std::nullopt;
-  };
-  const PlainNode entry(plain);
-  if (type != EntryType::message) {
-    return type == EntryType::model_usage ? in(entry) : std::nullopt;
-  }
-  const PlainNode message = entry.member("message");
-  const auto is = [&message](std::string_view key, std::string_view text) {
-    const PlainNode value = message.member(key);
-    return value.kind() == NodeKind::string && value.text() == text;
-  };
-  if (is("role", "assistant")) {
-    return in(message);
-  }
-  return is("role", "toolResult") && is("toolName", "task") ? in(message.member("details")) : std::nullopt;
-}
-
 }  // namespace
 
 void render_text(EntryType type, std::string_view raw, std::string& out) {
@@ -150,7 +129,7 @@ std::optional<Measure> Measurer::measure(EntryType type, std::string_view raw, c
   if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
     return std::nullopt;
   }
-  Measure found{sink.size(), {}, usage_of(type, plain)};
+  Measure found{sink.size(), {}, find_usage(type, places)};
   if (text.images() > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
