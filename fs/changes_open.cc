@@ -28,7 +28,7 @@ const Verb* verb_of(NodeId node) {
 std::string shown_name(MountState& state, const SessionPtr& session) {
   const auto view = state.catalog.view();
   const auto found = view->where.find(session->number());
-  return found == view->where.end() ? session->stem() : found->second.second;
+  return found == view->where.end() ? session->stem() : found->second.name();
 }
 
 Result<std::string> leaf_text(MountState& state, Call& call, NodeId node) {

@@ -83,7 +83,8 @@ class Daemon {
         server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings) {}
 
   Result<void> run(const std::function<void()>& on_ready) {
-    catalog_.rescan();
+    watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
+    vfs_.state().watching = [this] { return watcher_->how(); };
     if (auto done = server_.mount(); !done) {
       return done;
     }
@@ -104,8 +105,6 @@ class Daemon {
 
  private:
   void start_threads() {
-    watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
-    vfs_.state().watching = [this] { return watcher_->how(); };
     if (plan_.settings.notify) {
       invalidator_.emplace(vfs_.state(), news_, server_.session());
     }

@@ -1,6 +1,6 @@
 #include "fs/inode_number.h"
 
-#include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "core/base/hash.h"
@@ -48,21 +48,33 @@ std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogInde
   return time == 0 ? stable_ino(seed, word, what) : ordered_ino(time, seed, word, what);
 }
 
-std::string InodeSeeds::key_of(const Session& session, const CatalogView& view) {
-  if (view_version_ != view.version || places_.empty()) {
-    places_.clear();
-    for (const auto& project : view.projects) {
-      for (const auto& [name, other] : project->sessions) {
-        places_[other->stem()].push_back(other->place());
-      }
-    }
-    view_version_ = view.version;
+void InodeSeeds::take_names(const CatalogView& view) {
+  if (view_version_ == view.version && !names_.empty()) {
+    return;
   }
+  names_.clear();
+  for (const auto& [number, shown] : view.where) {
+    names_.emplace(xxh64(shown.session()->stem()), number);
+  }
+  view_version_ = view.version;
+}
+
+std::uint64_t InodeSeeds::new_seed(const Session& session, const CatalogView& view) {
+  take_names(view);
   const std::string stem = session.stem();
+  const std::uint64_t seed = xxh64(stem);
+  const auto [first, last] = names_.equal_range(seed);
+  if (first != last && std::next(first) == last && first->second == session.number()) {
+    return seed;
+  }
   const LogPlace own = session.place();
-  const auto& places = places_[stem];
-  const auto before = std::count_if(places.begin(), places.end(), [&](const LogPlace& place) { return place < own; });
-  return before == 0 ? stem : stem + "~" + std::to_string(before + 1);
+  std::size_t before = 0;
+  for (auto name = first; name != last; ++name) {
+    const auto other = view.session(name->second);
+    const LogPlace place = other ? other->place() : own;
+    before += place.stem() == stem && place < own ? 1 : 0;
+  }
+  return before == 0 ? seed : xxh64(stem + "~" + std::to_string(before + 1));
 }
 
 std::uint64_t InodeSeeds::seed_of(const Session& session, const CatalogView& view) {
@@ -73,8 +85,7 @@ std::uint64_t InodeSeeds::seed_of(const Session& session, const CatalogView& vie
     }
   }
   const std::unique_lock lock(mutex_);
-  const std::uint64_t seed = xxh64(key_of(session, view));
-  return seeds_.emplace(session.number(), seed).first->second;
+  return seeds_.emplace(session.number(), new_seed(session, view)).first->second;
 }
 
 }  // namespace arborfs

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "core/log/log_index.h"
 #include "core/session/catalog.h"
@@ -30,11 +29,13 @@ class InodeSeeds {
   std::uint64_t seed_of(const Session& session, const CatalogView& view);
 
  private:
-  std::string key_of(const Session& session, const CatalogView& view);  // needs mutex_
+  // Both need mutex_:
+  void take_names(const CatalogView& view);
+  std::uint64_t new_seed(const Session& session, const CatalogView& view);
   std::shared_mutex mutex_;
-  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;         // by session number; guarded by mutex_
-  std::uint64_t view_version_ = 0;                                 // of places_; guarded by mutex_
-  std::unordered_map<std::string, std::vector<LogPlace>> places_;  // by stem; guarded by mutex_
+  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;       // by session number; guarded by mutex_
+  std::uint64_t view_version_ = 0;                               // of names_; guarded by mutex_
+  std::unordered_multimap<std::uint64_t, std::uint32_t> names_;  // hash of a name: session number; guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -98,7 +98,7 @@ Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) 
 
 std::string shown_path(const CatalogView& view, const Session& session) {
   const auto found = view.where.find(session.number());
-  return found == view.where.end() ? "" : "projects/" + found->second.first->name + "/" + found->second.second;
+  return found == view.where.end() ? "" : "projects/" + found->second.project->name + "/" + found->second.name();
 }
 
 }  // namespace arborfs

@@ -23,7 +23,7 @@ NodeId parent_of(MountState& state, NodeId node) {
     case Kind::session: {
       const auto view = state.catalog.view();
       const auto found = slot ? view->where.find(slot->session) : view->where.end();
-      return found == view->where.end() ? NodeId::root() : NodeId(Kind::project, 0, found->second.first->number);
+      return found == view->where.end() ? NodeId::root() : NodeId(Kind::project, 0, found->second.project->number);
     }
     case Kind::branch:
       return {Kind::branches, node.slot(), 0};

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <list>
 #include <set>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "core/render/names.h"
 #include "core/session/document_cache.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kMaxErrors = 20;
 
 /// `name`, or `name~2`, `name~3`, ... - the first that is not taken yet.
-std::string unique_name(std::string name, std::set<std::string>& taken) {
+std::string unique_name(std::string name, std::unordered_set<std::string>& taken) {
   std::string candidate = name;
   for (int number = 2; !taken.insert(candidate).second; ++number) {
     candidate = name + "~" + std::to_string(number);
@@ -31,8 +32,7 @@ std::string unique_name(std::string name, std::set<std::string>& taken) {
 /// A session with what its names come from, read once, so that a change while a view is made is noticed later.
 struct Catalog::Placed {
   SessionPtr session;
-  std::string stem;
-  std::string folder;
+  LogPlace place;
   Session::Standing standing;
 };
 
@@ -47,7 +47,7 @@ struct Catalog::Known {
 /// What one rescan found, before it is decided what moved, came and went.
 struct Catalog::Placing {
   FirstLook found;  // folders that have been looked into
-  std::vector<FoundLog> appeared;
+  std::list<FoundLog> appeared;
   std::vector<SessionPtr> missing;
   std::vector<SessionPtr> changed;
 };
@@ -111,19 +111,21 @@ void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) 
     return;
   }
   const std::lock_guard lock(mutex_);
-  std::set<LogPlace> present;
+  std::set<std::string> present;  // of those that are known
   for (auto& log : logs) {
-    present.insert(log.place);
     const auto known = known_->sessions.find(log.place);
     if (known == known_->sessions.end()) {
       placing.appeared.push_back(std::move(log));
-    } else if (known->second->looks_changed(log.stat)) {
+      continue;
+    }
+    if (known->second->looks_changed(log.stat)) {
       placing.changed.push_back(known->second);
     }
+    present.insert(std::move(log.place.file));
   }
   for (auto it = known_->sessions.lower_bound({folder, ""}); it != known_->sessions.end() && it->first.folder == folder;
        ++it) {
-    if (!present.contains(it->first)) {
+    if (!present.contains(it->first.file)) {
       placing.missing.push_back(it->second);
     }
   }
@@ -144,11 +146,11 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
     known_->sessions[same->place] = session;
     placing.appeared.erase(same);
   }
-  for (auto& log : placing.appeared) {
-    const LogPlace place = log.place;
-    auto session = std::make_shared<Session>(++known_->last_session, std::move(log), shared_);
-    known_->sessions[place] = session;
-    added.push_back(std::move(session));
+  for (; !placing.appeared.empty(); placing.appeared.pop_front()) {
+    FoundLog& log = placing.appeared.front();
+    LogPlace place = log.place;
+    added.push_back(std::make_shared<Session>(++known_->last_session, std::move(log), shared_));
+    known_->sessions[std::move(place)] = added.back();
   }
 }
 
@@ -299,30 +301,44 @@ void Catalog::add_projects(CatalogView& view, const std::vector<Placed>& session
   for (const auto& placed : sessions) {
     by_cwd[placed.standing.cwd].push_back(&placed);
   }
-  std::set<std::string> taken_projects;
+  std::unordered_set<std::string> taken;
   std::map<std::string_view, std::size_t> votes;
   for (const auto& [cwd, members] : by_cwd) {
-    auto project = std::make_shared<Project>();
-    project->cwd = cwd;
-    project->number = project_number(project->cwd);
-    project->name = unique_name(names::project_name(project->cwd, home_), taken_projects);
-    std::set<std::string> taken;
+    const ProjectPtr project = make_project(members, unique_name(names::project_name(cwd, home_), taken));
     std::map<std::string_view, std::size_t> folders;
     for (const Placed* placed : members) {
-      project->sessions.emplace_back(unique_name(names::encode(placed->stem, 240), taken), placed->session);
-      ++folders[placed->folder];
+      ++folders[placed->place.folder];
     }
-    std::sort(project->sessions.begin(), project->sessions.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
+      view.where[project->sessions[at].second->number()] = {project, at};
+    }
     for (const auto& [folder, count] : folders) {
       if (count > votes[folder]) {
         votes[folder] = count;
         view.by_folder[std::string(folder)] = project->name;
       }
     }
-    view.projects.push_back(std::move(project));
+    view.projects.push_back(project);
   }
   std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
+}
+
+/// The project of these sessions, which have one cwd; tells each where it is shown.
+ProjectPtr Catalog::make_project(const std::vector<const Placed*>& members, std::string name) {
+  auto project = std::make_shared<Project>();
+  project->cwd = members.front()->standing.cwd;
+  project->number = project_number(project->cwd);
+  project->name = std::move(name);
+  project->sessions.reserve(members.size());
+  std::unordered_set<std::string> taken;
+  for (const Placed* placed : members) {
+    project->sessions.emplace_back(unique_name(names::encode(placed->place.stem(), 240), taken), placed->session);
+    placed->session->set_shown_path("projects/" + project->name + "/" + project->sessions.back().first,
+                                    placed->standing);
+  }
+  std::sort(project->sessions.begin(), project->sessions.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return project;
 }
 
 std::uint32_t Catalog::project_number(const std::string& cwd) {
@@ -335,27 +351,21 @@ std::uint32_t Catalog::project_number(const std::string& cwd) {
 }
 
 void Catalog::rebuild_view() {
+  const auto all = all_sessions();
   std::vector<Placed> sessions;
-  for (auto& session : all_sessions()) {
-    auto standing = session->standing();
-    sessions.push_back({session, session->stem(), session->place().folder, std::move(standing)});
+  sessions.reserve(all.size());
+  for (const auto& session : all) {
+    sessions.push_back({session, session->place(), session->standing()});
   }
   auto view = std::make_shared<CatalogView>();
   add_projects(*view, sessions);
-  std::set<std::string> taken;
-  std::unordered_map<std::uint32_t, const Session::Standing*> standings;
-  for (const auto& [session, stem, folder, standing] : sessions) {
-    const std::string& id = standing.id.empty() ? stem : standing.id;
+  view->by_id.reserve(sessions.size());
+  std::unordered_set<std::string> taken;
+  for (const auto& [session, place, standing] : sessions) {
+    const std::string_view id = standing.id.empty() ? place.stem() : std::string_view(standing.id);
     view->by_id.emplace_back(unique_name(names::encode(id, 240), taken), session);
-    standings.emplace(session->number(), &standing);
   }
   std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& project : view->projects) {
-    for (const auto& [name, session] : project->sessions) {
-      view->where[session->number()] = {project, name};
-      session->set_shown_path("projects/" + project->name + "/" + name, *standings.at(session->number()));
-    }
-  }
   const std::lock_guard lock(mutex_);
   view->version = ++known_->version;
   view_ = std::move(view);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/env/state_dir.h"
@@ -29,12 +30,20 @@ struct Project {
 };
 using ProjectPtr = std::shared_ptr<const Project>;
 
+/// Where a view shows a session.
+struct ShownAt {
+  ProjectPtr project;
+  std::size_t at = 0;  // in project->sessions
+  [[nodiscard]] const std::string& name() const { return project->sessions[at].first; }
+  [[nodiscard]] const SessionPtr& session() const { return project->sessions[at].second; }
+};
+
 /// One state of the catalog.
 struct CatalogView {
   std::vector<ProjectPtr> projects;                           // byte order of names
   std::vector<std::pair<std::string, SessionPtr>> by_id;      // encoded session id, byte order; duplicates get ~2
   std::map<std::string, std::string, std::less<>> by_folder;  // the store's folder name -> project name
-  std::map<std::uint32_t, std::pair<ProjectPtr, std::string>> where;  // session number -> project and shown name
+  std::unordered_map<std::uint32_t, ShownAt> where;           // by session number
   std::uint64_t version = 0;
 
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
@@ -115,6 +124,7 @@ class Catalog {
   void publish_catalog_changed();
   void rebuild_view();
   void add_projects(CatalogView& view, const std::vector<Placed>& sessions);
+  [[nodiscard]] ProjectPtr make_project(const std::vector<const Placed*>& members, std::string name);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;

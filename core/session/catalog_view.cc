@@ -24,7 +24,7 @@ ProjectPtr CatalogView::project(std::uint32_t number) const {
 
 SessionPtr CatalogView::session(std::uint32_t number) const {
   const auto found = where.find(number);
-  return found != where.end() ? found->second.first->find(found->second.second) : nullptr;
+  return found != where.end() ? found->second.session() : nullptr;
 }
 
 SessionPtr CatalogView::by_id_prefix(std::string_view id) const {

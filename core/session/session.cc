@@ -8,12 +8,6 @@
 
 namespace arborfs {
 
-namespace {
-
-constexpr std::string_view kLogSuffix = ".jsonl";
-
-}  // namespace
-
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
     : number_(number), shared_(shared), place_(std::move(found.place)) {
   head_.stat = found.stat;
@@ -37,7 +31,7 @@ LogPlace Session::place() const {
 
 std::string Session::stem() const {
   const std::shared_lock lock(mutex_);
-  return place_.file.substr(0, place_.file.size() - kLogSuffix.size());
+  return std::string(place_.stem());
 }
 
 Session::Head Session::head() const {
@@ -179,6 +173,9 @@ void Session::settle_leaf() {
 
 void Session::reload_leaf() {
   const std::lock_guard refreshing(refresh_mutex_);
+  if (!index_ && !let_go_) {
+    return;  // whoever indexes it looks at its leaf
+  }
   auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   {
     const std::unique_lock lock(mutex_);

@@ -54,6 +54,9 @@ struct Watcher::Impl {
     } else {
       set_how("polling: asked for");
     }
+    renew_watches();
+    look_at_leaves();
+    look_at_everything();
     thread = std::thread([this] { run(); });
   }
 
@@ -70,8 +73,7 @@ struct Watcher::Impl {
 
   void run() {
     ask_for_short_turns();
-    renew_watches();
-    auto next_poll = Clock::now();
+    auto next_poll = Clock::now() + kPollEvery;
     for (;;) {
       if (Clock::now() >= next_poll) {
         poll_store();
@@ -112,11 +114,16 @@ struct Watcher::Impl {
     add_watch(paths.sessions, "", kRootEvents);
     add_watch(paths.terminals, "/terminals", kFolderEvents);
     watch_leaves();
-    if (auto names = catalog.store().folders()) {
-      for (const auto& folder : *names) {
-        add_watch(paths.sessions + "/" + folder, folder, kFolderEvents);
-      }
+    const auto names = catalog.store().folders();
+    watched_folders = names ? names->size() : 0;
+    for (std::size_t i = 0; i < watched_folders; ++i) {
+      add_watch(paths.sessions + "/" + (*names)[i], (*names)[i], kFolderEvents);
     }
+  }
+
+  void look_at_everything() {
+    next_check = Clock::now() + kCheckEvery;
+    catalog.rescan();
   }
 
   /// The folder of moved leaves; until it exists, the last folder on the way to it that does.
@@ -244,16 +251,13 @@ struct Watcher::Impl {
   /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old (DESIGN 3).
   void poll_store() {
     const auto names = catalog.store().folders();
-    const std::size_t count = names ? names->size() : 0;
-    const bool unwatched = count != last_folders;
+    const bool unwatched = (names ? names->size() : 0) != watched_folders;
     if (unwatched) {
-      last_folders = count;
       renew_watches();
     }
     look_at_leaves();
     if (!notify || partly || unwatched || Clock::now() >= next_check) {
-      next_check = Clock::now() + kCheckEvery;
-      catalog.rescan();
+      look_at_everything();
     } else {
       catalog.age_tails();
     }
@@ -279,7 +283,7 @@ struct Watcher::Impl {
   std::map<int, std::string> folders;  // watch -> store folder; "" the sessions folder
   bool leaves_moved = false;
   std::int64_t leaves_seen = 0;  // the time of their folder
-  std::size_t last_folders = 0;
+  std::size_t watched_folders = 0;
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_check;
   Clock::time_point last_news;

@@ -12,7 +12,8 @@ namespace arborfs {
 class Watcher {
  public:
   enum class Mode { inotify, poll_only };
-  /// Starts the thread. `catalog` must outlive the watcher. In poll_only mode inotify is not used at all.
+  /// Watches, looks at the whole store (Catalog::rescan) and starts the thread, in this order: what happens from the
+  /// look on is noticed. `catalog` must outlive the watcher. In poll_only mode inotify is not used at all.
   Watcher(Catalog& catalog, Mode mode);
   /// Stops and joins.
   ~Watcher();

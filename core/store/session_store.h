@@ -23,6 +23,8 @@ namespace arborfs {
 struct LogPlace {
   std::string folder;  // below the sessions folder
   std::string file;    // <name>.jsonl
+  /// <name>
+  [[nodiscard]] std::string_view stem() const { return std::string_view(file).substr(0, file.rfind('.')); }
   auto operator<=>(const LogPlace&) const = default;
 };
 

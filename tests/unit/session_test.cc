@@ -278,9 +278,14 @@ TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
 
 class WatcherTest : public SessionTest, public ::testing::WithParamInterface<Watcher::Mode> {};
 
+TEST_P(WatcherTest, WhatIsThereWhenItIsMadeIsKnown) {
+  temp.write(kFolder, kName, TempStore::two_entries());
+  const Watcher watcher(catalog, GetParam());
+  EXPECT_EQ(catalog.view()->by_id.size(), 1U);
+}
+
 TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
   temp.write(kFolder, kName, TempStore::two_entries());
-  catalog.rescan();
   const Watcher watcher(catalog, GetParam());
   const auto wait_for = [&](Change::Kind kind, std::uint64_t after) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -99,6 +99,27 @@ TEST_F(StoreReads, AnotherLookReadsNothingOfUnchangedLogs) {
   EXPECT_LE(again.calls, 50U);
 }
 
+TEST_F(StoreReads, MovedLeavesAreReadForLogsThatAreIndexed) {
+  if (!counts_reads) {
+    GTEST_SKIP() << "no /proc/self/io";
+  }
+  Catalog catalog(open_store(store.root()), "/home/dev");
+  catalog.rescan();
+  const auto indexed = catalog.view()->by_id.front().second;
+  ASSERT_TRUE(indexed->refresh(Depth::index));
+  for (const auto& [id, session] : catalog.view()->by_id) {
+    KeptLeaf kept;
+    {
+      const auto guard = indexed->read();
+      kept = {guard->index().size(), guard->index().id(guard->index().size()), guard->index().id(1)};
+    }
+    ASSERT_TRUE(catalog.leaves().save(session->place().file, kept, false));
+  }
+  const Reads moved = reads_of([&] { catalog.leaves_changed(); });
+  EXPECT_LE(moved.calls, 50U);
+  EXPECT_EQ(indexed->read()->leaf(), 1U);
+}
+
 TEST_F(StoreReads, LsReadsNoLogToItsEnd) {
   if (!counts_reads) {
     GTEST_SKIP() << "no /proc/self/io";
