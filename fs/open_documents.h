@@ -49,7 +49,7 @@ class OpenDocuments {
 
  private:
   static constexpr std::size_t kMaxRecent = 64;
-  static constexpr std::size_t kMaxRecentBytes = std::size_t{4} << 20U;
+  static constexpr std::size_t kMaxRecentBytes = std::size_t{2} << 20U;
 
   DocumentPtr put_locked(DocumentPtr document, bool grows);
   void sweep();

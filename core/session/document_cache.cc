@@ -2,6 +2,12 @@
 
 namespace arborfs {
 
+namespace {
+
+constexpr std::uint32_t kLast = UINT32_MAX;
+
+}  // namespace
+
 std::shared_ptr<const Content> DocumentCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
@@ -18,12 +24,18 @@ std::optional<std::uint64_t> DocumentCache::size_of(const Key& key) const {
   return found == sizes_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void DocumentCache::keep(const Key& key, std::shared_ptr<const Content> content) {
-  const std::lock_guard lock(mutex_);
+void DocumentCache::keep_size(const Key& key, std::uint64_t size) {
+  const auto& [generation, kind, item, epoch] = key;
+  sizes_.erase(sizes_.lower_bound({generation, kind, item, 0}), sizes_.upper_bound({generation, kind, item, kLast}));
   if (sizes_.size() >= kMaxSizes) {
     sizes_.clear();
   }
-  sizes_[key] = content->size();
+  sizes_[key] = size;
+}
+
+void DocumentCache::keep(const Key& key, std::shared_ptr<const Content> content) {
+  const std::lock_guard lock(mutex_);
+  keep_size(key, content->size());
   const std::size_t cost = content->memory_bytes();
   if (cost > kMaxBytes || by_key_.contains(key)) {
     return;
@@ -39,17 +51,16 @@ void DocumentCache::keep(const Key& key, std::shared_ptr<const Content> content)
 }
 
 void DocumentCache::forget(std::uint32_t generation) {
+  const Key first{generation, 0, 0, 0};
+  const Key last{generation, UINT8_MAX, kLast, kLast};
   std::list<Kept> dropped;  // files are closed without the lock
   const std::lock_guard lock(mutex_);
-  for (auto kept = recent_.begin(); kept != recent_.end();) {
-    const auto next = std::next(kept);
-    if (std::get<1>(kept->key) == generation) {
-      bytes_ -= kept->cost;
-      by_key_.erase(kept->key);
-      dropped.splice(dropped.end(), recent_, kept);
-    }
-    kept = next;
+  const auto end = by_key_.upper_bound(last);
+  for (auto kept = by_key_.lower_bound(first); kept != end; kept = by_key_.erase(kept)) {
+    bytes_ -= kept->second->cost;
+    dropped.splice(dropped.end(), recent_, kept->second);
   }
+  sizes_.erase(sizes_.lower_bound(first), sizes_.upper_bound(last));
 }
 
 }  // namespace arborfs

@@ -17,16 +17,16 @@ namespace arborfs {
 
 class DocumentCache {
  public:
-  /// kind, generation, epoch (0 for what does not depend on it), item
-  using Key = std::tuple<std::uint8_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+  /// generation, kind, item, epoch (0 for what does not depend on it)
+  using Key = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint32_t>;
   static constexpr std::size_t kMaxBytes = 2 << 20;
   static constexpr std::size_t kMaxSizes = 1 << 16;
 
-  /// Null when it is not kept.
+  /// Null when it is not kept. Sizes are known of the epoch that was kept last.
   [[nodiscard]] std::shared_ptr<const Content> find(const Key& key);
   [[nodiscard]] std::optional<std::uint64_t> size_of(const Key& key) const;
   void keep(const Key& key, std::shared_ptr<const Content> content);
-  /// Lets go of the documents of a generation.
+  /// Lets go of the documents of a generation, and of their sizes.
   void forget(std::uint32_t generation);
 
  private:
@@ -35,6 +35,8 @@ class DocumentCache {
     std::shared_ptr<const Content> content;
     std::size_t cost = 0;
   };
+  void keep_size(const Key& key, std::uint64_t size);
+
   mutable std::mutex mutex_;
   std::list<Kept> recent_;  // newest first; guarded by mutex_
   std::map<Key, std::list<Kept>::iterator> by_key_;

@@ -341,7 +341,7 @@ std::optional<DocumentCache::Key> cache_key(const Row& row, const Session& sessi
     return std::nullopt;
   }
   const std::uint32_t epoch = row.lasts == Lasts::epoch ? guard->epoch() : 0;
-  return DocumentCache::Key{static_cast<std::uint8_t>(row.kind), guard->generation(), epoch, item};
+  return DocumentCache::Key{guard->generation(), static_cast<std::uint8_t>(row.kind), item, epoch};
 }
 
 /// Only what is made of one state may be remembered under it.

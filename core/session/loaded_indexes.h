@@ -20,7 +20,7 @@ class LoadedIndexes {
  public:
   /// Whoever uses a session without Session::Use has this long between its refresh and its last look.
   static constexpr std::chrono::nanoseconds kJustUsed = std::chrono::seconds(1);
-  static constexpr std::size_t kMostBytes = std::size_t{8} << 20U;
+  static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
 
   /// The bound may be exceeded by an eighth, or for a second, before anything is done about it.
   explicit LoadedIndexes(std::size_t most_bytes) : most_bytes_(most_bytes), look_beyond_(most_bytes) {}
