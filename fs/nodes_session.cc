@@ -209,7 +209,7 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
     }
     auto ref = session_of(state, node);
     if (ref && row.has != Has::status) {
-      ref = session_at(state, call, node, depth_of_row(row, *ref->session));
+      ref = brought_to(call, *ref, depth_of_row(row, *ref->session));
     }
     if (!ref) {
       return tells_of_the_log(ref.error()) ? no_such_name() : ref.error();
@@ -221,8 +221,8 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
 }
 
 Result<ListingPtr> list(MountState& state, Call& call, NodeId node) {
-  auto bare = session_of(state, node);
-  const auto ref = bare ? session_at(state, call, node, folder_depth(*bare->session)) : bare;
+  const auto bare = session_of(state, node);
+  const auto ref = bare ? brought_to(call, *bare, folder_depth(*bare->session)) : bare;
   if (!ref) {
     return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(status_only(*bare))
                                                  : Result<ListingPtr>(ref.error());

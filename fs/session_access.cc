@@ -47,16 +47,17 @@ Result<void> refresh_again(Call& call, const SessionRef& ref, Depth depth) {
 
 Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth depth) {
   auto ref = session_of(state, node);
-  if (!ref) {
-    return ref;
-  }
-  if (!is_fresh(call, *ref->session, depth) || !ref->session->has(depth)) {
-    if (auto done = refresh_again(call, *ref, depth); !done) {
+  return ref ? brought_to(call, *std::move(ref), depth) : ref;
+}
+
+Result<SessionRef> brought_to(Call& call, SessionRef ref, Depth depth) {
+  if (!is_fresh(call, *ref.session, depth) || !ref.session->has(depth)) {
+    if (auto done = refresh_again(call, ref, depth); !done) {
       return done.error();
     }
   }
-  if (ref->generation != 0) {
-    if (auto guard = guard_of(*ref); !guard) {
+  if (ref.generation != 0) {
+    if (auto guard = guard_of(ref); !guard) {
       return guard.error();
     }
   }

@@ -26,6 +26,8 @@ struct SessionRef {
 Result<SessionRef> session_at(MountState& state, Call& call, NodeId node, Depth depth);
 /// The same without touching the log: for files that are there even when the log cannot be read.
 Result<SessionRef> session_of(MountState& state, NodeId node);
+/// What session_at() does once it has a session_of().
+Result<SessionRef> brought_to(Call& call, SessionRef ref, Depth depth);
 /// Another look at its log can be spared.
 bool is_fresh(const Call& call, const Session& session, Depth depth);
 /// Brings a session up to date once more, after an answer `stale` from below.
