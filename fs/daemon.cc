@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <optional>
 #include <thread>
@@ -22,8 +21,6 @@
 namespace arborfs {
 
 namespace {
-
-constexpr std::chrono::milliseconds kAskAgain{10};
 
 /// Memory that is given back stays with the heap it came from, and each thread has a heap of its own: after a walk of
 /// everything a dozen of them held what one had needed. So there are two, and what is large is mapped and unmapped.
@@ -116,9 +113,7 @@ class Daemon {
   void leave() {
     server_.stop_slow_work();
     invalidator_.reset();
-    while (server_.leave()) {
-      std::this_thread::sleep_for(kAskAgain);
-    }
+    server_.leave();
   }
 
   const DaemonPlan& plan_;

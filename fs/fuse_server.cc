@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <thread>
 #include <utility>
 
@@ -17,12 +16,8 @@ namespace {
 unsigned worker_threads() {
   constexpr unsigned kLeast = 2;
   constexpr unsigned kMost = 10;
-  return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost) + unsigned{SlowLane::kBorrowed};
+  return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost);
 }
-/// Ends the wait of the thread in serve(); the handler has nothing to do.
-constexpr int kWakeSignal = SIGUSR1;
-
-void handle_wake(int /*signal*/) {}
 
 /// libfuse splits its options at commas.
 std::string escaped(const std::string& text) {
@@ -79,6 +74,7 @@ Result<void> FuseServer::mount() {
     return {Errc::io, "cannot mount on " + settings_.mountpoint};
   }
   is_mounted_ = true;
+  loop_.emplace(session_);
   return {};
 }
 
@@ -95,29 +91,12 @@ void FuseServer::start_read_ahead() {
 
 bool FuseServer::serve(std::function<void()> on_ready) {
   on_ready_ = std::move(on_ready);
-  fuse_loop_config* config = fuse_loop_cfg_create();
-  const unsigned threads = worker_threads();
-  fuse_loop_cfg_set_max_threads(config, threads);
-  fuse_loop_cfg_set_idle_threads(config, threads);
-  fuse_loop_cfg_set_clone_fd(config, 0);
-  struct sigaction action {};
-  action.sa_handler = handle_wake;
-  ::sigaction(kWakeSignal, &action, nullptr);
-  thread_ = ::pthread_self();
-  is_serving_ = true;
-  const int status = fuse_session_loop_mt(session_, config);
-  is_serving_ = false;
-  fuse_loop_cfg_destroy(config);
-  return status >= 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f: unmounted all the same
+  const int status = loop_->run(worker_threads());
+  return status == 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f: unmounted all the same
 }
 
-bool FuseServer::leave() {
-  if (!is_serving_) {
-    return false;
-  }
-  fuse_session_exit(session_);
-  ::pthread_kill(thread_, kWakeSignal);
-  return true;
+void FuseServer::leave() {
+  loop_->stop();
 }
 
 void FuseServer::unmount() {

@@ -3,9 +3,6 @@
 // callback, no lock is held across an answer (DESIGN 10).
 #pragma once
 
-#include <pthread.h>
-
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +11,7 @@
 #include "fs/changes.h"
 #include "fs/events_file.h"
 #include "fs/fuse_request.h"
+#include "fs/fuse_request_loop.h"
 #include "fs/mount_settings.h"
 #include "fs/open_handles.h"
 #include "fs/read_ahead.h"
@@ -35,9 +33,8 @@ class FuseServer {
   /// Serves until unmounted or told to leave. `on_ready` is called once, from a thread of the server, when the kernel
   /// has said hello. False when serving ended by an error.
   bool serve(std::function<void()> on_ready);
-  /// Makes serve() return soon; from a thread that is not the server's, while the one in serve() lives. To be called
-  /// again until it returns false: then serve() has returned.
-  bool leave();
+  /// Makes serve() return when the requests in work are answered. From any thread, once mounted.
+  void leave();
   /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
   /// Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
@@ -64,8 +61,7 @@ class FuseServer {
   std::function<void()> on_ready_;
   fuse_session* session_ = nullptr;
   bool is_mounted_ = false;
-  pthread_t thread_{};  // in serve(); set before is_serving_
-  std::atomic<bool> is_serving_{false};
+  std::optional<FuseRequestLoop> loop_;  // while there is a session that is mounted, and after
   InterruptWatch interrupts_;
   std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
   std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing

@@ -116,7 +116,11 @@ struct FuseServing {
         [answer = std::move(answer), held = std::move(held)](fuse_req_t request, T value) mutable {
           answer(request, std::move(value));
         },
-        [&server](SlowLane::Job job) { server.write_lane_.run_or_submit(std::move(job)); });
+        [&server](SlowLane::Job job) {
+          if (!server.write_lane_.run_or_submit(std::move(job))) {
+            server.loop_->call_reserve();
+          }
+        });
   }
   template <class Work>
   static void serve_change(fuse_req_t req, Work work, std::shared_ptr<void> held = nullptr) {

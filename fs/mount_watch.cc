@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <array>
-#include <cstdint>
 #include <utility>
 
 #include "fs/mountpoint.h"
@@ -25,8 +23,7 @@ MountWatch::MountWatch(std::string mountpoint, std::function<void()> on_gone)
 
 MountWatch::~MountWatch() {
   if (thread_.joinable()) {
-    const std::uint64_t one = 1;
-    static_cast<void>(!::write(stop_.get(), &one, sizeof one));
+    ::eventfd_write(stop_.get(), 1);
     thread_.join();
   }
 }

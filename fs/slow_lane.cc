@@ -23,13 +23,15 @@ void SlowLane::submit(Job job) {
   job(&cancelled_);
 }
 
-void SlowLane::run_or_submit(Job job) {
-  if (borrowed_.fetch_add(1) < kBorrowed) {
+bool SlowLane::run_or_submit(Job job) {
+  const bool is_free = borrowed_.fetch_add(1) < kBorrowed;
+  if (is_free) {
     job(&cancelled_);
   } else {
     submit(std::move(job));
   }
   --borrowed_;
+  return is_free;
 }
 
 void SlowLane::run() {

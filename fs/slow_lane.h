@@ -30,8 +30,9 @@ class SlowLane {
 
   /// A job must not throw. After stop() it is run at once, cancelled, on the caller's thread.
   void submit(Job job);
-  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already.
-  void run_or_submit(Job job);
+  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already. True
+  /// when it was run.
+  bool run_or_submit(Job job);
   /// Tells running jobs that they are cancelled, runs waiting ones so that they can answer, and joins.
   void stop();
 

@@ -61,8 +61,7 @@ struct Watcher::Impl {
   }
 
   ~Impl() {
-    const std::uint64_t one = 1;
-    static_cast<void>(!::write(stop.get(), &one, sizeof one));
+    ::eventfd_write(stop.get(), 1);
     thread.join();
   }
 

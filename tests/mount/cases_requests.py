@@ -3,6 +3,7 @@ told before."""
 
 import os
 import re
+import time
 
 from agentdir import backdate
 from mounting import equal, eventually, variants
@@ -11,6 +12,8 @@ TURNS = 200
 SURE = 3         # files read in order until more is handed over
 HANDED_OVER = 31  # files, the first time
 STORE = "code=4"
+WATCHED = 0.5    # seconds
+AT_REST = 0.05   # of them, for the rounds of the watcher
 
 
 class Requests:
@@ -119,3 +122,15 @@ def test_nothing_is_handed_over_with_nonotify(case):
         read_all(folder, names)
         equal(Requests(mount).stores(), 0, "stores")
         equal(Requests(mount).counts()["READ"], len(names), "READ")
+
+
+def test_who_has_nothing_to_answer_rests(case):
+    """A thread stays awake for the next request while they come one upon the other, and not when they have ended."""
+    session = quiet_session(case)
+    with case.mount() as mount:
+        folder = mount.session(session) / "entries"
+        read_all(folder, sorted(os.listdir(folder)))
+        before = mount.processor_time()
+        time.sleep(WATCHED)
+        used = mount.processor_time() - before
+        assert used < AT_REST, f"{used} s of processor time"

@@ -331,6 +331,11 @@ class Mount:
         """What the daemon wrote to its standard error and output."""
         return self.log.read_text("utf-8", "replace") if self.log.exists() else ""
 
+    def processor_time(self):
+        """Seconds that the daemon's threads which live have computed so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
     def memory(self, key="RssAnon"):
         """A size from /proc/<pid>/status in bytes. Pages of mapped files are not counted by RssAnon."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():

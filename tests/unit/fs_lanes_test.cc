@@ -52,18 +52,18 @@ TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
   std::vector<std::thread> callers;
   for (std::size_t i = 0; i < SlowLane::kBorrowed; ++i) {
     callers.emplace_back([&] {
-      lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+      EXPECT_TRUE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
         here += std::this_thread::get_id() == caller ? 1 : 0;
         go_on.wait(false);
-      });
+      }));
     });
   }
   while (here < SlowLane::kBorrowed) {
     std::this_thread::yield();
   }
-  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+  EXPECT_FALSE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
     elsewhere += std::this_thread::get_id() == caller ? 0 : 1;
-  });
+  }));
   while (elsewhere == 0) {
     std::this_thread::yield();
   }
@@ -72,9 +72,9 @@ TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
   for (auto& caller : callers) {
     caller.join();
   }
-  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+  EXPECT_TRUE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
     here += std::this_thread::get_id() == caller ? 1 : 0;
-  });
+  }));
   EXPECT_EQ(here, SlowLane::kBorrowed + 1) << "a thread is given back";
 }
 

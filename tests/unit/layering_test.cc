@@ -156,9 +156,7 @@ const std::regex kChangesADisk(
 const std::map<std::string, std::string> kChangesNoStore = {
     {"core/env/disk.cc", "the disk itself"},
     {"core/base/log.cc", "what the program tells of itself"},
-    {"core/session/watcher.cc", "an eventfd"},
     {"fs/mount.cc", "a pipe between the program and its background"},
-    {"fs/mount_watch.cc", "an eventfd"},
     {"fs/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/short_turns.cc", "how long turns are"},
 };

@@ -1,0 +1,148 @@
+#include "fs/fuse_request_loop.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/log.h"
+
+namespace arborfs {
+
+namespace {
+
+bool watch(int poller, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/// How long the reserve waits for a request before it leaves them to the others, in milliseconds.
+constexpr int kReserveStays = 100;
+
+/// Of one thread: the kernel is asked to wake one sleeper for each request, and all when it is over.
+UniqueFd poller_of(int requests, int stopped) {
+  UniqueFd poller(::epoll_create1(EPOLL_CLOEXEC));
+  const bool watches = poller && watch(poller.get(), requests, EPOLLIN | EPOLLEXCLUSIVE) &&
+                       watch(poller.get(), stopped, EPOLLIN);
+  return watches ? std::move(poller) : UniqueFd();
+}
+
+bool never_blocks(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/// One that finds no request, and can be asked again.
+bool is_empty(int received) {
+  return received == -EAGAIN || received == -EINTR;
+}
+
+}  // namespace
+
+FuseRequestLoop::FuseRequestLoop(fuse_session* session)
+    : session_(session), stopped_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+int FuseRequestLoop::run(unsigned threads) {
+  if (!stopped_ || !never_blocks(fuse_session_fd(session_))) {
+    return -errno;
+  }
+  std::vector<std::thread> others;
+  try {
+    while (others.size() + 1 < threads) {
+      others.emplace_back([this] { work(Duty::always); });
+    }
+    others.emplace_back([this] { stand_by(); });
+  } catch (const std::system_error& failure) {
+    write_log(LogLevel::warning, std::string("requests are served by fewer threads: ") + failure.what());
+  }
+  work(Duty::always);
+  for (auto& thread : others) {
+    thread.join();
+  }
+  return error_;
+}
+
+void FuseRequestLoop::stop() {
+  fuse_session_exit(session_);
+  ::eventfd_write(stopped_.get(), 1);
+  call_reserve();
+}
+
+void FuseRequestLoop::call_reserve() {
+  ++calls_;
+  calls_.notify_one();
+}
+
+void FuseRequestLoop::stand_by() {
+  while (!fuse_session_exited(session_)) {
+    calls_.wait(heard_);
+    heard_ = calls_;
+    work(Duty::when_called);
+  }
+}
+
+void FuseRequestLoop::work(Duty duty) {
+  const UniqueFd poller = poller_of(fuse_session_fd(session_), stopped_.get());
+  fuse_buf buffer{};
+  const int status = poller ? serve(poller.get(), duty, buffer) : -errno;
+  std::free(buffer.mem);
+  if (is_empty(status)) {
+    return;
+  }
+  if (status != 0) {
+    error_ = status;
+  }
+  stop();
+}
+
+/// 0 or -errno when serving is over, -EAGAIN when it goes on without the reserve.
+int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
+  auto awake_until = RequestPace::Clock::time_point::min();
+  while (!fuse_session_exited(session_)) {
+    const int received = receive(buffer, awake_until);
+    if (received > 0) {
+      pace_.came(RequestPace::Clock::now());
+      fuse_session_process_buf(session_, &buffer);
+      awake_until = pace_.answered(RequestPace::Clock::now());
+    } else if (!is_empty(received) || !sleep(poller, duty)) {
+      return received;
+    }
+  }
+  return 0;
+}
+
+/// Until there is a request, or all is over. False when the reserve has waited for either in vain and was not called since.
+bool FuseRequestLoop::sleep(int poller, Duty duty) {
+  epoll_event event{};
+  const int timeout = duty == Duty::always ? -1 : kReserveStays;
+  if (::epoll_wait(poller, &event, 1, timeout) != 0) {
+    return true;
+  }
+  const unsigned heard = std::exchange(heard_, calls_.load());
+  return heard != heard_;
+}
+
+/// As fuse_session_receive_buf(). Who stays awake for a request steps aside for whoever else has use for the processor.
+int FuseRequestLoop::receive(fuse_buf& buffer, RequestPace::Clock::time_point awake_until) {
+  int received = fuse_session_receive_buf(session_, &buffer);
+  if (!is_empty(received) || !pace_.is_brisk() || RequestPace::Clock::now() >= awake_until || is_one_awake_.exchange(true)) {
+    return received;
+  }
+  while (is_empty(received) && RequestPace::Clock::now() < awake_until && !fuse_session_exited(session_)) {
+    std::this_thread::yield();
+    received = fuse_session_receive_buf(session_, &buffer);
+  }
+  is_one_awake_ = false;
+  return received;
+}
+
+}  // namespace arborfs
