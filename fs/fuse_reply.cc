@@ -101,6 +101,7 @@ bool DirBuffer::add(const ListItem& item) {
     return false;
   }
   used_ += needed;
+  last_ = item.attr.node;
   return true;
 }
 

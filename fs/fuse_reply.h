@@ -25,11 +25,14 @@ class DirBuffer {
   /// False when the item no longer fits.
   bool add(const ListItem& item);
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
+  /// What the last name leads to; no node before there is one.
+  [[nodiscard]] NodeId last() const { return last_; }
 
  private:
   std::vector<char> bytes_;
   std::size_t used_ = 0;
   bool with_attributes_;
+  NodeId last_;
   std::string name_;
 };
 

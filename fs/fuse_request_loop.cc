@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -25,14 +26,26 @@ bool watch(int poller, int fd, std::uint32_t events) {
   return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/// How long the reserve waits for a request before it leaves them to the others, in milliseconds.
-constexpr int kReserveStays = 100;
+/// How long the reserve serves once it was called.
+constexpr std::chrono::milliseconds kReserveStays{100};
+
+constexpr std::chrono::milliseconds kForever{-1};
+
+bool is_recent(RequestPace::Clock::time_point called) {
+  return RequestPace::Clock::now() - called < kReserveStays;
+}
+
+/// Until there may be a request, or all is over.
+void sleep(int poller, std::chrono::milliseconds most) {
+  epoll_event event{};
+  ::epoll_wait(poller, &event, 1, static_cast<int>(most.count()));
+}
 
 /// Of one thread: the kernel is asked to wake one sleeper for each request, and all when it is over.
 UniqueFd poller_of(int requests, int stopped) {
   UniqueFd poller(::epoll_create1(EPOLL_CLOEXEC));
-  const bool watches = poller && watch(poller.get(), requests, EPOLLIN | EPOLLEXCLUSIVE) &&
-                       watch(poller.get(), stopped, EPOLLIN);
+  const bool watches =
+      poller && watch(poller.get(), requests, EPOLLIN | EPOLLEXCLUSIVE) && watch(poller.get(), stopped, EPOLLIN);
   return watches ? std::move(poller) : UniqueFd();
 }
 
@@ -55,16 +68,23 @@ int FuseRequestLoop::run(unsigned threads) {
   if (!stopped_ || !never_blocks(fuse_session_fd(session_))) {
     return -errno;
   }
+  std::vector<UniqueFd> pollers;
+  while (pollers.size() < threads + 1) {
+    pollers.push_back(poller_of(fuse_session_fd(session_), stopped_.get()));
+    if (!pollers.back()) {
+      return -errno;
+    }
+  }
   std::vector<std::thread> others;
   try {
-    while (others.size() + 1 < threads) {
-      others.emplace_back([this] { work(Duty::always); });
+    for (std::size_t n = 1; n < threads; ++n) {
+      others.emplace_back([this, poller = pollers[n].get()] { work(poller, Duty::always); });
     }
-    others.emplace_back([this] { stand_by(); });
+    others.emplace_back([this, poller = pollers[threads].get()] { stand_by(poller); });
   } catch (const std::system_error& failure) {
     write_log(LogLevel::warning, std::string("requests are served by fewer threads: ") + failure.what());
   }
-  work(Duty::always);
+  work(pollers[0].get(), Duty::always);
   for (auto& thread : others) {
     thread.join();
   }
@@ -78,22 +98,24 @@ void FuseRequestLoop::stop() {
 }
 
 void FuseRequestLoop::call_reserve() {
-  ++calls_;
-  calls_.notify_one();
+  called_ = RequestPace::Clock::now();
+  called_.notify_one();
 }
 
-void FuseRequestLoop::stand_by() {
+void FuseRequestLoop::stand_by(int poller) {
   while (!fuse_session_exited(session_)) {
-    calls_.wait(heard_);
-    heard_ = calls_;
-    work(Duty::when_called);
+    const auto called = called_.load();
+    if (is_recent(called)) {
+      work(poller, Duty::when_called);
+    } else {
+      called_.wait(called);
+    }
   }
 }
 
-void FuseRequestLoop::work(Duty duty) {
-  const UniqueFd poller = poller_of(fuse_session_fd(session_), stopped_.get());
+void FuseRequestLoop::work(int poller, Duty duty) {
   fuse_buf buffer{};
-  const int status = poller ? serve(poller.get(), duty, buffer) : -errno;
+  const int status = serve(poller, duty, buffer);
   std::free(buffer.mem);
   if (is_empty(status)) {
     return;
@@ -113,28 +135,22 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
       pace_.came(RequestPace::Clock::now());
       fuse_session_process_buf(session_, &buffer);
       awake_until = pace_.answered(RequestPace::Clock::now());
-    } else if (!is_empty(received) || !sleep(poller, duty)) {
+    } else if (!is_empty(received)) {
       return received;
+    } else if (duty == Duty::when_called && !is_recent(called_)) {
+      return -EAGAIN;
+    } else {
+      sleep(poller, duty == Duty::always ? kForever : kReserveStays);
     }
   }
   return 0;
 }
 
-/// Until there is a request, or all is over. False when the reserve has waited for either in vain and was not called since.
-bool FuseRequestLoop::sleep(int poller, Duty duty) {
-  epoll_event event{};
-  const int timeout = duty == Duty::always ? -1 : kReserveStays;
-  if (::epoll_wait(poller, &event, 1, timeout) != 0) {
-    return true;
-  }
-  const unsigned heard = std::exchange(heard_, calls_.load());
-  return heard != heard_;
-}
-
 /// As fuse_session_receive_buf(). Who stays awake for a request steps aside for whoever else has use for the processor.
 int FuseRequestLoop::receive(fuse_buf& buffer, RequestPace::Clock::time_point awake_until) {
   int received = fuse_session_receive_buf(session_, &buffer);
-  if (!is_empty(received) || !pace_.is_brisk() || RequestPace::Clock::now() >= awake_until || is_one_awake_.exchange(true)) {
+  if (!is_empty(received) || !pace_.is_brisk() || RequestPace::Clock::now() >= awake_until ||
+      is_one_awake_.exchange(true)) {
     return received;
   }
   while (is_empty(received) && RequestPace::Clock::now() < awake_until && !fuse_session_exited(session_)) {

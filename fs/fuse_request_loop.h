@@ -1,6 +1,6 @@
-// The threads that take the kernel's requests and answer them. A thread without work sleeps; but where requests come one
-// upon the other, as from a program that reads file after file, one of the threads stays awake for the next. Most of what
-// a short request takes is the waking of two threads (COSTS.md, "Requests"), and this spares one of them.
+// The threads that take the kernel's requests and answer them. A thread without work sleeps; but where requests come
+// one upon the other, as from a program that reads file after file, one of the threads stays awake for the next. Most
+// of what a short request takes is the waking of two threads (COSTS.md, "Requests"), and this spares one of them.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class FuseRequestLoop {
   FuseRequestLoop& operator=(const FuseRequestLoop&) = delete;
 
   /// Serves with so many threads, the caller's among them, and one in reserve, until the kernel ends the connection or
-  /// stop() is called; with fewer where no more can be had. 0, or -errno of what serving failed with (-ECONNABORTED: the connection was cut
-  /// from outside). Once.
+  /// stop() is called; with fewer where no more can be had. 0, or -errno of what serving failed with (-ECONNABORTED:
+  /// the connection was cut from outside). Once.
   int run(unsigned threads);
   /// Makes run() return when the requests in work are answered, or as soon as it begins. From any thread.
   void stop();
@@ -29,17 +29,15 @@ class FuseRequestLoop {
 
  private:
   enum class Duty { always, when_called };
-  void work(Duty duty);
-  void stand_by();
+  void work(int poller, Duty duty);
+  void stand_by(int poller);
   int serve(int poller, Duty duty, fuse_buf& buffer);
-  bool sleep(int poller, Duty duty);
   int receive(fuse_buf& buffer, RequestPace::Clock::time_point awake_until);
   fuse_session* const session_;
   UniqueFd stopped_;  // readable once stop() was called
   RequestPace pace_;
   std::atomic<bool> is_one_awake_{false};
-  std::atomic<unsigned> calls_{0};  // for the reserve
-  unsigned heard_ = 0;              // of them; of the reserve's thread
+  std::atomic<RequestPace::Clock::time_point> called_{RequestPace::Clock::time_point{}};  // the reserve, last
   std::atomic<int> error_{0};
 };
 

@@ -23,11 +23,35 @@ namespace {
 
 /// A log written less than this before may be written again without its time showing it.
 constexpr std::int64_t kRacyNanos = 50'000'000;
+/// So far before its reader the thread is in no hurry.
+constexpr std::int64_t kLeisure = Walks::kLongestLead * 3 / 4;
 constexpr std::size_t kMostWanted = Walks::kMost;
 
 bool is_settled(const FileStat& st) {
   return now_ns() - st.mtime_ns >= kRacyNanos;
 }
+
+std::int64_t distance(Ordinal one, Ordinal other) {
+  return std::abs(static_cast<std::int64_t>(one) - static_cast<std::int64_t>(other));
+}
+
+/// How far from a reader files may be handed over.
+class Bounds {
+ public:
+  Bounds(const LogIndex& index, const WalkStretch& stretch)
+      : index_(index), reader_(offset(std::clamp<Ordinal>(stretch.reader, 1, std::max<Ordinal>(index.size(), 1)))) {}
+  [[nodiscard]] bool has(Ordinal ordinal) const {
+    return ordinal != kNoEntry && ordinal <= index_.size() && far(offset(ordinal)) <= ReadAhead::kMostBytes;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t offset(Ordinal ordinal) const {
+    return ordinal <= index_.size() ? index_.entry(ordinal).offset : 0;
+  }
+  [[nodiscard]] std::uint64_t far(std::uint64_t at) const { return at < reader_ ? reader_ - at : at - reader_; }
+  const LogIndex& index_;
+  const std::uint64_t reader_;
+};
 
 /// Nothing for what is too long to be handed over.
 std::optional<std::uint64_t> size_to_hand_over(const Session::Guard& guard, Kind kind, Ordinal ordinal) {
@@ -68,13 +92,27 @@ bool ReadAhead::is_busy() {
 }
 
 void ReadAhead::note(NodeId node) {
-  if (node.kind() != Kind::entry && node.kind() != Kind::text) {
-    return;
+  if (node.kind() == Kind::entry || node.kind() == Kind::text) {
+    want([&] { return walks_.note(node); });
   }
+}
+
+void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
+  if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
+    const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
+    want([&] { return walks_.note_listed(files, is_from_start, last); });
+  }
+}
+
+void ReadAhead::want(const std::function<std::optional<WalkStretch>()>& next) {
   try {
     const std::lock_guard lock(mutex_);
-    const auto stretch = walks_.note(node);
-    if (!stretch || wanted_.size() >= kMostWanted) {
+    const auto stretch = next();
+    if (!stretch) {
+      return;
+    }
+    if (wanted_.size() >= kMostWanted) {
+      walks_.cut(*stretch, 0);
       return;
     }
     wanted_.push_back(*stretch);
@@ -96,7 +134,7 @@ void ReadAhead::run() {
     is_working_ = true;
     lock.unlock();
     try {
-      hand_over(files_of(stretch));
+      hand_over(stretch);
     } catch (const std::exception& failure) {
       write_log(LogLevel::error, std::string("reading ahead failed: ") + failure.what());
     }
@@ -105,43 +143,79 @@ void ReadAhead::run() {
   }
 }
 
+void ReadAhead::hand_over(const WalkStretch& stretch) {
+  Files files = files_of(stretch);
+  if (files.stretch.count < stretch.count) {
+    cut(stretch, files.stretch.count);
+  }
+  leave_out_marker(files);
+  const std::size_t handed_over = hand_over(files);
+  if (handed_over < files.files.size()) {
+    const Ordinal next = files.files[handed_over].node.item();
+    cut(stretch, static_cast<std::uint32_t>(distance(stretch.first, next)));
+  }
+}
+
+/// A stretch goes less far than was said: what was wanted of its walk since then is wanted no more.
+void ReadAhead::cut(const WalkStretch& stretch, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  walks_.cut(stretch, count);
+  std::erase_if(wanted_, [&](const WalkStretch& later) {
+    return later.walk == stretch.walk && later.folder == stretch.folder && later.step == stretch.step;
+  });
+}
+
 ReadAhead::Files ReadAhead::files_of(const WalkStretch& stretch) const {
-  Files found;
-  const auto ref = session_of(state_, NodeId(stretch.kind, stretch.slot, stretch.first));
+  Files found{stretch, false, nullptr, {}, {}};
+  found.stretch.count = 0;
+  const Kind kind = stretch.folder.kind();
+  const auto ref = session_of(state_, stretch.folder);
   const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard || (stretch.kind == Kind::text && !guard->has_details())) {
+  if (!guard || (kind == Kind::text && !guard->has_details())) {
     return found;
   }
   found.log = guard->log();
   found.log_stat = guard->stat();
-  std::uint64_t bytes = 0;
-  for (std::uint32_t n = 0; n < stretch.count && bytes < kMostBytes; ++n) {
-    const Ordinal ordinal = stretch.nth(n);
-    if (ordinal == kNoEntry || ordinal > guard->index().size()) {
-      break;
-    }
-    const auto size = size_to_hand_over(*guard, stretch.kind, ordinal);
-    if (size && ordinal != stretch.marker) {
-      found.files.push_back({NodeId(stretch.kind, stretch.slot, ordinal), guard->index().entry(ordinal), *size});
-      bytes += guard->index().length(ordinal);
+  const Bounds bounds(guard->index(), stretch);
+  std::uint32_t& count = found.stretch.count;
+  for (; count < stretch.count && bounds.has(stretch.nth(count)); ++count) {
+    const Ordinal ordinal = stretch.nth(count);
+    if (const auto size = size_to_hand_over(*guard, kind, ordinal)) {
+      found.files.push_back({NodeId(kind, stretch.folder.slot(), ordinal), guard->index().entry(ordinal), *size});
     }
   }
+  found.is_at_end = count < stretch.count && stretch.nth(count) > guard->index().size();
   return found;
 }
 
-void ReadAhead::hand_over(const Files& files) {
-  for (std::size_t at = 0; at < files.files.size() && !is_stopping();) {
+void ReadAhead::leave_out_marker(Files& files) {
+  const std::lock_guard lock(mutex_);
+  const Ordinal marker = walks_.mark(files.stretch);
+  std::erase_if(files.files, [&](const Files::File& file) { return file.node.item() == marker; });
+  if (files.is_at_end) {
+    walks_.note_end(files.stretch);
+  }
+}
+
+/// Gives how many were handed over: all, unless the log changed or the kernel does not know them.
+std::size_t ReadAhead::hand_over(const Files& files) {
+  std::size_t at = 0;
+  while (at < files.files.size() && !is_stopping()) {
     const Run run = run_from(files, at);
     if (!read(files, run)) {
-      return;
+      return at;
     }
     for (; at < run.end; ++at) {
       const Files::File& file = files.files[at];
+      if (distance(files.stretch.reader, file.node.item()) >= kLeisure) {
+        std::this_thread::yield();  // the reader may be one of several programs, as in tar | gzip
+      }
       if (!hand_over_one(file, std::string_view(raw_).substr(file.entry.offset - run.offset, file.entry.length))) {
-        return;
+        return at;
       }
     }
   }
+  return at;
 }
 
 /// Files that lie near each other in the log: at least the first.

@@ -1,14 +1,19 @@
 #include "fs/walks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace arborfs {
 
 namespace {
 
 /// How far `to` lies from `from` in the direction of `step`.
-std::int64_t ahead(Ordinal from, Ordinal to, int step) {
-  return (static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from)) * step;
+std::int64_t ahead(std::int64_t from, std::int64_t to, int step) {
+  return (to - from) * step;
+}
+
+NodeId folder_of(NodeId node) {
+  return {node.kind(), node.slot(), 0};
 }
 
 }  // namespace
@@ -18,14 +23,14 @@ bool Walks::is_on(const Walk& walk, NodeId folder, Ordinal ordinal) {
   if (walk.folder != folder) {
     return false;
   }
-  if (walk.count == 0) {
+  if (walk.lead == 0) {
     return std::abs(ahead(walk.at, ordinal, 1)) <= kNear;
   }
   return ahead(walk.at, ordinal, walk.step) >= -kNear && ahead(walk.end, ordinal, walk.step) <= kNear;
 }
 
 /// Several threads of one reader may go through a folder from both its ends.
-Walks::Walk& Walks::walk_at(NodeId folder, Ordinal ordinal) {
+std::size_t Walks::walk_at(NodeId folder, Ordinal ordinal) {
   const auto same = [&](const Walk& walk) { return is_on(walk, folder, ordinal); };
   auto found = std::find_if(walks_.begin(), walks_.end(), same);
   if (found == walks_.end()) {
@@ -35,7 +40,13 @@ Walks::Walk& Walks::walk_at(NodeId folder, Ordinal ordinal) {
     found->folder = folder;
   }
   found->used = ++uses_;
-  return *found;
+  return static_cast<std::size_t>(found - walks_.begin());
+}
+
+/// Null when another took its place.
+Walks::Walk* Walks::walk_of(const WalkStretch& stretch) {
+  Walk& walk = walks_[stretch.walk];
+  return walk.folder == stretch.folder && walk.step == stretch.step && walk.lead != 0 ? &walk : nullptr;
 }
 
 void Walks::begin(Walk& walk, Ordinal at) {
@@ -43,7 +54,7 @@ void Walks::begin(Walk& walk, Ordinal at) {
   fresh.folder = walk.folder;
   fresh.used = walk.used;
   fresh.at = at;
-  walk = fresh;
+  walk = std::move(fresh);
 }
 
 /// Takes the file in; false when it begins another walk.
@@ -62,34 +73,43 @@ bool Walks::goes_on(Walk& walk, Ordinal ordinal) {
   return true;
 }
 
-std::optional<WalkStretch> Walks::stretch_from(Walk& walk, std::int64_t first) {
-  walk.count = walk.count == 0 ? kFirstCount : std::min(walk.count * 2, kLongestCount);
-  if (walk.step < 0) {
-    walk.count = static_cast<std::uint32_t>(std::clamp<std::int64_t>(first, 0, walk.count));
+/// True when the reader has come to a marker; those before it count no more.
+bool Walks::takes_marker(Walk& walk, Ordinal ordinal) {
+  const auto marker = std::find(walk.markers.begin(), walk.markers.end(), ordinal);
+  if (marker == walk.markers.end()) {
+    return false;
   }
-  if (walk.count == 0 || first > UINT32_MAX - static_cast<std::int64_t>(walk.count)) {
-    begin(walk, walk.at);
+  walk.markers.erase(walk.markers.begin(), marker + 1);
+  walk.at = ordinal;
+  return true;
+}
+
+/// What lies between all that was said and `to`.
+std::optional<WalkStretch> Walks::lead_on(std::size_t number, std::int64_t to) {
+  Walk& walk = walks_[number];
+  to = std::clamp<std::int64_t>(to, 1, UINT32_MAX);
+  const std::int64_t count = ahead(walk.end, to, walk.step);
+  if (count <= 0) {
     return std::nullopt;
   }
-  WalkStretch stretch{walk.folder.kind(), walk.folder.slot(), static_cast<Ordinal>(first),
-                      walk.step,          walk.count,         kNoEntry};
-  walk.end = stretch.nth(walk.count - 1);
-  walk.marker = stretch.marker = stretch.nth(walk.count / 2);
-  return stretch;
+  const auto first = static_cast<Ordinal>(walk.end + walk.step);
+  walk.end = to;
+  return WalkStretch{walk.folder, first, walk.step, static_cast<std::uint32_t>(count), walk.at, number};
 }
 
 std::optional<WalkStretch> Walks::note(NodeId node) {
   const Ordinal ordinal = node.item();
-  Walk& walk = walk_at(NodeId(node.kind(), node.slot(), 0), ordinal);
-  if (walk.count != 0 && ordinal == walk.marker) {
-    walk.at = ordinal;
-    return stretch_from(walk, static_cast<std::int64_t>(walk.end) + walk.step);
+  const std::size_t number = walk_at(folder_of(node), ordinal);
+  Walk& walk = walks_[number];
+  if (takes_marker(walk, ordinal)) {
+    walk.lead = std::min(walk.lead * 2, kLongestLead);
+    return lead_on(number, ordinal + walk.step * walk.lead);
   }
-  if (walk.count != 0 && ahead(ordinal, walk.end, walk.step) >= 0 && ahead(walk.at, ordinal, walk.step) >= -kNear) {
+  if (walk.lead != 0 && ahead(ordinal, walk.end, walk.step) >= 0 && ahead(walk.at, ordinal, walk.step) >= -kNear) {
     return std::nullopt;  // it came before what was to be handed over
   }
-  if (walk.count != 0 && ahead(walk.end, ordinal, walk.step) > 0) {
-    walk.at = walk.end;  // it came past the marker unseen
+  if (walk.lead != 0 && ahead(walk.end, ordinal, walk.step) > 0) {
+    walk.at = static_cast<Ordinal>(walk.end);  // it came past the markers unseen
   }
   if (!goes_on(walk, ordinal)) {
     begin(walk, ordinal);
@@ -98,7 +118,53 @@ std::optional<WalkStretch> Walks::note(NodeId node) {
     return std::nullopt;
   }
   // The reader asks for the next few before they could be handed over.
-  return stretch_from(walk, static_cast<std::int64_t>(walk.at) + walk.step * kNear);
+  walk.end = walk.at + walk.step * (kNear - 1);
+  walk.lead = std::max(walk.lead, kFirstLead);
+  return lead_on(number, walk.end + walk.step * walk.lead);
+}
+
+std::optional<WalkStretch> Walks::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
+  if (is_from_start && finished_ != NodeId() && finished_ != folder) {
+    finished_ = NodeId();
+    follow_ = Listed{walk_at(folder, 1), folder, last};
+    Walk& walk = walks_[follow_->walk];
+    begin(walk, kNoEntry);
+    walk.step = 1;
+    walk.lead = kLongestLead;
+    return std::nullopt;
+  }
+  if (!follow_ || follow_->folder != folder) {
+    return std::nullopt;
+  }
+  const Listed known = *follow_;
+  follow_->last = last;
+  if (last == kNoEntry) {
+    follow_.reset();
+  }
+  const Walk& walk = walks_[known.walk];
+  const bool goes_on = walk.folder == folder && walk.step == 1 && walk.lead != 0;
+  return goes_on ? lead_on(known.walk, std::min<std::int64_t>(known.last, walk.at + walk.lead)) : std::nullopt;
+}
+
+Ordinal Walks::mark(const WalkStretch& stretch) {
+  Walk* const walk = walk_of(stretch);
+  const Ordinal middle = stretch.nth(stretch.count / 2);
+  if (walk == nullptr || stretch.count == 0 ||
+      (!walk->markers.empty() && ahead(walk->markers.back(), middle, stretch.step) < kApart)) {
+    return kNoEntry;
+  }
+  walk->markers.push_back(middle);
+  return middle;
+}
+
+void Walks::cut(const WalkStretch& stretch, std::uint32_t count) {
+  Walk* const walk = walk_of(stretch);
+  const std::int64_t end = stretch.first + stretch.step * (static_cast<std::int64_t>(count) - 1);
+  if (walk == nullptr || ahead(end, walk->end, stretch.step) <= 0) {
+    return;
+  }
+  walk->end = end;
+  std::erase_if(walk->markers, [&](Ordinal marker) { return ahead(end, marker, stretch.step) > 0; });
 }
 
 }  // namespace arborfs

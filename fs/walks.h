@@ -1,12 +1,13 @@
 // Notices readers that go through entries/ or text/ in order, and says what they will want next. Fed with the files
 // that the kernel asks for: those whose bytes it does not have. Of what is said one file in the middle, the marker, is
 // to be left out: the kernel will ask for it, and so tell how far the reader has come while there is still time to hand
-// over more.
+// over more. Who has read one folder to its end and then lists another is taken to go on there.
 // Used by one thread at a time.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "core/log/log_index.h"
@@ -16,48 +17,68 @@ namespace arborfs {
 
 /// Files of one folder, one after the other: ordinals from `first` on, each `step` from the one before.
 struct WalkStretch {
-  Kind kind = Kind::entry;
-  std::uint32_t slot = 0;
+  NodeId folder;  // kind and slot of its files, item 0
   Ordinal first = kNoEntry;
   int step = 1;  // or -1
   std::uint32_t count = 0;
-  Ordinal marker = kNoEntry;
+  Ordinal reader = kNoEntry;  // where he was last
+  std::size_t walk = 0;       // of Walks
 
   [[nodiscard]] Ordinal nth(std::uint32_t n) const {
     return static_cast<Ordinal>(static_cast<std::int64_t>(first) + step * static_cast<std::int64_t>(n));
   }
+  [[nodiscard]] Ordinal last() const { return nth(count - 1); }
 };
 
 class Walks {
  public:
-  static constexpr std::size_t kMost = 8;           // readers told apart
-  static constexpr std::int64_t kNear = 6;          // several threads of one reader go not quite in order
-  static constexpr std::uint32_t kSure = 3;         // files in a row make a walk
-  static constexpr std::uint32_t kFirstCount = 32;  // of the first stretch; each is twice as long as the one before
-  static constexpr std::uint32_t kLongestCount = 256;
+  static constexpr std::size_t kMost = 8;         // readers told apart
+  static constexpr std::int64_t kNear = 6;        // several threads of one reader go not quite in order
+  static constexpr std::uint32_t kSure = 3;       // files in a row make a walk
+  static constexpr std::int64_t kFirstLead = 32;  // files before the reader; each time that he is met it is doubled
+  static constexpr std::int64_t kLongestLead = 2048;
+  static constexpr std::int64_t kApart = 256;  // markers that he has not come to, at least
 
   /// The kernel asked for the bytes of an entry or a text.
   std::optional<WalkStretch> note(NodeId node);
+  /// The kernel was told of the files of a folder up to `last`, and knows those that it was told of before; kNoEntry:
+  /// of no more, the list has ended.
+  std::optional<WalkStretch> note_listed(NodeId folder, bool is_from_start, Ordinal last);
+  /// A stretch is about to be handed over. Gives the marker, kNoEntry for none.
+  Ordinal mark(const WalkStretch& stretch);
+  /// No more than so many files of a stretch are handed over, and nothing that was said of its walk since.
+  void cut(const WalkStretch& stretch, std::uint32_t count);
+  /// The folder was said to its end.
+  void note_end(const WalkStretch& stretch) { finished_ = stretch.folder; }
 
  private:
   struct Walk {
-    NodeId folder;  // kind and slot of its files, item 0; no node: free
+    NodeId folder;  // no node: free
     Ordinal at = kNoEntry;
     int step = 0;
     std::uint32_t in_a_row = 1;
-    std::uint32_t count = 0;  // of the last stretch; 0: nothing was said yet
-    Ordinal end = kNoEntry;   // the last file of it
-    Ordinal marker = kNoEntry;
+    std::int64_t lead = 0;        // 0: nothing was said yet
+    std::int64_t end = 0;         // the last file of what was said
+    std::deque<Ordinal> markers;  // in the order of the walk
     std::uint64_t used = 0;
   };
+  struct Listed {
+    std::size_t walk;
+    NodeId folder;
+    Ordinal last;  // that the kernel knows by the next request
+  };
   static bool is_on(const Walk& walk, NodeId folder, Ordinal ordinal);
-  Walk& walk_at(NodeId folder, Ordinal ordinal);
+  std::size_t walk_at(NodeId folder, Ordinal ordinal);
+  Walk* walk_of(const WalkStretch& stretch);
   static void begin(Walk& walk, Ordinal at);
   static bool goes_on(Walk& walk, Ordinal ordinal);
-  static std::optional<WalkStretch> stretch_from(Walk& walk, std::int64_t first);
+  static bool takes_marker(Walk& walk, Ordinal ordinal);
+  std::optional<WalkStretch> lead_on(std::size_t walk, std::int64_t to);
 
   std::array<Walk, kMost> walks_{};
   std::uint64_t uses_ = 0;
+  NodeId finished_;               // the folder that was read to its end last, until another is listed
+  std::optional<Listed> follow_;  // the one that was listed then
 };
 
 }  // namespace arborfs

@@ -94,6 +94,24 @@ def test_a_walk_is_read_ahead(case, options):
             equal(requests.of("READ"), 0, f"READ of {part} that were handed over")
 
 
+@variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
+def test_who_goes_on_to_the_next_folder_is_read_ahead_there_too(case, options):
+    """Who has read entries/ to its end and then lists text/ finds the texts there: one in the middle asks."""
+    session = quiet_session(case)
+    with case.mount("debug", *options) as mount, case.mount("nonotify") as plain:
+        folder, requests = mount.session(session), Requests(mount)
+        names = sorted(os.listdir(folder / "entries"))
+        requests.start()
+        read_all(folder / "entries", names)
+        eventually(10, lambda: requests.stores() + requests.of("READ") >= len(names), "entries/ is walked to its end")
+        stores = requests.stores()
+        names = sorted(os.listdir(folder / "text"))
+        eventually(10, lambda: requests.stores() >= stores + len(names) - 1, "they are handed over")
+        requests.start()
+        equal(read_all(folder / "text", names), read_all(plain.session(session) / "text", names), "texts")
+        equal(requests.of("READ"), 1, "READ")
+
+
 def test_what_another_appends_is_found_by_three_requests(case):
     """Who follows the leaf of a session to which another process appends asks for the folder, the name and where it
     leads, once each: the kernel was told of what it has to ask for, and of no more."""

@@ -33,48 +33,53 @@ NodeId entry(Ordinal ordinal, std::uint32_t slot = 1) {
 
 // -- Walks
 
-TEST(Walks, OneWhoGoesInOrderAsksForMarkersAlone) {
-  Walks walks;
-  std::vector<bool> has(5001);
-  int asked = 0;
-  for (Ordinal at = 1; at <= 5000; ++at) {
-    if (has[at]) {
-      continue;
+/// One who reads the files of a folder, all of which are handed over that are said.
+class Reader {
+ public:
+  Reader(Walks& walks, Ordinal files) : walks_(walks), has_(files + 1) {}
+  void read(Ordinal at) {
+    if (has_[at]) {
+      return;
     }
-    ++asked;
-    if (const auto stretch = walks.note(entry(at))) {
-      for (std::uint32_t n = 0; n < stretch->count; ++n) {
-        const Ordinal ordinal = stretch->nth(n);
-        EXPECT_GT(ordinal, at);
-        if (ordinal <= 5000 && ordinal != stretch->marker) {
-          has[ordinal] = true;
-        }
+    ++asked_;
+    take(walks_.note(entry(at)));
+  }
+  void take(const std::optional<WalkStretch>& stretch) {
+    const Ordinal marker = stretch ? walks_.mark(*stretch) : kNoEntry;
+    for (std::uint32_t n = 0; stretch && n < stretch->count; ++n) {
+      const Ordinal ordinal = stretch->nth(n);
+      EXPECT_GE(ordinal, 1U);
+      if (ordinal < has_.size() && ordinal != marker) {
+        has_[ordinal] = true;
       }
     }
   }
-  EXPECT_LE(asked, 5000 / static_cast<int>(Walks::kLongestCount) + 20);
+  [[nodiscard]] int asked() const { return asked_; }
+
+ private:
+  Walks& walks_;
+  std::vector<bool> has_;
+  int asked_ = 0;
+};
+
+constexpr int kToBegin = 30;  // files that are asked for until enough is said, at most
+
+TEST(Walks, OneWhoGoesInOrderAsksForMarkersAlone) {
+  Walks walks;
+  Reader reader(walks, 20000);
+  for (Ordinal at = 1; at <= 20000; ++at) {
+    reader.read(at);
+  }
+  EXPECT_LE(reader.asked(), 20000 / static_cast<int>(Walks::kApart) + kToBegin);
 }
 
 TEST(Walks, BackwardTooDownToTheFirst) {
   Walks walks;
-  std::vector<bool> has(1001);
-  int asked = 0;
-  for (Ordinal at = 1000; at >= 1; --at) {
-    if (has[at]) {
-      continue;
-    }
-    ++asked;
-    if (const auto stretch = walks.note(entry(at))) {
-      EXPECT_EQ(stretch->step, -1);
-      for (std::uint32_t n = 0; n < stretch->count; ++n) {
-        const Ordinal ordinal = stretch->nth(n);
-        ASSERT_GE(ordinal, 1U);
-        ASSERT_LT(ordinal, at);
-        has[ordinal] = ordinal != stretch->marker;
-      }
-    }
+  Reader reader(walks, 20000);
+  for (Ordinal at = 20000; at >= 1; --at) {
+    reader.read(at);
   }
-  EXPECT_LE(asked, 60);
+  EXPECT_LE(reader.asked(), 20000 / static_cast<int>(Walks::kApart) + kToBegin);
 }
 
 TEST(Walks, NothingIsSaidToOneWhoLooksHereAndThere) {
@@ -90,7 +95,7 @@ TEST(Walks, ReadersOfSeveralFoldersAreToldApart) {
   for (Ordinal at = 1; at <= Walks::kSure; ++at) {
     for (std::uint32_t slot = 1; slot <= Walks::kMost; ++slot) {
       const auto stretch = walks.note(entry(at, slot));
-      stretches += stretch && stretch->slot == slot ? 1 : 0;
+      stretches += stretch && stretch->folder.slot() == slot ? 1 : 0;
     }
   }
   EXPECT_EQ(stretches, static_cast<int>(Walks::kMost));
@@ -100,27 +105,12 @@ TEST(Walks, ReadersOfSeveralFoldersAreToldApart) {
 TEST(Walks, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
   constexpr Ordinal kFiles = 2000;
   Walks walks;
-  std::vector<bool> has(kFiles + 1);
-  int asked = 0;
-  const auto read = [&](Ordinal at) {
-    if (has[at]) {
-      return;
-    }
-    ++asked;
-    if (const auto stretch = walks.note(entry(at))) {
-      for (std::uint32_t n = 0; n < stretch->count; ++n) {
-        const Ordinal ordinal = stretch->nth(n);
-        if (ordinal <= kFiles && ordinal != stretch->marker) {
-          has[ordinal] = true;
-        }
-      }
-    }
-  };
+  Reader reader(walks, kFiles);
   for (Ordinal at = 1; at <= kFiles / 2; ++at) {
-    read(at);
-    read(kFiles + 1 - at);
+    reader.read(at);
+    reader.read(kFiles + 1 - at);
   }
-  EXPECT_LE(asked, 2 * (kFiles / 2 / static_cast<int>(Walks::kLongestCount) + 20));
+  EXPECT_LE(reader.asked(), 2 * (kFiles / 2 / static_cast<int>(Walks::kApart) + kToBegin));
 }
 
 TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
@@ -129,10 +119,78 @@ TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
-  const Ordinal beyond = first->nth(first->count - 1) + 1;  // the marker was never asked for
+  const Ordinal beyond = first->last() + 1;  // the marker was never asked for
   const auto next = walks.note(entry(beyond));
   ASSERT_TRUE(next);
   EXPECT_GT(next->first, beyond);
+}
+
+TEST(Walks, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
+  Walks walks;
+  std::optional<WalkStretch> first;
+  for (Ordinal at = 1; !first; ++at) {
+    first = walks.note(entry(at));
+  }
+  walks.cut(*first, 10);
+  const auto next = walks.note(entry(first->nth(10)));
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->first, first->nth(10));
+  EXPECT_LT(next->first, first->last());
+}
+
+WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot, Ordinal files) {
+  std::optional<WalkStretch> last;
+  for (Ordinal at = 1; at <= files; ++at) {
+    if (auto stretch = walks.note(entry(at, slot))) {
+      last = stretch;
+    }
+  }
+  walks.note_end(*last);
+  return *last;
+}
+
+TEST(Walks, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
+  Walks walks;
+  walk_to_the_end(walks, 1, 100);
+  const NodeId folder = entry(kNoEntry, 2);
+  EXPECT_FALSE(walks.note_listed(folder, true, 170)) << "the kernel does not know the names yet";
+  const auto first = walks.note_listed(folder, false, 340);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->folder, folder);
+  EXPECT_EQ(first->first, 1U);
+  EXPECT_EQ(first->last(), 170U);
+  const auto second = walks.note_listed(folder, false, 400);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->first, 171U);
+  EXPECT_EQ(second->last(), 340U);
+  const auto last = walks.note_listed(folder, false, kNoEntry);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->last(), 400U);
+  EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
+  EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), true, 170));
+  EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), false, 340)) << "only the next one";
+}
+
+TEST(Walks, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
+  constexpr auto kLead = static_cast<Ordinal>(Walks::kLongestLead);
+  Walks walks;
+  walk_to_the_end(walks, 1, 100);
+  const NodeId folder = entry(kNoEntry, 2);
+  walks.note_listed(folder, true, 2 * kLead);
+  const auto first = walks.note_listed(folder, false, 3 * kLead);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->last(), kLead);
+  EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
+  const auto next = walks.note(entry(walks.mark(*first), 2));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->first, kLead + 1);
+}
+
+TEST(Walks, WhoListsAFolderAgainIsNotTakenToReadIt) {
+  Walks walks;
+  const WalkStretch read = walk_to_the_end(walks, 1, 100);
+  EXPECT_FALSE(walks.note_listed(read.folder, true, 100));
+  EXPECT_FALSE(walks.note_listed(read.folder, false, kNoEntry));
 }
 
 TEST(Walks, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
@@ -310,8 +368,9 @@ TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
       ahead.note(find(folder + std::to_string(number) + suffix).attr.node);
     }
   }
-  const auto has = kernel.wait_for(2 * (Walks::kFirstCount - 1));
-  ASSERT_EQ(has.size(), 2 * (Walks::kFirstCount - 1));
+  constexpr std::size_t kHas = 2 * (Walks::kFirstLead - 1);  // without the markers
+  const auto has = kernel.wait_for(kHas);
+  ASSERT_EQ(has.size(), kHas);
   for (const auto& [node, bytes] : has) {
     EXPECT_EQ(bytes, read(node)) << word_of(node) << " " << node.item();
   }
@@ -326,6 +385,49 @@ TEST_F(ReadingTest, ReadingAheadEndsWithTheLog) {
   const auto has = kernel.wait_for_item(kEntries);
   ASSERT_FALSE(has.empty());
   EXPECT_EQ(has.rbegin()->first.item(), kEntries);
+}
+
+/// Reads what the kernel does not have, in order; gives how much that was.
+int read_through(ReadAhead& ahead, Kernel& kernel, NodeId first, Ordinal files) {
+  int asked = 0;
+  for (Ordinal n = 0; n < files; ++n) {
+    const NodeId node(first.kind(), first.slot(), first.item() + n);
+    if (!kernel.wait_for(0).contains(node)) {
+      ++asked;
+      ahead.note(node);
+    }
+    while (ahead.is_busy()) {
+      std::this_thread::yield();
+    }
+  }
+  return asked;
+}
+
+TEST_F(ReadingTest, WhoeverReadsLongEntriesHasThemHandedOverAllTheWay) {
+  constexpr Ordinal kLong = 400;
+  std::string log = log_of("text");
+  log.resize(log.find('\n') + 1);
+  for (Ordinal number = 1; number <= kLong; ++number) {
+    const std::string id = std::to_string(10'000'000 + number);
+    const std::string parent = number == 1 ? "null" : '"' + std::to_string(10'000'000 + number - 1) + '"';
+    log += R"({"type":"message","id":")" + id + R"(","parentId":)" + parent +
+           R"(,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":")" +
+           std::string(60'000, 'x') + "\"}}\n";
+  }
+  temp.replace(kFolder, kName, log);
+  std::this_thread::sleep_for(100ms);  // a log that was just written is not handed over
+  Kernel kernel;
+  ReadAhead ahead(vfs.state(), kernel.store());
+  EXPECT_LE(read_through(ahead, kernel, find("entries/10000001.json").attr.node, kLong), 40);
+}
+
+TEST_F(ReadingTest, AFileThatTheKernelDoesNotKnowEndsAStretchAndNotTheWalk) {
+  constexpr std::uint32_t kUnknown = 100;
+  Kernel kernel;
+  ReadAhead ahead(vfs.state(), [store = kernel.store()](NodeId node, std::string_view bytes) {
+    return node.item() != kUnknown && store(node, bytes);
+  });
+  EXPECT_LE(read_through(ahead, kernel, find("entries/1.json").attr.node, kEntries), 40);
 }
 
 TEST_F(ReadingTest, NothingIsHandedOverOfALogThatHasJustChanged) {

@@ -1,7 +1,7 @@
 // Whether the threads that take requests stay awake for the next one.
-#include "fs/request_pace.h"
-
 #include <gtest/gtest.h>
+
+#include "fs/request_pace.h"
 
 namespace arborfs {
 namespace {
