@@ -65,7 +65,10 @@ FuseRequestLoop::FuseRequestLoop(fuse_session* session)
     : session_(session), stopped_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 int FuseRequestLoop::run(unsigned threads) {
-  if (!stopped_ || !never_blocks(fuse_session_fd(session_))) {
+  if (!stopped_) {
+    return -EMFILE;
+  }
+  if (!never_blocks(fuse_session_fd(session_))) {
     return -errno;
   }
   std::vector<UniqueFd> pollers;
@@ -76,6 +79,7 @@ int FuseRequestLoop::run(unsigned threads) {
     }
   }
   std::vector<std::thread> others;
+  others.reserve(threads);
   try {
     for (std::size_t n = 1; n < threads; ++n) {
       others.emplace_back([this, poller = pollers[n].get()] { work(poller, Duty::always); });
@@ -137,9 +141,11 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
       awake_until = pace_.answered(RequestPace::Clock::now());
     } else if (!is_empty(received)) {
       return received;
-    } else if (duty == Duty::when_called && !is_recent(called_)) {
-      return -EAGAIN;
-    } else {
+    }
+    if (duty == Duty::when_called && !is_recent(called_)) {
+      return -EAGAIN;  // not before it has looked for the request that it may have been woken for
+    }
+    if (is_empty(received)) {
       sleep(poller, duty == Duty::always ? kForever : kReserveStays);
     }
   }

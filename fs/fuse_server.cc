@@ -11,8 +11,8 @@ namespace arborfs {
 
 namespace {
 
-/// As many as there are processors to run them: requests are short, and each is given to the thread that has waited
-/// longest, so that more threads are but more sleepers to be woken. And one for those that a write may keep waiting.
+/// As many as there are processors to run them: requests are short, and for each the kernel wakes one that sleeps. One
+/// more than a write may keep waiting, at least; what else such a write needs is called from the reserve.
 unsigned worker_threads() {
   constexpr unsigned kLeast = 2;
   constexpr unsigned kMost = 10;

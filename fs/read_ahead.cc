@@ -91,20 +91,9 @@ bool ReadAhead::is_busy() {
   return is_working_ || !wanted_.empty();
 }
 
-void ReadAhead::note(NodeId node) {
-  if (node.kind() == Kind::entry || node.kind() == Kind::text) {
-    want([&] { return walks_.note(node); });
-  }
-}
-
-void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
-  if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
-    const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
-    want([&] { return walks_.note_listed(files, is_from_start, last); });
-  }
-}
-
-void ReadAhead::want(const std::function<std::optional<WalkStretch>()>& next) {
+/// `next` gives a stretch of walks_, or none.
+template <class Next>
+void ReadAhead::want(Next next) {
   try {
     const std::lock_guard lock(mutex_);
     const auto stretch = next();
@@ -120,6 +109,19 @@ void ReadAhead::want(const std::function<std::optional<WalkStretch>()>& next) {
     return;  // no memory for it; who called knows nothing of reading ahead
   }
   wake_.notify_one();
+}
+
+void ReadAhead::note(NodeId node) {
+  if (node.kind() == Kind::entry || node.kind() == Kind::text) {
+    want([&] { return walks_.note(node); });
+  }
+}
+
+void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
+  if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
+    const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
+    want([&] { return walks_.note_listed(files, is_from_start, last); });
+  }
 }
 
 void ReadAhead::run() {

@@ -11,7 +11,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -60,7 +59,8 @@ class ReadAhead {
     FileStat log_stat;
     std::vector<File> files;
   };
-  void want(const std::function<std::optional<WalkStretch>()>& next);
+  template <class Next>
+  void want(Next next);
   void run();
   void hand_over(const WalkStretch& stretch);
   [[nodiscard]] Files files_of(const WalkStretch& stretch) const;

@@ -19,7 +19,7 @@ class SlowLane {
   using Job = std::function<void(const std::atomic<bool>* cancelled)>;
 
   static constexpr std::size_t kThreads = 8;
-  /// Threads of callers that may be used at a time; whoever has them has so many more than it needs.
+  /// Threads of callers that may be used at a time; whoever has them has more.
   static constexpr std::size_t kBorrowed = 1;
   /// `threads` at most; each starts when a job finds no idle one.
   explicit SlowLane(std::size_t threads = kThreads) : most_threads_(threads) {}
@@ -30,8 +30,8 @@ class SlowLane {
 
   /// A job must not throw. After stop() it is run at once, cancelled, on the caller's thread.
   void submit(Job job);
-  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already. True
-  /// when it was run.
+  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already, which
+  /// false says.
   bool run_or_submit(Job job);
   /// Tells running jobs that they are cancelled, runs waiting ones so that they can answer, and joins.
   void stop();

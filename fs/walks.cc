@@ -124,13 +124,13 @@ std::optional<WalkStretch> Walks::note(NodeId node) {
 }
 
 std::optional<WalkStretch> Walks::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
-  if (is_from_start && finished_ != NodeId() && finished_ != folder) {
-    finished_ = NodeId();
+  if (is_from_start && finished_ && finished_->folder != folder) {
     follow_ = Listed{walk_at(folder, 1), folder, last};
     Walk& walk = walks_[follow_->walk];
     begin(walk, kNoEntry);
     walk.step = 1;
-    walk.lead = kLongestLead;
+    walk.lead = finished_->lead;
+    finished_.reset();
     return std::nullopt;
   }
   if (!follow_ || follow_->folder != folder) {
@@ -149,12 +149,20 @@ std::optional<WalkStretch> Walks::note_listed(NodeId folder, bool is_from_start,
 Ordinal Walks::mark(const WalkStretch& stretch) {
   Walk* const walk = walk_of(stretch);
   const Ordinal middle = stretch.nth(stretch.count / 2);
-  if (walk == nullptr || stretch.count == 0 ||
-      (!walk->markers.empty() && ahead(walk->markers.back(), middle, stretch.step) < kApart)) {
+  if (walk == nullptr || stretch.count == 0 || ahead(walk->at, middle, stretch.step) <= 0) {
+    return kNoEntry;
+  }
+  std::erase_if(walk->markers, [&](Ordinal marker) { return ahead(walk->at, marker, stretch.step) <= 0; });
+  if (!walk->markers.empty() && ahead(walk->markers.back(), middle, stretch.step) < kApart) {
     return kNoEntry;
   }
   walk->markers.push_back(middle);
   return middle;
+}
+
+void Walks::note_end(const WalkStretch& stretch) {
+  const Walk* const walk = walk_of(stretch);
+  finished_ = Finished{stretch.folder, walk == nullptr ? kFirstLead : walk->lead};
 }
 
 void Walks::cut(const WalkStretch& stretch, std::uint32_t count) {

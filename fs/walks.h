@@ -27,7 +27,6 @@ struct WalkStretch {
   [[nodiscard]] Ordinal nth(std::uint32_t n) const {
     return static_cast<Ordinal>(static_cast<std::int64_t>(first) + step * static_cast<std::int64_t>(n));
   }
-  [[nodiscard]] Ordinal last() const { return nth(count - 1); }
 };
 
 class Walks {
@@ -48,8 +47,8 @@ class Walks {
   Ordinal mark(const WalkStretch& stretch);
   /// No more than so many files of a stretch are handed over, and nothing that was said of its walk since.
   void cut(const WalkStretch& stretch, std::uint32_t count);
-  /// The folder was said to its end.
-  void note_end(const WalkStretch& stretch) { finished_ = stretch.folder; }
+  /// The folder ends with a stretch.
+  void note_end(const WalkStretch& stretch);
 
  private:
   struct Walk {
@@ -77,8 +76,12 @@ class Walks {
 
   std::array<Walk, kMost> walks_{};
   std::uint64_t uses_ = 0;
-  NodeId finished_;               // the folder that was read to its end last, until another is listed
-  std::optional<Listed> follow_;  // the one that was listed then
+  struct Finished {
+    NodeId folder;
+    std::int64_t lead;
+  };
+  std::optional<Finished> finished_;  // the folder all of which was said last, until another is listed
+  std::optional<Listed> follow_;      // the one that was listed then
 };
 
 }  // namespace arborfs

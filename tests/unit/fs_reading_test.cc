@@ -33,6 +33,10 @@ NodeId entry(Ordinal ordinal, std::uint32_t slot = 1) {
 
 // -- Walks
 
+Ordinal last_of(const WalkStretch& stretch) {
+  return stretch.nth(stretch.count - 1);
+}
+
 /// One who reads the files of a folder, all of which are handed over that are said.
 class Reader {
  public:
@@ -119,7 +123,7 @@ TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
-  const Ordinal beyond = first->last() + 1;  // the marker was never asked for
+  const Ordinal beyond = last_of(*first) + 1;  // the marker was never asked for
   const auto next = walks.note(entry(beyond));
   ASSERT_TRUE(next);
   EXPECT_GT(next->first, beyond);
@@ -135,15 +139,44 @@ TEST(Walks, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
   const auto next = walks.note(entry(first->nth(10)));
   ASSERT_TRUE(next);
   EXPECT_GT(next->first, first->nth(10));
-  EXPECT_LT(next->first, first->last());
+  EXPECT_LT(next->first, last_of(*first));
 }
 
-WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot, Ordinal files) {
+TEST(Walks, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
+  Walks walks;
+  std::optional<WalkStretch> first;
+  Ordinal at = 1;
+  for (; !first; ++at) {
+    first = walks.note(entry(at));
+  }
+  EXPECT_NE(walks.mark(*first), kNoEntry);
+  const auto second = walks.note(entry(last_of(*first) + 1));
+  ASSERT_TRUE(second);
+  EXPECT_NE(walks.mark(*second), kNoEntry);
+}
+
+TEST(Walks, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
+  Walks walks;
+  std::optional<WalkStretch> first;
+  for (Ordinal at = 1; !first; ++at) {
+    first = walks.note(entry(at));
+  }
+  walks.note(entry(last_of(*first) + 1));
+  EXPECT_EQ(walks.mark(*first), kNoEntry);
+}
+
+/// So far that the reader is led by as many as there may be.
+WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot) {
   std::optional<WalkStretch> last;
-  for (Ordinal at = 1; at <= files; ++at) {
-    if (auto stretch = walks.note(entry(at, slot))) {
-      last = stretch;
-    }
+  const auto read = [&](Ordinal at) {
+    const auto stretch = walks.note(entry(at, slot));
+    last = stretch ? stretch : last;
+  };
+  for (Ordinal at = 1; !last; ++at) {
+    read(at);
+  }
+  for (std::int64_t lead = Walks::kFirstLead; lead < Walks::kLongestLead; lead *= 2) {
+    read(walks.mark(*last));
   }
   walks.note_end(*last);
   return *last;
@@ -151,21 +184,21 @@ WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot, Ordinal files) {
 
 TEST(Walks, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
   Walks walks;
-  walk_to_the_end(walks, 1, 100);
+  walk_to_the_end(walks, 1);
   const NodeId folder = entry(kNoEntry, 2);
   EXPECT_FALSE(walks.note_listed(folder, true, 170)) << "the kernel does not know the names yet";
   const auto first = walks.note_listed(folder, false, 340);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->folder, folder);
   EXPECT_EQ(first->first, 1U);
-  EXPECT_EQ(first->last(), 170U);
+  EXPECT_EQ(last_of(*first), 170U);
   const auto second = walks.note_listed(folder, false, 400);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->first, 171U);
-  EXPECT_EQ(second->last(), 340U);
+  EXPECT_EQ(last_of(*second), 340U);
   const auto last = walks.note_listed(folder, false, kNoEntry);
   ASSERT_TRUE(last);
-  EXPECT_EQ(last->last(), 400U);
+  EXPECT_EQ(last_of(*last), 400U);
   EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
   EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), true, 170));
   EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), false, 340)) << "only the next one";
@@ -174,21 +207,35 @@ TEST(Walks, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
 TEST(Walks, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
   constexpr auto kLead = static_cast<Ordinal>(Walks::kLongestLead);
   Walks walks;
-  walk_to_the_end(walks, 1, 100);
+  walk_to_the_end(walks, 1);
   const NodeId folder = entry(kNoEntry, 2);
   walks.note_listed(folder, true, 2 * kLead);
   const auto first = walks.note_listed(folder, false, 3 * kLead);
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->last(), kLead);
+  EXPECT_EQ(last_of(*first), kLead);
   EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
   const auto next = walks.note(entry(walks.mark(*first), 2));
   ASSERT_TRUE(next);
   EXPECT_EQ(next->first, kLead + 1);
 }
 
+TEST(Walks, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
+  Walks walks;
+  std::optional<WalkStretch> first;
+  for (Ordinal at = 1; !first; ++at) {
+    first = walks.note(entry(at));
+  }
+  walks.note_end(*first);
+  const NodeId folder = entry(kNoEntry, 2);
+  walks.note_listed(folder, true, 500);
+  const auto listed = walks.note_listed(folder, false, kNoEntry);
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->count, static_cast<std::uint32_t>(Walks::kFirstLead));
+}
+
 TEST(Walks, WhoListsAFolderAgainIsNotTakenToReadIt) {
   Walks walks;
-  const WalkStretch read = walk_to_the_end(walks, 1, 100);
+  const WalkStretch read = walk_to_the_end(walks, 1);
   EXPECT_FALSE(walks.note_listed(read.folder, true, 100));
   EXPECT_FALSE(walks.note_listed(read.folder, false, kNoEntry));
 }
