@@ -20,17 +20,17 @@ std::shared_ptr<const Content> DocumentCache::find(const Key& key) {
 
 std::optional<std::uint64_t> DocumentCache::size_of(const Key& key) const {
   const std::lock_guard lock(mutex_);
-  const auto found = sizes_.find(key);
-  return found == sizes_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = sizes_.find(item_of(key));
+  const bool is_known = found != sizes_.end() && found->second.epoch == std::get<3>(key);
+  return is_known ? std::optional(found->second.bytes) : std::nullopt;
 }
 
 void DocumentCache::keep_size(const Key& key, std::uint64_t size) {
-  const auto& [generation, kind, item, epoch] = key;
-  sizes_.erase(sizes_.lower_bound({generation, kind, item, 0}), sizes_.upper_bound({generation, kind, item, kLast}));
-  if (sizes_.size() >= kMaxSizes) {
+  const Item item = item_of(key);
+  if (sizes_.size() >= kMaxSizes && !sizes_.contains(item)) {
     sizes_.clear();
   }
-  sizes_[key] = size;
+  sizes_[item] = {size, std::get<3>(key)};
 }
 
 void DocumentCache::keep(const Key& key, std::shared_ptr<const Content> content) {
@@ -60,7 +60,7 @@ void DocumentCache::forget(std::uint32_t generation) {
     bytes_ -= kept->second->cost;
     dropped.splice(dropped.end(), recent_, kept->second);
   }
-  sizes_.erase(sizes_.lower_bound(first), sizes_.upper_bound(last));
+  sizes_.erase(sizes_.lower_bound(item_of(first)), sizes_.upper_bound(item_of(last)));
 }
 
 }  // namespace arborfs

@@ -35,12 +35,19 @@ class DocumentCache {
     std::shared_ptr<const Content> content;
     std::size_t cost = 0;
   };
+  /// generation, kind, item
+  using Item = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>;
+  static Item item_of(const Key& key) { return {std::get<0>(key), std::get<1>(key), std::get<2>(key)}; }
+  struct Size {
+    std::uint64_t bytes = 0;
+    std::uint32_t epoch = 0;  // that was kept last
+  };
   void keep_size(const Key& key, std::uint64_t size);
 
   mutable std::mutex mutex_;
   std::list<Kept> recent_;  // newest first; guarded by mutex_
   std::map<Key, std::list<Kept>::iterator> by_key_;
-  std::map<Key, std::uint64_t> sizes_;
+  std::map<Item, Size> sizes_;
   std::size_t bytes_ = 0;
 };
 

@@ -327,7 +327,12 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     if (!goes_on) {
       generation_ = ++shared_.generations;
     }
-    head_ = Head{seen.same_file(st) ? st : seen, (*index)->header(), ""};
+    // Copied, so that texts that are as they were stay where they are: else each pass over a store would leave holes in
+    // the heap where its heads were.
+    head_.stat = seen.same_file(st) ? st : seen;
+    head_.header = (*index)->header();
+    head_.problem.clear();
+    slot_bytes_ = *slot;
     head_loaded_ = true;
     log_ = std::move(log).value();
     index_ = std::move(index).value();
@@ -335,7 +340,6 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     log_mark_.reset();
     whole_mark_ = whole_mark && seen.size == st.size ? std::optional(*whole_mark) : std::nullopt;
     let_go_.reset();
-    slot_bytes_ = std::move(slot).value();
     kept_leaf_ = std::move(kept_leaf);
     settle_leaf();
     if (!is_same) {
