@@ -282,6 +282,12 @@ void Catalog::age_tails() {
   }
 }
 
+void Catalog::tidy() {
+  if (loaded_) {
+    loaded_->tidy();
+  }
+}
+
 void Catalog::refresh_known(const SessionPtr& session) {
   if (auto refreshed = session->follow(); !refreshed) {
     if (refreshed.error().code != Errc::not_found) {

@@ -83,6 +83,8 @@ class Catalog {
   void rescan_folder(const std::string& folder);
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
+  /// Keeps memory within its bound; to be called every now and then.
+  void tidy();
   /// Some process moved a leaf: looks at those of all sessions that have been indexed.
   void leaves_changed();
   /// A log was written: refreshes the session to the depth it has, or finds it new.

@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "core/session/session.h"
@@ -10,13 +11,31 @@
 namespace arborfs {
 
 void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
-  if (!take_in(session)) {
-    return;
+  if (take_in(session)) {
+    let_go_superfluous(SIZE_MAX);
   }
+}
+
+void LoadedIndexes::tidy() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_untidy_, bytes_ > most_bytes_)) {
+      return;
+    }
+  }
+  if (!let_go_superfluous(kAtATime)) {
+    ::malloc_trim(0);
+  }
+}
+
+/// True when there was any.
+bool LoadedIndexes::let_go_superfluous(std::size_t most) {
   bool is_less = false;
-  for (const auto& unused : superfluous()) {
-    if (unused->let_go()) {
-      take_in(unused);
+  auto unused = superfluous();
+  unused.resize(std::min(unused.size(), most));
+  for (const auto& session : unused) {
+    if (session->let_go()) {
+      take_in(session);
       is_less = true;
     }
   }
@@ -26,12 +45,14 @@ void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   look_beyond_ = std::max(bytes_, most_bytes_) + most_bytes_ / 8;
   look_at_ = std::chrono::steady_clock::now() + kJustUsed;
+  return is_less;
 }
 
 /// True when it is time to look for what could be let go.
 bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = session->memory_bytes();
+  is_untidy_ = true;
   Loaded& loaded = loaded_[session->number()];
   bytes_ += bytes - loaded.bytes;
   loaded = {session, bytes};

@@ -21,11 +21,17 @@ class LoadedIndexes {
   /// Whoever uses a session without Session::Use has this long between its refresh and its last look.
   static constexpr std::chrono::nanoseconds kJustUsed = std::chrono::seconds(1);
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+  /// Sessions that tidy() lets go, at most: some 5 ms, since its caller has other things to do.
+  static constexpr std::size_t kAtATime = 128;
 
-  /// The bound may be exceeded by an eighth, or for a second, before anything is done about it.
+  /// The bound may be exceeded by an eighth, or for a second, before anything is done about it; by what was all used at
+  /// once until tidy().
   explicit LoadedIndexes(std::size_t most_bytes) : most_bytes_(most_bytes), look_beyond_(most_bytes) {}
   /// What a session has loaded is not what it was. May let go of what others have; the caller holds no lock of any.
   void note(const std::shared_ptr<Session>& session);
+  /// To be called now and then: lets go of what was in use, or used just now, when its turn came, and gives back what
+  /// the heap has between what is left. Does nothing where nothing was loaded or let go since the last time.
+  void tidy();
 
  private:
   struct Loaded {
@@ -33,6 +39,7 @@ class LoadedIndexes {
     std::size_t bytes = 0;
   };
   bool take_in(const std::shared_ptr<Session>& session);
+  bool let_go_superfluous(std::size_t most);
   std::vector<std::shared_ptr<Session>> superfluous();
   const std::size_t most_bytes_;
   std::mutex mutex_;
@@ -40,6 +47,7 @@ class LoadedIndexes {
   std::size_t bytes_ = 0;                             // of all; guarded by mutex_
   std::chrono::steady_clock::time_point look_at_;     // again; guarded by mutex_
   std::size_t look_beyond_;                           // so many bytes; guarded by mutex_
+  bool is_untidy_ = false;                            // guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -76,6 +76,7 @@ struct Watcher::Impl {
     for (;;) {
       if (Clock::now() >= next_poll) {
         poll_store();
+        catalog.tidy();
         next_poll = Clock::now() + kPollEvery;
       }
       if (!put_off.empty() && Clock::now() >= put_off_until) {

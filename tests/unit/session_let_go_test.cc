@@ -234,5 +234,15 @@ TEST_F(LetGoTest, OfThoseNotUsedOnlySoManyBytesAreKept) {
   EXPECT_TRUE(second->read()) << "it is in use";
 }
 
+TEST_F(LetGoTest, WhatWasUsedJustNowIsLetGoByWhoTidiesUpLater) {
+  LoadedIndexes none(0);
+  none.note(session);
+  none.tidy();
+  EXPECT_TRUE(session->read()) << "it was used just now";
+  std::this_thread::sleep_until(session->last_used() + LoadedIndexes::kJustUsed + std::chrono::milliseconds(1));
+  none.tidy();
+  EXPECT_FALSE(session->read());
+}
+
 }  // namespace
 }  // namespace arborfs
