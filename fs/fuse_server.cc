@@ -14,7 +14,7 @@ namespace {
 /// As many as there are processors to run them: requests are short, and for each the kernel wakes one that sleeps. One
 /// more than a write may keep waiting, at least; what else such a write needs is called from the reserve.
 unsigned worker_threads() {
-  constexpr unsigned kLeast = 2;
+  constexpr unsigned kLeast = 1 + SlowLane::kBorrowed;
   constexpr unsigned kMost = 10;
   return std::clamp(std::thread::hardware_concurrency(), kLeast, kMost);
 }

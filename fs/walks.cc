@@ -44,9 +44,9 @@ std::size_t Walks::walk_at(NodeId folder, Ordinal ordinal) {
 }
 
 /// Null when another took its place.
-Walks::Walk* Walks::walk_of(const WalkStretch& stretch) {
-  Walk& walk = walks_[stretch.walk];
-  return walk.folder == stretch.folder && walk.step == stretch.step && walk.lead != 0 ? &walk : nullptr;
+Walks::Walk* Walks::walk_of(std::size_t number, NodeId folder, int step) {
+  Walk& walk = walks_[number];
+  return walk.folder == folder && walk.step == step && walk.lead != 0 ? &walk : nullptr;
 }
 
 void Walks::begin(Walk& walk, Ordinal at) {
@@ -141,13 +141,13 @@ std::optional<WalkStretch> Walks::note_listed(NodeId folder, bool is_from_start,
   if (last == kNoEntry) {
     follow_.reset();
   }
-  const Walk& walk = walks_[known.walk];
-  const bool goes_on = walk.folder == folder && walk.step == 1 && walk.lead != 0;
-  return goes_on ? lead_on(known.walk, std::min<std::int64_t>(known.last, walk.at + walk.lead)) : std::nullopt;
+  const Walk* const walk = walk_of(known.walk, folder, 1);
+  return walk == nullptr ? std::nullopt
+                         : lead_on(known.walk, std::min<std::int64_t>(known.last, walk->at + walk->lead));
 }
 
 Ordinal Walks::mark(const WalkStretch& stretch) {
-  Walk* const walk = walk_of(stretch);
+  Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
   const Ordinal middle = stretch.nth(stretch.count / 2);
   if (walk == nullptr || stretch.count == 0 || ahead(walk->at, middle, stretch.step) <= 0) {
     return kNoEntry;
@@ -161,12 +161,12 @@ Ordinal Walks::mark(const WalkStretch& stretch) {
 }
 
 void Walks::note_end(const WalkStretch& stretch) {
-  const Walk* const walk = walk_of(stretch);
+  const Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
   finished_ = Finished{stretch.folder, walk == nullptr ? kFirstLead : walk->lead};
 }
 
 void Walks::cut(const WalkStretch& stretch, std::uint32_t count) {
-  Walk* const walk = walk_of(stretch);
+  Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
   const std::int64_t end = stretch.first + stretch.step * (static_cast<std::int64_t>(count) - 1);
   if (walk == nullptr || ahead(end, walk->end, stretch.step) <= 0) {
     return;

@@ -1,14 +1,14 @@
 // Notices readers that go through entries/ or text/ in order, and says what they will want next. Fed with the files
 // that the kernel asks for: those whose bytes it does not have. Of what is said one file in the middle, the marker, is
 // to be left out: the kernel will ask for it, and so tell how far the reader has come while there is still time to hand
-// over more. Who has read one folder to its end and then lists another is taken to go on there.
+// over more. Who has come to where the rest of a folder is said, and then lists another, is taken to go on there.
 // Used by one thread at a time.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "core/log/log_index.h"
 #include "fs/node_id.h"
@@ -56,9 +56,9 @@ class Walks {
     Ordinal at = kNoEntry;
     int step = 0;
     std::uint32_t in_a_row = 1;
-    std::int64_t lead = 0;        // 0: nothing was said yet
-    std::int64_t end = 0;         // the last file of what was said
-    std::deque<Ordinal> markers;  // in the order of the walk
+    std::int64_t lead = 0;         // 0: nothing was said yet
+    std::int64_t end = 0;          // the last file of what was said
+    std::vector<Ordinal> markers;  // in the order of the walk
     std::uint64_t used = 0;
   };
   struct Listed {
@@ -66,9 +66,13 @@ class Walks {
     NodeId folder;
     Ordinal last;  // that the kernel knows by the next request
   };
+  struct Finished {
+    NodeId folder;
+    std::int64_t lead;
+  };
   static bool is_on(const Walk& walk, NodeId folder, Ordinal ordinal);
   std::size_t walk_at(NodeId folder, Ordinal ordinal);
-  Walk* walk_of(const WalkStretch& stretch);
+  Walk* walk_of(std::size_t number, NodeId folder, int step);
   static void begin(Walk& walk, Ordinal at);
   static bool goes_on(Walk& walk, Ordinal ordinal);
   static bool takes_marker(Walk& walk, Ordinal ordinal);
@@ -76,10 +80,6 @@ class Walks {
 
   std::array<Walk, kMost> walks_{};
   std::uint64_t uses_ = 0;
-  struct Finished {
-    NodeId folder;
-    std::int64_t lead;
-  };
   std::optional<Finished> finished_;  // the folder all of which was said last, until another is listed
   std::optional<Listed> follow_;      // the one that was listed then
 };

@@ -10,21 +10,32 @@
 
 namespace arborfs {
 
+namespace {
+
+/// What is freed between others would stay with the heap.
+void give_back_gaps() {
+  ::malloc_trim(0);
+}
+
+}  // namespace
+
 void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
-  if (take_in(session)) {
-    let_go_superfluous(SIZE_MAX);
+  if (take_in(session) && let_go_superfluous(SIZE_MAX)) {
+    give_back_gaps();
   }
 }
 
 void LoadedIndexes::tidy() {
+  bool has_changed = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(is_untidy_, bytes_ > most_bytes_)) {
+    has_changed = std::exchange(has_changed_, false);
+    if (!has_changed && bytes_ <= most_bytes_) {
       return;
     }
   }
-  if (!let_go_superfluous(kAtATime)) {
-    ::malloc_trim(0);
+  if (let_go_superfluous(kAtATime) || has_changed) {
+    give_back_gaps();
   }
 }
 
@@ -39,9 +50,6 @@ bool LoadedIndexes::let_go_superfluous(std::size_t most) {
       is_less = true;
     }
   }
-  if (is_less) {
-    ::malloc_trim(0);  // what lies between others would stay with the heap
-  }
   const std::lock_guard lock(mutex_);
   look_beyond_ = std::max(bytes_, most_bytes_) + most_bytes_ / 8;
   look_at_ = std::chrono::steady_clock::now() + kJustUsed;
@@ -52,7 +60,7 @@ bool LoadedIndexes::let_go_superfluous(std::size_t most) {
 bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = session->memory_bytes();
-  is_untidy_ = true;
+  has_changed_ = true;
   Loaded& loaded = loaded_[session->number()];
   bytes_ += bytes - loaded.bytes;
   loaded = {session, bytes};

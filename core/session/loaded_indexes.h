@@ -30,7 +30,8 @@ class LoadedIndexes {
   /// What a session has loaded is not what it was. May let go of what others have; the caller holds no lock of any.
   void note(const std::shared_ptr<Session>& session);
   /// To be called now and then: lets go of what was in use, or used just now, when its turn came, and gives back what
-  /// the heap has between what is left. Does nothing where nothing was loaded or let go since the last time.
+  /// the heap has between what is left. Nothing is done where nothing was loaded or let go since the last time and the
+  /// bound is kept.
   void tidy();
 
  private:
@@ -47,7 +48,7 @@ class LoadedIndexes {
   std::size_t bytes_ = 0;                             // of all; guarded by mutex_
   std::chrono::steady_clock::time_point look_at_;     // again; guarded by mutex_
   std::size_t look_beyond_;                           // so many bytes; guarded by mutex_
-  bool is_untidy_ = false;                            // guarded by mutex_
+  bool has_changed_ = false;                          // since the last tidy(); guarded by mutex_
 };
 
 }  // namespace arborfs

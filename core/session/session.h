@@ -231,6 +231,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Result<bool> keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const;
   void note_used() const { last_used_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   void note_loaded();
+  void keep_head(const FileStat& st, const Header& header);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<bool> grow_index(const FileStat& st);
   Result<void> load_details(const std::atomic<bool>* cancelled);

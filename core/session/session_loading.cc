@@ -187,6 +187,15 @@ Result<void> Session::fail(const Error& error) {
   return error;
 }
 
+/// Copied into place with mutex_ held, so that what is as it was stays where it is: else each time that indexes are
+/// read anew would leave holes in the heap where their heads were.
+void Session::keep_head(const FileStat& st, const Header& header) {
+  head_.stat = st;
+  head_.header = header;
+  head_.problem.clear();
+  head_loaded_ = true;
+}
+
 Result<void> Session::load_head(const FileStat& st) {
   auto log = shared_.store->open(place());
   if (!log) {
@@ -200,8 +209,7 @@ Result<void> Session::load_head(const FileStat& st) {
   {
     const std::unique_lock lock(mutex_);
     news = head_loaded_ && !(head_.stat == st);
-    head_ = Head{st, std::move(header).value(), ""};
-    head_loaded_ = true;
+    keep_head(st, *header);
     ++epoch_;
   }
   if (news) {
@@ -249,8 +257,7 @@ Result<void> Session::load_raw(const FileStat& st) {
       tail_aged_ = false;
       ++epoch_;
     }
-    head_ = Head{st, std::move(header).value(), ""};
-    head_loaded_ = true;
+    keep_head(st, *header);
     log_ = std::move(log).value();
     slot_bytes_ = std::move(slot).value();
     whole_mark_.reset();
@@ -327,13 +334,8 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     if (!goes_on) {
       generation_ = ++shared_.generations;
     }
-    // Copied, so that texts that are as they were stay where they are: else each pass over a store would leave holes in
-    // the heap where its heads were.
-    head_.stat = seen.same_file(st) ? st : seen;
-    head_.header = (*index)->header();
-    head_.problem.clear();
-    slot_bytes_ = *slot;
-    head_loaded_ = true;
+    keep_head(seen.same_file(st) ? st : seen, (*index)->header());
+    slot_bytes_ = *slot;  // copied, as the head is
     log_ = std::move(log).value();
     index_ = std::move(index).value();
     details_ = std::move(details);
@@ -419,8 +421,7 @@ Result<bool> Session::grow_index(const FileStat& st) {
     }
     slot_bytes_ = std::move(slot);
     whole_mark_.reset();
-    head_ = Head{st, index_->header(), ""};
-    head_loaded_ = true;
+    keep_head(st, index_->header());
     if (news) {
       tail_aged_ = false;
       ++epoch_;
