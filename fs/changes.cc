@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/manager/targets.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "fs/nodes.h"
@@ -16,18 +17,11 @@ Error never_done() {
 }
 
 /// The entry that a link's target names by its last part.
-Ordinal entry_meant(const LogIndex& index, std::string_view target) {
+Ordinal entry_of_target(const LogIndex& index, std::string_view target) {
   while (target.ends_with('/')) {
     target.remove_suffix(1);
   }
-  target = target.substr(target.rfind('/') + 1);
-  for (const std::string_view ending : {".json", ".md"}) {
-    if (target.ends_with(ending) && resolve_entry(index, target) == kNoEntry) {
-      target.remove_suffix(ending.size());
-      break;
-    }
-  }
-  return resolve_entry(index, target);
+  return entry_meant(index, target.substr(target.rfind('/') + 1));
 }
 
 Result<std::string> label_for_new(const std::string& name) {
@@ -92,7 +86,7 @@ Result<LabelChange> Changes::label_wanted(const LabelAt& here, const std::string
     return label.error();
   }
   const auto guard = here.session->read();
-  const Ordinal meant = guard ? entry_meant(guard->index(), target) : kNoEntry;
+  const Ordinal meant = guard ? entry_of_target(guard->index(), target) : kNoEntry;
   if (meant == kNoEntry) {
     return Error{Errc::not_found, "the link leads to no entry of this session"};
   }

@@ -58,7 +58,7 @@ void ControlFile::leave_door() {
 
 bool ControlFile::is_waiting() const {
   const std::lock_guard lock(mutex_);
-  return stream_.is_waiting() || summary_of_;
+  return stream_.is_waiting() || summary_of_ || refusal_;
 }
 
 bool ControlFile::is_closed() const {
@@ -84,6 +84,9 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
     is_rest = std::exchange(goes_on_, goes_on);
     has_written_ = true;
     is_closed_ = was_killed_ = false;
+    if (refusal_) {
+      return *refusal_;
+    }
     if (summary_of_) {
       return add_summary(bytes);
     }
@@ -102,11 +105,21 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
     stream_.fail(done.error());
     leave_room();
     keep_refusal(bytes, is_rest, done.error());
-  } else if (command && takes_summary(*target_.verb)) {
-    summary_of_ = std::move(command->text);
-    writer_ = thread_group_of(client);
+  }
+  if (command && takes_summary(*target_.verb)) {
+    expect_summary(std::move(command->text), done, client);
   }
   return done;
+}
+
+/// Needs mutex_.
+void ControlFile::expect_summary(std::string command, const Result<void>& done, pid_t client) {
+  if (done) {
+    summary_of_ = std::move(command);
+  } else {
+    refusal_ = done.error();
+  }
+  writer_ = thread_group_of(client);
 }
 
 /// Needs mutex_.
@@ -187,6 +200,7 @@ Result<void> ControlFile::take_waiting() {
   {
     std::unique_lock lock(mutex_);
     leave_room();
+    refusal_.reset();
     const auto line = std::exchange(summary_of_, std::nullopt);
     if (std::string lines = std::exchange(summary_, {}); line && !lines.empty()) {
       command = CommandStream::Command{*line + lines, false};
@@ -246,7 +260,7 @@ ControlFile::Closing ControlFile::judge_close(pid_t client) const {
 Result<void> ControlFile::close_one(const Closing& closing) {
   {
     const std::lock_guard lock(mutex_);
-    const bool ends_summary = summary_of_ && closing.closer == writer_;
+    const bool ends_summary = (summary_of_ || refusal_) && closing.closer == writer_;
     if (!closing.is_last && (!ends_summary || closing.was_killed)) {
       was_killed_ = closing.was_killed;
       return {};
@@ -255,6 +269,7 @@ Result<void> ControlFile::close_one(const Closing& closing) {
     if (closing.was_killed) {
       stream_.drop();
       leave_room();
+      refusal_.reset();
       summary_of_.reset();
       summary_.clear();
       return {};

@@ -105,6 +105,7 @@ class ControlFile {
   Result<void> judge_early();
   Result<void> refuse(const Error& why);
   void keep_refusal(std::string_view bytes, bool is_rest, const Error& why);
+  void expect_summary(std::string command, const Result<void>& done, pid_t client);
   Result<void> add_summary(std::string_view bytes);
   void leave_room();
 
@@ -116,7 +117,8 @@ class ControlFile {
   CommandStream stream_;                    // guarded by mutex_, as all below
   std::optional<std::string> summary_of_;   // the command that further lines belong to
   std::string summary_;                     // those lines
-  pid_t writer_ = 0;                        // the process that wrote last; only known while summary_of_ is set
+  std::optional<Error> refusal_;            // of such a command: its further lines are refused as it was
+  pid_t writer_ = 0;                        // the process that wrote that command
   std::optional<Reservation> reservation_;  // for the text that waits
   std::size_t room_ = 0;                    // what was asked for
   bool is_checked_ = false;                 // the text that waits was asked about

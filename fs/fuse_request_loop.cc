@@ -106,9 +106,14 @@ void FuseRequestLoop::call_reserve() {
   called_.notify_one();
 }
 
+/// Looks at called_ before it looks whether all is over: stop() does the two the other way round, and so is never
+/// missed.
 void FuseRequestLoop::stand_by(int poller) {
-  while (!fuse_session_exited(session_)) {
+  for (;;) {
     const auto called = called_.load();
+    if (fuse_session_exited(session_)) {
+      return;
+    }
     if (is_recent(called)) {
       work(poller, Duty::when_called);
     } else {

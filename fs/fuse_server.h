@@ -28,7 +28,7 @@ class FuseServer {
   FuseServer(const FuseServer&) = delete;
   FuseServer& operator=(const FuseServer&) = delete;
 
-  /// Mounts. libfuse says on standard error what went wrong. Errors: io.
+  /// Mounts. What went wrong, libfuse says in words of its own (fs/fuse_messages.h). Errors: io.
   Result<void> mount();
   /// Serves until unmounted or told to leave. `on_ready` is called once, from a thread of the server, when the kernel
   /// has said hello. False when serving ended by an error.

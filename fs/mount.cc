@@ -14,6 +14,7 @@
 #include "core/base/unique_fd.h"
 #include "core/store/agent_dir.h"
 #include "fs/daemon.h"
+#include "fs/fuse_messages.h"
 #include "fs/mountpoint.h"
 
 namespace arborfs {
@@ -79,10 +80,10 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
 
 Result<void> start_log(const MountOptions& options) {
   const LogLevel level = options.debug ? LogLevel::debug : LogLevel::info;
-  if (!options.log_file.empty()) {
-    return open_log(options.log_file, level);
-  }
-  return options.foreground ? open_log("", level) : Result<void>();
+  const bool is_on_stderr = options.foreground && options.log_file.empty();
+  auto opened = is_on_stderr || !options.log_file.empty() ? open_log(options.log_file, level) : Result<void>();
+  log_fuse_messages(!is_on_stderr);
+  return opened;
 }
 
 /// From now on nobody reads what this process prints, and the folder it was started in is let go.
@@ -179,10 +180,13 @@ Result<void> mount_in_background(const MountOptions& options, const DaemonPlan& 
 
 }  // namespace
 
-Result<void> run_mount(const MountOptions& options) {
+Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell) {
   const auto plan = plan_of(options);
   if (!plan) {
     return plan.error();
+  }
+  if (has_files(plan->settings.mountpoint)) {
+    tell(options.mountpoint + " is not empty: what is in it is hidden until it is unmounted");
   }
   if (!options.foreground) {
     return mount_in_background(options, *plan);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,10 @@ Result<void> parse_mount_options(std::string_view list, MountOptions& into);
 Result<MountOptions> parse_mount_options(std::string_view list);
 
 /// Mounts and serves. In the background it returns as soon as the mount is there, or cannot be; in the foreground when
-/// it has been unmounted or a signal ended it. The process that serves in the background never returns. Errors: what
-/// keeps it from being mounted, in words.
-Result<void> run_mount(const MountOptions& options);
+/// it has been unmounted or a signal ended it. The process that serves in the background never returns. `tell` gets
+/// what is worth a word but keeps nothing from being mounted, a line each. Errors: what keeps it from being mounted, in
+/// words.
+Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell);
 
 /// Unmounts, at once even if busy. It is no error when nothing is mounted there; `said` then has a word about it.
 Result<void> unmount(const std::string& mountpoint, std::string* said = nullptr);

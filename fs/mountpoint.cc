@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "core/base/unique_fd.h"
+#include "core/env/file.h"
 #include "fs/mount.h"
 
 namespace arborfs {
@@ -173,6 +174,12 @@ Result<std::string> resolve_mountpoint(const std::string& path) {
     return Error{Errc::invalid_argument, path + " is not a folder"};
   }
   return real;
+}
+
+bool has_files(const std::string& folder) {
+  const auto dir = Dir::open_root(folder);
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  return entries && !entries->empty();
 }
 
 Result<void> detach(const std::string& path) {

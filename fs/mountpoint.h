@@ -23,6 +23,9 @@ bool is_arborfs(const MountEntry& entry);
 /// (no folder).
 Result<std::string> resolve_mountpoint(const std::string& path);
 
+/// Anything is in that folder, as far as it can be told.
+bool has_files(const std::string& folder);
+
 /// Takes away what a killed daemon left behind. Errors: already_exists when a live arborfs is mounted there, io.
 Result<void> heal_mountpoint(const std::string& path);
 

@@ -87,7 +87,7 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
   if (listed != kNoEntry && listed <= index.size() && names::branch_stem(index, listed) == name) {
     return Child{NodeId(Kind::branch, node.slot(), listed), Life::forever};
   }
-  const Ordinal meant = resolve_entry(index, name);
+  const Ordinal meant = resolve_name(index, name);
   if (meant == kNoEntry) {
     return no_such_name();
   }

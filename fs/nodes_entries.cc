@@ -93,7 +93,7 @@ Result<Child> lookup(MountState& state, Call& call, NodeId node, std::string_vie
   if (listed != kNoEntry && listed <= index.size() && names::entry_stem(index, listed) == stem) {
     return Child{NodeId(kind, node.slot(), listed), Life::forever};
   }
-  const Ordinal meant = resolve_entry(index, stem);
+  const Ordinal meant = resolve_name(index, stem);
   if (meant == kNoEntry) {
     return no_such_name();
   }

@@ -1,6 +1,8 @@
 #include "fs/read_ahead.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -63,6 +65,7 @@ std::optional<std::uint64_t> size_to_hand_over(const Session::Guard& guard, Kind
 }  // namespace
 
 ReadAhead::ReadAhead(MountState& state, Store store) : state_(state), store_(std::move(store)) {
+  wanted_.reserve(kMostWanted);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -91,22 +94,20 @@ bool ReadAhead::is_busy() {
   return is_working_ || !wanted_.empty();
 }
 
-/// `next` gives a stretch of walks_, or none.
+/// `next` gives a stretch of walks_, or none. There is room for all that are noted: memory cannot run out here.
 template <class Next>
 void ReadAhead::want(Next next) {
-  try {
+  {
     const std::lock_guard lock(mutex_);
     const auto stretch = next();
     if (!stretch) {
       return;
     }
-    if (wanted_.size() >= kMostWanted) {
+    if (wanted_.size() == kMostWanted) {
       walks_.cut(*stretch, 0);
       return;
     }
     wanted_.push_back(*stretch);
-  } catch (const std::exception&) {
-    return;  // no memory for it; who called knows nothing of reading ahead
   }
   wake_.notify_one();
 }
@@ -132,12 +133,13 @@ void ReadAhead::run() {
       return;
     }
     const WalkStretch stretch = wanted_.front();
-    wanted_.pop_front();
+    wanted_.erase(wanted_.begin());
     is_working_ = true;
     lock.unlock();
     try {
       hand_over(stretch);
     } catch (const std::exception& failure) {
+      cut(stretch, 0);
       write_log(LogLevel::error, std::string("reading ahead failed: ") + failure.what());
     }
     lock.lock();

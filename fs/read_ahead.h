@@ -8,7 +8,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -78,10 +77,10 @@ class ReadAhead {
   std::string text_;
   std::mutex mutex_;  // leaf
   std::condition_variable wake_;
-  Walks walks_;                     // guarded by mutex_
-  std::deque<WalkStretch> wanted_;  // guarded by mutex_
-  bool is_working_ = false;         // guarded by mutex_
-  bool stopping_ = false;           // guarded by mutex_
+  Walks walks_;                      // guarded by mutex_
+  std::vector<WalkStretch> wanted_;  // in the order of their coming; guarded by mutex_
+  bool is_working_ = false;          // guarded by mutex_
+  bool stopping_ = false;            // guarded by mutex_
   std::thread thread_;
 };
 

@@ -6,34 +6,72 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 
 namespace arborfs {
 
-/// A set of bytes that vectors can tell from others: their upper halves are of at most eight kinds.
-class ByteSet {
+/// Sets of bytes, none of which is in two, that vectors tell apart in one look: bytes of one set with one upper half
+/// are a kind, and there may be eight of these.
+template <std::size_t kCount>
+class ByteSets {
  public:
-  explicit constexpr ByteSet(std::string_view bytes) {
-    unsigned kinds = 0;
-    for (const char c : bytes) {
-      const auto byte = static_cast<unsigned char>(c);
-      std::uint8_t& kind = high_[byte >> 4U];
-      kind = kind != 0 ? kind : static_cast<std::uint8_t>(1U << kinds++);
-      low_[byte & 15U] |= kind;
-    }
+  static constexpr std::size_t kMostKinds = 8;
+
+  template <class... Sets>
+  explicit constexpr ByteSets(const Sets&... sets) {
+    static_assert(sizeof...(sets) == kCount);
+    (add(sets), ...);
   }
-  [[nodiscard]] constexpr bool has(char c) const {
+  /// In any of them.
+  [[nodiscard]] constexpr bool has(char c) const { return kind(c) != 0; }
+  /// The kind of a byte, a bit; 0 for one that is in none of the sets.
+  [[nodiscard]] constexpr std::uint8_t kind(char c) const {
     const auto byte = static_cast<unsigned char>(c);
-    return (low_[byte & 15U] & high_[byte >> 4U]) != 0;
+    return low_[byte & 15U] & high_[byte >> 4U];
   }
-  /// The kinds of upper halves with which a lower half is in the set, and the kind of each upper half.
+  /// The kinds of a set.
+  [[nodiscard]] constexpr std::uint8_t kinds(std::size_t set) const { return kinds_[set]; }
+  /// The kinds of each lower and upper half.
   [[nodiscard]] const std::uint8_t* low() const { return low_.data(); }
   [[nodiscard]] const std::uint8_t* high() const { return high_.data(); }
 
  private:
+  constexpr void add(std::string_view set) {
+    std::array<std::uint8_t, 16> kind_of{};  // by upper half
+    for (const char c : set) {
+      const auto byte = static_cast<unsigned char>(c);
+      std::uint8_t& kind = kind_of[byte >> 4U];
+      if (kind == 0 && count_ == kMostKinds) {
+        throw std::length_error("bytes of more than eight kinds");
+      }
+      kind = kind != 0 ? kind : static_cast<std::uint8_t>(1U << count_++);
+      low_[byte & 15U] |= kind;
+      high_[byte >> 4U] |= kind;
+      kinds_[sets_] |= kind;
+    }
+    ++sets_;
+  }
+
   std::array<std::uint8_t, 16> low_{};
   std::array<std::uint8_t, 16> high_{};
+  std::array<std::uint8_t, kCount> kinds_{};
+  std::size_t sets_ = 0;
+  std::size_t count_ = 0;  // of kinds
 };
+template <class... Sets>
+ByteSets(const Sets&...) -> ByteSets<sizeof...(Sets)>;
+
+/// The sets of the one have the bytes of the other's, together.
+template <std::size_t kCount, std::size_t kOther>
+constexpr bool has_same_bytes(const ByteSets<kCount>& sets, const ByteSets<kOther>& other) {
+  for (unsigned byte = 0; byte < 0x100; ++byte) {
+    if (sets.has(static_cast<char>(byte)) != other.has(static_cast<char>(byte))) {
+      return false;
+    }
+  }
+  return true;
+}
 
 inline constexpr std::size_t kMarkedBytes = 64;  // by one mark
 /// Bytes that must be readable behind a text, of any value.
@@ -43,18 +81,23 @@ constexpr std::size_t marks_for(std::size_t bytes) {
   return (bytes + kMarkedBytes - 1) / kMarkedBytes;
 }
 
-/// Bit i of mark n is set when byte 64 n + i of `text` is in the set; those behind the text are not. `marks` has room
-/// for marks_for(text.size()).
-void mark(std::string_view text, const ByteSet& set, std::uint64_t* marks);
-/// The same for one byte.
-void mark(std::string_view text, char byte, std::uint64_t* marks);
+/// A mark of each set for the same 64 bytes: bit i is set when byte i is in that set.
+template <std::size_t kCount>
+using Marks = std::array<std::uint64_t, kCount>;
 
-/// The ways to do so that this processor has, the fastest first, which is taken. Tests hold them to one answer.
-struct Marker {
-  /// Marks of `blocks` times 64 bytes.
-  void (*set)(const char* bytes, std::size_t blocks, const ByteSet& set, std::uint64_t* marks);
-  void (*byte)(const char* bytes, std::size_t blocks, char byte, std::uint64_t* marks);
-};
-std::span<const Marker> markers();
+/// The marks of `text`; what stands behind it is not marked. `marks` has room for marks_for(text.size()). For one, two
+/// and four sets.
+template <std::size_t kCount>
+void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks);
+
+/// How many of the bytes from `begin` to `end` are marked, by marks of one set.
+std::uint64_t count_marked(const std::uint64_t* marks, std::size_t begin, std::size_t end);
+
+/// A way to mark `blocks` times 64 bytes.
+template <std::size_t kCount>
+using Marker = void (*)(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets, Marks<kCount>* marks);
+/// Those that this processor has, the fastest first, which is taken. Tests hold them to one answer.
+template <std::size_t kCount>
+std::span<const Marker<kCount>> markers();
 
 }  // namespace arborfs

@@ -170,6 +170,7 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
   }
   find_in_header(session.head(), found);
   if (const auto reading = read_guarded(session, found)) {
+    find_dead_end(session, catalog, found);
     find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);
     find_in_end(*reading, found);

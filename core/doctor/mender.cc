@@ -128,9 +128,9 @@ Result<void> Mender::lead_out_of_dead_end(const SessionPtr& session, Mended& men
   std::string target;
   std::string words;
   {
+    const Ordinal message = message_behind_dead_end(*session, writer_.catalog());
     const auto guard = session->read();
-    const Ordinal message = guard ? message_behind_dead_end(guard->index()) : kNoEntry;
-    if (message == kNoEntry) {
+    if (message == kNoEntry || !guard || message > guard->index().size()) {
       return {};
     }
     target = "#" + std::to_string(message);

@@ -59,17 +59,6 @@ void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
   }
 }
 
-void find_dead_end(const LogIndex& index, std::vector<Finding>& found) {
-  const Ordinal message = message_behind_dead_end(index);
-  if (message != kNoEntry) {
-    const Ordinal leaf = index.leaf();
-    found.push_back(about(index, leaf, "dead_end_leaf",
-                          fmt::format("the log ends with {}, which does not come behind the newest message, {}: agents "
-                                      "go on without what was said last",
-                                      entry_words(index, leaf), entry_words(index, message))));
-  }
-}
-
 bool is_content(EntryType type) {
   return type == EntryType::message || type == EntryType::custom_message || type == EntryType::compaction ||
          type == EntryType::branch_summary;
@@ -140,7 +129,31 @@ void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
   find_in_parents(index, found);
   find_in_ids(index, found);
   find_in_labels(index, found);
-  find_dead_end(index, found);
+}
+
+Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog) {
+  Ordinal message = kNoEntry;
+  std::string leaf;
+  {
+    const auto guard = session.read();
+    message = guard ? message_behind_dead_end(guard->index()) : kNoEntry;
+    leaf = message == kNoEntry ? "" : guard->index().id(guard->index().leaf()).text;
+  }
+  return message != kNoEntry && catalog.erased().has_written(session.place().file, leaf) ? kNoEntry : message;
+}
+
+void find_dead_end(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
+  const Ordinal message = message_behind_dead_end(session, catalog);
+  const auto guard = session.read();
+  if (message == kNoEntry || !guard || message > guard->index().size()) {
+    return;
+  }
+  const LogIndex& index = guard->index();
+  const Ordinal leaf = index.leaf();
+  found.push_back(about(index, leaf, "dead_end_leaf",
+                        fmt::format("the log ends with {}, which does not come behind the newest message, {}: agents "
+                                    "go on without what was said last",
+                                    entry_words(index, leaf), entry_words(index, message))));
 }
 
 void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found) {

@@ -113,4 +113,19 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) 
   return parent->open_in(whole.filename().string());
 }
 
+Result<std::string> read_private_file(const Dir& folder, const std::string& name) {
+  auto file = File::open_in(folder, name);
+  const auto st = file ? file->stat() : Result<FileStat>(file.error());
+  if (!st) {
+    return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
+  }
+  std::string bytes(st->size, '\0');
+  auto got = file->read_at(0, bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  return bytes;
+}
+
 }  // namespace arborfs

@@ -27,5 +27,7 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync =
 /// process. Errors: those of the disk.
 Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                   bool sync = true);
+/// What such a file says; "" where there is none. Errors: those of opening and reading it.
+Result<std::string> read_private_file(const Dir& folder, const std::string& name);
 
 }  // namespace arborfs

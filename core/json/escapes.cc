@@ -1,27 +1,28 @@
 #include "core/json/escapes.h"
 
+#include <array>
+
 namespace arborfs::json {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 32;  // marks
+constexpr ByteSets kSets("\\", "\"/bfnrt");
+static_assert(has_same_bytes(kSets, kSimpleEscapes));
+constexpr std::size_t kAtOnce = 32;
 
 }  // namespace
 
 bool has_valid_escapes(std::string_view text) {
-  std::array<std::uint64_t, kAtOnce> backslashes;
-  std::array<std::uint64_t, kAtOnce> simple;
-  EscapeWalk walk;
+  std::array<Marks<2>, kAtOnce> marks;
+  EscapedBytes escaped;
   for (std::size_t base = 0; base < text.size(); base += kAtOnce * kMarkedBytes) {
     const std::string_view piece = text.substr(base, kAtOnce * kMarkedBytes);
-    mark(piece, '\\', backslashes.data());
-    mark(piece, kSimpleEscapes, simple.data());
+    mark(piece, kSets, marks.data());
     for (std::size_t i = 0; i < marks_for(piece.size()); ++i) {
-      std::uint64_t others = walk.escaped(backslashes[i]) & ~simple[i];
-      for (; others != 0; others &= others - 1) {
-        if (!is_escape(piece.data() + i * kMarkedBytes + std::countr_zero(others))) {
-          return false;
-        }
+      const auto [backslashes, letters] = marks[i];
+      const std::uint64_t others = escaped.among(backslashes) & ~(backslashes | letters);
+      if (!are_number_escapes(piece.data() + i * kMarkedBytes, others)) {
+        return false;
       }
     }
   }

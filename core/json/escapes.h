@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,45 +14,28 @@ namespace arborfs::json {
 
 /// Bytes that must be readable behind the text, of any value.
 inline constexpr std::size_t kEscapePadding = 64;
+static_assert(kEscapePadding >= kMarkPadding);
 
 /// True when every backslash starts one of JSON's escapes or is escaped by the one before it. For text whose
 /// backslashes all stand in strings that end. Escaped halves of surrogate pairs may stand alone (RFC 8259, 8.2).
 bool has_valid_escapes(std::string_view text);
 
 /// What may follow the backslash of an escape of two bytes, which are all but \u.
-inline constexpr ByteSet kSimpleEscapes("\"\\/bfnrt");
+inline constexpr ByteSets kSimpleEscapes("\"\\/bfnrt");
 
-/// What follows the backslash of an escape.
-inline bool is_escape(const char* behind) {
+/// The `u` of an escape of six bytes stands at `u`.
+inline bool is_number_escape(const char* u) {
   constexpr std::size_t kHexDigits = 4;
-  return kSimpleEscapes.has(*behind) ||
-         (*behind == 'u' && std::all_of(behind + 1, behind + 1 + kHexDigits, [](char c) { return hex_value(c) >= 0; }));
+  return *u == 'u' && std::all_of(u + 1, u + 1 + kHexDigits, [](char c) { return hex_value(c) >= 0; });
 }
 
-/// Tells which backslashes start escapes, and goes through these.
-class EscapeWalk {
+/// Tells which bytes are escaped: follow a backslash that starts an escape.
+class EscapedBytes {
  public:
-  /// Calls take(i), i being the place of the backslash in the block, for each escape that starts in the 64 bytes at
-  /// `block`; false when one is none of JSON's. `backslashes` marks them; blocks are given in order.
-  template <class Take>
-  bool step(const char* block, std::uint64_t backslashes, Take take) {
-    backslashes &= ~is_first_escaped_;
-    is_first_escaped_ = 0;
-    while (backslashes != 0) {
-      const auto at = static_cast<unsigned>(std::countr_zero(backslashes));
-      if (!is_escape(block + at + 1)) {
-        return false;
-      }
-      take(at);
-      is_first_escaped_ = at == kMarkedBytes - 1 ? 1 : 0;
-      backslashes &= ~(std::uint64_t{3} << at);
-    }
-    return true;
-  }
-
-  /// Instead of step(): marks what follows such backslashes. A run of them is added up: the carry leaves it at its end,
-  /// and on an even or odd place tells whether the run is of even or odd length.
-  std::uint64_t escaped(std::uint64_t backslashes) {
+  /// Marks those among the next 64 bytes, of which `backslashes` marks the backslashes; called in order. A run of
+  /// backslashes is added up: the carry leaves it at its end, and on an even or odd place tells whether the run is of
+  /// even or odd length.
+  std::uint64_t among(std::uint64_t backslashes) {
     constexpr std::uint64_t kEven = 0x5555555555555555;
     backslashes &= ~is_first_escaped_;
     const std::uint64_t followers = backslashes << 1U | is_first_escaped_;
@@ -64,7 +46,17 @@ class EscapeWalk {
   }
 
  private:
-  std::uint64_t is_first_escaped_ = 0;  // the first byte of the block: 1 or 0
+  std::uint64_t is_first_escaped_ = 0;  // the first byte of the next 64: 1 or 0
 };
+
+/// True when the escaped bytes that `marks` marks among 64 are each the `u` of an escape.
+inline bool are_number_escapes(const char* block, std::uint64_t marks) {
+  for (; marks != 0; marks &= marks - 1) {
+    if (!is_number_escape(block + std::countr_zero(marks))) {
+      return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace arborfs::json

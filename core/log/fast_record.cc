@@ -17,8 +17,7 @@ static_assert(PlainRecordParser::kPadding <= LogWindow::kPadding);
 }  // namespace
 
 bool FastRecordParser::parse(std::string_view text, RecordFields& record) {
-  is_plain_ = plain_.parse(text, record);
-  if (is_plain_) {
+  if (plain_.parse(text, record)) {
     return true;
   }
   simdjson::dom::element root;

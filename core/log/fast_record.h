@@ -5,6 +5,8 @@
 
 #include <simdjson.h>
 
+#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,13 +20,16 @@ class FastRecordParser {
   /// Longer lines are not for this parser.
   static constexpr std::size_t kMaxLine = 4 * 1024 * 1024;
 
+  /// `noter` is asked about each plain record, and may be null; it must outlive this.
+  explicit FastRecordParser(const RecordNoter* noter) : plain_(noter) {}
+
   /// True when `text`, which must start with { or [ and end with its last byte that is no white space, is one value
   /// by the strictest reading: then every lenient reading agrees. Fills the fields, not offset and length; they live
   /// until the next call. 64 bytes behind `text` must be readable.
   bool parse(std::string_view text, RecordFields& record);
 
-  /// Of what parse() took last; null when that was not plain.
-  [[nodiscard]] const json::Places* places() const { return is_plain_ ? &plain_.places() : nullptr; }
+  /// What the noter says of what parse() took last; null when that was not plain, or for no answer.
+  [[nodiscard]] std::unique_ptr<RecordNotes> take_notes() { return plain_.take_notes(); }
 
  private:
   bool make_room(std::size_t length);
@@ -32,7 +37,6 @@ class FastRecordParser {
   void take_role(const simdjson::dom::element& message, FieldValue& role);
 
   PlainRecordParser plain_;
-  bool is_plain_ = false;
   simdjson::dom::parser parser_;
   std::deque<std::string> json_texts_;  // of ids and labels that are arrays or objects
 };

@@ -1,7 +1,6 @@
 #include "core/log/lines_ahead.h"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <span>
 #include <system_error>
@@ -72,7 +71,8 @@ LinesAhead::LinesAhead(const LogFile& log, std::uint64_t begin, std::uint64_t en
       cancelled_(cancelled),
       noter_(noter),
       step_(step),
-      count_((end - begin + step - 1) / step) {
+      count_((end - begin + step - 1) / step),
+      parser_(noter) {
   if (count_ <= kRing) {
     return;
   }
@@ -168,9 +168,7 @@ void LinesAhead::fill(Chunk& chunk, std::uint64_t number, PlainRecordParser& par
       line.record.offset = bytes.offset() + start;
       line.record.length = value.size();
       line.next = bytes.offset() + next;
-      if (noter_ != nullptr) {
-        line.notes = noter_->read(line.record.entry_type(), value, parser.places());
-      }
+      line.notes = parser.take_notes();
     } else {
       chunk.lines.pop_back();
     }
@@ -179,7 +177,7 @@ void LinesAhead::fill(Chunk& chunk, std::uint64_t number, PlainRecordParser& par
 }
 
 void LinesAhead::help() {
-  PlainRecordParser parser;
+  PlainRecordParser parser(noter_);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_stopping_ || next_ == count_ || may_claim(); });

@@ -15,20 +15,29 @@ bool is_escaped(std::string_view string) {
 }  // namespace
 
 bool PlainRecordParser::parse(std::string_view text, RecordFields& record) {
-  if (!places_.find(text)) {
+  notes_.reset();
+  record = RecordFields();
+  if (!places_.find(text) || !note_fields(record)) {
     return false;
   }
-  record = RecordFields();
-  if (text.front() == '[') {
+  if (noter_ != nullptr) {
+    notes_ = noter_->read(record.entry_type(), text, places_);
+  }
+  return notes_ != nullptr || json::has_valid_escapes(text);
+}
+
+// False when they are not plain.
+bool PlainRecordParser::note_fields(RecordFields& record) {
+  if (places_.lead(0) == '[') {
     record.shape = RecordFields::Shape::array;
-    return json::has_valid_escapes(text);
+    return true;
   }
   for (json::Places::Cursor members(places_, 0); !members.done(); members.step()) {
     if (!note_member(members, record)) {
       return false;
     }
   }
-  return json::has_valid_escapes(text);
+  return true;
 }
 
 // False when it is not plain.

@@ -21,7 +21,8 @@ class RecordNoter {
   virtual ~RecordNoter() = default;
 
   /// What there is to know of a record, found at `places`; its text is followed by PlainRecordParser::kPadding readable
-  /// bytes. May be null. Called for records that become no entries, too. Any thread, several at once.
+  /// bytes. The escapes in its strings have not been looked at: null when one is none of JSON's, and whenever there is
+  /// no answer. Called for records that become no entries, too. Any thread, several at once.
   [[nodiscard]] virtual std::unique_ptr<RecordNotes> read(EntryType type, std::string_view text,
                                                           const json::Places& places) const = 0;
 

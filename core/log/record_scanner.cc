@@ -47,7 +47,7 @@ RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any
       at_(start),
       bom_on_any_line_(bom_on_any_line),
       ahead_(ahead),
-      noter_(noter),
+      fast_(noter),
       scanner_(&observed_) {}
 
 Result<const RecordFields*> RecordScanner::next() {
@@ -172,10 +172,8 @@ Result<bool> RecordScanner::read_fast() {
         !fast_.parse(value, record_)) {
       return false;
     }
-    if (noter_ != nullptr && fast_.places() != nullptr) {
-      own_notes_ = noter_->read(record_.entry_type(), value, *fast_.places());
-      notes_ = own_notes_.get();
-    }
+    own_notes_ = fast_.take_notes();
+    notes_ = own_notes_.get();
     record_.offset = at_.offset;
     record_.length = value.size();
     at_ = newline == std::string_view::npos ? ScanPoint{at_.offset + value.size(), Phase::after_value}

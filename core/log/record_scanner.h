@@ -90,7 +90,6 @@ class RecordScanner {
   ScanPoint at_;
   bool bom_on_any_line_;
   LinesAhead* ahead_;
-  const RecordNoter* noter_;
   FastRecordParser fast_;
   ObservedRecord observed_;
   json::ValueScanner scanner_;

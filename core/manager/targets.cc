@@ -50,13 +50,30 @@ void add_calls(const json::Value& message, std::set<std::string>& open) {
 
 }  // namespace
 
-Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
-  const Ordinal found = spelled.empty() ? kNoEntry : resolve_entry(index, spelled);
-  if (found == kNoEntry) {
-    return Error{Errc::not_found,
-                 "no entry of the session is called so, or more than one is; give an id, #ordinal or label"};
+Ordinal entry_meant(const LogIndex& index, std::string_view spelled) {
+  if (const Ordinal found = spelled.empty() ? kNoEntry : resolve_entry(index, spelled); found != kNoEntry) {
+    return found;
   }
-  return found;
+  for (const std::string_view ending : {".json", ".md"}) {
+    if (spelled.size() > ending.size() && spelled.ends_with(ending)) {
+      return resolve_name(index, spelled.substr(0, spelled.size() - ending.size()));
+    }
+  }
+  return kNoEntry;
+}
+
+Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
+  const Ordinal found = entry_meant(index, spelled);
+  if (found != kNoEntry) {
+    return found;
+  }
+  if (is_ambiguous_entry(index, spelled)) {
+    return Error{Errc::not_found, "more than one entry of the session is called so; give more of the id, or #ordinal"};
+  }
+  if (!spelled.empty() && spelled.size() < kShortestIdPrefix && spelled.front() != '#') {
+    return Error{Errc::not_found, "no entry of the session is called so; of an id at least four characters are needed"};
+  }
+  return Error{Errc::not_found, "no entry of the session is called so; give an id, #ordinal or label"};
 }
 
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled) {

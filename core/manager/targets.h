@@ -1,5 +1,6 @@
-// The entry that a person means (DESIGN 4): an id, a unique prefix of four or more of it, `#42`, a label, a listed
-// name. And what keeps it from being the end of a branch. Any thread.
+// The entry that a person means (DESIGN 4): an id, a unique prefix of four or more of it, `#42`, a label, the name of
+// its file in entries/ or text/ with or without its ending. And what keeps it from being the end of a branch. Any
+// thread.
 #pragma once
 
 #include <string>
@@ -9,7 +10,9 @@
 
 namespace arborfs {
 
-/// Errors: not_found when none is meant or more than one.
+/// kNoEntry when none is meant or more than one.
+Ordinal entry_meant(const LogIndex& index, std::string_view spelled);
+/// Errors: not_found when none is meant or more than one; it says which.
 Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 /// The same with `root`, which is kNoEntry.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);

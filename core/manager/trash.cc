@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kNote = "from.json";
 constexpr std::string_view kFiles = "files";
+constexpr std::string_view kWritten = "written.jsonl";
 constexpr std::size_t kMaxNote = 64 * 1024;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
@@ -119,6 +120,15 @@ bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
   return copy && *copy == *original;
 }
 
+/// What keeps a session from coming back, and what to do about it.
+Error name_is_taken(const Trashed& trashed, const Dir& folder) {
+  const auto there = omp_belongings(folder, trashed.place.file);
+  const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);
+  const std::string& name = is_beside ? there->front() : trashed.place.file;
+  return {Errc::already_exists, trashed.sessions + "/" + trashed.place.folder + "/" + name +
+                                    " is there again; move it away, then: arborfs restore " + trashed.name};
+}
+
 }  // namespace
 
 Trash::Trash(std::string folder, Disk& disk)
@@ -212,6 +222,22 @@ Result<Trashed> Trash::take(SessionStore& store, const LogPlace& place, const st
   return trashed;
 }
 
+Result<void> Trash::keep_written(const Trashed& trashed, std::string_view lines) {
+  if (lines.empty()) {
+    return {};
+  }
+  const auto root = Dir::open_root(folder_);
+  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
+  return there ? replace_private_file(disk_, *there, std::string(kWritten), lines) : Result<void>(there.error());
+}
+
+std::string Trash::written_to(const Trashed& trashed) const {
+  const auto root = Dir::open_root(folder_);
+  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
+  const auto lines = there ? read_private_file(*there, std::string(kWritten)) : Result<std::string>(there.error());
+  return lines ? *lines : std::string();
+}
+
 Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const {
   auto folder = root.open_in(name);
   auto file = folder ? File::open_in(*folder, std::string(kNote)) : Result<File>(folder.error());
@@ -273,6 +299,9 @@ Result<void> Trash::restore(const Trashed& trashed) {
     moved = copy_belongings(disk_, *files, trashed.place.file, *folder);
   } else if (!moved && moved.error().code == Errc::unsupported) {
     moved = {};
+  }
+  if (!moved && moved.error().code == Errc::already_exists) {
+    return name_is_taken(trashed, *folder);
   }
   moved = moved ? disk_.sync_folder(*folder) : moved;
   if (moved && disk_.remove(*there, std::string(kNote))) {  // first: what has no note is offered to nobody

@@ -1,10 +1,11 @@
 // Where removed sessions wait to be restored (DESIGN 4): one private folder each under $XDG_DATA_HOME/arborfs/trash,
-// with the log, its artifacts and backups as they were, and a note of where they came from. Nothing is ever deleted
-// from it by arborfs. Any thread.
+// with the log, its artifacts and backups as they were, a note of where they came from, and what of it arborfs looked
+// after. Nothing is ever deleted from it by arborfs. Any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/session/catalog.h"
@@ -26,6 +27,10 @@ class Trash {
   /// Takes a log with all that belongs to it out of its store; its lock is the caller's. Across file systems it is
   /// copied, synced and compared first. Errors: io, no_space; then everything is where it was.
   Result<Trashed> take(SessionStore& store, const LogPlace& place, const std::string& title);
+  /// What arborfs has written to a log in the trash (ErasedEntries::written) goes with it. Errors: io, no_space.
+  Result<void> keep_written(const Trashed& trashed, std::string_view lines);
+  /// The same lines; "" when there are none, or they cannot be read.
+  [[nodiscard]] std::string written_to(const Trashed& trashed) const;
   /// Newest first.
   [[nodiscard]] std::vector<Trashed> list() const;
   /// Back to where it came from. Where an earlier restore was killed it begins anew. Errors: already_exists, io; busy

@@ -220,6 +220,9 @@ Result<std::string> run_new(Writer& writer, const Subject& /*subject*/, std::str
     wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model")};
   } else {
     wanted.cwd = trimmed(text);
+    if (wanted.cwd.find('\n') != std::string::npos) {
+      return Error{Errc::invalid_argument, "one line is wanted, the working directory of one session"};
+    }
   }
   auto made = writer.create(wanted);
   return made ? Result<std::string>(line_of(*made)) : made.error();
@@ -236,17 +239,21 @@ constexpr std::string_view kAppendUsage =
     "Write here to append to the session:\n"
     "  text                                one user message, from open to close\n"
     "  {\"role\":\"toolResult\",...}           any message\n"
-    "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, all or none\n"
+    "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, in one write: all or none\n"
     "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), "
     "\"force\":true\n"
-    "(although an agent may have the session open). id, parentId and timestamp are chosen here.\n"
-    "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError.\n";
+    "(although an agent may have the session open). An entry's id, parentId and timestamp are chosen here;\n"
+    "a message's own timestamp stays. A text of more than 500,000 characters is shortened, as agents do it.\n"
+    "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError; that JSON was\n"
+    "not complete is told there alone, since shells ignore what close gives. Not for editors.\n";
 constexpr std::string_view kBranchUsage =
-    "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, a label, or root.\n"
+    "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, the name of its file,\n"
+    "a label, or root.\n"
     "Further lines are the summary of what is left behind.\n"
     "Or {\"leaf\":\"a1b2c3d4\",\"summary\":\"...\",\"force\":true}.\n";
 constexpr std::string_view kLabelUsage =
-    "Write an entry and a label here to label it, an entry alone to clear its label; one a line, all or none.\n"
+    "Write an entry and a label here to label it, an entry alone to clear its label; several, one a line,\n"
+    "in one write: all or none. An entry has one label, a second takes the first's place.\n"
     "Or {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. See also labels/: ln -s, mv, rm.\n";
 constexpr std::string_view kForkUsage =
     "Write an empty line here to copy the session to a new log, or an entry to copy the way to it.\n"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/env/processes.h"
@@ -12,8 +13,6 @@
 namespace arborfs {
 
 namespace {
-
-constexpr int kTries = 4;  // when others write between our looking and our locking
 
 Error gone() {
   return {Errc::not_found, "the session is gone"};
@@ -39,6 +38,7 @@ bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended
 struct WriteQueue::Waiting {
   AppendRequest* append = nullptr;
   std::function<Result<void>()> work;
+  Waiting* next = nullptr;  // in its lane, then in its group
   Result<void> outcome;
   bool ended = false;            // for whoever writes its group
   bool done = false;             // guarded by WriteQueue::mutex_
@@ -49,7 +49,25 @@ struct WriteQueue::Waiting {
   }
 };
 
+void WriteQueue::Chain::push(Waiting& one) {
+  one.next = nullptr;
+  (first == nullptr ? first : last->next) = &one;
+  last = &one;
+}
+
+WriteQueue::Waiting* WriteQueue::Chain::pop() {
+  return std::exchange(first, first->next);
+}
+
 namespace {
+
+Error failed_inside(const std::exception& failure) {
+  try {
+    return {Errc::io, std::string("the write failed inside: ") + failure.what()};
+  } catch (const std::bad_alloc&) {
+    return {Errc::io, "out of memory"};  // so short that it takes none
+  }
+}
 
 template <class Group>
 void end_all(const Group& group, const Error& error) {
@@ -62,18 +80,17 @@ void end_all(const Group& group, const Error& error) {
 
 }  // namespace
 
-std::vector<WriteQueue::Waiting*> WriteQueue::take_group(Lane& lane) {
-  std::vector<Waiting*> group;
+WriteQueue::Chain WriteQueue::take_group(Lane& lane) {
+  Chain group;
   std::uint64_t bytes = 0;
-  while (!lane.waiting.empty() && group.size() < kMaxGroup) {
-    Waiting* const next = lane.waiting.front();
-    bytes += next->append == nullptr ? 0 : next->append->bytes;
-    const bool alone = next->append == nullptr || next->append->slot;
-    if (!group.empty() && (alone || bytes > kMaxGroupBytes)) {
+  for (std::size_t count = 0; lane.waiting.first != nullptr && count < kMaxGroup; ++count) {
+    const Waiting& next = *lane.waiting.first;
+    bytes += next.append == nullptr ? 0 : next.append->bytes;
+    const bool alone = next.append == nullptr || next.append->slot;
+    if (count != 0 && (alone || bytes > kMaxGroupBytes)) {
       break;
     }
-    group.push_back(next);
-    lane.waiting.pop_front();
+    group.push(*lane.waiting.pop());
     if (alone) {
       break;
     }
@@ -86,28 +103,40 @@ Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
   const std::uint64_t bytes = mine.append == nullptr ? 0 : mine.append->bytes;
   std::unique_lock lock(mutex_);
   room_.wait(lock, [&] { return waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes; });
-  waiting_bytes_ += bytes;
   Lane& lane = lanes_[session->number()];
-  lane.waiting.push_back(&mine);
-  mine.wake.wait(lock, [&] { return mine.done || (!lane.busy && lane.waiting.front() == &mine); });
+  waiting_bytes_ += bytes;
+  lane.waiting.push(mine);
+  mine.wake.wait(lock, [&] { return mine.done || (!lane.busy && lane.waiting.first == &mine); });
   if (!mine.done) {
-    lane.busy = true;
-    const auto group = take_group(lane);
-    lock.unlock();
-    commit(session, group);
-    lock.lock();
-    lane.busy = false;
-    for (Waiting* waiting : group) {
-      waiting->done = true;
-      waiting->wake.notify_one();
-    }
-    if (!lane.waiting.empty()) {
-      lane.waiting.front()->wake.notify_one();
-    }
+    work_off(session, lane, lock);
   }
   waiting_bytes_ -= bytes;
   room_.notify_all();
   return mine.outcome;
+}
+
+/// The next group of a lane that nobody is at.
+void WriteQueue::work_off(const SessionPtr& session, Lane& lane, std::unique_lock<std::mutex>& lock) {
+  lane.busy = true;
+  Chain group = take_group(lane);
+  lock.unlock();
+  commit(session, group);
+  lock.lock();
+  lane.busy = false;
+  while (group.first != nullptr) {
+    Waiting* const waiting = group.pop();
+    waiting->done = true;
+    waiting->wake.notify_one();
+  }
+  if (lane.waiting.first != nullptr) {
+    lane.waiting.first->wake.notify_one();
+  }
+}
+
+Result<void> WriteQueue::wait_turn(const SessionPtr& session, std::function<Result<void>()> work) {
+  Waiting mine;
+  mine.work = std::move(work);
+  return wait_turn(session, mine);
 }
 
 Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request) {
@@ -117,22 +146,30 @@ Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request
 }
 
 /// Whatever happens inside, the lane goes on: everybody in the group has an outcome.
-void WriteQueue::commit(const SessionPtr& session, const std::vector<Waiting*>& group) {
+void WriteQueue::commit(const SessionPtr& session, const Chain& group) {
   try {
     commit_group(session, group);
   } catch (const std::exception& failure) {
-    end_all(group, {Errc::io, std::string("the write failed inside: ") + failure.what()});
+    for (Waiting* waiting = group.first; waiting != nullptr; waiting = waiting->next) {
+      if (!waiting->ended) {
+        waiting->end(failed_inside(failure));
+      }
+    }
   }
 }
 
-void WriteQueue::commit_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
-  if (group.front()->work) {
-    group.front()->outcome = group.front()->work();
+void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
+  if (group.first->work) {
+    group.first->end(group.first->work());
     return;
   }
   for (int attempt = 1;; ++attempt) {
     std::vector<Waiting*> left;
-    std::copy_if(group.begin(), group.end(), std::back_inserter(left), [](const Waiting* one) { return !one->ended; });
+    for (Waiting* one = group.first; one != nullptr; one = one->next) {
+      if (!one->ended) {
+        left.push_back(one);
+      }
+    }
     if (left.empty()) {
       return;
     }
@@ -325,106 +362,6 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
     }
   }
   return settle(session, writer, lines);
-}
-
-/// The first write to a log of version 1 or 2 makes it one of version 3 (FACTS B3).
-Result<void> WriteQueue::migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before,
-                                 Insist insist) {
-  const LogPlace place = session->place();
-  auto draft = catalog_.store().draft(place);
-  if (!draft) {
-    return draft.error();
-  }
-  if (auto written = write_log_anew(*session, {}, lines.text, **draft); !written) {
-    return written;
-  }
-  if (auto finished = (*draft)->finish(settings_.sync); !finished) {
-    return finished;
-  }
-  auto writer = lock(session, insist);
-  if (!writer) {
-    return writer.error();
-  }
-  auto replaced = (*writer)->replace(**draft, before);
-  return replaced ? settle(session, **writer, lines) : replaced;
-}
-
-Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
-                                   const std::function<Result<void>(LogWriter&)>& work) {
-  Waiting mine;
-  mine.work = [&]() -> Result<void> {
-    auto writer = lock(session, insist(force));
-    return writer ? work(**writer) : writer.error();
-  };
-  return wait_turn(session, mine);
-}
-
-Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest& request) {
-  Waiting mine;
-  mine.work = [&]() -> Result<void> {
-    auto done = rewrite_once(session, request);
-    for (int attempt = 1; !done && done.error().code == Errc::stale && attempt < kTries; ++attempt) {
-      done = rewrite_once(session, request);
-    }
-    return done;
-  };
-  return wait_turn(session, mine);
-}
-
-/// The log is copied without the lock, and takes its place under it if nobody wrote meanwhile.
-Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
-  auto writer = lock(session, request.insist);
-  const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
-  if (!before) {
-    return before.error();
-  }
-  writer->reset();
-  auto draft = catalog_.store().draft(request.move_to.value_or(session->place()));
-  if (!draft) {
-    return draft.error();
-  }
-  auto done = request.write(**draft);
-  done = done ? (*draft)->finish(settings_.sync) : done;
-  if (!done) {
-    return done;
-  }
-  writer = lock(session, request.insist);
-  if (!writer) {
-    return writer.error();
-  }
-  if (request.move_to) {
-    return move_locked(session, **writer, *before, **draft, *request.move_to);
-  }
-  auto replaced = (*writer)->replace(**draft, *before);
-  return replaced ? settle(session, **writer, Lines{}) : replaced;
-}
-
-/// The name first, as the agents do; then the header. When the second fails the first is taken back.
-Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before,
-                                     LogDraft& draft, const LogPlace& to) {
-  SessionStore& store = catalog_.store();
-  const LogPlace from = session->place();
-  if (auto same = writer.verify(before); !same) {
-    return same;
-  }
-  if (auto moved = store.move(from, to); !moved) {
-    return moved;
-  }
-  if (auto put = store.publish(draft, to, Disk::Existing::replace, false); !put) {
-    static_cast<void>(store.move(to, from));
-    return put;
-  }
-  writer.release();
-  catalog_.relocate(session, to);
-  auto read = session->refresh(Depth::index);
-  for (const LogPlace& place : {to, from}) {
-    const auto folder = store.folder(place);  // none in memory
-    auto synced = folder && settings_.sync ? store.disk().sync_folder(*folder) : Result<void>();
-    if (!synced) {
-      return Error{Errc::io, synced.error().message + "; the session is moved, but a power cut may undo it"};
-    }
-  }
-  return read;
 }
 
 }  // namespace arborfs

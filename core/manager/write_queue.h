@@ -8,9 +8,9 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -71,18 +71,29 @@ class WriteQueue {
     std::string text;
     EntryId last;  // the id of the last one
   };
+  /// Commands one behind the other, by Waiting::next. Nothing here takes memory: who waits is always woken.
+  struct Chain {
+    Waiting* first = nullptr;
+    Waiting* last = nullptr;
+    void push(Waiting& one);
+    Waiting* pop();
+  };
   struct Lane {
-    std::deque<Waiting*> waiting;
+    Chain waiting;
     bool busy = false;
   };
   static constexpr std::uint64_t kMaxWaitingBytes = 256 << 20;
   static constexpr std::uint64_t kMaxGroupBytes = 8 << 20;
   static constexpr std::size_t kMaxGroup = 1024;
+  static constexpr int kTries = 4;  // when others write between our looking and our locking
 
   Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
-  std::vector<Waiting*> take_group(Lane& lane);
-  void commit(const SessionPtr& session, const std::vector<Waiting*>& group);
-  void commit_group(const SessionPtr& session, const std::vector<Waiting*>& group);
+  /// The same for work that wants the session for itself, as rewrites do (write_queue_rewrites.cc).
+  Result<void> wait_turn(const SessionPtr& session, std::function<Result<void>()> work);
+  void work_off(const SessionPtr& session, Lane& lane, std::unique_lock<std::mutex>& lock);
+  static Chain take_group(Lane& lane);
+  void commit(const SessionPtr& session, const Chain& group);
+  void commit_group(const SessionPtr& session, const Chain& group);
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
   Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
                             const std::vector<Waiting*>& group);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/json/document.h"
 #include "core/manager/entry_fields.h"
 #include "core/manager/known_log.h"
@@ -126,7 +127,12 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     if (!taken) {
       return taken.error();
     }
-    catalog_.erased().forget(place.file);
+    ErasedEntries& erased = catalog_.erased();
+    if (auto kept = trash.keep_written(*taken, erased.written(place.file)); !kept) {
+      write_log(LogLevel::warning, "what was appended to " + place.file +
+                                       " will not be looked after once it is restored: " + kept.error().message);
+    }
+    erased.forget(place.file);
     return {};
   });
   catalog_.rescan_folder(place.folder);

@@ -7,7 +7,6 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kShortestPrefix = 4;
 constexpr std::size_t kEnoughMatches = 64;  // of which several may be lines of one id
 
 std::optional<Ordinal> ordinal_from(std::string_view digits, const LogIndex& index) {
@@ -64,6 +63,7 @@ class Candidates {
       found_ = *ordinal;
     }
   }
+  [[nodiscard]] bool are_several() const { return is_ambiguous_; }
   [[nodiscard]] Ordinal result() const { return is_ambiguous_ ? kNoEntry : found_; }
 
  private:
@@ -71,29 +71,47 @@ class Candidates {
   bool is_ambiguous_ = false;
 };
 
-}  // namespace
-
-Ordinal resolve_entry(const LogIndex& index, std::string_view spelled) {
+Candidates candidates_for(const LogIndex& index, std::string_view spelled) {
+  Candidates candidates;
   if (const Ordinal exact = index.find(spelled); exact != kNoEntry) {
-    return exact;
+    candidates.add(exact);
+    return candidates;
   }
   if (const auto listed = stem_target(spelled, index)) {
-    return *listed;
+    candidates.add(listed);
+    return candidates;
   }
-  Candidates candidates;
-  const bool has_mark = !spelled.empty() && spelled[0] == '#';
-  candidates.add(ordinal_from(has_mark ? spelled.substr(1) : spelled, index));
+  if (const auto place = spelled.starts_with('#') ? ordinal_from(spelled.substr(1), index) : std::nullopt) {
+    candidates.add(place);
+    return candidates;
+  }
+  candidates.add(ordinal_from(spelled, index));
   for (const NamedLabel& label : named_labels(index)) {
     if (label.name == spelled) {
       candidates.add(label.target);
     }
   }
-  if (spelled.size() >= kShortestPrefix) {
+  if (spelled.size() >= kShortestIdPrefix) {
     for (const Ordinal match : index.find_prefix(spelled, kEnoughMatches)) {
       candidates.add(index.find(index.id(match)));
     }
   }
-  return candidates.result();
+  return candidates;
+}
+
+}  // namespace
+
+Ordinal resolve_entry(const LogIndex& index, std::string_view spelled) {
+  return candidates_for(index, spelled).result();
+}
+
+bool is_ambiguous_entry(const LogIndex& index, std::string_view spelled) {
+  return candidates_for(index, spelled).are_several();
+}
+
+Ordinal resolve_name(const LogIndex& index, std::string_view name) {
+  const auto place = index.find(name) == kNoEntry ? ordinal_from(name, index) : std::nullopt;
+  return place ? *place : resolve_entry(index, name);
 }
 
 }  // namespace arborfs

@@ -43,7 +43,14 @@ struct NamedLabel {
 std::vector<NamedLabel> named_labels(const LogIndex& index);
 
 /// How a person may name an entry: its id, a unique prefix of it of 4 characters or more, `#42` or `42` (ordinal), a
-/// full stem, or a label. kNoEntry when nothing or more than one thing fits.
+/// full stem, or a label. `#42` is the ordinal even where a label is called so. kNoEntry when nothing or more than one
+/// thing fits.
 Ordinal resolve_entry(const LogIndex& index, std::string_view spelled);
+/// resolve_entry() gives nothing because more than one thing fits.
+bool is_ambiguous_entry(const LogIndex& index, std::string_view spelled);
+inline constexpr std::size_t kShortestIdPrefix = 4;
+/// The same for names of files, where `42` too is the ordinal whatever labels are called so and ids begin so (DESIGN
+/// 2).
+Ordinal resolve_name(const LogIndex& index, std::string_view name);
 
 }  // namespace arborfs

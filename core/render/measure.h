@@ -29,7 +29,8 @@ class Measurer {
   static constexpr std::size_t kPadding = 64;
   /// `raw` is the JSON value of an entry of any length.
   Measure measure(EntryType type, std::string_view raw);
-  /// Of one that was taken apart already; nothing when that does not suffice.
+  /// Of one that was taken apart already; nothing when that does not suffice, or an escape in it is none of JSON's:
+  /// this is the only look at them (record_notes.h).
   std::optional<Measure> measure(EntryType type, std::string_view raw, const json::Places& places);
 
  private:

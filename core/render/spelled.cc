@@ -1,6 +1,6 @@
 #include "core/render/spelled.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 
@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kShortEscape = 2;
 constexpr std::size_t kLongEscape = 6;  // \u and four digits
+constexpr std::size_t kAtOnce = 32;     // marks
 static_assert(SpelledText::kPadding >= json::kEscapePadding);
 
 /// In valid JSON there are no control characters but the last of these, so they alone can begin one to look at.
-constexpr std::string_view kCareBytes = "\x7F\xC2\xD8\xE1\xE2\xED\xEF\xF3";
-constexpr ByteSet kCare(kCareBytes);
+constexpr ByteSets kCare("\x7F\xC2\xD8\xE1\xE2\xED\xEF\xF3");
 static_assert([] {
   for (unsigned byte = 0x20; byte < 0x100; ++byte) {
     if (kCare.has(static_cast<char>(byte)) != chars::TextPolicy::kCare[byte]) {
@@ -27,6 +27,10 @@ static_assert([] {
   }
   return true;
 }());
+
+/// What stands in escapes: their backslash, and what follows it where that is shown as one character or as two.
+constexpr ByteSets kEscapes("\\", "n", "\"/t", "bfr");
+static_assert(has_same_bytes(kEscapes, json::kSimpleEscapes));
 
 /// Calls each(index, bits) for the marks of the bytes from `begin` to `end`; `bits` has those of others cleared.
 template <class Each>
@@ -61,26 +65,28 @@ bool is_marked(const std::vector<std::uint64_t>& marks, std::size_t place) {
   return (marks[place / kMarkedBytes] >> (place % kMarkedBytes) & 1U) != 0;
 }
 
-/// The unit of UTF-16 that an escape of six bytes gives.
+/// The unit of UTF-16 that an escape of six bytes gives, whose `u` stands at `place`.
 char32_t unit_at(std::string_view text, std::size_t place) {
   std::uint32_t unit = 0;
-  const char* const digits = text.data() + place + 2;
+  const char* const digits = text.data() + place + 1;
   std::from_chars(digits, digits + 4, unit, 16);
   return unit;
 }
 
+/// An escape of six bytes starts at `place`, where one starts or a character that is none.
 bool is_long_escape(std::string_view text, std::size_t place, std::size_t end) {
   return end - place >= kLongEscape && text[place] == '\\' && text[place + 1] == 'u';
 }
 
-/// The character at `place`, which is marked as odd; its length is that of its spelling.
+/// The character that is marked as odd at `place`; its length is that of its spelling.
 chars::Char char_at(std::string_view text, std::size_t place, std::size_t end) {
-  if (text[place] != '\\') {
+  if (text[place] != 'u') {
     return chars::decode(text, place);
   }
   const char32_t unit = unit_at(text, place);
-  if (unit >= 0xD800 && unit < 0xDC00 && is_long_escape(text, place + kLongEscape, end)) {
-    const char32_t low = unit_at(text, place + kLongEscape);
+  const std::size_t next = place - 1 + kLongEscape;
+  if (unit >= 0xD800 && unit < 0xDC00 && is_long_escape(text, next, end)) {
+    const char32_t low = unit_at(text, next + 1);
     if (low >= 0xDC00 && low < 0xE000) {
       return {0x10000 + ((unit - 0xD800) << 10U) + (low - 0xDC00), 2 * kLongEscape, true};
     }
@@ -103,44 +109,34 @@ std::size_t utf8_size(char32_t code) {
 
 bool SpelledText::read(std::string_view text) {
   text_ = text;
-  has_numbers_ = false;
   const std::size_t marks = marks_for(text.size());
   if (odd_.size() < marks) {
-    for (auto* const kept : {&odd_, &halved_, &newlines_}) {
+    for (auto* const kept : {&halved_, &newlines_, &odd_}) {  // the one that is asked last: memory may run out between
       kept->resize(std::bit_ceil(marks));
     }
   }
-  mark(text, kCare, odd_.data());
-  mark(text, '\\', halved_.data());
-  json::EscapeWalk walk;
+  std::uint64_t numbers = 0;
+  std::array<Marks<1>, kAtOnce> care;
+  std::array<Marks<4>, kAtOnce> escapes;
+  json::EscapedBytes escaped;
   for (std::size_t i = 0; i < marks; ++i) {
-    const std::uint64_t backslashes = halved_[i];
-    halved_[i] = 0;
-    newlines_[i] = 0;
-    const char* const block = text.data() + i * kMarkedBytes;
-    const bool valid = walk.step(block, backslashes, [&](unsigned at) {
-      const std::uint64_t bit = std::uint64_t{1} << at;
-      switch (block[at + 1]) {
-        case 'n':
-          newlines_[i] |= bit;
-          halved_[i] |= bit;
-          return;
-        case 'u':
-          odd_[i] |= bit;
-          has_numbers_ = true;
-          return;
-        case 'b':
-        case 'f':
-        case 'r':
-          return;  // shown as two characters
-        default:
-          halved_[i] |= bit;
-      }
-    });
-    if (!valid) {
+    if (i % kAtOnce == 0) {
+      const std::string_view piece = text.substr(i * kMarkedBytes, kAtOnce * kMarkedBytes);
+      mark(piece, kCare, care.data());
+      mark(piece, kEscapes, escapes.data());
+    }
+    const auto [backslashes, newlines, others, doubles] = escapes[i % kAtOnce];
+    const std::uint64_t behind = escaped.among(backslashes);
+    const std::uint64_t unknown = behind & ~(backslashes | newlines | others | doubles);
+    if (!json::are_number_escapes(text.data() + i * kMarkedBytes, unknown)) {
       return false;
     }
+    newlines_[i] = behind & newlines;
+    halved_[i] = behind & ~(unknown | doubles);
+    odd_[i] = care[i % kAtOnce][0] | unknown;
+    numbers |= unknown;
   }
+  has_numbers_ = numbers != 0;
   return true;
 }
 
@@ -149,7 +145,7 @@ bool Spelled::has_number(char32_t code) const {
   if (text_ != nullptr && text_->has_numbers_) {
     const std::string_view text = text_->text_;
     each_place(text_->odd_, begin_, end_,
-               [&](std::size_t place) { found = found || (text[place] == '\\' && unit_at(text, place) == code); });
+               [&](std::size_t place) { found = found || (text[place] == 'u' && unit_at(text, place) == code); });
   }
   return found;
 }
@@ -164,13 +160,16 @@ bool Spelled::has_newline() const {
 
 Spelled Spelled::without_end_newlines() const {
   Spelled trimmed = *this;
+  const auto ends_with_number = [&] {
+    const std::size_t u = trimmed.end_ - kLongEscape + 1;
+    return text_->has_numbers_ && is_marked(text_->odd_, u) && text_->text_[u] == 'u' &&
+           unit_at(text_->text_, u) == '\n';
+  };
   for (;;) {
     const std::size_t size = trimmed.end_ - trimmed.begin_;
-    if (size >= kShortEscape && is_marked(text_->newlines_, trimmed.end_ - kShortEscape)) {
+    if (size >= kShortEscape && is_marked(text_->newlines_, trimmed.end_ - 1)) {
       trimmed.end_ -= kShortEscape;
-    } else if (size >= kLongEscape && text_->has_numbers_ && is_marked(text_->odd_, trimmed.end_ - kLongEscape) &&
-               is_long_escape(text_->text_, trimmed.end_ - kLongEscape, trimmed.end_) &&
-               unit_at(text_->text_, trimmed.end_ - kLongEscape) == '\n') {
+    } else if (size >= kLongEscape && ends_with_number()) {
       trimmed.end_ -= kLongEscape;
     } else {
       return trimmed;
@@ -187,8 +186,8 @@ chars::LineCount Spelled::lines() const {
   std::size_t line = begin_;  // where one starts
   each_place(text_->newlines_, begin_, end_, [&](std::size_t place) {
     ++lines.all;
-    lines.empty += place == line ? 1 : 0;
-    line = place + kShortEscape;
+    lines.empty += place == line + 1 ? 1 : 0;
+    line = place + 1;
   });
   lines.empty += line == end_ ? 1 : 0;
   return lines;
@@ -205,15 +204,11 @@ std::uint64_t Spelled::shown_size() const {
   }
   const std::string_view text = text_->text_;
   std::uint64_t size = end_ - begin_;
-  each_mark(text_->halved_, begin_, end_, [&](std::size_t i, std::uint64_t bits) {
-    if constexpr (Policy::kEscapes) {
-      for (; bits != 0; bits &= bits - 1) {
-        size -= text[i * kMarkedBytes + static_cast<std::size_t>(std::countr_zero(bits)) + 1] == '/' ? 1 : 0;
-      }
-    } else {
-      size -= static_cast<std::uint64_t>(std::popcount(bits));
-    }
-  });
+  if constexpr (Policy::kEscapes) {
+    each_place(text_->halved_, begin_, end_, [&](std::size_t place) { size -= text[place] == '/' ? 1 : 0; });
+  } else {
+    size -= count_marked(text_->halved_.data(), begin_, end_);
+  }
   std::size_t passed = begin_;
   chars::Buffer buffer;
   each_place(text_->odd_, begin_, end_, [&](std::size_t place) {
@@ -223,7 +218,7 @@ std::uint64_t Spelled::shown_size() const {
     const chars::Char c = char_at(text, place, end_);
     const std::string_view spelling = Policy::spell(c, buffer);
     size += (spelling.data() != nullptr ? spelling.size() : utf8_size(c.code)) - c.length;
-    passed = place + c.length;
+    passed = place - (text[place] == 'u' ? 1 : 0) + c.length;
   });
   return size;
 }

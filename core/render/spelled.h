@@ -25,7 +25,7 @@ class SpelledText {
  private:
   friend class Spelled;
   std::string_view text_;
-  // A bit for each byte of the text. An escape is where its backslash stands.
+  // A bit for each byte of the text. An escape is where what its backslash escapes stands.
   std::vector<std::uint64_t> halved_;    // escapes of two bytes for a character of one that is shown as it is in text
   std::vector<std::uint64_t> newlines_;  // of the same, those for newlines
   std::vector<std::uint64_t> odd_;       // characters that may be shown otherwise, or are given by their number

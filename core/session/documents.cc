@@ -7,6 +7,7 @@
 #include "core/model/tree.h"
 #include "core/render/text.h"
 #include "core/session/document_cache.h"
+#include "core/session/image_content.h"
 #include "core/session/session_status.h"
 #include "core/session/tree_document.h"
 
@@ -19,7 +20,6 @@ using ContentResult = Result<ContentPtr>;
 
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
 constexpr std::size_t kWholeTitle = 100'000;
-constexpr std::uint64_t kImageStep = 768 * 1024;  // a multiple of 3, so that base64 splits there
 
 Error not_indexed() {
   return Error{Errc::stale, "the session changed while it was read"};
@@ -218,43 +218,6 @@ ContentResult make_entry_text(const Request& request) {
   return text ? ContentResult(literal(*text)) : text.error();
 }
 
-ContentResult blob_content(const Request& request, const std::string& hash) {
-  auto file = request.catalog.blobs()->open(hash);
-  if (!file) {
-    return Error{Errc::corrupt, "blob " + hash + ": " + file.error().message};
-  }
-  auto st = (*file)->stat();
-  if (!st) {
-    return st.error();
-  }
-  auto content = std::make_shared<Content>();
-  for (std::uint64_t from = 0; from < st->size; from += kImageStep) {
-    const std::uint64_t step = std::min(kImageStep, st->size - from);
-    content->add_rendered(step, [file = *file, from, step]() -> Result<std::string> {
-      std::string bytes(step, '\0');
-      auto got = file->read_at(from, bytes);
-      if (!got) {
-        return got.error();
-      }
-      bytes.resize(*got);
-      return bytes;
-    });
-  }
-  return ContentPtr(content);
-}
-
-ContentResult inline_image(const EntryBytes& where, const ImageRef& image) {
-  auto content = std::make_shared<Content>();
-  const std::uint64_t step = image.plain_base64 ? kImageStep : image.size;
-  for (std::uint64_t from = 0; from < image.size; from += step) {
-    const std::uint64_t length = std::min(step, image.size - from);
-    content->add_rendered(length, [log = where.log, entry = where.entry, image, from, length] {
-      return read_inline_image(*log, entry, image, from, length);
-    });
-  }
-  return ContentPtr(content);
-}
-
 Result<std::pair<EntryBytes, ImageRef>> image_at(const Request& request) {
   const auto guard = request.session.read();
   if (!guard || !guard->has_details()) {
@@ -274,7 +237,8 @@ ContentResult make_image(const Request& request) {
     return found.error();
   }
   const auto& [where, image] = *found;
-  return image.blob.empty() ? inline_image(where, image) : blob_content(request, image.blob);
+  return image.blob.empty() ? ContentResult(inline_image(where.log, where.entry, image))
+                            : blob_image(*request.catalog.blobs(), image.blob);
 }
 
 ContentResult make_damage(const Request& request) {
@@ -375,7 +339,12 @@ std::int64_t mtime_of(const Session& session, DocumentKind kind, std::uint32_t i
 
 std::vector<Damage> shown_damage(const Session::Guard& guard) {
   auto damage = guard.index().damage();
-  if (!guard.tail_aged() && !damage.empty() && damage.back().in_progress) {
+  if (damage.empty() || !damage.back().in_progress) {
+    return damage;
+  }
+  if (guard.tail_aged()) {
+    damage.back().in_progress = false;
+  } else {
     damage.pop_back();
   }
   return damage;

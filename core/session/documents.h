@@ -30,7 +30,8 @@ enum class DocumentKind : std::uint8_t {
   damage,      // item: index into LogIndex::damage
 };
 
-/// What of the log counts as damage in this state: all of it but an unterminated end that is less than 2 s old.
+/// What of the log counts as damage in this state: all of it but an unterminated end that is less than 2 s old. Nothing
+/// of it is in progress.
 std::vector<Damage> shown_damage(const Session::Guard& guard);
 
 /// How deep the session must have been refreshed for a kind.

@@ -54,21 +54,6 @@ Error locked() {
   return {Errc::busy, "another arborfs holds the state folder"};
 }
 
-Result<std::string> read_all(const Dir& folder, const std::string& name) {
-  auto file = File::open_in(folder, name);
-  const auto st = file ? file->stat() : Result<FileStat>(file.error());
-  if (!st) {
-    return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
-  }
-  std::string bytes(st->size, '\0');
-  auto got = file->read_at(0, bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
-  return bytes;
-}
-
 /// A JSON object a line; an end without line feed was torn off and is passed over.
 std::vector<ErasedEntries::Kept> entries_of(std::string_view bytes) {
   std::vector<ErasedEntries::Kept> found;
@@ -211,7 +196,7 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
   if (*size + lines.size() <= 2 * kKeptBytes) {
     return {};
   }
-  const auto bytes = read_all(folder, name);
+  const auto bytes = read_private_file(folder, name);
   return bytes ? replace_private_file(disk_, folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
 }
 
@@ -235,7 +220,7 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   if (!lock.is_held()) {
     return locked();
   }
-  const auto bytes = read_all(*watched, written_name(log_name));
+  const auto bytes = read_private_file(*watched, written_name(log_name));
   if (!bytes) {
     return bytes.error();
   }
@@ -283,9 +268,22 @@ bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,
   return told && *told;
 }
 
+std::string ErasedEntries::written(const std::string& log_name) const {
+  const auto folder =
+      folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_ + std::string(kWritten));
+  const auto bytes = folder ? read_private_file(*folder, written_name(log_name)) : Result<std::string>(folder.error());
+  return bytes ? *bytes : std::string();
+}
+
+bool ErasedEntries::has_written(const std::string& log_name, std::string_view id) const {
+  const Entries kept = entries_of(written(log_name));
+  return std::any_of(kept.begin(), kept.end(), [id](const Kept& entry) { return entry.id == id; });
+}
+
 std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) const {
   auto folder = open_private_folder(folder_ + std::string(kErased));
-  const auto bytes = folder && !folder_.empty() ? read_all(*folder, erased_name(log_name)) : Result<std::string>("");
+  const auto bytes =
+      folder && !folder_.empty() ? read_private_file(*folder, erased_name(log_name)) : Result<std::string>("");
   return bytes ? entries_of(*bytes) : Entries{};
 }
 

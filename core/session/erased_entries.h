@@ -38,11 +38,16 @@ class ErasedEntries {
   /// made of: what another process appended and acknowledged since then is not lost. False when that cannot be told
   /// now; compare again when the index has caught up.
   bool compare(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
+  /// What is kept of what was acknowledged, as it was given.
+  [[nodiscard]] std::string written(const std::string& log_name) const;
+  /// An entry of it has this id.
+  [[nodiscard]] bool has_written(const std::string& log_name, std::string_view id) const;
   /// What the log lacked when it was last compared, in the order in which it was written.
   [[nodiscard]] std::vector<Kept> of(const std::string& log_name) const;
   /// The file that holds of(), JSON lines, for messages. Whoever removes it wants them no more.
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
-  /// The session is removed: what was written to it need not be watched any longer.
+
+  /// The session is removed: what was written to it need not be watched any longer, nor kept here (FIELD-FAILURES S12).
   void forget(const std::string& log_name);
 
   static constexpr std::size_t kKeptBytes = 4 << 20;

@@ -107,6 +107,12 @@ class MemoryLogWriter : public LogChange {
         place_(std::move(place)),
         file_(std::move(file)) {}
   ~MemoryLogWriter() override { unlock(); }
+  /// False when another has it. Before anything else.
+  bool lock() {
+    const std::lock_guard lock(shelf_->mutex);
+    is_locked_ = shelf_->locked.insert(place_).second;
+    return is_locked_;
+  }
 
   [[nodiscard]] bool is_open_elsewhere() const override { return false; }
   void release() override { unlock(); }
@@ -129,16 +135,16 @@ class MemoryLogWriter : public LogChange {
 
  private:
   void unlock() {
-    if (!released_) {
+    if (is_locked_) {
       const std::lock_guard lock(shelf_->mutex);
       shelf_->locked.erase(place_);
-      released_ = true;
+      is_locked_ = false;
     }
   }
   const std::shared_ptr<Shelf> shelf_;
   const LogPlace place_;
   const SharedFd file_;
-  bool released_ = false;
+  bool is_locked_ = false;
 };
 
 class MemoryStore : public SessionStore {
@@ -201,12 +207,9 @@ class MemoryStore : public SessionStore {
     if (!st) {
       return st.error();
     }
-    const std::lock_guard lock(shelf_->mutex);
-    if (!shelf_->locked.insert(place).second) {
-      return Error{Errc::busy, "another writer holds the log's lock"};
-    }
-    return std::unique_ptr<LogWriter>(
-        std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(*reader), *st));
+    auto writer = std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(*reader), *st);
+    return writer->lock() ? Result<std::unique_ptr<LogWriter>>(std::move(writer))
+                          : Error{Errc::busy, "another writer holds the log's lock"};
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/) override {

@@ -65,7 +65,7 @@ class OmpDraft : public LogDraft {
 
 class OmpLogWriter : public LogChange {
  public:
-  OmpLogWriter(Disk& disk, std::unique_ptr<Dir> folder, std::string file, PublishLock lock, File reader,
+  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, PublishLock lock, File reader,
                const FileStat& stat)
       : LogChange(disk, std::move(reader), stat),
         folder_(std::move(folder)),
@@ -86,7 +86,7 @@ class OmpLogWriter : public LogChange {
   Result<void> sync_names() override { return disk().sync_folder(*folder_); }
 
  private:
-  const std::unique_ptr<Dir> folder_;  // behind a pointer: the lock refers to it
+  const std::shared_ptr<const Dir> folder_;  // the lock refers to it
   const std::string file_;
   PublishLock lock_;
 };
@@ -111,7 +111,7 @@ Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::st
 
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file) {
-  auto held = std::make_unique<Dir>(std::move(folder));
+  const auto held = std::make_shared<const Dir>(std::move(folder));  // outlives the lock, wherever that ends
   if (auto there = held->stat(file); !there) {
     return there.error();
   }
@@ -128,7 +128,7 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
     return st.error();
   }
   return std::unique_ptr<LogWriter>(
-      std::make_unique<OmpLogWriter>(disk, std::move(held), file, std::move(*lock), std::move(*reader), *st));
+      std::make_unique<OmpLogWriter>(disk, held, file, std::move(*lock), std::move(*reader), *st));
 }
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file) {

@@ -5,13 +5,21 @@ _arborfs_sessions() {
   arborfs ls -q -n 200 "$@" 2>/dev/null
 }
 
+# compgen -W expands its words: what a log or a file is called must not be run, so only plain names are offered.
 _arborfs_trash() {
   printf 'latest\n'
-  arborfs restore --json 2>/dev/null | sed -n 's/^{"name":"\([^"]*\)".*/\1/p'
+  arborfs restore --json 2>/dev/null | sed -n 's/^{"name":"\([A-Za-z0-9._%-]*\)".*/\1/p'
+}
+
+# ids of the newest entries of the session in $1
+_arborfs_entries() {
+  printf 'leaf\n'
+  arborfs tree --json "${@:2}" -- "$1" 2>/dev/null |
+    sed -n 's/^{"entry":\([0-9]*\),"id":"\([A-Za-z0-9_.-]*\)".*/\1 \2/p' | sort -rn | head -n 200 | cut -d ' ' -f 2
 }
 
 _arborfs() {
-  local cur prev verb='' agent_dir=() i options
+  local cur prev verb='' agent_dir=() given=() i option options
   cur=${COMP_WORDS[COMP_CWORD]}
   prev=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
@@ -19,10 +27,21 @@ _arborfs() {
     case ${COMP_WORDS[i]} in
       mount | umount | ls | show | tree | context | text | doctor | completion | \
         append | branch | label | title | fork | new | rm | restore)
-        [[ -n $verb ]] || verb=${COMP_WORDS[i]}
+        [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
+        verb=${verb:-${COMP_WORDS[i]}}
         ;;
-      --agent-dir)
-        agent_dir=(--agent-dir "${COMP_WORDS[i + 1]-}")
+      -f)
+        [[ $verb != append ]] || ((++i))
+        ;;
+      --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | --title | --model | \
+        --parent-session)
+        option=${COMP_WORDS[i++]}
+        [[ ${COMP_WORDS[i]} != = ]] || ((++i))
+        [[ $option != --agent-dir ]] || agent_dir=(--agent-dir "${COMP_WORDS[i]-}")
+        ;;
+      -*) ;;
+      *)
+        given+=("${COMP_WORDS[i]}")
         ;;
     esac
   done
@@ -42,7 +61,11 @@ _arborfs() {
         sed -n 's/.*"project":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
       return
       ;;
-    -n | --limit | --at | --title | --model)
+    --at)
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${agent_dir[@]}")" -- "$cur")
+      return
+      ;;
+    -n | --limit | --title | --model)
       return
       ;;
     --durability)
@@ -91,8 +114,15 @@ _arborfs() {
     restore)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
       ;;
-    show | tree | context | text | append | branch | label | title | fork | rm | doctor)
+    doctor)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+      ;;
+    show | tree | context | text | append | branch | label | title | fork | rm)
+      if ((${#given[@]} == 0)); then
+        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+      elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]}" "${agent_dir[@]}")" -- "$cur")
+      fi
       ;;
   esac
 }

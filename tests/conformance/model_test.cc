@@ -147,6 +147,18 @@ TEST(ResolveEntry, TakesWhatAPersonWouldWrite) {
   EXPECT_EQ(resolve("root"), kNoEntry);
 }
 
+TEST(ResolveEntry, APlaceIsAPlaceWhateverLabelsAreCalled) {
+  const TestSession session =
+      session_of(entry("aaaa0001", "", R"("type":"custom")") + entry("aaaa0002", "aaaa0001", R"("type":"custom")") +
+                 entry("l", "aaaa0002", R"("type":"label","targetId":"aaaa0001","label":"2")") +
+                 entry("m", "l", R"("type":"label","targetId":"aaaa0002","label":"#3")"));
+  EXPECT_EQ(resolve_entry(*session.index, "2"), kNoEntry);  // who writes must say which
+  EXPECT_EQ(resolve_entry(*session.index, "#2"), 2U);
+  EXPECT_EQ(resolve_entry(*session.index, "#3"), 3U);
+  EXPECT_EQ(resolve_name(*session.index, "2"), 2U);
+  EXPECT_EQ(resolve_name(*session.index, "aaaa0001"), 1U);
+}
+
 TEST(Usage, AddsAsJavaScriptDoes) {
   UsageTotals totals(Flavour::omp13);
   const auto add = [&totals](std::string_view usage) {

@@ -11,6 +11,7 @@ import struct
 import threading
 from pathlib import Path
 
+from agentdir import backdate
 from crawl import paths_below
 from mounting import (BINARY, PATIENCE, Skip, at_most, concurrent, daemons, detach, equal, eventually,
                       fails_with, is_mounted, mount_line, needs, needs_root, run, shell, variants)
@@ -56,6 +57,30 @@ def test_mount_returns_when_the_mount_is_there(case):
             equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
             equal(done.stderr, b"", "standard error")
             equal(len(daemons(case.root)), 1, "daemons")
+
+
+@variants(foreground={"foreground": True}, background={"foreground": False})
+def test_what_a_mount_hides_is_said(case, foreground):
+    """A folder that is not empty is mounted on all the same: one line on standard error says that what is in it is
+    hidden, and after the unmount it is as it was. A second mount there is refused without that line."""
+    case.agent.talk()
+    point = case.new_path("full")
+    point.mkdir()
+    (point / "note").write_text("mine")
+    mount = case.mount(mountpoint=point)
+    try:
+        if foreground:
+            said = mount.start().said()
+        else:
+            said = case.arborfs(*mount.command[1:]).stderr.decode()
+        assert "README.md" in os.listdir(point), os.listdir(point)
+        assert said.count("\n") == 1 and f"{point} is not empty" in said and "hidden" in said, said
+        again = case.arborfs(*mount.command[1:], check=False)
+        assert again.returncode == 1 and b"not empty" not in again.stderr, again
+    finally:
+        detach(point)
+    gone_within(10, case)
+    equal([name.read_text() for name in point.iterdir()], ["mine"])
 
 
 def turn_of(thread):
@@ -422,6 +447,27 @@ def test_umount_leaves_foreign_mounts_alone(case):
         raise Skip("cannot mount a tmpfs")
     done = case.arborfs("umount", other, check=False)
     assert is_mounted(other) and done.returncode == 1, f"status {done.returncode}, {done.stderr}"
+
+
+def test_who_is_inside_goes_on_after_umount(case):
+    """`arborfs umount` of a mount that is busy takes it away at once; a program inside goes on reading and writing until
+    it leaves, then the daemon ends with 0."""
+    session = case.agent.talk()
+    backdate(session.path)
+    mount = case.mount().start()
+    try:
+        folder = os.open(mount.session(session), os.O_PATH | os.O_DIRECTORY)
+        with contextlib.ExitStack() as inside:
+            inside.callback(os.close, folder)
+            case.arborfs("umount", mount.path)
+            assert not is_mounted(mount.path), "taken away"
+            run("bash", "-c", "echo inside > append", cwd=f"/proc/self/fd/{folder}", pass_fds=(folder,))
+            assert b"inside" in session.path.read_bytes(), "what is written inside is in the log"
+            equal(Path(f"/proc/self/fd/{folder}/raw.jsonl").read_bytes(), session.path.read_bytes())
+            assert mount.process.poll() is None, "it serves who is inside"
+        equal(mount.wait_gone(), 0, "exit status")
+    finally:
+        mount.force_away()
 
 
 def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):

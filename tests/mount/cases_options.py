@@ -4,12 +4,14 @@ import contextlib
 import errno
 import json
 import os
+import re
 import select
 import signal
 import threading
 
 from crawl import paths_below
-from mounting import at_most, equal, eventually, fails_with, mount_line
+from mounting import (BINARY, at_most, daemons, detach, equal, eventually, fails_with, mount_line, needs, needs_root, run,
+                      variants)
 
 CONTROLS = ("append", "branch", "label", "fork", "new", "events")
 
@@ -41,6 +43,46 @@ def test_read_only_mount_is_fresh_too(case):
 
 
 # -- events
+
+
+@variants(foreground={"foreground": True}, background={"foreground": False})
+def test_requests_are_logged_where_the_log_is(case, foreground):
+    """-o debug,log=FILE: requests and answers are lines of FILE like all others, and nothing is on the terminal."""
+    session = case.agent.talk()
+    log = case.new_path("log")
+    mount = case.mount("debug", f"log={log}")
+    said = ""
+    try:
+        if foreground:
+            mount.start()
+        else:
+            said = case.arborfs(*mount.command[1:]).stderr.decode()
+        (mount.session(session) / "raw.jsonl").read_bytes()
+    finally:
+        detach(mount.path)
+        eventually(10, lambda: not daemons(case.root), "the daemon left")
+    lines = log.read_text().splitlines()
+    equal(said or mount.said(), "", "what is on the terminal")
+    assert sum("opcode: LOOKUP (" in line for line in lines) >= 3, lines
+    assert any("success, outsize:" in line for line in lines), lines
+    wrong = [line for line in lines if not re.match(r"\d{4}-\d\d-\d\dT[\d:.]+ \w+ \S", line)]
+    equal(wrong, [], "lines in another format")
+
+
+@needs_root
+@needs("unshare")
+def test_a_mount_that_libfuse_refuses_says_why(case):
+    """What libfuse says of a mount that fails is on standard error, wherever the log is."""
+    case.agent.talk()
+    point = case.new_path("mnt")
+    point.mkdir()
+    log = case.new_path("log")
+    for words in (["-f"], ["-f", "-o", f"log={log}"], ["-o", f"log={log}"], []):
+        done = run("unshare", "--mount", "bash", "-c", 'mount -t tmpfs none /dev && exec "$@"', "-", BINARY, "mount",
+                   "--agent-dir", case.agent.path, *words, point, check=False, env=case.environment)
+        equal(done.returncode, 1, f"status with {words}")
+        equal(done.stderr.count(b"fuse: device not found"), 1, done.stderr.decode())
+    assert log.read_text().count("fuse: device not found") == 2, log.read_text()
 
 
 def test_events_tell_each_change(case):

@@ -43,15 +43,13 @@ def script_of(steps):
 
 
 def matches(promised, printed):
-    """Lines are equal; a `…` that begins a line stands for any text, one alone for any lines."""
+    """Lines are equal; `…/` stands for the folders before a name, a `…` alone for any lines."""
     pattern = ""
     for line in promised:
         if line.strip() == "…":
             pattern += r"(?:.*\n)*"
-        elif line.lstrip().startswith("…"):
-            pattern += r".*" + re.escape(line.lstrip()[1:]) + r"\s*\n"
         else:
-            pattern += re.escape(line.rstrip()) + r"\s*\n"
+            pattern += re.escape(line.rstrip()).replace("…/", r"/\S*/") + r"\s*\n"
     return re.fullmatch(pattern, printed) is not None
 
 

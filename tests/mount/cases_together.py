@@ -13,7 +13,7 @@ from pathlib import Path
 
 import foreign
 from cases_control import added, refused, text_of
-from mounting import PATIENCE, SOURCE_DIR, concurrent, equal, eventually, fails_with, shell, visible_within
+from mounting import PATIENCE, SOURCE_DIR, concurrent, equal, eventually, fails_with, shell, variants, visible_within
 from views import messages, status
 from writing import answer_of
 
@@ -172,7 +172,8 @@ def test_writers_that_wait_are_written_together(case):
         eventually(5, lambda: largest_append(mount, session, 16) >= 14, "an append of nearly all")
 
 
-def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):
+@variants(at_once={"removed": False}, after_a_restore={"removed": True})
+def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case, removed):
     """F4: an agent writes a log anew from memory, without what was appended meanwhile: the mount names the entries that
     are gone and where they are kept; doctor puts them back."""
     session = case.agent.talk()
@@ -182,6 +183,9 @@ def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case):
         entry = answered(folder / "append", '{"role":"user","content":"keep me"}')
         with_entry = session.path.read_bytes()
         equal(status(folder)["erasedEntries"], [], "erased entries")
+        if removed:
+            case.arborfs("rm", "--agent-dir", case.agent.path, "-y", session.path.stem)
+            case.arborfs("restore", "latest")
         temporary = session.path.with_suffix(".new")
         temporary.write_bytes(before)
         temporary.rename(session.path)

@@ -252,6 +252,22 @@ def test_labels_with_one_name_get_the_id_of_the_older(case):
         equal(os.readlink(labels / "here"), f"../entries/{session.stem(newer)}.json")
 
 
+def test_a_label_that_is_a_number_hides_no_entry(case):
+    """entries/2.json is the second entry even where the first is labelled "2"; the label is found in labels/."""
+    session = case.agent.session()
+    first, second = session.user("one"), session.user("two")
+    session.label(first, "2")
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        equal(json.loads((folder / "entries" / "2.json").read_text())["id"], second)
+        equal((folder / "text" / "2.md").read_text(), "two\n")
+        branches = folder / "branches"
+        equal((branches / "2" / "context.json").read_text(),
+              (branches / session.stem(second) / "context.json").read_text())
+        equal(os.readlink(folder / "labels" / "2"), f"../entries/{session.stem(first)}.json")
+
+
 def test_cleared_labels_are_gone(case):
     """A label entry without a label clears it; one whose target does not exist is not shown."""
     session = case.agent.session()

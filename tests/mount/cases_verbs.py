@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from mounting import at_most, concurrent, equal, fails_with, needs, run, shell, variants
-from writing import added, one_session, refused, text_of
+from writing import added, one_session, reason, refused, text_of
 
 
 # -- the leaf
@@ -27,6 +27,9 @@ def test_branch_moves_the_leaf(case):
         equal(os.readlink(folder / "branches" / "current"), session.branch(second))
         shell("echo '#1' > branch; echo again > append", cwd=folder)
         equal([entry["parentId"] for entry in added(session)], [first])
+        for name in (session.stem(second), session.stem(second) + ".json", session.stem(second) + ".md"):
+            shell(f"echo '#1' > branch; echo {name} > branch", cwd=folder)
+            equal((folder / "branch").read_text(), second + "\n", name)
         shell("echo root > branch; cat branch; [ ! -e leaf ]", cwd=folder)
         shell("echo first > append", cwd=folder)
         equal(added(session)[-1]["parentId"], None)
@@ -44,6 +47,20 @@ def test_branch_takes_a_summary(case, script):
         equal([entry["type"] for entry in entries], ["branch_summary"])
         equal(entries[0]["summary"], "Tried X,\nfailed")
         equal(entries[0]["parentId"], second)
+
+
+@variants(printf={"script": "printf '#9\\nroot\\n' > branch"},
+          here_doc={"script": "cat > branch <<END\n#9\nroot\nEND"},
+          descriptor={"script": "exec 3> branch; printf '#9\\nroot\\n' >&3; ended=$?; exec 3>&-; exit $ended"})
+def test_the_summary_of_a_refused_branch_is_no_command(case, script):
+    """Whether a shell writes line by line or all at once, what follows the line that is refused goes with it."""
+    with one_session(case) as (session, folder, _):
+        leaf = (folder / "branch").read_text()
+        refused(script, folder, "No such file or directory")
+        equal((folder / "branch").read_text(), leaf)
+        equal(session.path.read_bytes(), session.bytes)
+        assert "no entry" in reason(folder), reason(folder)
+        shell("echo root > branch; [ ! -e leaf ]", cwd=folder)
 
 
 def test_appending_to_another_branch(case):
@@ -152,6 +169,16 @@ def test_fork_and_new(case):
         wish = json.dumps({"cwd": "/srv/third", "title": "Third"})
         third = json.loads(shell(f"exec 3<> new; echo '{wish}' >&3; cat <&3", cwd=mount.path))
         equal((mount / third["path"] / "title").read_text(), "Third\n")
+
+
+def test_new_takes_one_folder_at_a_time(case):
+    """Two lines in one write are no working directory with a newline in it; nothing is made of them."""
+    with one_session(case) as (_, _, mount):
+        before = set(case.agent.state())
+        descriptor = os.open(mount / "new", os.O_WRONLY)
+        fails_with(errno.EINVAL, os.write, descriptor, b"/p/a\n/p/b\n")
+        os.close(descriptor)
+        equal(set(case.agent.state()), before, "names in the store")
 
 
 def test_moving_a_session(case):

@@ -18,6 +18,10 @@
 namespace arborfs::testing {
 
 enum class Storage { files, memory };
+/// For INSTANTIATE_TEST_SUITE_P.
+inline std::string storage_name(const ::testing::TestParamInfo<Storage>& with) {
+  return with.param == Storage::files ? "Files" : "Memory";
+}
 
 class Stage {
  public:

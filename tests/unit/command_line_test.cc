@@ -89,6 +89,12 @@ TEST_F(CommandLineTest, WrongUsageIsTwo) {
                                                                  {"show"},
                                                                  {"show", "a", "b"},
                                                                  {"ls", "-n", "many"},
+                                                                 {"ls", "-n", "-5"},
+                                                                 {"ls", "--limit=-5"},
+                                                                 {"ls", "-n", ""},
+                                                                 {"new", ""},
+                                                                 {"new", "--model", "justname"},
+                                                                 {"new", "--model="},
                                                                  {"ls", "--nothing"},
                                                                  {"completion", "csh"},
                                                                  {"append"},
@@ -125,6 +131,15 @@ TEST_F(CommandLineTest, TwoPlainWordsMountAsInFstab) {
 TEST_F(CommandLineTest, UnknownMountOptionIsUsage) {
   EXPECT_EQ(run({"mount", "-o", "nosuchoption", "/nowhere"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("nosuchoption"));
+}
+
+TEST_F(CommandLineTest, UmountClaimsNothingThatItDidNotDo) {
+  EXPECT_EQ(run({"umount", store.root() + "/nope"}), kDone);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_THAT(err(), HasSubstr("nothing is mounted on " + store.root()));
+  EXPECT_EQ(run({"umount", "--json", store.root()}), kDone);
+  EXPECT_EQ(out(), "{\"unmounted\":null}\n");
+  EXPECT_THAT(err(), HasSubstr("nothing is mounted on " + store.root()));
 }
 
 TEST_F(CommandLineTest, MissingStoreAndEmptyStoreDiffer) {
@@ -206,7 +221,11 @@ TEST_F(CommandLineTest, ShowNamesEverything) {
 TEST_F(CommandLineTest, SessionThatIsNotThereFails) {
   write_two_entries();
   EXPECT_EQ(run_here({"show", "ffff"}), kFailed);
-  EXPECT_THAT(err(), StartsWith("arborfs: "));
+  EXPECT_EQ(err(), "arborfs: no session's id starts with 'ffff'; 'arborfs ls' lists those there are\n");
+  for (const std::string path : {"./ffff", "/nowhere", "ffff.jsonl", "."}) {
+    EXPECT_EQ(run_here({"show", path}), kFailed);
+    EXPECT_EQ(err(), "arborfs: no session of this store lies at " + path + "\n");
+  }
   EXPECT_EQ(run_here({"text", "latest", "#9"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("'#9'"));
 }

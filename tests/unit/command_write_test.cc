@@ -184,6 +184,33 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
   expect_refused({"branch", kId, ""}, "no entry of the session is called so");
 }
 
+TEST_F(CommandWriteTest, AnEntryIsNamedByItsFileToo) {
+  for (const std::string name :
+       {"000001-user-e1e1e1e1", "000001-user-e1e1e1e1.json", "000001-user-e1e1e1e1.md", "e1e1e1e1.json", "1.md"}) {
+    EXPECT_EQ(run({"text", kId, name}), kDone) << err();
+    EXPECT_EQ(out(), "first words\n") << name;
+    EXPECT_EQ(run({"branch", kId, name}), kDone) << err();
+    EXPECT_EQ(out(), "e1e1e1e1\n") << name;
+    EXPECT_EQ(run({"branch", kId, "#2"}), kDone) << err();
+  }
+  EXPECT_EQ(run({"label", kId, "#2", "1.json"}), kDone) << err();
+  EXPECT_EQ(run({"text", kId, "1.json"}), kDone) << err();
+  EXPECT_EQ(out(), "second\n") << "a label that is called so goes before";
+  for (const char* name : {"000002-user-e1e1e1e1.json", "e1e1e1e1.jsonl", ".json", "000001-user-e1e1e1e1.json.md"}) {
+    expect_refused({"branch", kId, name}, "no entry of the session is called so");
+  }
+}
+
+TEST_F(CommandWriteTest, WhyANameMeansNoEntryIsSaid) {
+  write(bytes_of(log()) + TempStore::user("e1e1ffff", "e2e2e2e2", "third") + "\n");
+  for (const char* verb : {"branch", "text"}) {
+    expect_refused({verb, kId, "e1e1"}, "more than one entry of the session is called so");
+    expect_refused({verb, kId, "e2e"}, "no entry of the session is called so; of an id at least four characters");
+    expect_refused({verb, kId, "ffff"}, "no entry of the session is called so; give an id, #ordinal or label");
+    expect_refused({verb, kId, "#9"}, "no entry of the session is called so; give an id, #ordinal or label");
+  }
+}
+
 TEST_F(CommandWriteTest, BranchWritesASummary) {
   EXPECT_EQ(run({"branch", kId, "#1", "tried X:\nfailed", "--json"}), kDone) << err();
   EXPECT_EQ(last()["type"], "branch_summary");

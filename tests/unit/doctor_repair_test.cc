@@ -11,6 +11,7 @@
 #include "core/doctor/examine.h"
 #include "core/doctor/mender.h"
 #include "core/doctor/repairs.h"
+#include "core/write/append_command.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {
@@ -274,6 +275,17 @@ TEST_F(DoctorRepair, ADeadEndIsLedOutOf) {
   EXPECT_TRUE(stage_.bytes(session).starts_with(bytes));
   const auto guard = session->read();
   EXPECT_EQ(guard->index().id(guard->index().parent(guard->index().leaf())).text, "aaaa0002");
+}
+
+TEST_F(DoctorRepair, WhereTheUserBranchedAndWroteIsNoDeadEnd) {
+  const auto session = put(line(header_) + line(one_) + line(two_));
+  auto note = json_command(R"({"type":"custom","customType":"tests","data":1})", Flavour::omp13, 1771237231000);
+  ASSERT_TRUE(note);
+  ASSERT_TRUE(stage_.writer().append(session, std::move(*note), "#1"));
+  EXPECT_THAT(kinds(session), IsEmpty());
+  const std::string bytes = stage_.bytes(session);
+  ASSERT_TRUE(mend(session));
+  EXPECT_EQ(stage_.bytes(session), bytes);
 }
 
 TEST_F(DoctorRepair, AChosenPlaceIsNoDeadEnd) {

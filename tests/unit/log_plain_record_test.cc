@@ -1,6 +1,7 @@
 // The plain walk over a line takes nothing that JSON.parse refuses, and reads the fields as it does.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 
 #include "core/json/document.h"
@@ -171,7 +172,14 @@ TEST(Escapes, AreFoundWhereverTheyStand) {
     const std::string bytes = text + std::string(json::kEscapePadding, '\\');
     return json::has_valid_escapes(std::string_view(bytes).substr(0, text.size()));
   };
-  for (std::size_t before = 0; before < 130; ++before) {
+  std::vector<std::size_t> places(130);
+  std::iota(places.begin(), places.end(), 0);
+  for (const std::size_t border : {2048, 4096}) {  // of what is marked at once
+    for (std::size_t place = border - 12; place <= border + 2; ++place) {
+      places.push_back(place);
+    }
+  }
+  for (const std::size_t before : places) {
     const std::string start(before, 'x');
     for (const char* const good :
          {"", "\\n", "\\\\", "\\\\\\\\", "\\\\n", "\\\\q", "\\\"q", "\\u00eF", "\\ud800", "\\/\\b\\f\\r\\t"}) {

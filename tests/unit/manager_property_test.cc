@@ -312,7 +312,7 @@ class Walk {
 class PropertyTest : public ::testing::TestWithParam<Storage> {};
 
 INSTANTIATE_TEST_SUITE_P(Storages, PropertyTest, ::testing::Values(Storage::files, Storage::memory),
-                         [](const auto& with) { return with.param == Storage::files ? "Files" : "Memory"; });
+                         testing::storage_name);
 
 TEST_P(PropertyTest, SessionsAreWhatTheirModelSays) {
   for (unsigned seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -11,6 +12,8 @@
 
 #include "fs/mount.h"
 #include "tests/support/paths.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
 #include "tools/arborfs/command_line.h"
 
 namespace {
@@ -188,8 +191,9 @@ void need(const std::string& shell) {
 }
 
 /// What bash offers for a line whose last word is being typed.
-std::string bash_offers(const std::string& line, const std::string& word) {
-  const std::string script = "source <(arborfs completion bash); COMP_WORDS=(" + line + " " + word +
+std::string bash_offers(const std::string& line, const std::string& word, const std::string& folder = "/") {
+  const std::string script = "cd '" + folder + "'; source <(arborfs completion bash); COMP_WORDS=(" + line + " " +
+                             word +
                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _arborfs; printf '%s\\n' \"${COMPREPLY[@]}\"";
   return output_of(with_program("bash --norc -c " + quoted(script) + " 2>&1"));
 }
@@ -213,6 +217,40 @@ TEST(Completion, BashOffersSessions) {
   const std::string samples = kRoot + "/tools/samples";
   const std::string offers = bash_offers("arborfs show --agent-dir '" + samples + "'", "14");
   EXPECT_NE(offers.find("1472050ec0006b29"), std::string::npos) << offers;
+}
+
+TEST(Completion, BashRunsNothingThatANameSays) {
+  need("bash");
+  const arborfs::testing::TempStore scratch;
+  const arborfs::testing::Variable data("XDG_DATA_HOME", scratch.root());
+  for (const std::string name : {"plain_name", "x$(touch${IFS}ran)", "x`touch${IFS}ran`"}) {
+    const auto folder = std::filesystem::path(scratch.root()) / "arborfs" / "trash" / name;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "from.json") << R"({"sessions":"/s","folder":"f","file":"x.jsonl"})";
+  }
+  ASSERT_NE(output_of(with_program("arborfs restore")).find("touch"), std::string::npos);
+  EXPECT_EQ(bash_offers("arborfs restore", "''", scratch.root()), "latest\nplain_name\n");
+  EXPECT_FALSE(std::filesystem::exists(scratch.root() + "/ran"));
+}
+
+TEST(Completion, BashOffersEntriesBehindASession) {
+  need("bash");
+  const std::string line = " --agent-dir '" + kRoot + "/tools/samples' 1472050ec0006b29";
+  for (const std::string verb : {"text", "context", "branch", "label", "fork"}) {
+    const std::string offers = bash_offers("arborfs " + verb + line, "''");
+    EXPECT_NE(offers.find("b116c08d\n"), std::string::npos) << verb << ": " << offers;
+    EXPECT_EQ(offers.find("1472050ec0006b29"), std::string::npos) << verb << ": " << offers;
+  }
+  EXPECT_NE(bash_offers("arborfs append" + line + " --at", "b1").find("b116c08d\n"), std::string::npos);
+  for (const std::string rest : {"show", "append", "title", "rm"}) {
+    EXPECT_EQ(bash_offers("arborfs " + rest + line, "''"), "\n") << rest;
+  }
+  EXPECT_NE(
+      bash_offers("arborfs text --agent-dir = '" + kRoot + "/tools/samples' 1472050ec0006b29", "b1").find("b116c08d"),
+      std::string::npos);
+  EXPECT_EQ(bash_offers("arborfs mount -f -o ro", kRoot + "/packag"), kRoot + "/packaging\n");
+  EXPECT_EQ(bash_offers("arborfs new --title x", kRoot + "/packag"), kRoot + "/packaging\n");
+  EXPECT_NE(bash_offers("arborfs doctor" + line, "14").find("1472050ec0006b29\n"), std::string::npos);
 }
 
 TEST(Completion, FishKnowsEveryVerbAndOption) {

@@ -88,7 +88,10 @@ void expect_same_when_noted(const LogFile& log) {
   LogIndex::Options options;
   options.noter = &noter;
   const auto index = LogIndex::build(log, options);
-  ASSERT_TRUE(index.has_value());
+  const auto alone = LogIndex::build(log);
+  ASSERT_TRUE(index.has_value() && alone.has_value());
+  EXPECT_EQ((*index)->size(), (*alone)->size());
+  EXPECT_EQ((*index)->malformed_records(), (*alone)->malformed_records());
   const LogDetails noted = noter.take_details((*index)->flavour());
   std::vector<Entry> entries;
   for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
@@ -132,6 +135,24 @@ TEST(LogDetails, AreTheSameWhenNotedWhileTheIndexIsMade) {
   }
   ASSERT_GT(bytes.size(), LinesAhead::kHelpsFrom);
   expect_same_when_noted(*LogFile::from_bytes(bytes));
+}
+
+TEST(LogDetails, ALineWithAnEscapeThatIsNoneIsNoEntryWhenItIsNoted) {
+  for (const int lines : {3, 30'000}) {  // by one thread, by two
+    std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+    for (int i = 0; i < lines; ++i) {
+      bytes += user(i % 3 == 0 ? R"("a\n")" : i % 3 == 1 ? R"("b\q")" : R"("\u00e")") + "\n";
+    }
+    const auto log = LogFile::from_bytes(bytes);
+    DetailsNoter noter(*log);
+    LogIndex::Options options;
+    options.noter = &noter;
+    const auto index = LogIndex::build(*log, options);
+    ASSERT_TRUE(index.has_value());
+    EXPECT_EQ((*index)->size(), static_cast<Ordinal>(lines / 3));
+    EXPECT_EQ(noter.take_details((*index)->flavour()).size(), (*index)->size());
+    expect_same_when_noted(*log);
+  }
 }
 
 TEST(LogDetails, SizesOfTheCorpus) {

@@ -1,12 +1,14 @@
 // What is told of strings as they are spelled holds of what they mean.
 #include <gtest/gtest.h>
 
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/render/sink.h"
 #include "core/render/spelled.h"
+#include "tests/support/failing_memory.h"
 
 namespace arborfs {
 namespace {
@@ -69,7 +71,9 @@ const std::vector<std::string> kPieces = {"a",
 struct Sample {
   explicit Sample(std::mt19937& random) {
     const auto piece = [&random] { return kPieces[random() % kPieces.size()]; };
-    bytes = "[\"" + std::string(random() % 70, 'b') + piece() + "\",\"";
+    // Some lie about where what is marked at once ends (2,048 bytes), some about multiples of 64.
+    const std::size_t before = random() % 4 == 0 ? 2048 * (1 + random() % 2) - random() % 140 : random() % 70;
+    bytes = "[\"" + std::string(before, 'b') + piece() + "\",\"";
     const std::size_t begin = bytes.size();
     for (std::size_t i = random() % 14; i > 0; --i) {
       bytes += piece();
@@ -143,6 +147,24 @@ TEST(Spelled, EscapesThatAreNoneOfJsonsAreTold) {
     const std::string bytes = bad + std::string(SpelledText::kPadding, ' ');
     SpelledText text;
     EXPECT_FALSE(text.read(std::string_view(bytes).substr(0, bytes.size() - SpelledText::kPadding))) << bad;
+  }
+}
+
+TEST(Spelled, ATextForWhichMemoryRanOutDoesNotHarmTheNext) {
+  std::string bytes = "[\"";
+  for (int i = 0; i < 30'000; ++i) {
+    bytes += "\\n";
+  }
+  bytes += "\"]" + std::string(SpelledText::kPadding, ' ');
+  const std::string_view whole = std::string_view(bytes).substr(0, bytes.size() - SpelledText::kPadding);
+  for (std::size_t skipped = 0; skipped < 3; ++skipped) {  // three tables of marks
+    SpelledText text;
+    {
+      const testing::FailingMemory memory(skipped, 1000);
+      EXPECT_THROW(static_cast<void>(text.read(whole)), std::bad_alloc);
+    }
+    ASSERT_TRUE(text.read(whole));
+    EXPECT_EQ(Spelled(text, whole.substr(2, whole.size() - 4)).shown_size<chars::TextPolicy>(), 30'000U);
   }
 }
 

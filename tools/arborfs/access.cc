@@ -7,7 +7,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "core/model/tree.h"
+#include "core/manager/targets.h"
 #include "core/render/text.h"
 #include "core/store/agent_dir.h"
 #include "tools/arborfs/json_text.h"
@@ -110,11 +110,8 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   if (spelled.empty() || spelled == "leaf") {
     return guard->leaf();
   }
-  const Ordinal found = resolve_entry(guard->index(), spelled);
-  if (found == kNoEntry) {
-    return Error{Errc::not_found, "no entry, or more than one, is meant by '" + visible_line(spelled, 80) + "'"};
-  }
-  return found;
+  auto found = find_target(guard->index(), spelled);
+  return found ? found : Error{found.error().code, "'" + visible_line(spelled, 80) + "': " + found.error().message};
 }
 
 WriteSettings write_settings(const CommandLine& line) {

@@ -5,17 +5,37 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "core/render/text.h"
 #include "tools/arborfs/access.h"
 
 namespace arborfs::cli {
 namespace {
 
+constexpr std::size_t kShownOfWord = 80;
 constexpr const char* kSessionHelp = "Path, id, unique prefix of an id, or 'latest'";
-constexpr const char* kEntryHelp = "Id, unique prefix of an id (4 or more), number (#42), or label";
+constexpr const char* kEntryHelp = "Id, unique prefix of an id (4 or more), number (#42), file name, or label";
 constexpr const char* kFooter =
     "A session is named by the path of its log or of its folder in a mount, its id, a\n"
     "unique prefix of the id, or 'latest'. Exit status: 0, 1 (failed), 2 (usage).\n"
     "See also: man 1 arborfs (options), man 5 arborfs (the tree).";
+
+// What is wrong with a word, "" for nothing.
+
+std::string complain_of_number(const std::string& word) {
+  const bool is_number =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is no number";
+}
+
+std::string complain_of_nothing(const std::string& word) {
+  return word.empty() ? "a folder is needed, not an empty word" : "";
+}
+
+std::string complain_of_model(const std::string& word) {
+  const std::size_t slash = word.find('/');
+  const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
+  return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' is no PROVIDER/MODEL";
+}
 
 /// The grammar, bound to the CommandLine that it fills.
 class Grammar {
@@ -79,7 +99,9 @@ class Grammar {
         ->option_text("OPTIONS")
         ->expected(1)
         ->take_all();
-    mount->add_option("MOUNTPOINT", into_.mountpoint, "An empty folder")->required()->option_text(" ");
+    mount->add_option("MOUNTPOINT", into_.mountpoint, "A folder; what is in it is hidden until it is unmounted")
+        ->required()
+        ->option_text(" ");
     CLI::App* umount = add("umount", Verb::umount, "Unmount");
     umount->add_option("MOUNTPOINT", into_.mountpoint, "Where it is mounted")->required()->option_text(" ");
   }
@@ -87,7 +109,8 @@ class Grammar {
   void add_reading() {
     CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, newest first");
     ls->add_option("-n,--limit", into_.limit, "At most so many; 0 for all; default: 30 on a terminal, else all")
-        ->option_text("LIMIT");
+        ->option_text("LIMIT")
+        ->check(complain_of_number);
     ls->add_option("-p,--project", into_.project, "Only this project, by name or working directory")
         ->option_text("PROJECT");
     ls->add_flag("-q,--quiet", into_.only_ids, "Only the ids, one a line");
@@ -137,9 +160,13 @@ class Grammar {
     fork->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" ");
     fork->add_flag("--force", into_.force, "Although the way ends in a tool call without its result");
     CLI::App* create = durable(add_with_store("new", Verb::create, "Create a session"));
-    create->add_option("CWD", into_.cwd, "Its working directory; default: the current one")->option_text(" ");
+    create->add_option("CWD", into_.cwd, "Its working directory; default: the current one")
+        ->option_text(" ")
+        ->check(complain_of_nothing);
     create->add_option("--title", into_.words, "Its title")->option_text("TITLE");
-    create->add_option("--model", into_.model, "The model to begin with")->option_text("PROVIDER/MODEL");
+    create->add_option("--model", into_.model, "The model to begin with")
+        ->option_text("PROVIDER/MODEL")
+        ->check(complain_of_model);
     create->add_option("--parent-session", into_.parent_session, "The session that it goes on from")
         ->option_text("SESSION");
     CLI::App* rm = add_change("rm", Verb::rm, "Move a session to the trash");

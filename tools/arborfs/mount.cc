@@ -40,7 +40,8 @@ int run_mount(const CommandLine& line, Terminal& io) {
   }
   options->mountpoint = line.mountpoint;
   options->foreground = line.foreground;
-  const auto mounted = ::arborfs::run_mount(*options);
+  const auto mounted = ::arborfs::run_mount(
+      *options, [&io](const std::string& said) { io.err << "arborfs: " << visible(said) << std::endl; });
   return mounted ? report(line, "mounted", io) : fail(io, mounted.error());
 }
 
@@ -50,10 +51,12 @@ int run_umount(const CommandLine& line, Terminal& io) {
   if (!unmounted) {
     return fail(io, unmounted.error());
   }
-  if (!said.empty()) {
-    io.err << "arborfs: " << visible(said) << "\n";
+  if (said.empty()) {
+    return report(line, "unmounted", io);
   }
-  return report(line, "unmounted", io);
+  io.err << "arborfs: " << visible(said) << "\n";
+  io.out << (line.json ? "{\"unmounted\":null}\n" : "");
+  return kDone;
 }
 
 }  // namespace arborfs::cli

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "core/env/state_dir.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
+#include "core/session/erased_entries.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
@@ -101,9 +103,15 @@ Result<void> remove(const Opened& opened, const CommandLine& line, Terminal& io)
   return writer.remove(opened.of.session, line.force);
 }
 
+/// What arborfs looked after of the log before it was removed it looks after again.
 Result<void> restore(Trash& trash, const Trashed& trashed, Terminal& io) {
   const Progress progress(io, "restoring");
-  return trash.restore(trashed);
+  const std::string written = trash.written_to(trashed);
+  auto restored = trash.restore(trashed);
+  if (restored && !written.empty()) {
+    ErasedEntries(state_path(""), trashed.sessions, Disk::real()).acknowledge(trashed.place.file, written);
+  }
+  return restored;
 }
 
 }  // namespace

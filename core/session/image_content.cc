@@ -1,0 +1,50 @@
+#include "core/session/image_content.h"
+
+#include <algorithm>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kStep = 768 * 1024;  // a multiple of 3, so that base64 splits there
+
+}  // namespace
+
+std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogFile>& log, const Entry& entry,
+                                            const ImageRef& image) {
+  auto content = std::make_shared<Content>();
+  const std::uint64_t step = image.plain_base64 ? kStep : image.size;
+  for (std::uint64_t from = 0; from < image.size; from += step) {
+    const std::uint64_t length = std::min(step, image.size - from);
+    content->add_rendered(
+        length, [log, entry, image, from, length] { return read_inline_image(*log, entry, image, from, length); });
+  }
+  return content;
+}
+
+Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::string& hash) {
+  auto file = blobs.open(hash);
+  if (!file) {
+    return Error{Errc::corrupt, "blob " + hash + ": " + file.error().message};
+  }
+  auto st = (*file)->stat();
+  if (!st) {
+    return st.error();
+  }
+  auto content = std::make_shared<Content>();
+  for (std::uint64_t from = 0; from < st->size; from += kStep) {
+    const std::uint64_t step = std::min(kStep, st->size - from);
+    content->add_rendered(step, [file = *file, from, step]() -> Result<std::string> {
+      std::string bytes(step, '\0');
+      auto got = file->read_at(from, bytes);
+      if (!got) {
+        return got.error();
+      }
+      bytes.resize(*got);
+      return bytes;
+    });
+  }
+  return std::shared_ptr<const Content>(content);
+}
+
+}  // namespace arborfs

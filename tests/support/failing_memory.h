@@ -1,0 +1,18 @@
+// Memory that runs out when a test wants it to: a call of operator new in this thread fails, once.
+#pragma once
+
+#include <cstddef>
+
+namespace arborfs::testing {
+
+/// While it lives, the allocation that comes behind `skipped` others of at least `least` bytes throws std::bad_alloc.
+class FailingMemory {
+ public:
+  explicit FailingMemory(std::size_t skipped, std::size_t least = 0);
+  ~FailingMemory();
+  FailingMemory(const FailingMemory&) = delete;
+  FailingMemory& operator=(const FailingMemory&) = delete;
+  [[nodiscard]] bool has_failed() const;
+};
+
+}  // namespace arborfs::testing

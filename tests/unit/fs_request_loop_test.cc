@@ -1,0 +1,83 @@
+// The loop that takes requests, over a kernel that has none. The functions of libfuse that it calls are those of this
+// file; nothing else in this program calls them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "fs/fuse_request_loop.h"
+
+namespace {
+
+struct Kernel {
+  std::array<int, 2> requests{-1, -1};  // a pipe into which nothing is written
+  std::atomic<bool> has_exited{false};
+  std::function<void()> behind_check;  // called once, by the reserve, when it was told that nothing has ended
+  std::thread::id runner;
+};
+Kernel* kernel = nullptr;  // NOLINT: what C functions without a context see
+
+}  // namespace
+
+extern "C" {
+int fuse_session_fd(fuse_session* /*session*/) {
+  return kernel->requests[0];
+}
+void fuse_session_exit(fuse_session* /*session*/) {
+  kernel->has_exited = true;
+}
+int fuse_session_exited(fuse_session* /*session*/) {
+  const bool exited = kernel->has_exited;
+  if (!exited && std::this_thread::get_id() != kernel->runner && kernel->behind_check) {
+    std::exchange(kernel->behind_check, nullptr)();
+  }
+  return exited ? 1 : 0;
+}
+int fuse_session_receive_buf(fuse_session* /*session*/, fuse_buf* /*buffer*/) {
+  return -EAGAIN;
+}
+void fuse_session_process_buf(fuse_session* /*session*/, const fuse_buf* /*buffer*/) {}
+}
+
+namespace arborfs {
+namespace {
+
+class FuseRequestLoopTest : public ::testing::Test {
+ protected:
+  FuseRequestLoopTest() {
+    EXPECT_EQ(::pipe(kernel_.requests.data()), 0);
+    kernel_.runner = std::this_thread::get_id();
+    kernel = &kernel_;
+  }
+  ~FuseRequestLoopTest() override {
+    kernel = nullptr;
+    ::close(kernel_.requests[0]);
+    ::close(kernel_.requests[1]);
+  }
+  Kernel kernel_;
+};
+
+TEST_F(FuseRequestLoopTest, EndsWhenItIsStoppedBeforeItBegins) {
+  FuseRequestLoop loop(nullptr);
+  loop.stop();
+  EXPECT_EQ(loop.run(2), 0);
+}
+
+// The reserve was told that nothing has ended, and had no processor until stop() had been over for long.
+TEST_F(FuseRequestLoopTest, EndsWhereverTheReserveIsWhenItIsStopped) {
+  FuseRequestLoop loop(nullptr);
+  kernel_.behind_check = [&loop] {
+    loop.stop();
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  };
+  EXPECT_EQ(loop.run(1), 0);
+}
+
+}  // namespace
+}  // namespace arborfs
