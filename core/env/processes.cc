@@ -2,24 +2,26 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <climits>
 #include <mutex>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace arborfs {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::array<std::string_view, 3> kAgentPrograms = {"omp", "pi", "bun"};
+constexpr std::size_t kMostSaid = 1024;  // by the files in /proc that are read here
 constexpr auto kRemembered = std::chrono::seconds(1);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 
@@ -29,70 +31,77 @@ long as_pid(const std::string& name) {
   return failed == std::errc() && end == name.data() + name.size() ? pid : 0;
 }
 
-std::vector<long> own_processes() {
-  std::vector<long> pids;
-  std::error_code failed;
-  for (fs::directory_iterator it("/proc", failed), end; !failed && it != end; it.increment(failed)) {
-    const long pid = as_pid(it->path().filename().string());
-    struct stat st {};
-    if (pid > 0 && pid != ::getpid() && ::stat(it->path().c_str(), &st) == 0 && st.st_uid == ::getuid()) {
-      pids.push_back(pid);
-    }
-  }
-  return pids;
+/// Nothing where it is gone meanwhile, or may not be read.
+std::vector<DirEntry> entries_of(const Result<Dir>& folder) {
+  auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
+  return entries ? std::move(entries).value() : std::vector<DirEntry>();
 }
 
-bool is_writable_descriptor(const std::string& process, const std::string& number) {
-  std::ifstream info(process + "/fdinfo/" + number);
-  std::string word;
-  while (info >> word) {
-    if (word == "flags:") {
-      unsigned long flags = 0;
-      info >> std::oct >> flags;
-      return (flags & O_ACCMODE) != O_RDONLY;
-    }
-  }
-  return false;
+std::string text_of(const Dir& folder, const std::string& name) {
+  std::string text(kMostSaid, '\0');
+  const auto file = File::open_in(folder, name);
+  const auto got = file ? file->read_at(0, text) : Result<std::size_t>(file.error());
+  text.resize(got ? *got : 0);
+  return text;
 }
 
-bool has_open_for_writing(long pid, const FileStat& wanted) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  std::error_code failed;
-  for (fs::directory_iterator it(process + "/fd", failed), end; !failed && it != end; it.increment(failed)) {
-    struct stat st {};
-    if (::stat(it->path().c_str(), &st) == 0 && st.st_dev == wanted.dev && st.st_ino == wanted.ino &&
-        is_writable_descriptor(process, it->path().filename().string())) {
+/// Whether `wanted` is true of a process of this user but this one. It gets the pid and the folder in /proc.
+template <class Wanted>
+bool any_own_process(const Wanted& wanted) {
+  const auto processes = Dir::open_root("/proc");
+  for (const auto& entry : entries_of(processes)) {
+    const long pid = as_pid(entry.name);
+    if (pid <= 0 || pid == ::getpid()) {
+      continue;
+    }
+    const auto folder = processes->open_in(entry.name);
+    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+    if (st && st->uid == ::getuid() && wanted(pid, *folder)) {
       return true;
     }
   }
   return false;
 }
 
-bool search_descriptors(const File& file) {
-  const auto wanted = file.stat();
-  if (!wanted) {
+bool is_writable_descriptor(const Dir& process, const std::string& number) {
+  constexpr std::string_view kKey = "flags:\t";
+  const auto descriptors = process.open_in("fdinfo");
+  const std::string info = descriptors ? text_of(*descriptors, number) : "";
+  const std::size_t at = info.find(kKey);
+  if (at == std::string::npos) {
     return false;
   }
-  const auto pids = own_processes();
-  return std::any_of(pids.begin(), pids.end(), [&](long pid) { return has_open_for_writing(pid, *wanted); });
+  unsigned long flags = O_RDONLY;
+  std::from_chars(info.data() + at + kKey.size(), info.data() + info.size(), flags, 8);
+  return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-std::vector<AgentProcess> find_agents() {
-  std::vector<AgentProcess> agents;
-  for (const long pid : own_processes()) {
-    const std::string process = "/proc/" + std::to_string(pid);
-    std::string program;
-    std::getline(std::ifstream(process + "/comm"), program);
-    if (std::find(kAgentPrograms.begin(), kAgentPrograms.end(), program) == kAgentPrograms.end()) {
-      continue;
-    }
-    std::error_code failed;
-    const auto cwd = fs::read_symlink(process + "/cwd", failed);
-    if (!failed) {
-      agents.push_back({pid, program, cwd.string()});
-    }
-  }
-  return agents;
+bool has_open_for_writing(const Dir& process, const FileStat& wanted) {
+  const auto descriptors = process.open_in("fd");
+  const auto entries = entries_of(descriptors);
+  return std::any_of(entries.begin(), entries.end(), [&](const DirEntry& entry) {
+    struct stat st {};
+    return ::fstatat(descriptors->fd(), entry.name.c_str(), &st, 0) == 0 && st.st_dev == wanted.dev &&
+           st.st_ino == wanted.ino && is_writable_descriptor(process, entry.name);
+  });
+}
+
+bool search_descriptors(const File& file) {
+  const auto wanted = file.stat();
+  return wanted &&
+         any_own_process([&](long /*pid*/, const Dir& process) { return has_open_for_writing(process, *wanted); });
+}
+
+std::string program_of(const Dir& process) {
+  const std::string name = text_of(process, "comm");
+  return name.substr(0, name.find('\n'));
+}
+
+/// "" when it cannot be told.
+std::string working_folder_of(const Dir& process) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t got = ::readlinkat(process.fd(), "cwd", target.data(), target.size());
+  return got > 0 ? std::string(target.data(), static_cast<std::size_t>(got)) : "";
 }
 
 bool seems_open_for_writing(const File& file) {
@@ -122,6 +131,20 @@ bool is_open_for_writing(const File& file, std::chrono::milliseconds patience) {
 
 bool is_process_alive(long pid) {
   return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
+}
+
+std::vector<AgentProcess> find_agents() {
+  std::vector<AgentProcess> agents;
+  any_own_process([&](long pid, const Dir& process) {
+    std::string program = program_of(process);
+    if (std::find(kAgentPrograms.begin(), kAgentPrograms.end(), program) != kAgentPrograms.end()) {
+      if (std::string cwd = working_folder_of(process); !cwd.empty()) {
+        agents.push_back({pid, std::move(program), std::move(cwd)});
+      }
+    }
+    return false;
+  });
+  return agents;
 }
 
 std::vector<AgentProcess> running_agents() {

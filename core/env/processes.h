@@ -28,7 +28,9 @@ struct AgentProcess {
   std::string program;
   std::string cwd;
 };
-/// Processes named omp, pi or bun of this user; remembered for a second.
+/// Processes named omp, pi or bun of this user but this one. Takes a millisecond and more.
+std::vector<AgentProcess> find_agents();
+/// The same, as of a second ago at most.
 std::vector<AgentProcess> running_agents();
 
 }  // namespace arborfs

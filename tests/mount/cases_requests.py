@@ -36,6 +36,10 @@ class Requests:
         """How many since start()."""
         return self.counts().get(name, 0) - self.before.get(name, 0)
 
+    def all(self):
+        """Those since start(), each with how many."""
+        return {name: self.of(name) for name in self.counts() if self.of(name)}
+
     def notices(self):
         """How often the kernel was told of anything."""
         return self.log.read_bytes().count(b"NOTIFY: ")
@@ -91,7 +95,7 @@ def test_a_walk_is_read_ahead(case, options):
             requests.start()
             there = names[SURE + 5:SURE + 15]
             equal(read_all(folder, there), read_all(plain.session(session) / part, there), part)
-            equal(requests.of("READ"), 0, f"READ of {part} that were handed over")
+            equal(requests.of("READ"), 0, f"READ of {part} that were handed over, of {requests.all()}")
 
 
 @variants(ordinary={"options": ()}, read_only={"options": ("ro",)})

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/env/processes.h"
 #include "core/manager/write_queue.h"
 #include "core/manager/writer.h"
 #include "core/session/liveness.h"
@@ -33,7 +34,7 @@ class WriterTest : public ::testing::TestWithParam<Storage> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Storages, WriterTest, ::testing::Values(Storage::files, Storage::memory),
-                         [](const auto& with) { return with.param == Storage::files ? "Files" : "Memory"; });
+                         testing::storage_name);
 
 TEST_P(WriterTest, AppendsAtTheLeafAndShowsIt) {
   const auto session = stage_.add_small();
@@ -363,6 +364,7 @@ long reads_of_append(std::size_t entries) {
   const auto session = stage.add("2026-02-16T10-20-30-000Z_s1", log);
   EXPECT_TRUE(stage.writer().append(session, Stage::text("first")));
   wait_until_trusted(*session);
+  running_agents();  // looked for at most once a second, whoever writes; it reads a file of each process that runs here
   const auto before = reads_so_far();
   EXPECT_TRUE(stage.writer().append(session, Stage::text("second")));
   return before ? *reads_so_far() - *before : 0;

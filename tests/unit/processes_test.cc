@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <new>
 #include <thread>
 
 #include "core/env/disk.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -58,6 +60,19 @@ TEST_F(ProcessesTest, WhoHasItOpenForAMomentOnlyIsNotToldOf) {
   });
   EXPECT_FALSE(is_open_for_writing(file_, 5s));
   closer.join();
+}
+
+TEST_F(ProcessesTest, WhenMemoryRunsOutWhileAgentsAreLookedForTheCallerIsTold) {
+  bool has_failed = true;
+  for (std::size_t skipped = 0; has_failed; ++skipped) {
+    const testing::FailingMemory memory(skipped);
+    try {
+      find_agents();
+      EXPECT_FALSE(memory.has_failed()) << "allocation " << skipped;
+    } catch (const std::bad_alloc&) {
+    }
+    has_failed = memory.has_failed();
+  }
 }
 
 TEST_F(ProcessesTest, WhatStopsBeingSeenDoesNotLast) {
