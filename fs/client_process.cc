@@ -10,6 +10,7 @@
 #include <charconv>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,7 +92,7 @@ std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail) {
   const std::string path = folder_of(tgid) + "/fd";
   const std::unique_ptr<DIR, CloseDir> dir(::opendir(path.c_str()));
   if (!dir) {
-    return std::nullopt;
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? std::optional(SIZE_MAX) : std::nullopt;
   }
   std::size_t count = 0;
   std::array<char, PATH_MAX> target{};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -33,15 +34,22 @@ std::uint64_t mask_after(std::string_view status, std::string_view key) {
   return mask;
 }
 
-/// The signals that wait for a thread or its process, and those that it blocks; nothing when it is gone.
+/// The signals that wait for a thread or its process, and those that it blocks.
 struct Signals {
   std::uint64_t pending = 0;
   std::uint64_t blocked = 0;
 };
 
+/// Nothing when it is gone or cannot be seen from here. None where this process has no means left to look: whoever is
+/// taken for gone, and is not, would write once more.
 std::optional<Signals> signals_of(pid_t tid) {
-  const std::string path = "/proc/" + std::to_string(tid) + "/status";
-  const UniqueFd fd(tid <= 0 ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (tid <= 0) {
+    return std::nullopt;
+  }
+  const UniqueFd fd(::open(("/proc/" + std::to_string(tid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    return Signals{};
+  }
   std::array<char, 4096> buffer{};
   const ssize_t got = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : -1;
   if (got <= 0) {

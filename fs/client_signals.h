@@ -7,7 +7,7 @@
 namespace arborfs {
 
 /// True when the thread `tid` has a signal pending that asks it to stop (KILL, INT, TERM, HUP, QUIT), is gone, or
-/// cannot be seen from here. Reads /proc; any thread.
+/// cannot be seen from here. Reads /proc; false when descriptors have run out, so it is to be asked again. Any thread.
 bool is_asked_to_stop(pid_t tid);
 
 /// Its process is being killed, or it is gone. A deadly signal that nobody handles shows as SIGKILL. False for a

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "core/base/log.h"
@@ -41,15 +44,21 @@ sigset_t leaving_signals() {
   return set;
 }
 
-/// Waits for a signal to leave; every other thread has them blocked.
+/// A terminal that closes, and its shell, send more than one.
+constexpr std::chrono::seconds kOneSignal{1};
+
+/// Waits for a signal to leave, and for a second one while that takes long; every other thread has them blocked.
 class SignalThread {
  public:
-  explicit SignalThread(std::function<void()> on_signal)
-      : on_signal_(std::move(on_signal)), thread_([this] { run(); }) {}
+  SignalThread(std::function<void()> on_signal, std::function<void()> on_second)
+      : on_signal_(std::move(on_signal)), on_second_(std::move(on_second)), thread_([this] { run(); }) {}
   ~SignalThread() {
     stopping_ = true;
     ::pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
+    if (leaving_.joinable()) {
+      leaving_.join();
+    }
   }
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
@@ -59,11 +68,26 @@ class SignalThread {
     const sigset_t set = leaving_signals();
     int number = 0;
     while (::sigwait(&set, &number) == 0 && !stopping_) {
+      if (!leaving_.joinable()) {
+        since_ = std::chrono::steady_clock::now();
+        start_leaving();
+      } else if (std::chrono::steady_clock::now() - since_ > kOneSignal) {
+        on_second_();
+      }
+    }
+  }
+  void start_leaving() {
+    try {
+      leaving_ = std::thread(on_signal_);
+    } catch (const std::system_error&) {
       on_signal_();
     }
   }
-  std::function<void()> on_signal_;
+  const std::function<void()> on_signal_;
+  const std::function<void()> on_second_;
   std::atomic<bool> stopping_{false};
+  std::thread leaving_;
+  std::chrono::steady_clock::time_point since_;
   std::thread thread_;
 };
 
@@ -93,10 +117,10 @@ class Daemon {
     mount_watch_.reset();
     server_.stop_slow_work();
     invalidator_.reset();
-    watcher_.reset();
     catalog_.feed().close();
     events_.close();
     server_.unmount();
+    watcher_.reset();  // it may be looking at a folder that hangs
     return served ? Result<void>() : Result<void>(Errc::io, "serving the mount failed");
   }
 
@@ -106,7 +130,7 @@ class Daemon {
       invalidator_.emplace(vfs_.state(), news_, server_.session());
     }
     mount_watch_.emplace(plan_.settings.mountpoint, [this] { events_.hang_up(); });
-    signals_.emplace([this] { leave(); });
+    signals_.emplace([this] { leave(); }, [this] { leave_at_once(); });
   }
 
   /// Requests are still served meanwhile: the invalidator may wait for one.
@@ -114,6 +138,13 @@ class Daemon {
     server_.stop_slow_work();
     invalidator_.reset();
     server_.leave();
+  }
+
+  /// What is acknowledged is where it belongs; what is not is cut off, as by a crash.
+  [[noreturn]] void leave_at_once() {
+    write_log(LogLevel::warning, "a second signal: leaving at once, what is being written is not waited for");
+    server_.unmount();
+    ::_exit(EXIT_FAILURE);
   }
 
   const DaemonPlan& plan_;

@@ -1,12 +1,25 @@
 #include "fs/events_file.h"
 
+#include <new>
 #include <utility>
+
+#include "core/base/thrown.h"
 
 namespace arborfs {
 
 namespace {
 
 constexpr std::size_t kBatch = 64;
+
+/// Who cannot be answered for want of memory is woken with the next change.
+bool is_woken(EventsFile::Waiter& waiter, bool closing) {
+  try {
+    return waiter.is_over() || waiter.wake(closing);
+  } catch (const std::bad_alloc&) {
+    log_thrown("a reader of events cannot be woken");
+    return waiter.is_over();
+  }
+}
 
 }  // namespace
 
@@ -73,9 +86,14 @@ void EventsFile::wake_all(bool closing) {
     const std::lock_guard lock(mutex_);
     waiting.swap(waiters_);
   }
-  std::erase_if(waiting, [&](const auto& waiter) { return waiter->is_over() || waiter->wake(closing); });
+  std::erase_if(waiting, [&](const auto& waiter) { return is_woken(*waiter, closing); });
   const std::lock_guard lock(mutex_);
-  waiters_.insert(waiters_.end(), waiting.begin(), waiting.end());
+  waiting.swap(waiters_);
+  try {
+    waiters_.insert(waiters_.end(), waiting.begin(), waiting.end());
+  } catch (const std::bad_alloc&) {
+    log_thrown("readers of events that came just now are not woken");
+  }
 }
 
 void EventsFile::run(std::uint64_t seen) {

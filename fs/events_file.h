@@ -48,6 +48,7 @@ class EventsFile {
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
+  /// Throws std::system_error when no thread can be had.
   std::shared_ptr<EventReader> open();
   /// Up to `size` bytes; "" when there is nothing now.
   std::string take(EventReader& reader, std::size_t size);

@@ -1,7 +1,10 @@
 #include "fs/fuse_events.h"
 
 #include <cerrno>
+#include <exception>
 #include <utility>
+
+#include "core/base/thrown.h"
 
 namespace arborfs {
 
@@ -43,7 +46,11 @@ class EventsRead final : public EventsFile::Waiter {
 void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
                       InterruptWatch& watch) {
   auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
-  events.park(std::make_shared<EventsRead>(events, std::move(reader), size, std::move(parked)));
+  try {
+    events.park(std::make_shared<EventsRead>(events, std::move(reader), size, parked));
+  } catch (const std::exception&) {
+    parked->refuse(errno_of_thrown("a reader of events cannot wait"));
+  }
 }
 
 bool EventsPoll::wake(bool closing) {

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "core/base/log.h"
+#include "core/base/thrown.h"
 #include "fs/fuse_reply.h"
 #include "fs/fuse_serving.h"
 #include "fs/fuse_write_operations.h"
@@ -46,8 +46,8 @@ struct FuseOperations : FuseServing {
         server.start_read_ahead();
       }
       server.on_ready_();
-    } catch (const std::exception& failure) {
-      write_log(LogLevel::error, std::string("cannot start: ") + failure.what());
+    } catch (const std::exception&) {
+      log_thrown("cannot start");
       fuse_session_exit(server.session_);
     }
   }
@@ -219,8 +219,8 @@ struct FuseOperations : FuseServing {
       }
       handle.poll = fresh;
     }
-    fuse_reply_poll(req, 0);
     events.park(std::move(fresh));
+    fuse_reply_poll(req, 0);
   }
 
   static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
@@ -313,16 +313,16 @@ namespace {
 
 /// Callbacks that are left out are answered with ENOSYS by libfuse, once: the kernel remembers it.
 void add_handles(fuse_lowlevel_ops& ops) {
-  ops.open = FuseOperations::open;
-  ops.read = FuseOperations::read;
-  ops.release = FuseOperations::release;
-  ops.poll = FuseOperations::poll;
+  ops.open = callback<FuseOperations::open>;
+  ops.read = callback<FuseOperations::read>;
+  ops.release = callback<FuseOperations::release>;
+  ops.poll = callback<FuseOperations::poll>;
   add_write_operations(ops);
 }
 
 void leave_out_handles(fuse_lowlevel_ops& ops) {
   ops.open = FuseOperations::no_open;  // libfuse would answer that it is open
-  ops.read = FuseOperations::read_unopened;
+  ops.read = callback<FuseOperations::read_unopened>;
   add_refusals(ops);
 }
 
@@ -331,18 +331,18 @@ void leave_out_handles(fuse_lowlevel_ops& ops) {
 fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
   fuse_lowlevel_ops ops{};
   ops.init = FuseOperations::init;
-  ops.lookup = FuseOperations::lookup;
+  ops.lookup = callback<FuseOperations::lookup>;
   ops.forget = FuseOperations::forget;
   ops.forget_multi = FuseOperations::forget_multi;
-  ops.getattr = FuseOperations::getattr;
-  ops.readlink = FuseOperations::readlink;
-  ops.opendir = FuseOperations::opendir;
-  ops.readdir = FuseOperations::readdir;
-  ops.readdirplus = FuseOperations::readdirplus;
-  ops.releasedir = FuseOperations::releasedir;
+  ops.getattr = callback<FuseOperations::getattr>;
+  ops.readlink = callback<FuseOperations::readlink>;
+  ops.opendir = callback<FuseOperations::opendir>;
+  ops.readdir = callback<FuseOperations::readdir>;
+  ops.readdirplus = callback<FuseOperations::readdirplus>;
+  ops.releasedir = callback<FuseOperations::releasedir>;
   ops.statfs = FuseOperations::statfs;
-  ops.getxattr = settings.xattr ? FuseOperations::getxattr : FuseOperations::no_getxattr;
-  ops.listxattr = settings.xattr ? FuseOperations::listxattr : FuseOperations::no_listxattr;
+  ops.getxattr = settings.xattr ? callback<FuseOperations::getxattr> : FuseOperations::no_getxattr;
+  ops.listxattr = settings.xattr ? callback<FuseOperations::listxattr> : FuseOperations::no_listxattr;
   settings.read_only ? leave_out_handles(ops) : add_handles(ops);
   return ops;
 }

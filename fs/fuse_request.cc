@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
+#include "core/base/thrown.h"
 #include "fs/client_signals.h"
 
 namespace arborfs {
@@ -48,11 +51,16 @@ fuse_req_t ParkedRequest::take() {
   return std::exchange(request_, nullptr);
 }
 
-void ParkedRequest::interrupted(Caller caller) {
-  if (ends_by_ == EndsBy::any_signal) {
-    answer_interrupted(caller);
-  } else if (!end_if_stopped(caller)) {
-    watch_.add(weak_from_this());
+/// Who cannot be told apart, or watched, for want of memory or a thread just waits for his answer.
+void ParkedRequest::interrupted(Caller caller) noexcept {
+  try {
+    if (ends_by_ == EndsBy::any_signal) {
+      answer_interrupted(caller);
+    } else if (!end_if_stopped(caller)) {
+      watch_.add(weak_from_this());
+    }
+  } catch (const std::exception&) {
+    log_thrown("a request cannot be interrupted");
   }
 }
 
@@ -79,6 +87,12 @@ void ParkedRequest::answer_interrupted(Caller caller) {
   }
 }
 
+void ParkedRequest::refuse(int error) {
+  if (fuse_req_t request = claim()) {
+    fuse_reply_err(request, error);
+  }
+}
+
 fuse_req_t ParkedRequest::claim() {
   fuse_req_t request = take();
   if (request != nullptr) {
@@ -102,11 +116,28 @@ void InterruptWatch::add(std::weak_ptr<ParkedRequest> request) {
   if (stopping_) {
     return;
   }
-  requests_.push_back(std::move(request));
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { run(); });
   }
+  requests_.push_back(std::move(request));
   wake_.notify_one();
+}
+
+bool InterruptWatch::is_done(const std::weak_ptr<ParkedRequest>& weak) {
+  const auto request = weak.lock();
+  try {
+    return !request || request->end_if_stopped();
+  } catch (const std::exception&) {
+    return false;  // is looked at again
+  }
+}
+
+void InterruptWatch::keep(const std::vector<std::weak_ptr<ParkedRequest>>& looked_at) {
+  try {
+    requests_.insert(requests_.end(), looked_at.begin(), looked_at.end());
+  } catch (const std::bad_alloc&) {
+    log_thrown("requests cannot be interrupted any more");
+  }
 }
 
 void InterruptWatch::run() {
@@ -119,12 +150,9 @@ void InterruptWatch::run() {
     std::vector<std::weak_ptr<ParkedRequest>> looked_at;
     looked_at.swap(requests_);
     lock.unlock();
-    std::erase_if(looked_at, [](const auto& weak) {
-      const auto request = weak.lock();
-      return !request || request->end_if_stopped();
-    });
+    std::erase_if(looked_at, is_done);
     lock.lock();
-    requests_.insert(requests_.end(), looked_at.begin(), looked_at.end());
+    keep(looked_at);
     wake_.wait_for(lock, kLookAgain);
   }
 }

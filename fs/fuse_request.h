@@ -32,6 +32,8 @@ class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
 
   /// The request, for the caller to answer, or null when it has been answered.
   fuse_req_t claim();
+  /// Answers an errno, when nobody has answered.
+  void refuse(int error);
   [[nodiscard]] bool is_over() const;
   /// Answers EINTR if the client is to stop by now. True when the request is over.
   bool end_if_stopped() { return end_if_stopped(Caller::anyone); }
@@ -39,7 +41,7 @@ class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
  private:
   enum class Caller { anyone, interrupt_function };
   static void on_interrupt(fuse_req_t request, void* data);
-  void interrupted(Caller caller);
+  void interrupted(Caller caller) noexcept;
   bool end_if_stopped(Caller caller);
   void answer_interrupted(Caller caller);
   fuse_req_t take();
@@ -62,11 +64,14 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
+  /// Throws std::system_error when no thread can be had.
   void add(std::weak_ptr<ParkedRequest> request);
   void stop();
 
  private:
   void run();
+  static bool is_done(const std::weak_ptr<ParkedRequest>& weak);
+  void keep(const std::vector<std::weak_ptr<ParkedRequest>>& looked_at);
   std::mutex mutex_;  // leaf
   std::condition_variable wake_;
   std::vector<std::weak_ptr<ParkedRequest>> requests_;  // guarded by mutex_

@@ -30,6 +30,7 @@ bool watch(int poller, int fd, std::uint32_t events) {
 constexpr std::chrono::milliseconds kReserveStays{100};
 
 constexpr std::chrono::milliseconds kForever{-1};
+constexpr std::chrono::milliseconds kShortOfMemory{10};
 
 bool is_recent(RequestPace::Clock::time_point called) {
   return RequestPace::Clock::now() - called < kReserveStays;
@@ -54,9 +55,9 @@ bool never_blocks(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/// One that finds no request, and can be asked again.
+/// One that finds no request, or no memory for one, and can be asked again.
 bool is_empty(int received) {
-  return received == -EAGAIN || received == -EINTR;
+  return received == -EAGAIN || received == -EINTR || received == -ENOMEM;
 }
 
 }  // namespace
@@ -146,6 +147,9 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
       awake_until = pace_.answered(RequestPace::Clock::now());
     } else if (!is_empty(received)) {
       return received;
+    }
+    if (received == -ENOMEM) {
+      std::this_thread::sleep_for(kShortOfMemory);
     }
     if (duty == Duty::when_called && !is_recent(called_)) {
       return -EAGAIN;  // not before it has looked for the request that it may have been woken for

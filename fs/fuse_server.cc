@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fs/fuse_operations.h"
+#include "fs/mountpoint.h"
 
 namespace arborfs {
 
@@ -74,6 +75,9 @@ Result<void> FuseServer::mount() {
     return {Errc::io, "cannot mount on " + settings_.mountpoint};
   }
   is_mounted_ = true;
+  if (const auto entry = mount_at(settings_.mountpoint)) {
+    mount_ = entry->id;
+  }
   loop_.emplace(session_);
   return {};
 }
@@ -99,8 +103,12 @@ void FuseServer::leave() {
   loop_->stop();
 }
 
+/// libfuse unmounts whatever lies at the path by now. Where that is another mount, this one has been taken away before,
+/// and goes for good with its descriptor.
 void FuseServer::unmount() {
-  if (std::exchange(is_mounted_, false)) {
+  const auto now = is_mounted_ ? mount_at(settings_.mountpoint) : std::nullopt;
+  const bool is_another = now && !mount_.empty() && now->id != mount_;
+  if (std::exchange(is_mounted_, false) && !is_another) {
     fuse_session_unmount(session_);
   }
 }

@@ -61,6 +61,7 @@ class FuseServer {
   std::function<void()> on_ready_;
   fuse_session* session_ = nullptr;
   bool is_mounted_ = false;
+  std::string mount_;                    // its id; "" when that is not known
   std::optional<FuseRequestLoop> loop_;  // while there is a session that is mounted, and after
   InterruptWatch interrupts_;
   std::size_t longest_write_ = 0;        // of one WRITE; set before the first request

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/base/log.h"
+#include "core/base/thrown.h"
 #include "fs/control_file.h"
 #include "fs/errno_map.h"
 #include "fs/fuse_events.h"
@@ -37,22 +37,40 @@ template <class T, class Work>
 Outcome<T> guarded(Work& work, Call& call) {
   try {
     return outcome_of<T>(work(call));
-  } catch (const std::bad_alloc&) {
-    write_log(LogLevel::error, "out of memory in a request");
-    return {std::nullopt, ENOMEM};
-  } catch (const std::exception& failure) {
-    write_log(LogLevel::error, std::string("a request failed inside: ") + failure.what());
-    return {std::nullopt, EIO};
+  } catch (const std::exception&) {
+    return {std::nullopt, errno_of_thrown("a request failed inside")};
   }
 }
 
-template <class T, class Answer>
-void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) {
-  if (outcome.value) {
-    answer(req, std::move(*outcome.value));
-  } else {
-    fuse_reply_err(req, outcome.error);
+/// `kOperation` as libfuse may call it: nothing is thrown through its frames. It must throw before it answers, or not
+/// at all.
+template <auto kOperation>
+struct Callback;
+template <class... Arguments, void (*kOperation)(fuse_req_t, Arguments...)>
+struct Callback<kOperation> {
+  static void run(fuse_req_t req, Arguments... arguments) noexcept {
+    try {
+      kOperation(req, arguments...);
+    } catch (const std::exception&) {
+      fuse_reply_err(req, errno_of_thrown("a request cannot be served"));
+    }
   }
+};
+template <auto kOperation>
+inline constexpr auto callback = &Callback<kOperation>::run;
+
+/// `answer` throws before it answers, or not at all.
+template <class T, class Answer>
+void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
+  try {
+    if (outcome.value) {
+      answer(req, std::move(*outcome.value));
+      return;
+    }
+  } catch (const std::exception&) {
+    outcome.error = errno_of_thrown("a request cannot be answered");
+  }
+  fuse_reply_err(req, outcome.error);
 }
 
 /// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
@@ -147,13 +165,17 @@ struct FuseServing {
   template <class T, class Work, class Answer, class Submit>
   static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
-    submit([work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
-      Call slow(cancelled);
-      auto done = guarded<T>(work, slow);
-      if (fuse_req_t request = parked->claim()) {
-        answer_with(request, std::move(done), answer);
-      }
-    });
+    try {
+      submit([work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
+        Call slow(cancelled);
+        auto done = guarded<T>(work, slow);
+        if (fuse_req_t request = parked->claim()) {
+          answer_with(request, std::move(done), answer);
+        }
+      });
+    } catch (const std::exception&) {
+      parked->refuse(errno_of_thrown("a request cannot be handed on"));
+    }
   }
 };
 

@@ -224,15 +224,15 @@ void add_refusals(fuse_lowlevel_ops& ops) {
 
 void add_write_operations(fuse_lowlevel_ops& ops) {
   add_refusals(ops);
-  ops.setattr = FuseWriteOperations::setattr;
-  ops.write = FuseWriteOperations::write;
-  ops.flush = FuseWriteOperations::flush;
-  ops.fsync = FuseWriteOperations::fsync;
-  ops.symlink = FuseWriteOperations::symlink;
-  ops.unlink = FuseWriteOperations::remove<&Changes::unlink>;
-  ops.rmdir = FuseWriteOperations::remove<&Changes::rmdir>;
-  ops.rename = FuseWriteOperations::rename;
-  ops.setxattr = FuseWriteOperations::setxattr;
+  ops.setattr = callback<FuseWriteOperations::setattr>;
+  ops.write = callback<FuseWriteOperations::write>;
+  ops.flush = callback<FuseWriteOperations::flush>;
+  ops.fsync = callback<FuseWriteOperations::fsync>;
+  ops.symlink = callback<FuseWriteOperations::symlink>;
+  ops.unlink = callback<&FuseWriteOperations::remove<&Changes::unlink>>;
+  ops.rmdir = callback<&FuseWriteOperations::remove<&Changes::rmdir>>;
+  ops.rename = callback<FuseWriteOperations::rename>;
+  ops.setxattr = callback<FuseWriteOperations::setxattr>;
 }
 
 }  // namespace arborfs

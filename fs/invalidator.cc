@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <set>
 
 #include "core/base/short_turns.h"
+#include "core/base/thrown.h"
 #include "fs/fuse_request.h"
 
 namespace arborfs {
@@ -13,6 +15,7 @@ namespace {
 
 /// Between two batches, so that a busy writer costs little; the first change after a pause is told at once.
 constexpr std::chrono::milliseconds kPause{1};
+constexpr std::chrono::milliseconds kShortOfMemory{50};
 
 }  // namespace
 
@@ -31,12 +34,29 @@ Invalidator::~Invalidator() {
 void Invalidator::run() {
   ask_for_short_turns();
   KernelNews::Work work;
-  while (news_.wait(work)) {
-    tell_all(work.more);
-    tell_all(map_.forgets(work.changes));
+  while (has_done([&] { return news_.wait(work); })) {
+    has_done([&] {
+      tell_all(work.more);
+      tell_all(map_.forgets(work.changes));
+      return true;
+    });
     news_.note_told(work);
     news_.pause(kPause);
   }
+}
+
+/// What `work` says, which is done again where memory runs out: what the kernel is not told of would show for ever.
+template <class Work>
+bool Invalidator::has_done(const Work& work) {
+  while (!stopping_) {
+    try {
+      return work();
+    } catch (const std::exception&) {
+      log_thrown("the kernel cannot be told of changes");
+      std::this_thread::sleep_for(kShortOfMemory);
+    }
+  }
+  return false;
 }
 
 /// Names first: with a name that it has the kernel is told of the attributes of its folder too.

@@ -25,6 +25,8 @@ class Invalidator {
 
  private:
   void run();
+  template <class Work>
+  bool has_done(const Work& work);
   void tell_all(const std::vector<Forget>& forgets);
   bool tell_name(const Forget& forget);
   const ChangeMap map_;

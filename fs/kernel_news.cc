@@ -14,14 +14,19 @@ thread_local int told_here = 0;
 
 class KernelNews::Hold {
  public:
-  Hold(KernelNews& news, std::vector<NodeId> folders) : news_(news), folders_(std::move(folders)) {}
+  Hold(KernelNews& news, std::size_t most) : news_(news) { folders_.reserve(most); }
   ~Hold() { news_.release(folders_); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
+  void add(NodeId folder) {
+    const std::lock_guard lock(news_.mutex_);
+    ++news_.held_[folder];
+    folders_.push_back(folder);
+  }
 
  private:
   KernelNews& news_;
-  const std::vector<NodeId> folders_;
+  std::vector<NodeId> folders_;
 };
 
 KernelNews::ToldHere::ToldHere() {
@@ -43,12 +48,12 @@ KernelNews::KernelNews(ChangeFeed& feed) : feed_(feed) {
   });
 }
 
-std::shared_ptr<void> KernelNews::hold(std::vector<NodeId> folders) {
-  const std::lock_guard lock(mutex_);
+std::shared_ptr<void> KernelNews::hold(const std::vector<NodeId>& folders) {
+  auto held = std::make_shared<Hold>(*this, folders.size());
   for (const NodeId folder : folders) {
-    ++held_[folder];
+    held->add(folder);
   }
-  return std::make_shared<Hold>(*this, std::move(folders));
+  return held;
 }
 
 void KernelNews::release(const std::vector<NodeId>& folders) {
@@ -134,9 +139,9 @@ bool KernelNews::wait(Work& work) {
   work_.wait(lock, [&] {
     return !is_open_ || !more_.empty() || ticket_ > told_ticket_ || feed_.last_sequence() > told_sequence_;
   });
+  work.changes = feed_.after(told_sequence_, kBatch);
   work.more = std::exchange(more_, {});
   work.ticket = ticket_;
-  work.changes = feed_.after(told_sequence_, kBatch);
   work.sequence = work.changes.empty() ? told_sequence_ : work.changes.back().sequence;
   return is_open_;
 }

@@ -36,7 +36,7 @@ class KernelNews {
   // For requests.
 
   /// The kernel holds these folders until the request is answered; what is returned must live as long.
-  [[nodiscard]] std::shared_ptr<void> hold(std::vector<NodeId> folders);
+  [[nodiscard]] std::shared_ptr<void> hold(const std::vector<NodeId>& folders);
   /// Returns when the kernel has been told of `more` and of everything published before, but for what is put off; at
   /// once where nobody tells it (no notifications, or the mount is ending).
   void tell_and_wait(std::vector<Forget> more);

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <array>
+#include <new>
 #include <utility>
 
 #include "fs/mountpoint.h"
@@ -16,7 +18,9 @@ MountWatch::MountWatch(std::string mountpoint, std::function<void()> on_gone)
       on_gone_(std::move(on_gone)),
       table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
-  if (table_ && stop_ && mount_at(mountpoint_)) {
+  const auto table = table_ && stop_ ? read_table() : std::nullopt;
+  if (const auto entry = table ? mount_in(*table, mountpoint_) : std::nullopt) {
+    mount_ = entry->id;
     thread_ = std::thread([this] { run(); });
   }
 }
@@ -28,19 +32,40 @@ MountWatch::~MountWatch() {
   }
 }
 
+/// Nothing when it cannot be read to its end now.
+std::optional<std::string> MountWatch::read_table() const {
+  try {
+    std::string text;
+    std::array<char, 4096> piece;
+    for (;;) {
+      const ssize_t got = ::pread(table_.get(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+      if (got <= 0) {
+        return got == 0 ? std::optional(std::move(text)) : std::nullopt;
+      }
+      text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
 /// The kernel marks the table as exceptional whenever something is mounted or unmounted.
 void MountWatch::run() {
-  for (;;) {
+  constexpr int kForever = -1;
+  constexpr int kLookAgain = 1000;
+  for (int wait = kForever;;) {
     std::array<pollfd, 2> fds{{{stop_.get(), POLLIN, 0}, {table_.get(), POLLPRI, 0}}};
-    ::poll(fds.data(), fds.size(), -1);
+    ::poll(fds.data(), fds.size(), wait);
     if ((fds[0].revents & POLLIN) != 0) {
       return;
     }
-    const auto entry = mount_at(mountpoint_);
-    if (!entry || !is_arborfs(*entry)) {
+    const auto table = read_table();
+    const auto entry = table ? mount_in(*table, mountpoint_) : std::nullopt;
+    if (table && (!entry || entry->id != mount_)) {
       on_gone_();
       return;
     }
+    wait = table ? kForever : kLookAgain;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -21,7 +22,9 @@ class MountWatch {
 
  private:
   void run();
+  [[nodiscard]] std::optional<std::string> read_table() const;
   const std::string mountpoint_;
+  std::string mount_;  // its id
   const std::function<void()> on_gone_;
   UniqueFd table_;
   UniqueFd stop_;

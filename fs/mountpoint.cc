@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <utility>
@@ -136,18 +137,23 @@ bool run_fusermount(const std::string& flag, const std::string& path) {
 
 std::optional<MountEntry> mount_at(const std::string& path) {
   std::ifstream table("/proc/self/mountinfo");
+  return mount_in(std::string(std::istreambuf_iterator<char>(table), {}), path);
+}
+
+std::optional<MountEntry> mount_in(const std::string& table, const std::string& path) {
+  std::istringstream lines(table);
   std::optional<MountEntry> found;
-  for (std::string line; std::getline(table, line);) {
+  for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
+    MountEntry entry;
     std::string skipped;
     std::string point;
-    fields >> skipped >> skipped >> skipped >> skipped >> point;
+    fields >> entry.id >> skipped >> skipped >> skipped >> point;
     if (unescaped(point) != path) {
       continue;
     }
     while (fields >> skipped && skipped != "-") {
     }
-    MountEntry entry;
     entry.path = path;
     fields >> entry.type >> entry.source;
     entry.source = unescaped(entry.source);

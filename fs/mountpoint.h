@@ -11,12 +11,15 @@ namespace arborfs {
 
 /// What is mounted on a folder, as /proc/self/mountinfo has it.
 struct MountEntry {
+  std::string id;  // of the mount, as long as it lives
   std::string path;
   std::string type;
   std::string source;
 };
 /// The topmost mount right on `path` (absolute, without symbolic links); nothing when there is none.
 std::optional<MountEntry> mount_at(const std::string& path);
+/// The same of what such a table says.
+std::optional<MountEntry> mount_in(const std::string& table, const std::string& path);
 bool is_arborfs(const MountEntry& entry);
 
 /// Absolute and without symbolic links; works for a folder whose daemon is dead. Errors: not_found, invalid_argument

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
+#include "core/base/thrown.h"
 #include "core/render/text.h"
 #include "fs/session_access.h"
 
@@ -138,9 +138,9 @@ void ReadAhead::run() {
     lock.unlock();
     try {
       hand_over(stretch);
-    } catch (const std::exception& failure) {
+    } catch (const std::exception&) {
       cut(stretch, 0);
-      write_log(LogLevel::error, std::string("reading ahead failed: ") + failure.what());
+      log_thrown("reading ahead failed");
     }
     lock.lock();
     is_working_ = false;

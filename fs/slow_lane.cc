@@ -1,6 +1,10 @@
 #include "fs/slow_lane.h"
 
+#include <exception>
+#include <new>
 #include <utility>
+
+#include "core/base/thrown.h"
 
 namespace arborfs {
 
@@ -9,24 +13,55 @@ SlowLane::~SlowLane() {
 }
 
 void SlowLane::submit(Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!cancelled_) {
-      jobs_.push_back(std::move(job));
-      if (idle_ < jobs_.size() && threads_.size() < most_threads_) {
-        threads_.emplace_back([this] { run(); });
-      }
-      wake_.notify_one();
-      return;
-    }
+  if (!queue(job)) {
+    do_job(job);
   }
-  job(&cancelled_);
+}
+
+/// False when nobody else can be had to do it.
+bool SlowLane::queue(Job& job) {
+  const std::lock_guard lock(mutex_);
+  if (cancelled_) {
+    return false;
+  }
+  try {
+    threads_.reserve(most_threads_);
+    jobs_.emplace_back();
+  } catch (const std::bad_alloc&) {
+    log_thrown("a request is served by the thread that took it");
+    return false;
+  }
+  if (idle_ < jobs_.size() && threads_.size() < most_threads_ && !start_thread() && threads_.empty()) {
+    jobs_.pop_back();
+    return false;
+  }
+  jobs_.back() = std::move(job);
+  wake_.notify_one();
+  return true;
+}
+
+bool SlowLane::start_thread() {
+  try {
+    threads_.emplace_back([this] { run(); });
+    return true;
+  } catch (const std::exception&) {
+    log_thrown("requests that take long have fewer threads");
+    return false;
+  }
+}
+
+void SlowLane::do_job(const Job& job) {
+  try {
+    job(&cancelled_);
+  } catch (const std::exception&) {
+    log_thrown("a request that takes long failed inside");
+  }
 }
 
 bool SlowLane::run_or_submit(Job job) {
   const bool is_free = borrowed_.fetch_add(1) < kBorrowed;
   if (is_free) {
-    job(&cancelled_);
+    do_job(job);
   } else {
     submit(std::move(job));
   }
@@ -46,7 +81,7 @@ void SlowLane::run() {
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    job(&cancelled_);
+    do_job(job);
     job = nullptr;
     lock.lock();
   }

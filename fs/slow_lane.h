@@ -28,7 +28,7 @@ class SlowLane {
   SlowLane(const SlowLane&) = delete;
   SlowLane& operator=(const SlowLane&) = delete;
 
-  /// A job must not throw. After stop() it is run at once, cancelled, on the caller's thread.
+  /// After stop(), and where no thread can be had, it is run at once on the caller's thread. What it throws is logged.
   void submit(Job job);
   /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already, which
   /// false says.
@@ -38,6 +38,9 @@ class SlowLane {
 
  private:
   void run();
+  bool queue(Job& job);
+  bool start_thread();
+  void do_job(const Job& job);
   const std::size_t most_threads_;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;

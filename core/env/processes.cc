@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kAgentPrograms = {"omp", "pi", "bun"};
 constexpr std::size_t kMostSaid = 1024;  // by the files in /proc that are read here
-constexpr auto kRemembered = std::chrono::seconds(1);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 
 long as_pid(const std::string& name) {
@@ -76,13 +76,18 @@ bool is_writable_descriptor(const Dir& process, const std::string& number) {
   return (flags & O_ACCMODE) != O_RDONLY;
 }
 
+/// As far as the kernel knows: a file system that is asked may be the one that this process serves, or a dead one.
+bool leads_to(const FileStat& wanted, const Dir& descriptors, const std::string& number) {
+  struct statx st {};
+  return ::statx(descriptors.fd(), number.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
+         makedev(st.stx_dev_major, st.stx_dev_minor) == wanted.dev && st.stx_ino == wanted.ino;
+}
+
 bool has_open_for_writing(const Dir& process, const FileStat& wanted) {
   const auto descriptors = process.open_in("fd");
   const auto entries = entries_of(descriptors);
   return std::any_of(entries.begin(), entries.end(), [&](const DirEntry& entry) {
-    struct stat st {};
-    return ::fstatat(descriptors->fd(), entry.name.c_str(), &st, 0) == 0 && st.st_dev == wanted.dev &&
-           st.st_ino == wanted.ino && is_writable_descriptor(process, entry.name);
+    return leads_to(wanted, *descriptors, entry.name) && is_writable_descriptor(process, entry.name);
   });
 }
 
@@ -155,7 +160,7 @@ std::vector<AgentProcess> running_agents() {
   const auto now = std::chrono::steady_clock::now();
   if (now >= until) {
     remembered = find_agents();
-    until = now + kRemembered;
+    until = now + kAgentsRemembered;
   }
   return remembered;
 }

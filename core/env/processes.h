@@ -30,7 +30,8 @@ struct AgentProcess {
 };
 /// Processes named omp, pi or bun of this user but this one. Takes a millisecond and more.
 std::vector<AgentProcess> find_agents();
-/// The same, as of a second ago at most.
+/// The same, as of so long ago at most.
+inline constexpr std::chrono::seconds kAgentsRemembered{1};
 std::vector<AgentProcess> running_agents();
 
 }  // namespace arborfs

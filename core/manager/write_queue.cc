@@ -101,6 +101,7 @@ WriteQueue::Chain WriteQueue::take_group(Lane& lane) {
 /// Until this command is done: by whoever has the lane, or by this thread once the lane is free and it is first.
 Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
   const std::uint64_t bytes = mine.append == nullptr ? 0 : mine.append->bytes;
+  const Session::Use use(session);
   std::unique_lock lock(mutex_);
   room_.wait(lock, [&] { return waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes; });
   Lane& lane = lanes_[session->number()];

@@ -55,11 +55,12 @@ std::string change_line(const Change& change) {
 void ChangeFeed::publish(Change change) {
   {
     const std::lock_guard lock(mutex_);
-    change.sequence = ++sequence_;
+    change.sequence = sequence_ + 1;
     change.time_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
     kept_.push_back(std::move(change));
+    ++sequence_;
     if (kept_.size() > kKept) {
       kept_.pop_front();
     }

@@ -1,4 +1,5 @@
 // What a session reads of its log, and what of that is new. When it does so: session_refreshing.cc.
+#include <new>
 #include <utility>
 
 #include "core/session/session.h"
@@ -262,10 +263,17 @@ Result<bool> Session::grow_index(const FileStat& st) {
   bool news = false;
   {
     const std::unique_lock lock(mutex_);
-    index_->apply(std::move(growth).value());
-    settle_leaf();
-    if (delta) {
-      details_->apply(std::move(*delta));
+    try {
+      index_->apply(std::move(growth).value());
+      settle_leaf();
+      if (delta) {
+        details_->apply(std::move(*delta));
+      }
+    } catch (const std::bad_alloc&) {  // what has grown in part is read anew
+      index_.reset();
+      details_.reset();
+      moved_leaf_.reset();
+      throw;
     }
     const bool raw_changed = slot != slot_bytes_ || st.size < head_.stat.size;
     news = raw_changed || index_->size() != before || !(st == head_.stat);

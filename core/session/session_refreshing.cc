@@ -59,6 +59,7 @@ Result<void> Session::refresh_as(const Look& stat, Depth depth, const std::atomi
     const auto start = Clock::now();
     return note_look(start, refresh_locked(depth, stat(), cancelled));
   }();
+  note_used();  // once more: it may have taken longer than what is not used stays
   note_loaded();
   return done;
 }

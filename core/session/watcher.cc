@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "core/base/short_turns.h"
+#include "core/base/thrown.h"
 #include "core/base/unique_fd.h"
 
 namespace arborfs {
@@ -33,6 +35,7 @@ constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 /// What this process writes it takes in at once, and with it what others wrote before: news of a log that it wrote to
 /// so lately is most often its own, and waits so long.
 constexpr auto kOwnWrite = std::chrono::milliseconds(10);
+constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until it is tried again
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 constexpr std::uint32_t kRootEvents =
@@ -72,30 +75,42 @@ struct Watcher::Impl {
 
   void run() {
     ask_for_short_turns();
-    auto next_poll = Clock::now() + kPollEvery;
-    for (;;) {
-      if (Clock::now() >= next_poll) {
-        poll_store();
-        catalog.tidy();
-        next_poll = Clock::now() + kPollEvery;
-      }
-      if (!put_off.empty() && Clock::now() >= put_off_until) {
-        touch_all(std::exchange(put_off, {}));
-      }
-      const auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
-      const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-      std::array<pollfd, 2> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}}};
-      ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
-      if ((fds[0].revents & POLLIN) != 0) {
-        return;
-      }
-      if ((fds[1].revents & POLLIN) != 0) {
-        if (is_stopped_until(last_news + kBetweenNews)) {
-          return;
-        }
-        take_events();
+    next_poll = Clock::now() + kPollEvery;
+    for (bool goes_on = true; goes_on;) {
+      try {
+        goes_on = take_turn();
+      } catch (const std::exception&) {
+        log_thrown("changes of the store cannot be followed");
+        next_check = {};  // news was lost: everything is looked at
+        goes_on = !is_stopped_until(Clock::now() + kShortOfMemory);
       }
     }
+  }
+
+  /// False when it is over.
+  bool take_turn() {
+    if (Clock::now() >= next_poll) {
+      poll_store();
+      catalog.tidy();
+      next_poll = Clock::now() + kPollEvery;
+    }
+    if (!put_off.empty() && Clock::now() >= put_off_until) {
+      touch_all(std::exchange(put_off, {}));
+    }
+    const auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    std::array<pollfd, 2> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
+    if ((fds[0].revents & POLLIN) != 0) {
+      return false;
+    }
+    if ((fds[1].revents & POLLIN) != 0) {
+      if (is_stopped_until(last_news + kBetweenNews)) {
+        return false;
+      }
+      take_events();
+    }
+    return true;
   }
 
   [[nodiscard]] bool is_stopped_until(Clock::time_point when) const {
@@ -285,6 +300,7 @@ struct Watcher::Impl {
   std::int64_t leaves_seen = 0;  // the time of their folder
   std::size_t watched_folders = 0;
   bool partly = false;  // some folder could not be watched
+  Clock::time_point next_poll;
   Clock::time_point next_check;
   Clock::time_point last_news;
   std::set<LogPlace> put_off;       // to be looked at

@@ -57,6 +57,7 @@ Result<void> LogChange::append(std::string_view lines) {
     return fd.error();
   }
   const std::uint64_t start = stat_.size + appended_.size();
+  appended_.reserve(appended_.size() + lines.size());  // once they are in the log they must be known to be
   changed_bytes_ = true;
   std::size_t done = 0;
   while (done < lines.size()) {

@@ -5,11 +5,13 @@ import contextlib
 import errno
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
 from faults import FALLOCATE, FOR_GOOD, OPEN, RENAME, SYNC, TRUNCATE, WRITE, Faults, log_of
-from mounting import Skip, at_most, equal, eventually, fails_with, needs, needs_root, run, shell, variants
+from mounting import (Skip, at_most, equal, eventually, fails_with, is_mounted, needs, needs_root, run, shell,
+                      variants)
 from views import damage, entry_ids, status
 from volumes import MIB, ext4, tmpfs
 from writing import added, reason, refused, text_of
@@ -366,6 +368,34 @@ def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
             equal([writer.poll() for writer in writers], [None] * len(writers), "they still wait")
         equal([writer.wait(10) for writer in writers], [0] * len(writers), "exit statuses")
         equal(len(added(session)), len(writers))
+
+
+def waits_for_a_disk(pid):
+    """A thread of the process is in the middle of a call that nothing interrupts."""
+    stats = [stat.read_text() for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return any(stat.rsplit(")", 1)[1].split()[0] == "D" for stat in stats)
+
+
+@needs_root
+@needs("mkfs.ext4")
+def test_a_second_signal_does_not_wait_for_the_disk(case):
+    """A daemon that is told to leave waits for a write that waits for its disk. Told once more it leaves at once:
+    nothing stays mounted, and who wrote is not told that it is written."""
+    volume = ext4(case)
+    session = case.agent.talk()
+    mount = case.mount().start()
+    with volume.frozen():
+        writer = case.spawn(["bash", "-c", "echo text > append"], case.new_path("out"), cwd=mount.session(session))
+        eventually(5, lambda: waits_for_a_disk(mount.process.pid), "the write waits for the disk")
+        mount.process.send_signal(signal.SIGTERM)
+        time.sleep(1.1)  # what comes sooner is taken for the same signal
+        equal(mount.process.poll(), None, "it waits")
+        mount.process.send_signal(signal.SIGTERM)
+        eventually(5, lambda: not is_mounted(mount.path), "nothing is mounted")
+    assert mount.wait_gone() != 0, "exit status of the daemon"
+    assert writer.wait(10) != 0, "exit status of the writer"
+    with case.mount() as again:
+        assert_goes_on(session, again.session(session))
 
 
 def holds_control(pid):

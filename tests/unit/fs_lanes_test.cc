@@ -4,12 +4,15 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "fs/events_file.h"
 #include "fs/slow_lane.h"
+#include "tests/support/failing_memory.h"
+#include "tests/support/scarce.h"
 
 namespace arborfs {
 namespace {
@@ -42,6 +45,79 @@ TEST(SlowLane, StoppingCancelsAndStillRunsEveryJob) {
   EXPECT_EQ(cancelled, 20);
   lane.submit([&](const std::atomic<bool>* stop) { cancelled += *stop ? 1 : 0; });
   EXPECT_EQ(cancelled, 21);
+}
+
+TEST(SlowLane, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
+  SlowLane lane;
+  std::thread::id worker;
+  const auto job = [&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); };
+  {
+    const testing::NoThreads scarce;
+    lane.submit(job);
+  }
+  EXPECT_EQ(worker, std::this_thread::get_id());
+  lane.submit(job);
+  lane.stop();
+  EXPECT_NE(worker, std::this_thread::get_id()) << "later there are threads again";
+}
+
+TEST(SlowLane, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
+  std::atomic<int> begun{0};
+  std::atomic<bool> go_on{false};
+  std::thread::id worker;
+  SlowLane lane;
+  lane.submit([&](const std::atomic<bool>*) {
+    ++begun;
+    go_on.wait(false);
+  });
+  while (begun == 0) {
+    std::this_thread::yield();
+  }
+  const testing::NoThreads scarce;
+  lane.submit([&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); });
+  EXPECT_EQ(worker, std::thread::id()) << "it waits";
+  go_on = true;
+  go_on.notify_all();
+  lane.stop();
+  EXPECT_NE(worker, std::this_thread::get_id());
+}
+
+TEST(SlowLane, WhatAJobThrowsEndsNothing) {
+  std::atomic<int> done{0};
+  SlowLane lane;
+  const auto broken = [](const std::atomic<bool>*) { throw std::bad_alloc(); };
+  lane.submit(broken);
+  lane.run_or_submit(broken);
+  lane.submit([&](const std::atomic<bool>*) { ++done; });
+  lane.stop();
+  lane.submit(broken);
+  EXPECT_EQ(done, 1);
+}
+
+TEST(ChangeFeed, AChangeThatRanOutOfMemoryIsNone) {
+  ChangeFeed feed;
+  std::size_t told = 0;
+  for (std::size_t round = 0; round < 200; ++round) {  // the feed asks for memory once in many changes
+    bool is_told = true;
+    {
+      const testing::FailingMemory memory(0);
+      try {
+        feed.publish({});
+      } catch (const std::bad_alloc&) {
+        is_told = false;
+      }
+    }
+    told += is_told ? 1 : 0;
+    ASSERT_EQ(feed.last_sequence(), told);
+    if (!is_told) {
+      feed.publish({});
+      ++told;
+    }
+    const auto last = feed.after(told - 1, 10);
+    ASSERT_EQ(last.size(), 1U);
+    ASSERT_EQ(last.front().sequence, told);
+  }
+  EXPECT_GT(told, 200U - 200U / 2);
 }
 
 TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {

@@ -20,6 +20,7 @@ struct Kernel {
   std::atomic<bool> has_exited{false};
   std::function<void()> behind_check;  // called once, by the reserve, when it was told that nothing has ended
   std::thread::id runner;
+  std::atomic<int> without_memory{0};  // of the next calls that receive a request
 };
 Kernel* kernel = nullptr;  // NOLINT: what C functions without a context see
 
@@ -40,7 +41,7 @@ int fuse_session_exited(fuse_session* /*session*/) {
   return exited ? 1 : 0;
 }
 int fuse_session_receive_buf(fuse_session* /*session*/, fuse_buf* /*buffer*/) {
-  return -EAGAIN;
+  return kernel->without_memory > 0 && kernel->without_memory-- > 0 ? -ENOMEM : -EAGAIN;
 }
 void fuse_session_process_buf(fuse_session* /*session*/, const fuse_buf* /*buffer*/) {}
 }
@@ -67,6 +68,19 @@ TEST_F(FuseRequestLoopTest, EndsWhenItIsStoppedBeforeItBegins) {
   FuseRequestLoop loop(nullptr);
   loop.stop();
   EXPECT_EQ(loop.run(2), 0);
+}
+
+TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
+  FuseRequestLoop loop(nullptr);
+  kernel_.without_memory = 1;
+  std::thread stopper([&] {
+    while (kernel_.without_memory > 0) {
+      std::this_thread::yield();
+    }
+    loop.stop();
+  });
+  EXPECT_EQ(loop.run(1), 0);
+  stopper.join();
 }
 
 // The reserve was told that nothing has ended, and had no processor until stop() had been over for long.

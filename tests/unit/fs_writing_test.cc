@@ -12,8 +12,10 @@
 
 #include "fs/changes.h"
 #include "fs/client_process.h"
+#include "fs/client_signals.h"
 #include "fs/kernel_news.h"
 #include "fs/removals.h"
+#include "tests/support/scarce.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -127,6 +129,13 @@ TEST(ClientProcess, CountsDescriptorsByTheEndOfTheirPath) {
   ::unlink(path.c_str());
   EXPECT_EQ(open_links(::getpid(), tail), 2U);
   EXPECT_EQ(open_links(0, tail), std::nullopt);
+}
+
+TEST(ClientProcess, WhoCannotBeLookedAtIsNotTakenForGone) {
+  const testing::NoDescriptors scarce;
+  EXPECT_FALSE(is_killed(::getpid()));
+  EXPECT_FALSE(is_asked_to_stop(::getpid()));
+  EXPECT_EQ(open_links(::getpid(), "/x"), SIZE_MAX);
 }
 
 TEST(ClientProcess, FindsTheProcessOfAThread) {

@@ -3,8 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <new>
 #include <thread>
 
@@ -60,6 +65,64 @@ TEST_F(ProcessesTest, WhoHasItOpenForAMomentOnlyIsNotToldOf) {
   });
   EXPECT_FALSE(is_open_for_writing(file_, 5s));
   closer.join();
+}
+
+/// A child of this process that holds what is open here, until the object goes.
+class Child {
+ public:
+  Child() : pid_(::fork()) {
+    while (pid_ == 0) {
+      ::pause();
+    }
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+/// This thread may take no lease on files of others, while it lives.
+class NoLeases {
+ public:
+  NoLeases() {
+    ::syscall(SYS_capget, &header_, before_.data());
+    auto without = before_;
+    without[0].effective &= ~(1U << CAP_LEASE);
+    ::syscall(SYS_capset, &header_, without.data());
+  }
+  ~NoLeases() { ::syscall(SYS_capset, &header_, before_.data()); }
+  NoLeases(const NoLeases&) = delete;
+  NoLeases& operator=(const NoLeases&) = delete;
+
+ private:
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> before_{};
+};
+
+TEST_F(ProcessesTest, WhereNoLeaseCanBeHadDescriptorsAreLookedAt) {
+  const std::string path = temp_.sessions() / "f" / "log.jsonl";
+  if (::chown(path.c_str(), 12345, 12345) != 0) {
+    GTEST_SKIP() << "needs root";
+  }
+  const NoLeases no_leases;
+  if (::fcntl(file_.fd(), F_SETLEASE, F_RDLCK) == 0) {
+    ::fcntl(file_.fd(), F_SETLEASE, F_UNLCK);
+    GTEST_SKIP() << "leases cannot be had taken away here";
+  }
+  {
+    const Child reader;
+    EXPECT_FALSE(is_open_for_writing(file_, 0ms));
+  }
+  auto writer = Disk::real().open_append(folder_, "log.jsonl");
+  ASSERT_TRUE(writer);
+  const Child holder;
+  writer->reset();
+  EXPECT_TRUE(is_open_for_writing(file_, 0ms));
 }
 
 TEST_F(ProcessesTest, WhenMemoryRunsOutWhileAgentsAreLookedForTheCallerIsTold) {

@@ -234,6 +234,20 @@ TEST_F(LetGoTest, OfThoseNotUsedOnlySoManyBytesAreKept) {
   EXPECT_TRUE(second->read()) << "it is in use";
 }
 
+TEST_F(LetGoTest, WhatTookLongToReadIsThereForWhoReadIt) {
+  temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
+  rest(kName);
+  Catalog sparing(open_store(temp.root()), "/home/dev", "", 0);
+  sparing.rescan();
+  const auto slow = sparing.at({kFolder, std::string(kName) + ".jsonl"});
+  ASSERT_TRUE(slow);
+  expect_ok(slow->refresh(Depth::details, [&] {
+    std::this_thread::sleep_until(slow->last_used() + LoadedIndexes::kJustUsed + std::chrono::milliseconds(1));
+    return sparing.store().stat(slow->place());
+  }));
+  EXPECT_TRUE(slow->read());
+}
+
 TEST_F(LetGoTest, WhatWasUsedJustNowIsLetGoByWhoTidiesUpLater) {
   LoadedIndexes none(0);
   none.note(session);

@@ -12,6 +12,7 @@
 #include "core/session/catalog.h"
 #include "core/session/documents.h"
 #include "core/session/watcher.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -137,6 +138,34 @@ TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
   std::filesystem::last_write_time(temp.log(kFolder, kName), old);
   expect_ok(session->refresh(Depth::index));
   EXPECT_EQ(shown_damage(*session->read()).size(), 1U);
+}
+
+TEST_F(SessionTest, WhenMemoryRunsOutWhileALogGrowsNothingIsLeftHalfDone) {
+  temp.write(kFolder, kName, TempStore::two_entries());
+  const auto session = only();
+  expect_ok(session->refresh(Depth::details));
+  std::string parent = "e2";
+  bool has_failed = true;
+  for (std::size_t skipped = 0; has_failed; ++skipped) {
+    const std::string id = "g" + std::to_string(skipped);
+    temp.append(kFolder, kName, TempStore::user(id, parent, "grown by a few words") + "\n");
+    parent = id;
+    {
+      const testing::FailingMemory memory(skipped);
+      try {
+        static_cast<void>(session->refresh(Depth::details));
+      } catch (const std::bad_alloc&) {
+      }
+      has_failed = memory.has_failed();
+    }
+    expect_ok(session->refresh(Depth::details));
+    const auto guard = session->read();
+    ASSERT_TRUE(guard && guard->has_details());
+    ASSERT_EQ(guard->index().size(), 3 + skipped);
+    ASSERT_EQ(guard->details().size(), guard->index().size());
+    ASSERT_EQ(guard->leaf(), guard->index().size());
+    ASSERT_EQ(guard->details().text_size(3 + static_cast<Ordinal>(skipped)), guard->details().text_size(3));
+  }
 }
 
 TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
@@ -345,8 +374,8 @@ TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   ASSERT_FALSE(news_after(seen).empty()) << "the watcher has taken its first look";
   seen = catalog.feed().last_sequence();
-  session->note_own_write();
   const auto written = std::chrono::system_clock::now();
+  session->note_own_write();
   temp.append(kFolder, kName, TempStore::user("e4", "e3", "four") + "\n");
   const std::vector<Change> news = news_after(seen);
   ASSERT_FALSE(news.empty());
