@@ -99,11 +99,11 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
         prime(folder)
         session.user("late")
         line = session.pending()
-        append_bytes(session.path, line[:30])
-        eventually(limit, lambda: (folder / "raw.jsonl").read_bytes().endswith(line[:30]), "the piece in the log")
+        visible_within(limit, lambda: append_bytes(session.path, line[:30]),
+                       lambda: (folder / "raw.jsonl").read_bytes().endswith(line[:30]), "the piece in the log")
         assert absent(folder / "damage"), "damage too early"
         assert all(run["inProgress"] for run in status(folder)["damage"]), status(folder)
-        eventually(2 + limit + 0.5, lambda: damage(folder) == [line[:30]], "the piece in damage/")
+        visible_within(2 + limit + 0.5, lambda: None, lambda: damage(folder) == [line[:30]], "the piece in damage/")
         equal([run["inProgress"] for run in status(folder)["damage"]], [False], "whether it is in progress")
         visible_within(limit, lambda: append_bytes(session.path, line[30:]),
                        lambda: everywhere(folder, session, "late") and absent(folder / "damage"), "the line made whole")

@@ -87,7 +87,7 @@ def eventually(seconds, probe, what="the expected state"):
     the probe count as "not yet"."""
     deadline = time.monotonic() + seconds * PATIENCE
     while True:
-        reason = None
+        reason, late = None, time.monotonic() > deadline
         try:
             found = probe()
             if found:
@@ -95,7 +95,7 @@ def eventually(seconds, probe, what="the expected state"):
             reason = repr(found)
         except (OSError, AssertionError, ValueError) as error:
             reason = repr(error)
-        if time.monotonic() > deadline:
+        if late:
             raise AssertionError(f"not within {seconds} s: {what}; at the end: {reason[:2000]}")
         time.sleep(0.004)
 

@@ -353,6 +353,13 @@ void wait_until_trusted(Session& session) {
   EXPECT_TRUE(session.refresh(Depth::index));
 }
 
+/// Whoever writes looks for agents, which reads a file of each process that runs here, unless that was done lately: it
+/// is done now.
+void look_for_agents() {
+  std::this_thread::sleep_for(kAgentsRemembered);
+  running_agents();
+}
+
 /// How often one append to a log of so many entries reads, the first of them left out.
 long reads_of_append(std::size_t entries) {
   Stage stage(Storage::files);
@@ -364,7 +371,7 @@ long reads_of_append(std::size_t entries) {
   const auto session = stage.add("2026-02-16T10-20-30-000Z_s1", log);
   EXPECT_TRUE(stage.writer().append(session, Stage::text("first")));
   wait_until_trusted(*session);
-  running_agents();  // looked for at most once a second, whoever writes; it reads a file of each process that runs here
+  look_for_agents();
   const auto before = reads_so_far();
   EXPECT_TRUE(stage.writer().append(session, Stage::text("second")));
   return before ? *reads_so_far() - *before : 0;

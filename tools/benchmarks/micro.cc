@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "core/env/processes.h"
 #include "core/manager/writer.h"
 #include "core/model/context.h"
 #include "core/session/catalog.h"
@@ -169,6 +170,7 @@ void append(benchmark::State& state) {
   };
   write();
   for (auto _ : state) {
+    running_agents();  // looked for once a second by whoever writes then
     const Counted counted;
     write();
   }
