@@ -1,10 +1,15 @@
 #include "fs/fuse_server.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 #include <utility>
 
+#include "core/base/unique_fd.h"
 #include "fs/fuse_operations.h"
 #include "fs/mountpoint.h"
 
@@ -41,6 +46,17 @@ std::string option_text(const MountSettings& settings) {
     text += "," + option;
   }
   return text;
+}
+
+/// Puts the end of a pipe that nobody reads in the descriptor's place: the connection ends, and poll gives POLLERR.
+bool sever(int descriptor) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return false;
+  }
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  return ::dup3(writer.get(), descriptor, O_CLOEXEC) >= 0;
 }
 
 }  // namespace
@@ -103,12 +119,15 @@ void FuseServer::leave() {
   loop_->stop();
 }
 
-/// libfuse unmounts whatever lies at the path by now. Where that is another mount, this one has been taken away before,
-/// and goes for good with its descriptor.
+/// libfuse unmounts whatever lies at the path by now, unless it finds its descriptor dead. Where that is another mount,
+/// this one has been taken away before, and goes for good with its descriptor.
 void FuseServer::unmount() {
-  const auto now = is_mounted_ ? mount_at(settings_.mountpoint) : std::nullopt;
+  if (!std::exchange(is_mounted_, false)) {
+    return;
+  }
+  const auto now = mount_at(settings_.mountpoint);
   const bool is_another = now && !mount_.empty() && now->id != mount_;
-  if (std::exchange(is_mounted_, false) && !is_another) {
+  if (!is_another || sever(fuse_session_fd(session_))) {
     fuse_session_unmount(session_);
   }
 }
