@@ -1,7 +1,6 @@
 // What the Writer does to logs, in files and in memory alike.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +18,7 @@
 #include "core/session/liveness.h"
 #include "core/session/log_age.h"
 #include "core/write/header_text.h"
+#include "tests/support/child.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {
@@ -494,27 +494,14 @@ TEST(WriterOnDisk, CommandsForWhichThereIsNoRoomTogetherAreWrittenAlone) {
   EXPECT_EQ(stage.lines(session).size(), 3 + written);
 }
 
-/// A process that looks like an agent, in a folder; it ends with the object.
-class FakeAgent {
- public:
-  FakeAgent(const std::string& program, const std::string& folder) : pid_(::fork()) {
-    if (pid_ == 0) {
-      if (::chdir(folder.c_str()) == 0) {
-        ::execl(program.c_str(), program.c_str(), "1000", nullptr);
-      }
-      ::_exit(1);
+/// A process that looks like an agent, in a folder.
+testing::Child fake_agent(const std::string& program, const std::string& folder) {
+  return testing::Child([&] {
+    if (::chdir(folder.c_str()) == 0) {
+      ::execl(program.c_str(), program.c_str(), "1000", nullptr);
     }
-  }
-  ~FakeAgent() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  FakeAgent(const FakeAgent&) = delete;
-  FakeAgent& operator=(const FakeAgent&) = delete;
-
- private:
-  const pid_t pid_;
-};
+  });
+}
 
 /// Agents that were seen are remembered for a second.
 bool becomes(Stage& stage, const SessionPtr& session, Liveness::State wanted) {
@@ -537,7 +524,7 @@ TEST(WriterOnDisk, AnAgentThatRunsInItsWorkingDirectoryMayHoldASession) {
   const auto session = stage.add("2026-02-16T10-20-30-000Z_s1",
                                  TempStore::header("s1", cwd) + "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
   {
-    const FakeAgent agent(program, cwd);
+    const auto agent = fake_agent(program, cwd);
     ASSERT_TRUE(becomes(stage, session, Liveness::State::maybe));
     EXPECT_NE(check_traces(*session, stage.store()).reasons.at(0).find("runs in its working directory"),
               std::string::npos);

@@ -6,7 +6,6 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "core/env/disk.h"
+#include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
@@ -67,25 +67,6 @@ TEST_F(ProcessesTest, WhoHasItOpenForAMomentOnlyIsNotToldOf) {
   closer.join();
 }
 
-/// A child of this process that holds what is open here, until the object goes.
-class Child {
- public:
-  Child() : pid_(::fork()) {
-    while (pid_ == 0) {
-      ::pause();
-    }
-  }
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
- private:
-  const pid_t pid_;
-};
-
 /// This thread may take no lease on files of others, while it lives.
 class NoLeases {
  public:
@@ -115,12 +96,12 @@ TEST_F(ProcessesTest, WhereNoLeaseCanBeHadDescriptorsAreLookedAt) {
     GTEST_SKIP() << "leases cannot be had taken away here";
   }
   {
-    const Child reader;
+    const testing::Child reader(::pause);
     EXPECT_FALSE(is_open_for_writing(file_, 0ms));
   }
   auto writer = Disk::real().open_append(folder_, "log.jsonl");
   ASSERT_TRUE(writer);
-  const Child holder;
+  const testing::Child holder(::pause);
   writer->reset();
   EXPECT_TRUE(is_open_for_writing(file_, 0ms));
 }

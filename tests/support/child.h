@@ -1,0 +1,32 @@
+// A process beside the test's own.
+#pragma once
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace arborfs::testing {
+
+/// Calls `work` in a child of this process, which has open what is open here; it ends with the object at the latest. To
+/// be made while there is one thread.
+class Child {
+ public:
+  template <class Work>
+  explicit Child(const Work& work) : pid_(::fork()) {
+    if (pid_ == 0) {
+      work();
+      ::_exit(1);
+    }
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+}  // namespace arborfs::testing
