@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ class Call {
   }
   [[nodiscard]] bool is_deferred() const { return deferred_; }
 
+  /// What was found since then was found for this request, or while it was under way.
+  [[nodiscard]] std::chrono::steady_clock::time_point begun() const { return begun_; }
+
   /// One refresh of a session is enough for a request.
   [[nodiscard]] bool has_refreshed(std::uint32_t session, Depth depth) const {
     return refreshed_ == session && depth <= depth_;
@@ -59,6 +63,7 @@ class Call {
   bool may_take_long_ = false;
   bool deferred_ = false;
   const std::atomic<bool>* cancelled_ = nullptr;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;
   std::optional<std::pair<std::string, Dir>> folder_;  // of the log looked at last, by name

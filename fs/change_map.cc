@@ -43,6 +43,9 @@ std::vector<Forget> ChangeMap::forgets(const std::vector<Change>& changes) const
   for (const auto& [number, change] : by_session) {
     add_session(change, out);
   }
+  if (std::any_of(changes.begin(), changes.end(), [](const Change& one) { return is_of_catalog(one.kind); })) {
+    add_folder_names(out);
+  }
   if (!changes.empty()) {
     add_all_in(NodeId(Kind::recent, 0, 0), out);
     add_all_in(NodeId(Kind::terminals, 0, 0), out);
@@ -91,13 +94,33 @@ void ChangeMap::add_session(const Change& change, std::vector<Forget>& out) cons
   }
 }
 
+/// The names of the store's own folders in projects/, which nobody lists.
+void ChangeMap::add_folder_names(std::vector<Forget>& out) const {
+  const auto view = state_.catalog.view();
+  for (auto& known : state_.kernel.names_in(NodeId(Kind::projects, 0, 0))) {
+    if (!view->project(known.name)) {
+      out.push_back(std::move(known));
+    }
+  }
+}
+
+/// Names in by-id/ that lead elsewhere with an id: what it begins with, itself, and those of others that have it too.
+void ChangeMap::add_ids(const std::string& id, std::vector<Forget>& out) const {
+  const NodeId by_id(Kind::by_id, 0, 0);
+  for (std::size_t length = 1; length < id.size(); ++length) {
+    out.push_back({by_id, id.substr(0, length)});
+  }
+  auto names = state_.kernel.names_in(by_id, id);
+  std::move(names.begin(), names.end(), std::back_inserter(out));
+}
+
 void ChangeMap::add_catalog(const Change& change, std::vector<Forget>& out) const {
   const NodeId projects(Kind::projects, 0, 0);
   const NodeId by_id(Kind::by_id, 0, 0);
   out.push_back({projects, ""});
   out.push_back({by_id, ""});
   if (!change.session_id.empty()) {
-    out.push_back({by_id, names::encode(change.session_id, kLongestIdName)});
+    add_ids(names::encode(change.session_id, kLongestIdName), out);
   }
   // projects/<project>/<session>
   const std::size_t first = change.path.find('/');

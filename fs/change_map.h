@@ -3,6 +3,7 @@
 // everything is right within a moment without it (attr.h). Any thread.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ class ChangeMap {
  private:
   void add_session(const Change& change, std::vector<Forget>& out) const;
   void add_catalog(const Change& change, std::vector<Forget>& out) const;
+  void add_folder_names(std::vector<Forget>& out) const;
+  void add_ids(const std::string& id, std::vector<Forget>& out) const;
   void add_all_in(NodeId folder, std::vector<Forget>& out) const;
   MountState& state_;
 };

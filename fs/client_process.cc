@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kExiting = 0x4;
 constexpr std::uint64_t kSignaled = 0x400;
 // Places in /proc/<pid>/stat, counted behind the name of the program (proc(5) counts from 1, with pid and name).
-constexpr std::size_t kFlags = 9 - 3;
+constexpr std::size_t kFlagsField = 9 - 3;
 constexpr std::size_t kStartTime = 22 - 3;
 constexpr std::size_t kExitCode = 52 - 3;
 
@@ -110,7 +110,7 @@ std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail) {
 bool is_killed_by_signal(pid_t tid) {
   const auto fields = stat_fields(tid);
   constexpr std::uint64_t kBoth = kExiting | kSignaled;
-  if (fields.size() <= kFlags || (fields[kFlags] & kBoth) != kBoth) {
+  if (fields.size() <= kFlagsField || (fields[kFlagsField] & kBoth) != kBoth) {
     return false;
   }
   return fields.size() <= kExitCode || !shows_exit_code(tid) || (fields[kExitCode] & 0x7FU) != 0;

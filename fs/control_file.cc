@@ -12,14 +12,10 @@ namespace {
 
 constexpr std::size_t kLeastRoom = 8 << 10;
 
-/// Twice the text at least, because JSON spells some characters longer; in steps, so that it is seldom asked for.
-std::size_t room_for(std::size_t text) {
-  return std::max(kLeastRoom, std::bit_ceil(2 * text));
-}
-
-/// The verb of which further lines may follow the command.
-bool takes_summary(const Verb& verb) {
-  return verb.name == "branch";
+/// For a text twice its size at least, because JSON spells some characters longer; in steps, so that it is seldom asked
+/// for.
+std::size_t room_for(std::size_t bytes, bool is_json) {
+  return std::max(kLeastRoom, std::bit_ceil(is_json ? bytes : 2 * bytes));
 }
 
 }  // namespace
@@ -42,7 +38,12 @@ std::size_t OpenControls::count(NodeId node, pid_t opener) const {
 }
 
 ControlFile::ControlFile(OwnWrites& writes, OpenControls& open, Target target, std::unique_ptr<Doors::Stay> stay)
-    : writes_(writes), open_(open), target_(std::move(target)), stay_(std::move(stay)), stream_(target_.verb->framing) {
+    : writes_(writes),
+      open_(open),
+      target_(std::move(target)),
+      stay_(std::move(stay)),
+      memory_(writes_.writer().memory().waiting),
+      stream_(target_.verb->framing) {
   open_.add(this);
 }
 
@@ -58,7 +59,7 @@ void ControlFile::leave_door() {
 
 bool ControlFile::is_waiting() const {
   const std::lock_guard lock(mutex_);
-  return stream_.is_waiting() || summary_of_ || refusal_;
+  return stream_.is_waiting();
 }
 
 bool ControlFile::is_closed() const {
@@ -71,63 +72,73 @@ Result<void> ControlFile::refuse(const Error& why) {
   return why;
 }
 
-Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client) {
-  CommandStream::Taken command;
-  bool is_rest = false;
+Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client,
+                                const std::atomic<bool>* cancelled) {
+  try {
+    memory_.grow(bytes.size(), cancelled);
+    auto done = take(bytes, goes_on, client);
+    give_back();
+    return done;
+  } catch (const MemoryBudget::Exhausted& exhausted) {
+    refuse_rest({Errc::busy, exhausted.what()});
+    throw;
+  }
+}
+
+/// What no longer waits needs no memory.
+void ControlFile::give_back() {
+  const std::lock_guard lock(mutex_);
+  memory_.shrink_to(stream_.waiting_bytes());
+}
+
+/// For want of memory, of which only the writer of this piece is told.
+void ControlFile::refuse_rest(const Error& why) {
   {
-    std::unique_lock lock(mutex_);
-    if (rest_refusal_ && refused_rest_ == bytes) {
-      return *rest_refusal_;
-    }
-    rest_refusal_.reset();
-    refused_rest_ = {};
-    is_rest = std::exchange(goes_on_, goes_on);
+    const std::lock_guard lock(mutex_);
+    stream_.refuse_rest(why);
+    leave_room();
+    memory_.shrink_to(0);
+  }
+  take_back();
+  static_cast<void>(refuse(why));
+}
+
+Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t client) {
+  CommandStream::Taken command;
+  Result<void> done;
+  {
+    const std::lock_guard lock(mutex_);
     has_written_ = true;
     is_closed_ = was_killed_ = false;
-    if (refusal_) {
-      return *refusal_;
+    if (const auto& refusal = stream_.refusal()) {
+      return *refusal;
     }
-    if (summary_of_) {
-      return add_summary(bytes);
-    }
+    writer_ = thread_group_of(client);
     auto taken = stream_.feed(bytes, goes_on);
-    if (!taken) {
-      leave_room();
-      keep_refusal(bytes, is_rest, taken.error());
-      lock.unlock();
-      return refuse(taken.error());
+    if (taken) {
+      command = std::move(*taken);
+    } else {
+      done = taken.error();
     }
-    command = std::move(*taken);
+    if (command || !done) {
+      leave_room();
+    }
   }
-  auto done = command ? run(*command) : judge_early();
-  const std::lock_guard lock(mutex_);
   if (!done) {
-    stream_.fail(done.error());
-    leave_room();
-    keep_refusal(bytes, is_rest, done.error());
+    take_back();
+    return refuse(done.error());
   }
-  if (command && takes_summary(*target_.verb)) {
-    expect_summary(std::move(command->text), done, client);
+  done = command ? run(*command) : judge_early();
+  if (!done) {
+    {
+      const std::lock_guard lock(mutex_);
+      stream_.fail(done.error());
+      leave_room();
+    }
+    take_back();
+    return command ? done : refuse(done.error());
   }
   return done;
-}
-
-/// Needs mutex_.
-void ControlFile::expect_summary(std::string command, const Result<void>& done, pid_t client) {
-  if (done) {
-    summary_of_ = std::move(command);
-  } else {
-    refusal_ = done.error();
-  }
-  writer_ = thread_group_of(client);
-}
-
-/// Needs mutex_.
-void ControlFile::keep_refusal(std::string_view bytes, bool is_rest, const Error& why) {
-  if (is_rest) {
-    rest_refusal_ = why;
-    refused_rest_ = bytes;
-  }
 }
 
 /// The text that room was for is over. Needs mutex_.
@@ -137,83 +148,132 @@ void ControlFile::leave_room() {
   is_checked_ = false;
 }
 
-/// Needs mutex_.
-Result<void> ControlFile::add_summary(std::string_view bytes) {
-  if (summary_of_->size() + summary_.size() + bytes.size() > kMaxLinesBytes) {
-    return {Errc::too_large, "a command may have " + std::to_string(kMaxLinesBytes) + " bytes"};
+/// What was begun by the first line of a command that is refused. False when there was nothing.
+bool ControlFile::take_back() {
+  std::function<Result<void>(Writer&)> work;
+  {
+    const std::lock_guard lock(mutex_);
+    work.swap(take_back_);
+    if (work) {
+      out_.clear();
+    }
   }
-  summary_ += bytes;
-  return {};
+  if (work) {
+    static_cast<void>(writes_.run_unnoted(target_.subject.session, work));
+  }
+  return work != nullptr;
 }
 
-/// Everything about a text that can be told before it ends, because shells do not listen to errors of close.
+/// Everything about a command that can be told before it ends, because shells do not listen to errors of close.
 Result<void> ControlFile::judge_early() {
+  CommandStream::SoFar so_far;
+  bool writes_log = false;
   bool is_checked = false;
   std::size_t wanted = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (!stream_.is_text()) {
+    if (stream_.waiting_bytes() == 0) {
       return {};
     }
-    is_checked = std::exchange(is_checked_, true);
-    const std::size_t room = room_for(stream_.waiting_bytes());
-    if (room > room_) {
+    so_far = stream_.so_far();
+    writes_log = target_.verb->writes_log &&
+                 (target_.verb->framing != Framing::target_and_text || stream_.has_text_for_target());
+    is_checked = std::exchange(is_checked_, writes_log);
+    const std::size_t room = room_for(stream_.waiting_bytes(), so_far.is_json);
+    if (writes_log && room > room_) {
       wanted = room_ = room;
       reservation_.reset();
     }
   }
-  const SessionPtr& session = target_.subject.session;
-  if (!is_checked) {
-    if (auto done = writes_.writer().check(session); !done) {
-      return refuse(done.error());
+  const Verb& verb = *target_.verb;
+  Writer& writer = writes_.writer();
+  if (auto may = refuse_usage(verb, so_far.text); !may) {
+    return may;
+  }
+  // An object may yet say that it is forced.
+  const bool may_be_forced = so_far.is_json || so_far.text.starts_with('{');
+  const bool must_check = writes_log && !is_checked;
+  if (auto may = must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>(); !may) {
+    return may;
+  }
+  if (verb.judge != nullptr) {
+    if (auto may = verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}); !may) {
+      return may;
     }
   }
-  if (wanted == 0) {
-    return {};
-  }
-  auto reserved = writes_.writer().reserve(session, wanted);
+  return wanted != 0 ? make_room(wanted) : Result<void>();
+}
+
+Result<void> ControlFile::make_room(std::size_t room) {
+  auto reserved = writes_.writer().reserve(target_.subject.session, room);
   if (!reserved) {
-    return refuse(reserved.error());
+    return reserved.error();
   }
   const std::lock_guard lock(mutex_);
   reservation_ = std::move(*reserved);
   return {};
 }
 
-Result<void> ControlFile::run(const CommandStream::Command& command) {
+Result<void> ControlFile::run(CommandStream::Command& command) {
   auto done = writes_.run(target_.subject.session, target_.verb->name, [&](Writer& writer) {
-    return target_.verb->run(writer, target_.subject, command.text, command.is_json);
+    return run_verb(*target_.verb, writer, target_.subject, std::move(command.text), command.is_json);
   });
   if (!done) {
     return done.error();
   }
-  if (done->empty() || done->back() != '\n') {
-    *done += '\n';
-  }
   const std::lock_guard lock(mutex_);
-  out_ += *done;
+  out_ += done->line;
+  take_back_ = stream_.has_target() ? std::move(done->take_back) : nullptr;
   return {};
 }
 
 Result<void> ControlFile::take_waiting() {
   CommandStream::Taken command;
+  Result<void> done;
   {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     leave_room();
-    refusal_.reset();
-    const auto line = std::exchange(summary_of_, std::nullopt);
-    if (std::string lines = std::exchange(summary_, {}); line && !lines.empty()) {
-      command = CommandStream::Command{*line + lines, false};
-    } else {
-      auto taken = stream_.finish();
-      if (!taken) {
-        lock.unlock();
-        return refuse(taken.error());
-      }
+    auto taken = stream_.finish();
+    if (taken && !*taken) {
+      take_back_ = nullptr;
+      return {};
+    }
+    if (taken) {
       command = std::move(*taken);
+    } else {
+      done = taken.error();
     }
   }
-  return command ? run(*command) : Result<void>();
+  try {
+    done = command ? run(*command) : done;
+  } catch (const MemoryBudget::Exhausted& exhausted) {
+    refuse_rest({Errc::busy, exhausted.what()});
+    throw;
+  }
+  give_back();
+  if (done) {
+    const std::lock_guard lock(mutex_);
+    take_back_ = nullptr;
+    return done;
+  }
+  const bool is_noted = command && !take_back();
+  return is_noted ? done : refuse(done.error());
+}
+
+/// A leaf that was moved for a summary that is dropped goes back.
+void ControlFile::truncate() {
+  bool is_cut_short = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_cut_short = stream_.has_text_for_target();
+    stream_.drop();
+    leave_room();
+    if (!is_cut_short) {
+      take_back_ = nullptr;
+    }
+    memory_.shrink_to(0);
+  }
+  take_back();
 }
 
 Result<void> ControlFile::sync() {
@@ -260,20 +320,16 @@ ControlFile::Closing ControlFile::judge_close(pid_t client) const {
 Result<void> ControlFile::close_one(const Closing& closing) {
   {
     const std::lock_guard lock(mutex_);
-    const bool ends_summary = (summary_of_ || refusal_) && closing.closer == writer_;
-    if (!closing.is_last && (!ends_summary || closing.was_killed)) {
+    const bool ends_it = stream_.ends_with_its_writer() && closing.closer == writer_;
+    if (!closing.is_last && (!ends_it || closing.was_killed)) {
       was_killed_ = closing.was_killed;
       return {};
     }
     is_closed_ = closing.is_last;
-    if (closing.was_killed) {
-      stream_.drop();
-      leave_room();
-      refusal_.reset();
-      summary_of_.reset();
-      summary_.clear();
-      return {};
-    }
+  }
+  if (closing.was_killed) {
+    truncate();
+    return {};
   }
   return take_waiting();
 }

@@ -10,8 +10,11 @@
 // A process that a signal killed leaves nothing behind: its text is dropped at the last close. RELEASE takes what a
 // FLUSH left waiting by mistake; then only status.json tells how it ended.
 //
-// `branch` takes its summary from further writes too, since a shell's printf writes line by line: lines that come after
-// a command and before any FLUSH, sync or read are the summary for the same leaf, taken at one of those.
+// What a refusal leaves of a command is refused too, until the handle is closed, synced, read or truncated; what is no
+// text, until the program that wrote it closes a descriptor of the file (command_stream.h).
+//
+// `branch` takes its summary from further writes, since a shell's printf writes line by line. A leaf that the first
+// line alone has moved goes back when the summary behind it is refused.
 //
 // Threads: any; commands of one handle that come at the same time end in any order. Lock: mutex_, a leaf, not held
 // while a command runs.
@@ -19,6 +22,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +32,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/memory_budget.h"
 #include "core/manager/command_stream.h"
 #include "fs/call.h"
 #include "fs/doors.h"
@@ -70,14 +75,15 @@ class ControlFile {
   ControlFile& operator=(const ControlFile&) = delete;
 
   /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. Nothing of a write that fails is kept.
-  /// Of one that the kernel sends in pieces the writer is told how much was taken; the rest fails again with the same
-  /// error when it comes again.
   /// Errors: those of the command, and for a text whatever can be told before it ends (DESIGN 4).
-  Result<void> write(std::string_view bytes, bool goes_on, pid_t client);
+  /// `cancelled`, which may be null, ends a wait for memory. Throws MemoryBudget::Exhausted when that is too long.
+  Result<void> write(std::string_view bytes, bool goes_on, pid_t client, const std::atomic<bool>* cancelled = nullptr);
   /// Takes what waits, then gives the next bytes of the results, or of the content; "" at the end.
   Result<std::string> read(Call& call, std::size_t size);
   /// Takes what waits.
   Result<void> sync();
+  /// Drops what waits: the file is truncated.
+  void truncate();
   /// What /proc says of a close.
   struct Closing {
     pid_t closer = 0;  // its process
@@ -100,32 +106,30 @@ class ControlFile {
   [[nodiscard]] bool is_closed() const;
 
  private:
+  Result<void> take(std::string_view bytes, bool goes_on, pid_t client);
+  void refuse_rest(const Error& why);
   Result<void> take_waiting();
-  Result<void> run(const CommandStream::Command& command);
+  Result<void> run(CommandStream::Command& command);
+  void give_back();
   Result<void> judge_early();
+  Result<void> make_room(std::size_t room);
   Result<void> refuse(const Error& why);
-  void keep_refusal(std::string_view bytes, bool is_rest, const Error& why);
-  void expect_summary(std::string command, const Result<void>& done, pid_t client);
-  Result<void> add_summary(std::string_view bytes);
+  bool take_back();
   void leave_room();
 
   OwnWrites& writes_;
   OpenControls& open_;
   const Target target_;
   mutable std::mutex mutex_;
-  std::unique_ptr<Doors::Stay> stay_;       // until the first close; guarded by mutex_
-  CommandStream stream_;                    // guarded by mutex_, as all below
-  std::optional<std::string> summary_of_;   // the command that further lines belong to
-  std::string summary_;                     // those lines
-  std::optional<Error> refusal_;            // of such a command: its further lines are refused as it was
-  pid_t writer_ = 0;                        // the process that wrote that command
-  std::optional<Reservation> reservation_;  // for the text that waits
-  std::size_t room_ = 0;                    // what was asked for
-  bool is_checked_ = false;                 // the text that waits was asked about
+  std::unique_ptr<Doors::Stay> stay_;               // until the first close; guarded by mutex_
+  MemoryBudget::Share memory_;                      // for what waits and is carried out; guards itself
+  CommandStream stream_;                            // guarded by mutex_, as all below
+  std::function<Result<void>(Writer&)> take_back_;  // undoes the command whose text may follow
+  pid_t writer_ = 0;                                // the process that wrote what waits
+  std::optional<Reservation> reservation_;          // for what waits
+  std::size_t room_ = 0;                            // what was asked for
+  bool is_checked_ = false;                         // what waits was asked about
   bool has_written_ = false;
-  bool goes_on_ = false;               // the last piece was cut from a longer write
-  std::optional<Error> rest_refusal_;  // of the last piece, which is the rest of a longer write;
-  std::string refused_rest_;           // the writer, told that the pieces before were taken, writes it again
   bool has_read_content_ = false;
   bool is_closed_ = false;   // by its last close, as far as can be told
   bool was_killed_ = false;  // the last closer that did not count

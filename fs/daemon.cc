@@ -38,7 +38,7 @@ void keep_heaps_small() {
 sigset_t leaving_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU}) {
     ::sigaddset(&set, number);
   }
   return set;
@@ -103,16 +103,17 @@ class Daemon {
         events_(catalog_.feed()),
         server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings) {}
 
-  Result<void> run(const std::function<void()>& on_ready) {
+  Result<void> run(const std::function<void()>& on_ready, const std::function<void()>& on_leaving) {
     watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
+    if (!plan_.settings.read_only) {
+      writer_.take_back_parts();
+    }
     vfs_.state().watching = [this] { return watcher_->how(); };
     if (auto done = server_.mount(); !done) {
       return done;
     }
-    const bool served = server_.serve([this, &on_ready] {
-      start_threads();
-      on_ready();
-    });
+    const bool served = server_.serve([this] { start_threads(); }, on_ready);
+    on_leaving();
     signals_.reset();
     mount_watch_.reset();
     server_.stop_slow_work();
@@ -163,17 +164,18 @@ class Daemon {
 
 }  // namespace
 
-Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready) {
+Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready,
+                        const std::function<void()>& on_leaving) {
   keep_heaps_small();
   const sigset_t set = leaving_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  for (const int number : {SIGPIPE, SIGIO}) {
+  for (const int number : {SIGPIPE, SIGIO, SIGUSR1, SIGUSR2, SIGALRM}) {
     ::signal(number, SIG_IGN);
   }
   if (::chdir("/") != 0) {
     write_log(LogLevel::warning, "cannot change to /");
   }
-  return Daemon(plan).run(on_ready);
+  return Daemon(plan).run(on_ready, on_leaving);
 }
 
 }  // namespace arborfs

@@ -22,8 +22,10 @@ struct DaemonPlan {
   std::string home;
 };
 
-/// Mounts and serves until unmounted or until SIGTERM, SIGINT or SIGHUP, which is a success too. `on_ready` is called
-/// once mounted. The caller must have no other threads. Errors: io.
-Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready);
+/// Mounts and serves until unmounted or until SIGTERM, SIGINT, SIGHUP, SIGQUIT or SIGXCPU, which is a success too.
+/// Other signals that would end the process and leave a dead mount are ignored. `on_ready` is called once mounted, and
+/// `on_leaving` when no request is served any more. The caller must have no other threads. Errors: io.
+Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready,
+                        const std::function<void()>& on_leaving);
 
 }  // namespace arborfs

@@ -1,5 +1,6 @@
 #include "fs/events_file.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -8,8 +9,6 @@
 namespace arborfs {
 
 namespace {
-
-constexpr std::size_t kBatch = 64;
 
 /// Who cannot be answered for want of memory is woken with the next change.
 bool is_woken(EventsFile::Waiter& waiter, bool closing) {
@@ -33,34 +32,71 @@ std::shared_ptr<EventReader> EventsFile::open() {
   if (!closed_ && !thread_.joinable()) {
     thread_ = std::thread([this, cursor] { run(cursor); });
   }
-  return std::make_shared<EventReader>(cursor);
+  auto reader = std::make_shared<EventReader>();
+  const std::lock_guard text_lock(text_mutex_);
+  text_.take_in();
+  reader->base_ = reader->next_ = text_.end();
+  reader->seen_ = text_.last_change_until(text_.end());
+  return reader;
 }
 
-std::string EventsFile::take(EventReader& reader, std::size_t size) {
-  const std::lock_guard lock(reader.mutex_);
-  std::string& text = reader.unread_;
-  while (text.size() < size) {
-    std::uint64_t missed = 0;
-    const auto changes = feed_.after(reader.cursor_, kBatch, &missed);
-    if (missed != 0) {
-      text += "{\"event\":\"missed\",\"count\":" + std::to_string(missed) + "}\n";
-    }
-    for (const auto& change : changes) {
-      text += change_line(change);
-      reader.cursor_ = change.sequence;
-    }
-    if (changes.empty()) {
-      break;
-    }
+std::uint64_t EventsFile::size() {
+  const std::lock_guard lock(text_mutex_);
+  if (file_mark_.use_count() == 1) {
+    return 0;
   }
-  std::string taken = text.substr(0, size);
-  text.erase(0, taken.size());
-  return taken;
+  text_.take_in();
+  return text_.end();
 }
 
-bool EventsFile::has_some(EventReader& reader) const {
-  const std::lock_guard lock(reader.mutex_);
-  return !reader.unread_.empty() || feed_.last_sequence() > reader.cursor_;
+void EventsFile::read_as_file(EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  reader.file_mark_ = file_mark_;
+}
+
+std::string EventsFile::read(EventReader& reader, std::uint64_t offset, std::size_t size) {
+  const std::lock_guard lock(text_mutex_);
+  text_.take_in();
+  return reader.file_mark_ ? text_.read(offset, size) : read_stream(reader, offset, size);
+}
+
+/// Offsets count, since a shell reads more than a line and goes back to its end.
+std::string EventsFile::read_stream(EventReader& reader, std::uint64_t offset, std::size_t size) {
+  if (offset < reader.notice_offset_) {
+    return std::string(std::min<std::uint64_t>(size, reader.notice_offset_ - offset), '\n');
+  }
+  const std::uint64_t notice_end = reader.notice_offset_ + reader.notice_.size();
+  if (offset < notice_end) {
+    return reader.notice_.substr(offset - reader.notice_offset_, size);
+  }
+  const std::uint64_t position = reader.base_ + (offset - notice_end);
+  if (position < text_.begin()) {
+    const std::uint64_t first = text_.first_change();
+    reader.notice_ = (reader.is_mid_line_ ? "\n" : "") + missed_line(first - reader.seen_ - 1);
+    reader.notice_offset_ = offset;
+    reader.base_ = reader.next_ = text_.begin();
+    reader.seen_ = first - 1;
+    reader.is_mid_line_ = false;
+    return reader.notice_.substr(0, size);
+  }
+  std::string bytes = text_.read(position, size);
+  if (!bytes.empty()) {
+    reader.next_ = position + bytes.size();
+    reader.seen_ = std::max(reader.seen_, text_.last_change_until(reader.next_));
+    reader.is_mid_line_ = bytes.back() != '\n';
+  }
+  return bytes;
+}
+
+bool EventsFile::has_some(const EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  text_.take_in();
+  return reader.file_mark_ || reader.next_ < text_.end();
+}
+
+bool EventsFile::is_stream(const EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  return !reader.file_mark_;
 }
 
 void EventsFile::park(std::shared_ptr<Waiter> waiter) {

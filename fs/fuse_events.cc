@@ -12,22 +12,19 @@ namespace {
 
 class EventsRead final : public EventsFile::Waiter {
  public:
-  EventsRead(EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
+  EventsRead(EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset, std::size_t size,
              std::shared_ptr<ParkedRequest> request)
-      : events_(events), reader_(std::move(reader)), size_(size), request_(std::move(request)) {}
+      : events_(events), reader_(std::move(reader)), offset_(offset), size_(size), request_(std::move(request)) {}
 
   bool wake(bool closing) override {
-    if (!closing && !events_.has_some(*reader_)) {
-      return request_->is_over();
-    }
-    fuse_req_t req = request_->claim();
-    if (req == nullptr) {
+    if (request_->is_over()) {
       return true;
     }
-    const std::string bytes = closing ? "" : events_.take(*reader_, size_);
+    const std::string bytes = closing ? "" : events_.read(*reader_, offset_, size_);
     if (bytes.empty() && !closing) {
-      fuse_reply_err(req, EINTR);  // another read of the same handle was quicker; no bytes would mean the end
-    } else {
+      return false;
+    }
+    if (fuse_req_t req = request_->claim()) {
       fuse_reply_buf(req, bytes.data(), bytes.size());
     }
     return true;
@@ -37,17 +34,18 @@ class EventsRead final : public EventsFile::Waiter {
  private:
   EventsFile& events_;
   const std::shared_ptr<EventReader> reader_;
+  const std::uint64_t offset_;
   const std::size_t size_;
   const std::shared_ptr<ParkedRequest> request_;
 };
 
 }  // namespace
 
-void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
-                      InterruptWatch& watch) {
+void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
+                      std::size_t size, InterruptWatch& watch) {
   auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
   try {
-    events.park(std::make_shared<EventsRead>(events, std::move(reader), size, parked));
+    events.park(std::make_shared<EventsRead>(events, std::move(reader), offset, size, parked));
   } catch (const std::exception&) {
     parked->refuse(errno_of_thrown("a reader of events cannot wait"));
   }

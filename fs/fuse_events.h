@@ -11,8 +11,8 @@
 namespace arborfs {
 
 /// Answers a read of `events` when there is something, the file closes, or the client gets any signal, as with a pipe.
-void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::size_t size,
-                      InterruptWatch& watch);
+void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
+                      std::size_t size, InterruptWatch& watch);
 
 /// A poll of `events`, told once. Of a handle's polls the newest counts; the others are dropped. Thread-safe.
 class EventsPoll final : public EventsFile::Waiter {

@@ -40,12 +40,13 @@ struct FuseOperations : FuseServing {
     conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
                                    FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
+    conn->max_read = server.settings_.max_read;
     server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
     try {
       if (server.settings_.notify) {
         server.start_read_ahead();
       }
-      server.on_ready_();
+      server.on_init_();
     } catch (const std::exception&) {
       log_thrown("cannot start");
       fuse_session_exit(server.session_);
@@ -76,10 +77,28 @@ struct FuseOperations : FuseServing {
     fuse_reply_none(req);
   }
 
-  static void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* /*fi*/) {
+  static void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    if (NodeId(ino).kind() == Kind::events) {
+      getattr_events(req, ino, fi);
+      return;
+    }
     serve<Attr>(
         req, ino, [ino](Vfs& vfs, Call& call) { return vfs.getattr(call, NodeId(ino)); },
         [](fuse_req_t request, const Attr& attr) {
+          const struct stat st = stat_of(attr);
+          fuse_reply_attr(request, &st, seconds_of(attr.life));
+        });
+  }
+
+  /// The kernel names the handle when a program seeks to the end, and in no other case.
+  static void getattr_events(fuse_req_t req, fuse_ino_t ino, const fuse_file_info* fi) {
+    if (fi != nullptr && file_handle(fi).events) {
+      server_of(req).events_.read_as_file(*file_handle(fi).events);
+    }
+    serve<Attr>(
+        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.getattr(call, NodeId(ino)); },
+        [](fuse_req_t request, Attr attr) {
+          attr.size = server_of(request).events_.size();
           const struct stat st = stat_of(attr);
           fuse_reply_attr(request, &st, seconds_of(attr.life));
         });
@@ -106,7 +125,7 @@ struct FuseOperations : FuseServing {
       return;
     }
     serve<OpenFilePtr>(
-        req, ino, [ino](Vfs& vfs, Call& call) { return vfs.open(call, NodeId(ino)); },
+        req, ino, [ino, client = client_of(req)](Vfs& vfs, Call& call) { return vfs.open(call, NodeId(ino), client); },
         [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
           info.keep_cache = file->keeps_cache() ? 1 : 0;
           info.noflush = 1;
@@ -116,7 +135,6 @@ struct FuseOperations : FuseServing {
 
   static void open_events(fuse_req_t req, fuse_file_info info) {
     info.direct_io = 1;
-    info.nonseekable = 1;
     info.noflush = 1;
     reply_open(req, info, nullptr, server_of(req).events_.open());
   }
@@ -154,14 +172,14 @@ struct FuseOperations : FuseServing {
   /// Before the answer, so that what one reader asks for is noted in its order.
   static void note_read(fuse_req_t req, fuse_ino_t ino, off_t offset) {
     auto& ahead = server_of(req).read_ahead_;
-    if (offset == 0 && ahead) {
+    if (offset == 0 && ahead && !server_of(req).vfs_.folder_apart(NodeId(ino))) {
       ahead->note(NodeId(ino));
     }
   }
 
   static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
     const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
-    if (auto& ahead = server_of(req).read_ahead_) {
+    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.folder_apart(folder)) {
       ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
     }
   }
@@ -175,7 +193,7 @@ struct FuseOperations : FuseServing {
   static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
     FileHandle& handle = file_handle(fi);
     if (handle.events) {
-      read_events(req, handle, size, fi->flags);
+      read_events(req, handle, size, offset, fi->flags);
       return;
     }
     if (handle.control) {
@@ -191,15 +209,16 @@ struct FuseOperations : FuseServing {
         reply_read);
   }
 
-  static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, int flags) {
+  static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, off_t offset, int flags) {
     FuseServer& server = server_of(req);
-    const std::string bytes = server.events_.take(*handle.events, size);
-    if (!bytes.empty()) {
+    const auto from = static_cast<std::uint64_t>(offset);
+    const std::string bytes = server.events_.read(*handle.events, from, size);
+    if (!bytes.empty() || !server.events_.is_stream(*handle.events)) {
       fuse_reply_buf(req, bytes.data(), bytes.size());
     } else if ((flags & O_NONBLOCK) != 0) {
       fuse_reply_err(req, EAGAIN);
     } else {
-      park_events_read(req, server.events_, handle.events, size, server.interrupts_);
+      park_events_read(req, server.events_, handle.events, from, size, server.interrupts_);
     }
   }
 
@@ -265,8 +284,10 @@ struct FuseOperations : FuseServing {
   }
 
   static void statfs(fuse_req_t req, fuse_ino_t /*ino*/) {
-    struct statvfs st {};
-    st.f_bsize = st.f_frsize = kBlock;
+    struct statvfs st = server_of(req).space_.now();
+    if (st.f_frsize == 0) {
+      st.f_bsize = st.f_frsize = kBlock;
+    }
     st.f_namemax = kLongestName;
     fuse_reply_statfs(req, &st);
   }
@@ -340,7 +361,7 @@ fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
   ops.readdir = callback<FuseOperations::readdir>;
   ops.readdirplus = callback<FuseOperations::readdirplus>;
   ops.releasedir = callback<FuseOperations::releasedir>;
-  ops.statfs = FuseOperations::statfs;
+  ops.statfs = callback<FuseOperations::statfs>;
   ops.getxattr = settings.xattr ? callback<FuseOperations::getxattr> : FuseOperations::no_getxattr;
   ops.listxattr = settings.xattr ? callback<FuseOperations::listxattr> : FuseOperations::no_listxattr;
   settings.read_only ? leave_out_handles(ops) : add_handles(ops);

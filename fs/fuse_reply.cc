@@ -8,7 +8,7 @@ namespace arborfs {
 namespace {
 
 constexpr double kMoment = 0.7;
-constexpr double kForever = 1e9;
+constexpr double kForeverSeconds = 1e9;
 constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::uint64_t kStatBlock = 512;
 
@@ -45,7 +45,7 @@ double seconds_of(Life life) {
     case Life::forever:
       break;
   }
-  return kForever;
+  return kForeverSeconds;
 }
 
 struct stat stat_of(const Attr& attr) {
@@ -77,7 +77,7 @@ fuse_entry_param entry_of(const Found& found) {
 
 fuse_entry_param no_entry() {
   fuse_entry_param entry{};
-  entry.entry_timeout = kForever;
+  entry.entry_timeout = kForeverSeconds;
   return entry;
 }
 

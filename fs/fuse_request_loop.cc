@@ -62,23 +62,64 @@ bool is_empty(int received) {
 
 }  // namespace
 
-FuseRequestLoop::FuseRequestLoop(fuse_session* session)
-    : session_(session), stopped_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+FuseRequestLoop::FuseRequestLoop(fuse_session* session, std::function<void()> on_stop)
+    : session_(session), on_stop_(std::move(on_stop)), stopped_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-int FuseRequestLoop::run(unsigned threads) {
+int FuseRequestLoop::run(unsigned threads, const std::function<void()>& on_ready) {
   if (!stopped_) {
     return -EMFILE;
   }
   if (!never_blocks(fuse_session_fd(session_))) {
     return -errno;
   }
+  const auto pollers = make_pollers(threads + 1);
+  if (pollers.empty()) {
+    return -errno;
+  }
+  if (const int taken = take_init(pollers[0].get()); taken <= 0) {
+    return taken;
+  }
+  on_ready();
+  serve_all(pollers);
+  return error_;
+}
+
+/// None when one cannot be had; errno says why.
+std::vector<UniqueFd> FuseRequestLoop::make_pollers(std::size_t count) const {
   std::vector<UniqueFd> pollers;
-  while (pollers.size() < threads + 1) {
+  while (pollers.size() < count) {
     pollers.push_back(poller_of(fuse_session_fd(session_), stopped_.get()));
     if (!pollers.back()) {
-      return -errno;
+      return {};
     }
   }
+  return pollers;
+}
+
+/// Takes the first request, which is INIT. Positive once it is answered, 0 when the connection ended or stop() was
+/// called before that, else -errno.
+int FuseRequestLoop::take_init(int poller) {
+  fuse_buf buffer{};
+  int received = -EAGAIN;
+  while (is_empty(received) && !fuse_session_exited(session_)) {
+    received = fuse_session_receive_buf(session_, &buffer);
+    if (is_empty(received)) {
+      sleep(poller, received == -ENOMEM ? kShortOfMemory : kForever);
+    }
+  }
+  if (received > 0) {
+    fuse_session_process_buf(session_, &buffer);
+  }
+  std::free(buffer.mem);
+  if (!fuse_session_exited(session_) || (received < 0 && !is_empty(received))) {
+    return received;
+  }
+  return is_stopping_ || received == 0 ? 0 : -EPROTO;
+}
+
+/// The caller's thread takes requests too.
+void FuseRequestLoop::serve_all(const std::vector<UniqueFd>& pollers) {
+  const std::size_t threads = pollers.size() - 1;
   std::vector<std::thread> others;
   others.reserve(threads);
   try {
@@ -93,13 +134,16 @@ int FuseRequestLoop::run(unsigned threads) {
   for (auto& thread : others) {
     thread.join();
   }
-  return error_;
 }
 
 void FuseRequestLoop::stop() {
+  is_stopping_ = true;
   fuse_session_exit(session_);
   ::eventfd_write(stopped_.get(), 1);
   call_reserve();
+  if (on_stop_) {
+    on_stop_();
+  }
 }
 
 void FuseRequestLoop::call_reserve() {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <vector>
 
 #include "core/base/unique_fd.h"
 #include "fs/fuse_request.h"
@@ -13,15 +15,17 @@ namespace arborfs {
 
 class FuseRequestLoop {
  public:
-  /// The session must be mounted and outlive the loop.
-  explicit FuseRequestLoop(fuse_session* session);
+  /// The session must be mounted and outlive the loop. `on_stop` (may be empty) is called when nobody is served any
+  /// more, while requests are still in work; perhaps more than once, from any thread.
+  explicit FuseRequestLoop(fuse_session* session, std::function<void()> on_stop = {});
   FuseRequestLoop(const FuseRequestLoop&) = delete;
   FuseRequestLoop& operator=(const FuseRequestLoop&) = delete;
 
   /// Serves with so many threads, the caller's among them, and one in reserve, until the kernel ends the connection or
-  /// stop() is called; with fewer where no more can be had. 0, or -errno of what serving failed with (-ECONNABORTED:
-  /// the connection was cut from outside). Once.
-  int run(unsigned threads);
+  /// stop() is called; with fewer where no more can be had. `on_ready` is called on the caller's thread once the
+  /// kernel's INIT is answered, before any other request is taken. 0, or -errno of what serving failed with
+  /// (-ECONNABORTED: the connection was cut from outside; -EPROTO: libfuse refused INIT). Once.
+  int run(unsigned threads, const std::function<void()>& on_ready);
   /// Makes run() return when the requests in work are answered, or as soon as it begins. From any thread.
   void stop();
   /// For a while one thread more takes requests, since some are kept waiting. From any thread; cheap while it does so.
@@ -29,12 +33,17 @@ class FuseRequestLoop {
 
  private:
   enum class Duty { always, when_called };
+  [[nodiscard]] std::vector<UniqueFd> make_pollers(std::size_t count) const;
+  int take_init(int poller);
+  void serve_all(const std::vector<UniqueFd>& pollers);
   void work(int poller, Duty duty);
   void stand_by(int poller);
   int serve(int poller, Duty duty, fuse_buf& buffer);
   int receive(fuse_buf& buffer, RequestPace::Clock::time_point awake_until);
   fuse_session* const session_;
+  const std::function<void()> on_stop_;
   UniqueFd stopped_;  // readable once stop() was called
+  std::atomic<bool> is_stopping_{false};
   RequestPace pace_;
   std::atomic<bool> is_one_awake_{false};
   std::atomic<RequestPace::Clock::time_point> called_{RequestPace::Clock::time_point{}};  // the reserve, last

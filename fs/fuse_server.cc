@@ -42,6 +42,9 @@ std::string option_text(const MountSettings& settings) {
   if (settings.read_only) {
     text += ",ro";
   }
+  if (settings.max_read != 0) {
+    text += ",max_read=" + std::to_string(settings.max_read);
+  }
   for (const auto& option : settings.fuse_options) {
     text += "," + option;
   }
@@ -62,7 +65,11 @@ bool sever(int descriptor) {
 }  // namespace
 
 FuseServer::FuseServer(Vfs& vfs, EventsFile& events, Changes* changes, MountSettings settings)
-    : vfs_(vfs), events_(events), changes_(changes), settings_(std::move(settings)) {}
+    : vfs_(vfs),
+      events_(events),
+      changes_(changes),
+      settings_(std::move(settings)),
+      space_([sessions = settings_.sessions] { return space_of(sessions); }) {}
 
 FuseServer::~FuseServer() {
   stop_slow_work();
@@ -94,7 +101,10 @@ Result<void> FuseServer::mount() {
   if (const auto entry = mount_at(settings_.mountpoint)) {
     mount_ = entry->id;
   }
-  loop_.emplace(session_);
+  loop_.emplace(session_, [this] {
+    slow_lane_.cancel();
+    write_lane_.cancel();
+  });
   return {};
 }
 
@@ -109,9 +119,9 @@ void FuseServer::start_read_ahead() {
   });
 }
 
-bool FuseServer::serve(std::function<void()> on_ready) {
-  on_ready_ = std::move(on_ready);
-  const int status = loop_->run(worker_threads());
+bool FuseServer::serve(std::function<void()> on_init, const std::function<void()>& on_ready) {
+  on_init_ = std::move(on_init);
+  const int status = loop_->run(worker_threads(), on_ready);
   return status == 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f: unmounted all the same
 }
 
@@ -119,16 +129,20 @@ void FuseServer::leave() {
   loop_->stop();
 }
 
-/// libfuse unmounts whatever lies at the path by now, unless it finds its descriptor dead. Where that is another mount,
-/// this one has been taken away before, and goes for good with its descriptor.
+/// libfuse unmounts whatever lies at the path by now, unless it finds its descriptor dead. Where this mount is there no
+/// more, it goes for good with its descriptor, and the path is not touched: an autofs there would mount it anew.
 void FuseServer::unmount() {
   if (!std::exchange(is_mounted_, false)) {
     return;
   }
-  const auto now = mount_at(settings_.mountpoint);
-  const bool is_another = now && !mount_.empty() && now->id != mount_;
-  if (!is_another || sever(fuse_session_fd(session_))) {
+  const auto table = mount_table();
+  const auto now = table ? mount_in(*table, settings_.mountpoint) : std::nullopt;
+  const bool is_gone = table && !mount_.empty() && (!now || now->id != mount_);
+  if (!is_gone || sever(fuse_session_fd(session_))) {
     fuse_session_unmount(session_);
+  }
+  if (!is_gone) {
+    detach_if_dead(settings_.mountpoint, mount_);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/apart_lanes.h"
 #include "fs/changes.h"
 #include "fs/events_file.h"
 #include "fs/fuse_request.h"
@@ -16,6 +17,7 @@
 #include "fs/open_handles.h"
 #include "fs/read_ahead.h"
 #include "fs/slow_lane.h"
+#include "fs/store_space.h"
 #include "fs/vfs.h"
 
 namespace arborfs {
@@ -30,9 +32,9 @@ class FuseServer {
 
   /// Mounts. What went wrong, libfuse says in words of its own (fs/fuse_messages.h). Errors: io.
   Result<void> mount();
-  /// Serves until unmounted or told to leave. `on_ready` is called once, from a thread of the server, when the kernel
-  /// has said hello. False when serving ended by an error.
-  bool serve(std::function<void()> on_ready);
+  /// Serves until unmounted or told to leave. `on_init` is called once, before the kernel's INIT is answered, and
+  /// `on_ready` once it is: the mount works. False when serving ended by an error.
+  bool serve(std::function<void()> on_init, const std::function<void()>& on_ready);
   /// Makes serve() return when the requests in work are answered. From any thread, once mounted.
   void leave();
   /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
@@ -42,9 +44,11 @@ class FuseServer {
       read_ahead_->stop();
     }
     slow_lane_.stop();
+    apart_lanes_.stop();
     write_lane_.stop();
   }
-  /// Unmounts; nothing is served any more.
+  /// Unmounts; nothing is served any more. A mount that is dead because its connection was aborted, as by umount -f,
+  /// is taken away too. Another mount that lies at the path by now is left alone.
   void unmount();
   [[nodiscard]] fuse_session* session() const { return session_; }
 
@@ -58,7 +62,8 @@ class FuseServer {
   Changes* const changes_;
   OpenHandles handles_;
   const MountSettings settings_;
-  std::function<void()> on_ready_;
+  StoreSpace space_;
+  std::function<void()> on_init_;
   fuse_session* session_ = nullptr;
   bool is_mounted_ = false;
   std::string mount_;                    // its id; "" when that is not known
@@ -68,6 +73,7 @@ class FuseServer {
   std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
   // The lanes stop before the watch and the session go.
   SlowLane slow_lane_;
+  ApartLanes apart_lanes_;
   SlowLane write_lane_{kWriteThreads};
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "core/base/thrown.h"
+#include "core/base/wanted.h"
 #include "fs/control_file.h"
 #include "fs/errno_map.h"
 #include "fs/fuse_events.h"
@@ -113,6 +115,11 @@ struct FuseServing {
     }
     FuseServer& server = server_of(req);
     auto run = [work = std::move(work), vfs = &server.vfs_](Call& call) { return work(*vfs, call); };
+    if (const auto folder = server.vfs_.folder_apart(NodeId(ino))) {
+      go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
+               [&](SlowLane::Job job) { server.apart_lanes_.submit(*folder, std::move(job)); });
+      return;
+    }
     Call quick;
     auto outcome = guarded<T>(run, quick);
     if (!quick.is_deferred()) {
@@ -123,8 +130,9 @@ struct FuseServing {
              [&server](SlowLane::Job job) { server.slow_lane_.submit(std::move(job)); });
   }
 
-  /// Runs `work`, which changes something, on this thread or in the lane of writes. It runs to its end even when its
-  /// client is killed; nothing else ends the wait for it, since a client that is told EINTR would write once more.
+  /// Runs `work`, which changes something, on this thread or in the lane of writes. Once it writes it runs to its end
+  /// even when its client is killed; before, it learns of that (core/base/wanted.h). Nothing else ends the wait for it,
+  /// since a client that is told EINTR would write once more.
   /// `held` lives until after the answer.
   template <class T, class Work, class Answer>
   static void serve_write(fuse_req_t req, Work work, Answer answer, std::shared_ptr<void> held = nullptr) {
@@ -135,7 +143,9 @@ struct FuseServing {
           answer(request, std::move(value));
         },
         [&server](SlowLane::Job job) {
-          if (!server.write_lane_.run_or_submit(std::move(job))) {
+          if (server.vfs_.state().catalog.has_folders_apart()) {
+            server.write_lane_.submit(std::move(job));  // it may wait for one of them, and this thread is for all
+          } else if (!server.write_lane_.run_or_submit(std::move(job))) {
             server.loop_->call_reserve();
           }
         });
@@ -162,12 +172,23 @@ struct FuseServing {
   static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
 
  private:
+  /// Whether the client is there. The kernel tells of a signal at once, but a thread must be free to hear it; what
+  /// takes longer than a moment is asked about.
+  static Wanted::Still still_waits(const std::shared_ptr<ParkedRequest>& parked) {
+    constexpr std::chrono::milliseconds kMoment{5};
+    return [parked, asked_at = std::chrono::steady_clock::now() + kMoment] {
+      return !parked->is_over() && (std::chrono::steady_clock::now() < asked_at || !parked->end_if_stopped());
+    };
+  }
+
   template <class T, class Work, class Answer, class Submit>
   static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
     try {
-      submit([work = std::move(work), answer = std::move(answer), parked](const std::atomic<bool>* cancelled) mutable {
+      submit([work = std::move(work), answer = std::move(answer), parked,
+              still = still_waits(parked)](const std::atomic<bool>* cancelled) mutable {
         Call slow(cancelled);
+        const Wanted wanted(std::move(still));
         auto done = guarded<T>(work, slow);
         if (fuse_req_t request = parked->claim()) {
           answer_with(request, std::move(done), answer);

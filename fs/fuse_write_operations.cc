@@ -13,7 +13,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kLongestNewName = 255;
 constexpr std::size_t kPage = 4096;
 
 /// Whatever is never done.
@@ -30,7 +30,7 @@ bool may_change(fuse_req_t req, fuse_ino_t folder, const char* name) {
     fuse_reply_err(req, EACCES);
   } else if (!NodeId(folder).is_known()) {
     fuse_reply_err(req, ESTALE);
-  } else if (std::strlen(name) > kLongestName) {
+  } else if (std::strlen(name) > kLongestNewName) {
     fuse_reply_err(req, ENAMETOOLONG);
   } else {
     return true;
@@ -48,8 +48,9 @@ RenameMode mode_of(unsigned flags) {
 }  // namespace
 
 struct FuseWriteOperations : FuseServing {
-  /// Times, modes and sizes of control files may be set, which means nothing; of nothing else.
-  static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* /*attr*/, int /*to_set*/, fuse_file_info* /*fi*/) {
+  /// Times, modes and sizes of control files may be set, which means nothing; of nothing else. A handle that is
+  /// truncated begins anew.
+  static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* wanted, int to_set, fuse_file_info* fi) {
     if (changes_of(req) == nullptr || !Changes::takes_writes(NodeId(ino))) {
       fuse_reply_err(req, EPERM);
       return;
@@ -57,6 +58,10 @@ struct FuseWriteOperations : FuseServing {
     if (!is_from_owner(req)) {
       fuse_reply_err(req, EACCES);
       return;
+    }
+    const bool empties = (to_set & FUSE_SET_ATTR_SIZE) != 0 && wanted->st_size == 0;
+    if (empties && fi != nullptr && file_handle(fi).control) {
+      file_handle(fi).control->truncate();
     }
     serve<Attr>(
         req, ino, [ino](Vfs& vfs, Call& call) { return vfs.getattr(call, NodeId(ino)); },
@@ -85,8 +90,8 @@ struct FuseWriteOperations : FuseServing {
     serve_write<std::size_t>(
         req,
         [control = std::move(control), text = std::string(bytes, size), goes_on,
-         client = client_of(req)](Call&) -> Result<std::size_t> {
-          auto done = control->write(text, goes_on, client);
+         client = client_of(req)](Call& call) -> Result<std::size_t> {
+          auto done = control->write(text, goes_on, client, call.cancelled());
           return done ? Result<std::size_t>(text.size()) : Result<std::size_t>(done.error());
         },
         [](fuse_req_t request, std::size_t written) { fuse_reply_write(request, written); });

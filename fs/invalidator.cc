@@ -15,7 +15,7 @@ namespace {
 
 /// Between two batches, so that a busy writer costs little; the first change after a pause is told at once.
 constexpr std::chrono::milliseconds kPause{1};
-constexpr std::chrono::milliseconds kShortOfMemory{50};
+constexpr std::chrono::milliseconds kMemoryPause{50};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool Invalidator::has_done(const Work& work) {
       return work();
     } catch (const std::exception&) {
       log_thrown("the kernel cannot be told of changes");
-      std::this_thread::sleep_for(kShortOfMemory);
+      std::this_thread::sleep_for(kMemoryPause);
     }
   }
   return false;

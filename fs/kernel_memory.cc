@@ -62,12 +62,13 @@ bool KernelMemory::may_know(const Forget& what) const {
   return young_.contains(what) || old_.contains(what);
 }
 
-std::vector<Forget> KernelMemory::names_in(NodeId folder) const {
+std::vector<Forget> KernelMemory::names_in(NodeId folder, std::string_view beginning) const {
   std::vector<Forget> names;
   const std::lock_guard lock(mutex_);
   for (const auto* part : {&young_, &old_}) {
-    for (auto at = part->upper_bound({folder, ""}); at != part->end() && at->node == folder; ++at) {
-      if (part == &young_ || !young_.contains(*at)) {
+    const auto belongs = [&](const Forget& known) { return known.node == folder && known.name.starts_with(beginning); };
+    for (auto at = part->lower_bound({folder, std::string(beginning)}); at != part->end() && belongs(*at); ++at) {
+      if (!at->name.empty() && (part == &young_ || !young_.contains(*at))) {
         names.push_back(*at);
       }
     }

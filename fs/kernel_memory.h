@@ -35,8 +35,8 @@ class KernelMemory {
   /// A name's node was answered.
   void note_name(NodeId folder, std::string_view name);
   [[nodiscard]] bool may_know(const Forget& what) const;
-  /// The names in a folder that it may know.
-  [[nodiscard]] std::vector<Forget> names_in(NodeId folder) const;
+  /// The names in a folder that it may know and that begin so.
+  [[nodiscard]] std::vector<Forget> names_in(NodeId folder, std::string_view beginning = "") const;
 
  private:
   /// Longer than a moment, so that what is noted is held at least as long as the kernel believes it.

@@ -16,6 +16,7 @@
 #include "fs/daemon.h"
 #include "fs/fuse_messages.h"
 #include "fs/mountpoint.h"
+#include "fs/service_manager.h"
 
 namespace arborfs {
 
@@ -61,6 +62,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   }
   plan.settings.mountpoint = *mountpoint;
   plan.settings.source = paths.agent_dir;
+  plan.settings.sessions = paths.sessions;
   plan.settings.fuse_options = options.fuse_options;
   if (options.allow_other) {
     plan.settings.fuse_options.emplace_back("allow_other");
@@ -69,6 +71,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   plan.settings.xattr = options.xattr;
   plan.settings.notify = options.notify;
   plan.settings.debug = options.debug;
+  plan.settings.max_read = options.max_read;
   plan.writing = options.writing;
   plan.writing.mountpoint = *mountpoint;
   plan.inotify = options.inotify;
@@ -119,29 +122,32 @@ std::string read_all(int fd) {
   }
 }
 
-Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const std::function<void()>& on_ready) {
+Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const std::function<void()>& on_ready,
+                   const std::function<void()>& on_leaving) {
   if (!options.debug) {
     ::prctl(PR_SET_DUMPABLE, 0);
   }
-  auto done = run_daemon(plan, on_ready);
+  auto done = run_daemon(plan, on_ready, on_leaving);
   if (!done && done.error().code == Errc::io) {
     return {Errc::io, done.error().message + hint_for_failed_mount(options)};
   }
   return done;
 }
 
-/// The process that stays: says through `parent` that it is mounted, or why not.
+/// The process that stays: says through `parent` that it is mounted, or why not. It leaves its parent's process group
+/// only once it has mounted: until then autofs makes processes of any other group wait for that very mount.
 [[noreturn]] void become_daemon(const MountOptions& options, const DaemonPlan& plan, UniqueFd parent) {
-  ::setsid();
   bool is_ready = false;
   auto done = start_log(options);
   if (done) {
-    done = serve(options, plan, [&] {
+    const auto on_ready = [&] {
       is_ready = true;
+      ::setsid();
       detach_from_terminal();
       write_all(parent.get(), {&kReady, 1});
       parent.reset();
-    });
+    };
+    done = serve(options, plan, on_ready, [] {});
   }
   if (!is_ready) {
     write_all(parent.get(), done ? "the mount ended at once" : done.error().message);
@@ -194,7 +200,9 @@ Result<void> run_mount(const MountOptions& options, const std::function<void(con
   if (auto done = start_log(options); !done) {
     return done;
   }
-  return serve(options, *plan, [] {});
+  const ServiceManager manager;
+  return serve(
+      options, *plan, [&] { manager.tell("READY=1"); }, [&] { manager.tell("STOPPING=1"); });
 }
 
 }  // namespace arborfs

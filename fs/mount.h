@@ -23,6 +23,7 @@ struct MountOptions {
   bool inotify = true;  // false: notice changes by polling alone
   bool notify = true;   // false: never tell the kernel of changes; for tests that all is right without
   bool debug = false;
+  unsigned max_read = 0;                                // of one READ; 0 for the kernel's own limit
   std::size_t index_bytes = LoadedIndexes::kMostBytes;  // of sessions that nobody looks at
   WriteSettings writing;
   std::string log_file;                   // "" for none, or standard error in the foreground

@@ -49,19 +49,29 @@ bool contains(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+template <class Number>
+bool read_number(std::string_view text, Number& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 /// Given in MiB.
 Result<void> apply_index_memory(const std::string& word, std::string_view value, MountOptions& into) {
   constexpr std::size_t kMost = 1 << 20;
   std::size_t mebibytes = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), mebibytes);
-  if (value.empty() || error != std::errc() || end != value.data() + value.size() || mebibytes > kMost) {
+  if (!read_number(value, mebibytes) || mebibytes > kMost) {
     return {Errc::invalid_argument, "'" + word + "' is no number of MiB"};
   }
   into.index_bytes = mebibytes << 20U;
+  return {};
+}
+
+Result<void> apply_max_read(const std::string& word, std::string_view value, MountOptions& into) {
+  unsigned bytes = 0;
+  if (!read_number(value, bytes) || bytes == 0) {
+    return {Errc::invalid_argument, "'" + word + "' is no number of bytes"};
+  }
+  into.max_read = bytes;
   return {};
 }
 
@@ -77,9 +87,8 @@ Result<void> apply_value(const std::string& word, std::string_view name, std::st
   if (name == "index_memory") {
     return apply_index_memory(word, value, into);
   }
-  if (name == "max_read" && is_number(value)) {
-    into.fuse_options.push_back(word);
-    return {};
+  if (name == "max_read") {
+    return apply_max_read(word, value, into);
   }
   return {Errc::invalid_argument, "unknown mount option '" + word + "'; man 1 arborfs lists those there are"};
 }

@@ -135,9 +135,15 @@ bool run_fusermount(const std::string& flag, const std::string& path) {
 
 }  // namespace
 
+std::optional<std::string> mount_table() {
+  std::ifstream file("/proc/self/mountinfo");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  return file.is_open() && !file.bad() ? std::optional(std::move(text)) : std::nullopt;
+}
+
 std::optional<MountEntry> mount_at(const std::string& path) {
-  std::ifstream table("/proc/self/mountinfo");
-  return mount_in(std::string(std::istreambuf_iterator<char>(table), {}), path);
+  const auto table = mount_table();
+  return table ? mount_in(*table, path) : std::nullopt;
 }
 
 std::optional<MountEntry> mount_in(const std::string& table, const std::string& path) {
@@ -196,6 +202,18 @@ Result<void> detach(const std::string& path) {
     return {};
   }
   return error_from_errno(errno, "unmount " + path);
+}
+
+/// The number of a mount that is gone may be that of its successor, so the mount itself is asked.
+void detach_if_dead(const std::string& path, const std::string& id) {
+  const auto entry = mount_at(path);
+  if (!entry || entry->id != id || !is_arborfs(*entry)) {
+    return;
+  }
+  struct statvfs st {};
+  if (::statvfs(path.c_str(), &st) != 0 && is_dead(errno)) {
+    static_cast<void>(detach(path).has_value());
+  }
 }
 
 Result<void> heal_mountpoint(const std::string& path) {

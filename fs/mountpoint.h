@@ -16,6 +16,8 @@ struct MountEntry {
   std::string type;
   std::string source;
 };
+/// /proc/self/mountinfo; nothing when it cannot be read to its end.
+std::optional<std::string> mount_table();
 /// The topmost mount right on `path` (absolute, without symbolic links); nothing when there is none.
 std::optional<MountEntry> mount_at(const std::string& path);
 /// The same of what such a table says.
@@ -31,6 +33,9 @@ bool has_files(const std::string& folder);
 
 /// Takes away what a killed daemon left behind. Errors: already_exists when a live arborfs is mounted there, io.
 Result<void> heal_mountpoint(const std::string& path);
+
+/// Takes away the arborfs at `path` whose mount has this id, if its connection is dead. Never fails.
+void detach_if_dead(const std::string& path, const std::string& id);
 
 /// Errors: invalid_argument when the mountpoint lies inside one of the store's folders, around it, or is it. Compares
 /// the folders themselves, so that no spelling and no bind mount hides it.

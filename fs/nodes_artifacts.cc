@@ -3,11 +3,14 @@
 
 #include <utility>
 
+#include "core/render/names.h"
 #include "fs/nodes.h"
 
 namespace arborfs::artifact_nodes {
 
 namespace {
+
+constexpr std::size_t kShortestCut = 240;  // of names that were cut to 255 bytes between two characters
 
 /// A file or folder below artifacts/: opened from the top each time, one component after the other, never through a
 /// symbolic link.
@@ -66,6 +69,23 @@ Result<FileStat> stat_of(const MountState& state, const Place& place) {
   return st ? std::move(st) : Result<FileStat>(gone_or(st.error()));
 }
 
+/// The file that is shown by this name (names::encode_file). One whose name was cut is looked for.
+std::optional<std::string> name_on_disk(const Dir& dir, std::string_view shown) {
+  if (auto name = names::decode_file(shown); name && is_plain_name(*name) && dir.stat(*name)) {
+    return name;
+  }
+  if (shown.size() < kShortestCut) {
+    return std::nullopt;
+  }
+  const auto found = dir.list();
+  for (const auto& row : found ? *found : std::vector<DirEntry>()) {
+    if (names::encode_file(row.name) == shown) {
+      return row.name;
+    }
+  }
+  return std::nullopt;
+}
+
 Result<Child> child_of(MountState& state, NodeId node, const std::string& folder, const std::string& name,
                        bool is_folder) {
   const std::uint32_t number = state.artifact_paths.number_of(folder.empty() ? name : folder + "/" + name);
@@ -102,11 +122,12 @@ Result<Child> lookup(MountState& state, Call& /*call*/, NodeId node, std::string
   if (!dir) {
     return dir.error();
   }
-  const auto st = is_plain_name(name) ? dir->stat(std::string(name)) : Result<FileStat>(no_such_name());
+  const auto on_disk = name_on_disk(*dir, name);
+  const auto st = on_disk ? dir->stat(*on_disk) : Result<FileStat>(no_such_name());
   if (!st || (!S_ISDIR(st->mode) && !S_ISREG(st->mode))) {
     return no_such_name();
   }
-  return child_of(state, node, place->path, std::string(name), S_ISDIR(st->mode));
+  return child_of(state, node, place->path, *on_disk, S_ISDIR(st->mode));
 }
 
 Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId node) {
@@ -126,7 +147,7 @@ Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId node) {
       continue;
     }
     if (const auto child = child_of(state, node, place->path, row.name, row.type == DT_DIR)) {
-      items.push_back({std::move(row.name), *child, std::nullopt});
+      items.push_back({names::encode_file(row.name), *child, std::nullopt});
     }
   }
   return ListingPtr(std::make_shared<NameListing>(std::move(items), static_cast<std::uint64_t>(st->mtime_ns)));

@@ -1,3 +1,4 @@
+#include "core/session/image_content.h"
 #include "fs/nodes.h"
 
 namespace arborfs::blob_nodes {
@@ -46,7 +47,8 @@ Result<Attr> attr(MountState& state, Call& /*call*/, NodeId node) {
   if (!st) {
     return gone_or(st.error());
   }
-  return Attr{node, stable_ino(0, word_of(node), *hash), FileType::file, Life::glance, st->size, st->mtime_ns};
+  const std::uint64_t size = shown_blob_size(*state.catalog.blobs(), *hash);
+  return Attr{node, stable_ino(0, word_of(node), *hash), FileType::file, Life::glance, size, st->mtime_ns};
 }
 
 Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {
@@ -59,7 +61,7 @@ Result<OpenFilePtr> open(MountState& state, Call& call, NodeId node) {
   if (!call.may_take_long() && st->size > kQuickToCheck) {
     return call.defer();
   }
-  if (state.told_otherwise(node, st->size)) {
+  if (state.told_otherwise(node, shown_blob_size(*state.catalog.blobs(), *hash))) {
     return stale_error();
   }
   auto file = state.catalog.blobs()->open(*hash);

@@ -23,14 +23,15 @@ struct DocumentRow {
   DocumentKind document;
   Tie tie;
   bool takes_long = false;  // to make, when the log is long
+  bool is_apart = false;    // made of what the session has in memory
 };
 
 constexpr std::array kDocumentRows = {
-    DocumentRow{Kind::session_json, DocumentKind::session_json, Tie::epoch},
-    DocumentRow{Kind::title, DocumentKind::title, Tie::epoch},
+    DocumentRow{Kind::session_json, DocumentKind::session_json, Tie::epoch, false, true},
+    DocumentRow{Kind::title, DocumentKind::title, Tie::epoch, false, true},
     DocumentRow{Kind::context, DocumentKind::context, Tie::epoch, true},
     DocumentRow{Kind::tree, DocumentKind::tree, Tie::epoch, true},
-    DocumentRow{Kind::usage, DocumentKind::usage, Tie::epoch},
+    DocumentRow{Kind::usage, DocumentKind::usage, Tie::epoch, false, true},
     DocumentRow{Kind::session_status, DocumentKind::status, Tie::version, true},
     DocumentRow{Kind::raw, DocumentKind::raw, Tie::raw_generation},
     DocumentRow{Kind::transcript, DocumentKind::transcript, Tie::lineage, true},
@@ -91,13 +92,15 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const Document
   return stamp;
 }
 
-/// What the session shows is another node by now; but an open may follow its lookup closely.
-Result<DocumentPtr> just_looked_up(MountState& state, NodeId node) {
+/// What the session shows is another node by now; but an open may follow its lookup closely, and a lookup asks for the
+/// attributes of what it has just found.
+Result<DocumentPtr> just_looked_up(MountState& state, const Call& call, NodeId node) {
   auto known = state.documents.find(node);
   const auto slot = state.slots.at(node.slot());
   const bool lately = known && slot && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
                       !state.written_since(slot->session, known->made);
-  return lately ? Result<DocumentPtr>(std::move(known)) : Result<DocumentPtr>(stale_error());
+  const bool is_right = known && (lately || known->made >= call.begun());
+  return is_right ? Result<DocumentPtr>(std::move(known)) : Result<DocumentPtr>(stale_error());
 }
 
 Result<DocumentPtr> keep(MountState& state, Call& call, const SessionRef& ref, const DocumentRow& row, NodeId node,
@@ -120,7 +123,10 @@ Result<DocumentPtr> keep(MountState& state, Call& call, const SessionRef& ref, c
   document->session = ref.session;
   document->log = stamp.raw.log;
   document->log_stat = stamp.raw.stat;
-  document->raw_generation = stamp.raw.generation;
+  document->bytes = stamp.raw.bytes;
+  document->is_apart = row.is_apart;
+  const bool is_of_entries = row.document != DocumentKind::raw && row.document != DocumentKind::damage;
+  document->entries = is_of_entries ? stamp.raw.entries : 0;
   const bool holds = row.tie != Tie::generation || row.takes_long;
   return holds ? state.documents.put_recent(std::move(document), grows(row))
                : state.documents.put(std::move(document), grows(row));
@@ -145,7 +151,7 @@ Result<std::optional<DocumentPtr>> try_document(MountState& state, Call& call, c
     return stamp.error();
   }
   if (row.tie != Tie::generation && stamp->item != node.item()) {
-    return wrap(just_looked_up(state, node));
+    return wrap(just_looked_up(state, call, node));
   }
   if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp->raw.epoch)) {
     return wrap(std::move(known));
@@ -190,7 +196,7 @@ Result<DocumentPtr> status_now(MountState& state, Call& call, const SessionRef& 
 }
 
 Result<DocumentPtr> status_document(MountState& state, Call& call, NodeId node) {
-  if (auto known = just_looked_up(state, node)) {
+  if (auto known = just_looked_up(state, call, node)) {
     return known;
   }
   const auto ref = session_of(state, node);

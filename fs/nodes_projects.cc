@@ -1,4 +1,5 @@
 #include "core/base/hash.h"
+#include "core/render/names.h"
 #include "fs/nodes.h"
 
 namespace arborfs::project_nodes {
@@ -12,8 +13,8 @@ Result<ProjectPtr> project_at(MountState& state, NodeId node) {
   return project ? Result<ProjectPtr>(std::move(project)) : Result<ProjectPtr>(stale_error());
 }
 
-std::uint64_t project_ino(const Project& project, NodeId node) {
-  return stable_ino(0, word_of(node), project.cwd);
+std::uint64_t project_ino(const std::string& cwd, NodeId node) {
+  return stable_ino(0, word_of(node), cwd);
 }
 
 /// The kernel keeps targets of symlinks, so another name is another node.
@@ -22,7 +23,7 @@ std::uint32_t name_tag(const Project& project) {
 }
 
 std::string cwd_text(const Project& project) {
-  return project.cwd.empty() ? "" : project.cwd + "\n";
+  return project.cwd.empty() ? "" : names::without_controls(project.cwd) + "\n";
 }
 
 /// The time of its newest log.
@@ -64,17 +65,21 @@ Result<ListingPtr> list(MountState& state, Call& /*call*/, NodeId /*node*/) {
 }
 
 Result<Attr> project_attr(MountState& state, Call& /*call*/, NodeId node) {
-  const auto project = project_at(state, node);
-  if (!project) {
-    return project.error();
+  const auto view = state.catalog.view();
+  if (const auto project = view->project(node.item())) {
+    return directory_attr(node, project_ino(project->cwd, node), newest(*project, state.mounted_ns));
   }
-  return directory_attr(node, project_ino(**project, node), newest(**project, state.mounted_ns));
+  // Its last session has gone. A program inside, such as `find -delete` or `rm -r`, finds it as any folder that was
+  // removed: the same one, and empty.
+  const auto cwd = state.catalog.cwd_of_project(node.item());
+  return cwd ? Result<Attr>(directory_attr(node, project_ino(*cwd, node), state.view_time(*view)))
+             : Result<Attr>(stale_error());
 }
 
 Result<Child> project_lookup(MountState& state, Call& /*call*/, NodeId node, std::string_view name) {
   const auto project = project_at(state, node);
   if (!project) {
-    return project.error();
+    return no_such_name();
   }
   if (name == kCwdName) {
     return Child{NodeId(Kind::project_cwd, 0, node.item()), Life::forever};
@@ -90,10 +95,10 @@ Result<Child> project_lookup(MountState& state, Call& /*call*/, NodeId node, std
 Result<ListingPtr> project_list(MountState& state, Call& /*call*/, NodeId node) {
   const auto view = state.catalog.view();
   const auto project = view->project(node.item());
-  if (!project) {
-    return stale_error();
-  }
   std::vector<NameListing::Item> items;
+  if (!project) {
+    return ListingPtr(std::make_shared<NameListing>(std::move(items), view->version));
+  }
   items.reserve(project->sessions.size() + 1);
   items.push_back({std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), Life::forever}, std::nullopt});
   for (const auto& [name, session] : project->sessions) {
@@ -109,7 +114,7 @@ Result<Attr> cwd_attr(MountState& state, Call& /*call*/, NodeId node) {
     return project.error();
   }
   const std::uint64_t size = cwd_text(**project).size();
-  return Attr{node, project_ino(**project, node), FileType::file, Life::forever, size, state.mounted_ns};
+  return Attr{node, project_ino((*project)->cwd, node), FileType::file, Life::forever, size, state.mounted_ns};
 }
 
 Result<OpenFilePtr> cwd_open(MountState& state, Call& call, NodeId node) {
@@ -128,7 +133,7 @@ Result<Attr> alias_attr(MountState& state, Call& call, NodeId node) {
   if (!target || !project) {
     return stale_error();
   }
-  return symlink_attr(node, project_ino(**project, node), Life::moment, *target, state.mounted_ns);
+  return symlink_attr(node, project_ino((*project)->cwd, node), Life::moment, *target, state.mounted_ns);
 }
 
 Result<std::string> alias_target(MountState& state, Call& /*call*/, NodeId node) {

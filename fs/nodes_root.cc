@@ -146,7 +146,7 @@ Result<OpenFilePtr> status_open(MountState& state, Call& /*call*/, NodeId node) 
 }
 
 Result<Attr> events_attr(MountState& state, Call& /*call*/, NodeId node) {
-  return Attr{node, stable_ino(0, word_of(node)), FileType::file, Life::moment, 0, state.mounted_ns};
+  return Attr{node, stable_ino(0, word_of(node)), FileType::file, Life::glance, 0, state.mounted_ns};
 }
 
 Result<Attr> events_link_attr(MountState& state, Call& /*call*/, NodeId node) {

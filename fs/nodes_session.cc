@@ -189,7 +189,9 @@ Result<Attr> attr(MountState& state, Call& call, NodeId node) {
     return ref.error();
   }
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
-  if (!is_fresh(call, *ref->session, Depth::head) && ref->session->is_quick(loaded)) {
+  // Not where the folder of the store may hang: a listing of the project must not wait for one session.
+  if (!state.catalog.lies_apart(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
+      ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
     if (ref->session->refresh(Depth::head, seen)) {

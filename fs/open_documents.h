@@ -26,8 +26,10 @@ struct Document {
   // What it was made from, so that a reader can tell whether those bytes are still there; null without a log.
   SessionPtr session;
   std::shared_ptr<const LogFile> log;
-  FileStat log_stat;  // what the log looked like then
-  std::uint32_t raw_generation = 0;
+  FileStat log_stat;          // what the log looked like then
+  std::uint32_t bytes = 0;    // Session::Raw::bytes then
+  std::uint32_t entries = 0;  // Session::Raw::entries then; 0 where bytes were taken that are no entries
+  bool is_apart = false;      // made without the log's bytes: whatever becomes of them, it is one state
 };
 using DocumentPtr = std::shared_ptr<const Document>;
 

@@ -92,7 +92,7 @@ void DocumentFile::take(DocumentPtr longer) {
 }
 
 /// Cheap while the log looks as it did; else the session is asked whether what it had is still there. A log that was
-/// replaced keeps its old bytes in the file that is open.
+/// replaced keeps its old bytes in the file that is open. What is made of a log never reads the title slot.
 Result<void> DocumentFile::check_log(const Document& document, Call& call) {
   const auto st = document.log->stat();
   if (!st) {
@@ -112,7 +112,9 @@ Result<void> DocumentFile::check_log(const Document& document, Call& call) {
   }
   const auto raw = document.session->raw();
   const bool same_file = raw && raw->log->opened().same_file(document.log->opened());
-  if (same_file && raw->generation != document.raw_generation) {
+  const bool holds =
+      raw && (raw->bytes == document.bytes || (document.entries != 0 && raw->entries == document.entries));
+  if (same_file && !holds) {
     return {Errc::stale, "the log was changed in place"};
   }
   if (!is_racy(*st)) {
@@ -125,7 +127,7 @@ Result<void> DocumentFile::check_log(const Document& document, Call& call) {
 Result<std::size_t> DocumentFile::read_of(const Document& document, Call& call, std::uint64_t offset,
                                           std::span<char> into) {
   auto got = read_content(*document.content, call, offset, into);
-  if (got && document.log) {
+  if (got && document.log && !document.is_apart) {
     if (auto right = check_log(document, call); !right) {
       return right.error();
     }

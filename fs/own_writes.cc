@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLongestIdName = 240;
+constexpr std::size_t kIdNameBytes = 240;
 constexpr std::size_t kFewChanges = 64;
 
 }  // namespace
@@ -17,7 +17,7 @@ OwnWrites::Shown OwnWrites::shown(const SessionPtr& session) const {
   now.sequence = state_.catalog.feed().last_sequence();
   if (session) {
     now.path = shown_path(*state_.catalog.view(), *session);
-    now.id_name = names::encode(session->head().header.id, kLongestIdName);
+    now.id_name = names::encode(session->head().header.id, kIdNameBytes);
   }
   return now;
 }

@@ -20,10 +20,18 @@ class OwnWrites {
   /// Result. `doing` is the verb.
   template <class Work>
   auto run(const SessionPtr& session, std::string_view doing, Work work) {
+    return run_unnoted(session, [&](Writer& writer) {
+      auto done = work(writer);
+      writer.note_outcome(session, doing, done ? nullptr : &done.error());
+      return done;
+    });
+  }
+  /// The same for what is part of a command whose end is kept elsewhere.
+  template <class Work>
+  auto run_unnoted(const SessionPtr& session, Work work) {
     const KernelNews::ToldHere told_here;
     const Shown before = shown(session);
     auto done = work(writer_);
-    writer_.note_outcome(session, doing, done ? nullptr : &done.error());
     settle(session, before, done.has_value());
     return done;
   }

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/thrown.h"
 
 namespace arborfs {
@@ -51,6 +52,7 @@ bool SlowLane::start_thread() {
 }
 
 void SlowLane::do_job(const Job& job) {
+  const Cancellation cancellation(&cancelled_);
   try {
     job(&cancelled_);
   } catch (const std::exception&) {
@@ -85,6 +87,12 @@ void SlowLane::run() {
     job = nullptr;
     lock.lock();
   }
+}
+
+void SlowLane::cancel() {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  wake_.notify_all();
 }
 
 void SlowLane::stop() {

@@ -33,7 +33,9 @@ class SlowLane {
   /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already, which
   /// false says.
   bool run_or_submit(Job job);
-  /// Tells running jobs that they are cancelled, runs waiting ones so that they can answer, and joins.
+  /// Tells jobs that they are cancelled, those on threads of callers too.
+  void cancel();
+  /// As cancel(); runs waiting ones so that they can answer, and joins.
   void stop();
 
  private:

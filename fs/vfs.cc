@@ -9,6 +9,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::uint64_t kDotNames = 2;
+constexpr int kLookups = 8;  // of a name whose session moves on meanwhile
 
 Error not_a(const char* what) {
   return {Errc::invalid_argument, std::string("this is no ") + what};
@@ -69,8 +70,28 @@ Life Vfs::name_life(const Attr& attr, Life life) const {
   return state_.read_only && !lasts ? Life::glance : life;
 }
 
+std::optional<std::string> Vfs::folder_apart(NodeId node) {
+  const Kind kind = node.kind();
+  const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::recent_link || kind == Kind::terminal_link;
+  if (!state_.catalog.has_folders_apart() || is_shortcut) {
+    return std::nullopt;
+  }
+  const auto slot = state_.slots.at(node.slot());
+  const auto session = slot ? state_.catalog.view()->session(slot->session) : nullptr;
+  std::string folder = session ? session->place().folder : "";
+  return session && state_.catalog.lies_apart(folder) ? std::optional(std::move(folder)) : std::nullopt;
+}
+
 Result<Found> Vfs::lookup(Call& call, NodeId parent, std::string_view name) {
   unopened_.let_go();
+  auto found = look_up(call, parent, name);
+  for (int i = 1; i < kLookups && !found && found.error().code == Errc::stale && !call.is_deferred(); ++i) {
+    found = look_up(call, parent, name);
+  }
+  return found;
+}
+
+Result<Found> Vfs::look_up(Call& call, NodeId parent, std::string_view name) {
   const NodeRow& row = row_of(parent.kind());
   if (row.lookup == nullptr) {
     return not_a("folder");
@@ -112,9 +133,22 @@ Result<std::string> Vfs::readlink(Call& call, NodeId node) {
   return row.target == nullptr ? not_a("symbolic link") : row.target(state_, call, node);
 }
 
-Result<OpenFilePtr> Vfs::open(Call& call, NodeId node) {
+Result<OpenFilePtr> Vfs::open(Call& call, NodeId node, pid_t client) {
   const NodeRow& row = row_of(node.kind());
-  return row.open == nullptr ? Result<OpenFilePtr>(not_a("regular file")) : row.open(state_, call, node);
+  if (row.open == nullptr) {
+    return not_a("regular file");
+  }
+  auto file = row.open(state_, call, node);
+  if (file || file.error().code != Errc::stale) {
+    return file;
+  }
+  if (second_chances_.take(client, node)) {
+    if (auto found = state_.documents.find(node)) {
+      return file_of(std::move(found));
+    }
+  }
+  second_chances_.note_refused(client, node);
+  return file;
 }
 
 Result<std::size_t> Vfs::read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into) {

@@ -2,9 +2,12 @@
 // tests call without a mount. Any thread; no lock is held on return. Every error has words for people.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +18,7 @@
 #include "fs/listing.h"
 #include "fs/mount_state.h"
 #include "fs/open_file.h"
+#include "fs/second_chances.h"
 #include "fs/unopened_files.h"
 
 namespace arborfs {
@@ -51,7 +55,8 @@ class Vfs {
   Result<Found> lookup(Call& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(Call& call, NodeId node);
   Result<std::string> readlink(Call& call, NodeId node);
-  Result<OpenFilePtr> open(Call& call, NodeId node);
+  /// `client` is the thread that asks, 0 when that is not known.
+  Result<OpenFilePtr> open(Call& call, NodeId node, pid_t client = 0);
   Result<std::size_t> read(Call& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
   /// The same without an open before it, as on a read-only mount (unopened_files.h): the name must have been looked up
   /// just before. Errors: those of open and of reading; stale when the state that was looked up is gone.
@@ -63,12 +68,17 @@ class Vfs {
   Result<std::string> xattr(Call& call, NodeId node, std::string_view name);
   Result<std::string> xattr_names(Call& call, NodeId node);
 
+  /// The folder of the store that a request for this node may have to wait for while others need not wait
+  /// (Catalog::folders_apart).
+  std::optional<std::string> folder_apart(NodeId node);
+
   MountState& state() { return state_; }
 
  private:
   static constexpr std::size_t kMaxListed = 4096;
 
   [[nodiscard]] Life name_life(const Attr& attr, Life life) const;
+  Result<Found> look_up(Call& call, NodeId parent, std::string_view name);
   Result<OpenFilePtr> file_to_read(Call& call, NodeId node);
   Result<ListingPtr> listing_of(Call& call, NodeId node);
   Result<ListingPtr> snapshot(Call& call, OpenDir& dir, bool afresh);
@@ -77,6 +87,7 @@ class Vfs {
 
   MountState state_;
   UnopenedFiles unopened_;
+  SecondChances second_chances_;
   std::mutex listed_mutex_;                           // leaf
   std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
 };

@@ -4,6 +4,8 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -67,15 +69,30 @@ std::string printable(std::string_view message) {
   return line;
 }
 
+/// A regular file or /dev/null: a write to anything else, such as a FIFO or a terminal, may never return.
+bool never_waits(int fd) {
+  struct stat st {};
+  return ::fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)));
+}
+
+Result<UniqueFd> open_log_file(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd(::open(path.c_str(), kFlags, 0600));
+  const int failure = errno;
+  if (fd ? !never_waits(fd.get()) : failure == ENXIO || failure == ELOOP) {
+    return {Errc::invalid_argument, "the log can only be written to a regular file, and " + path + " is none"};
+  }
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(failure, "open log file " + path);
+}
+
 }  // namespace
 
 Result<void> open_log(const std::string& path, LogLevel level) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-  UniqueFd fd(path.empty() ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), kFlags, 0600));
+  auto fd = path.empty() ? Result<UniqueFd>(UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3))) : open_log_file(path);
   if (!fd) {
-    return error_from_errno(errno, "open log file " + path);
+    return fd.error();
   }
-  auto fresh = std::make_shared<spdlog::logger>("arborfs", std::make_shared<FdSink>(std::move(fd)));
+  auto fresh = std::make_shared<spdlog::logger>("arborfs", std::make_shared<FdSink>(std::move(*fd)));
   fresh->set_pattern(path.empty() ? "arborfs: %v" : "%Y-%m-%dT%H:%M:%S.%e %l %v");
   fresh->set_level(spdlog_level(level));
   logger() = std::move(fresh);

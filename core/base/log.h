@@ -12,7 +12,7 @@ namespace arborfs {
 enum class LogLevel { error, warning, info, debug };
 
 /// Call it before other threads start. "" means standard error; a file is made with mode 0600 and appended to. Errors:
-/// those of opening the file.
+/// invalid_argument when `path` is no regular file (nor /dev/null), those of opening the file.
 Result<void> open_log(const std::string& path, LogLevel level);
 /// One line: what is no printable ASCII is written as \xNN, since names of a store's files may hold anything and the
 /// line may go to a terminal (FIELD-FAILURES S4).

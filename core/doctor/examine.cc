@@ -31,7 +31,7 @@ void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
     const std::string problem = header.problem.empty() ? "there is no session header" : header.problem;
     found.push_back({"bad_header", visible_line(problem, 400) + "; agents may refuse or replace this log", std::nullopt,
                      0, kNoEntry});
-  } else if (!header.writable_version) {
+  } else if (!header.writable_version && header.problem.empty()) {
     found.push_back({"unknown_version", "the log is of a version above 3; it can be read, not written", header.offset,
                      header.length, kNoEntry});
   }

@@ -116,9 +116,9 @@ void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
 
 /// `.<64 digits>.<anything>`: a blob on the way to its name (FACTS D2).
 bool is_unfinished_blob(const std::string& name) {
-  constexpr std::size_t kDigits = 64;
-  return name.size() > kDigits + 2 && name.front() == '.' && name[kDigits + 1] == '.' &&
-         BlobStore::is_blob_name(std::string_view(name).substr(1, kDigits));
+  constexpr std::size_t kHashDigits = 64;
+  return name.size() > kHashDigits + 2 && name.front() == '.' && name[kHashDigits + 1] == '.' &&
+         BlobStore::is_blob_name(std::string_view(name).substr(1, kHashDigits));
 }
 
 void examine_blobs(const Folder& folder, std::vector<Leftover>& found) {

@@ -48,13 +48,9 @@ Result<void> copy_bytes(const File& from, Disk& disk, int to) {
 }
 
 Error live_error(const Liveness& liveness) {
-  std::string text =
-      "the session " + std::string(liveness.state == Liveness::State::live ? "is" : "may be") + " live: ";
-  for (const auto& reason : liveness.reasons) {
-    text += (&reason == &liveness.reasons.front() ? "" : ", ") + reason;
-  }
-  return {Errc::busy, text + (liveness.state == Liveness::State::live ? "; end the agent first"
-                                                                      : "; end the agent first, or force it")};
+  return {Errc::busy, liveness_words(liveness) + (liveness.state == Liveness::State::live
+                                                      ? "; end that program first"
+                                                      : "; end that program first, or force it")};
 }
 
 }  // namespace
@@ -81,11 +77,18 @@ Result<std::string> Mender::keep_copy(const File& file, const LogPlace& place) {
   return copied ? Result<std::string>(path + "/" + place.file) : copied.error();
 }
 
+Result<std::string> Mender::keep_copy_of(const Session& session) {
+  const LogPlace place = session.place();
+  auto folder = writer_.catalog().store().folder(place);
+  const auto log = folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
+  return log ? keep_copy(*log, place) : Result<std::string>(log.error());
+}
+
 Result<Mended> Mender::mend(const SessionPtr& session) {
   if (auto read = session->refresh(Depth::index); !read) {
     return read.error();
   }
-  const Liveness liveness = check_liveness(*session, writer_.catalog().store());
+  const Liveness liveness = check_liveness(*session, writer_.catalog());
   const bool may =
       liveness.state == Liveness::State::quiet || (liveness.state == Liveness::State::maybe && settings_.maybe_live);
   if (!may) {
@@ -111,9 +114,7 @@ Result<void> Mender::rewrite(const SessionPtr& session, Mended& mended) {
     return first_look ? Result<void>() : Result<void>(first_look.error());
   }
   const auto plan = [&](const Session& now) -> Result<std::vector<LogEdit>> {
-    auto folder = writer_.catalog().store().folder(now.place());
-    const auto log = folder ? File::open_in(*folder, now.place().file) : Result<File>(folder.error());
-    auto copy = log ? keep_copy(*log, now.place()) : Result<std::string>(log.error());
+    auto copy = keep_copy_of(now);
     auto repairs = copy ? plan_repairs(now, writer_.catalog()) : Result<RepairPlan>(copy.error());
     if (!repairs) {
       return repairs.error();
@@ -138,11 +139,16 @@ Result<void> Mender::lead_out_of_dead_end(const SessionPtr& session, Mended& men
             ", so that agents go on there";
   }
   if (!settings_.dry_run) {
-    auto signpost = json_command(kSignpost, session->read()->index().flavour(), now_ms());
+    auto signpost = json_command(std::string(kSignpost), session->read()->index().flavour(), now_ms());
     if (!signpost) {
       return signpost.error();
     }
     signpost->force = settings_.maybe_live;
+    auto copy = mended.copy.empty() ? keep_copy_of(*session) : Result<std::string>(mended.copy);
+    if (!copy) {
+      return copy.error();
+    }
+    mended.copy = std::move(*copy);
     if (auto written = writer_.append(session, std::move(*signpost), target); !written) {
       return written.error();
     }

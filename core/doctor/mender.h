@@ -34,6 +34,7 @@ class Mender {
 
  private:
   Result<std::string> keep_copy(const File& file, const LogPlace& place);
+  Result<std::string> keep_copy_of(const Session& session);
   Result<void> rewrite(const SessionPtr& session, Mended& mended);
   Result<void> lead_out_of_dead_end(const SessionPtr& session, Mended& mended);
   Result<void> clear_away(const Dir& folder, const Leftover& leftover, Mended& mended);

@@ -61,7 +61,8 @@ Result<Patient> look_at(const Session& session) {
   }
   const LogIndex& index = guard->index();
   if (index.header().valid && !index.header().writable_version) {
-    return Error{Errc::read_only, "a log of a version above 3 is never written to"};
+    const std::string& problem = index.header().problem;
+    return Error{Errc::read_only, problem.empty() ? "a log of a version above 3 is never written to" : problem};
   }
   Patient patient;
   patient.log = guard->log();
@@ -268,7 +269,7 @@ class Planner {
 
   /// Before everything but a title slot and a byte order mark.
   Result<void> put_header(const std::string& json, std::string words) {
-    const auto head = read(0, std::min(patient_.size, kLine));
+    const auto head = read(0, std::min(patient_.size, kMostRemains));
     if (!head) {
       return head.error();
     }

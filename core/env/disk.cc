@@ -61,6 +61,30 @@ Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int fl
   return fd;
 }
 
+/// What file systems say that know no flags of renameat2.
+bool is_unsupported(int errnum) {
+  return errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP;
+}
+
+/// Folders have no second name, and some file systems know none at all.
+bool has_no_links(int errnum) {
+  return is_unsupported(errnum) || errnum == EPERM || errnum == EMLINK;
+}
+
+/// 0, or -1 and errno; then all is as it was.
+int link_and_unlink(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name) {
+  if (::linkat(from.fd(), name.c_str(), to.fd(), new_name.c_str(), 0) != 0) {
+    return -1;
+  }
+  if (::unlinkat(from.fd(), name.c_str(), 0) != 0) {
+    const int why = errno;
+    ::unlinkat(to.fd(), new_name.c_str(), 0);
+    errno = why;
+    return -1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Disk& Disk::real() {
@@ -129,8 +153,26 @@ Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& t
   if (!is_plain_name(name) || !is_plain_name(new_name)) {
     return Error{Errc::invalid_argument, "not a plain name"};
   }
-  const unsigned flags = existing == Existing::keep ? RENAME_NOREPLACE : 0U;
-  return done_or(::syscall(SYS_renameat2, from.fd(), name.c_str(), to.fd(), new_name.c_str(), flags), "rename");
+  const auto rename_as = [&](unsigned flags) { return rename_at(from, name.c_str(), to, new_name.c_str(), flags); };
+  if (existing == Existing::replace) {
+    return done_or(rename_as(0), "rename");
+  }
+  const int done = rename_as(RENAME_NOREPLACE);
+  if (done == 0 || !is_unsupported(errno)) {
+    return done_or(done, "rename");
+  }
+  const int linked = link_and_unlink(from, name, to, new_name);
+  if (linked == 0 || !has_no_links(errno)) {
+    return done_or(linked, "rename");
+  }
+  if (to.stat(new_name)) {
+    return error_from_errno(EEXIST, "rename");
+  }
+  return done_or(rename_as(0), "rename");
+}
+
+int Disk::rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) {
+  return static_cast<int>(::syscall(SYS_renameat2, from.fd(), name, to.fd(), new_name, flags));
 }
 
 Result<void> Disk::remove(const Dir& folder, const std::string& name) {

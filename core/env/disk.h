@@ -42,7 +42,9 @@ class Disk {
   /// fdatasync(2). Never call it again after it failed and believe the answer (FIELD-FAILURES 4.1).
   virtual Result<void> sync(int fd);
   virtual Result<void> sync_folder(const Dir& folder);
-  /// Within one file system. With Existing::keep a taken name is already_exists.
+  /// Within one file system. With Existing::keep a taken name is already_exists. Where the file system cannot refuse
+  /// taken names (FUSE, NFS), a file is linked to its new name and then unlinked, so that a crash may leave it both;
+  /// only an empty folder that is made at the same moment can be lost there.
   virtual Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                               Existing existing);
   virtual Result<void> remove(const Dir& folder, const std::string& name);
@@ -55,6 +57,10 @@ class Disk {
   /// Room for `bytes` on the folder's file system that nobody else can take while the descriptor is open. Invalid
   /// where the file system cannot do it.
   virtual Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes);
+
+ protected:
+  /// renameat2(2) as it is: 0, or -1 and errno.
+  virtual int rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags);
 };
 
 /// All of `bytes`, however many writes it takes. On an error some of them may have been written.

@@ -6,13 +6,13 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kStep = 1 << 20;
+constexpr std::size_t kReadBytes = 1 << 20;
 
 }  // namespace
 
 Result<std::string> sha256_of(const File& file) {
   Sha256 digest;
-  std::string buffer(kStep, '\0');
+  std::string buffer(kReadBytes, '\0');
   for (std::uint64_t offset = 0;;) {
     auto got = file.read_at(offset, buffer);
     if (!got) {

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxDepth = 100;  // two descriptors each
 constexpr std::size_t kStep = 256 * 1024;
 constexpr mode_t kPermissions = 0777;
-constexpr mode_t kPrivateFile = 0600;
+constexpr mode_t kPrivateCopy = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 
 Error too_deep() {
@@ -45,7 +45,7 @@ Result<void> copy_file(Disk& disk, const Dir& from, const std::string& name, con
                        const std::string& new_name) {
   auto source = File::open_in(from, name);
   const auto st = source ? source->stat() : Result<FileStat>(source.error());
-  auto fd = st ? disk.create(to, new_name, kPrivateFile) : Result<UniqueFd>(st.error());
+  auto fd = st ? disk.create(to, new_name, kPrivateCopy) : Result<UniqueFd>(st.error());
   if (!fd) {
     return fd.error();
   }

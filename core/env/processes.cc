@@ -21,7 +21,6 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kAgentPrograms = {"omp", "pi", "bun"};
 constexpr std::size_t kMostSaid = 1024;  // by the files in /proc that are read here
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 
@@ -97,24 +96,27 @@ bool search_descriptors(const File& file) {
          any_own_process([&](long /*pid*/, const Dir& process) { return has_open_for_writing(process, *wanted); });
 }
 
-std::string program_of(const Dir& process) {
-  const std::string name = text_of(process, "comm");
-  return name.substr(0, name.find('\n'));
-}
-
-/// "" when it cannot be told.
-std::string working_folder_of(const Dir& process) {
-  std::array<char, PATH_MAX> target{};
-  const ssize_t got = ::readlinkat(process.fd(), "cwd", target.data(), target.size());
-  return got > 0 ? std::string(target.data(), static_cast<std::size_t>(got)) : "";
+/// It has ended, and only its parent has not asked how. While threads of it run, it is none.
+bool is_zombie(const Dir& process) {
+  constexpr int kFieldsBetween = 17;  // between the state and the number of threads
+  const std::string stat = text_of(process, "stat");
+  std::size_t at = stat.rfind(')');
+  if (at == std::string::npos || at + 2 >= stat.size() ||
+      std::string_view("ZX").find(stat[at + 2]) == std::string_view::npos) {
+    return false;
+  }
+  for (int field = 0; field <= kFieldsBetween && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  int threads = 0;
+  if (at != std::string::npos) {
+    std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), threads);
+  }
+  return threads <= 1;
 }
 
 bool seems_open_for_writing(const File& file) {
-  if (::fcntl(file.fd(), F_SETLEASE, F_RDLCK) == 0) {
-    ::fcntl(file.fd(), F_SETLEASE, F_UNLCK);
-    return false;
-  }
-  return errno == EAGAIN || search_descriptors(file);
+  return !is_surely_not_open_for_writing(file) && (errno == EAGAIN || search_descriptors(file));
 }
 
 }  // namespace
@@ -134,35 +136,20 @@ bool is_open_for_writing(const File& file, std::chrono::milliseconds patience) {
   return is_lasting([&file] { return seems_open_for_writing(file); }, patience);
 }
 
-bool is_process_alive(long pid) {
-  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
-}
-
-std::vector<AgentProcess> find_agents() {
-  std::vector<AgentProcess> agents;
-  any_own_process([&](long pid, const Dir& process) {
-    std::string program = program_of(process);
-    if (std::find(kAgentPrograms.begin(), kAgentPrograms.end(), program) != kAgentPrograms.end()) {
-      if (std::string cwd = working_folder_of(process); !cwd.empty()) {
-        agents.push_back({pid, std::move(program), std::move(cwd)});
-      }
-    }
+bool is_surely_not_open_for_writing(const File& file) {
+  if (::fcntl(file.fd(), F_SETLEASE, F_RDLCK) != 0) {
     return false;
-  });
-  return agents;
+  }
+  ::fcntl(file.fd(), F_SETLEASE, F_UNLCK);
+  return true;
 }
 
-std::vector<AgentProcess> running_agents() {
-  static std::mutex mutex;
-  static std::vector<AgentProcess> remembered;
-  static std::chrono::steady_clock::time_point until;
-  const std::lock_guard lock(mutex);
-  const auto now = std::chrono::steady_clock::now();
-  if (now >= until) {
-    remembered = find_agents();
-    until = now + kAgentsRemembered;
+bool is_process_alive(long pid) {
+  if (pid <= 0 || (::kill(static_cast<pid_t>(pid), 0) != 0 && errno != EPERM)) {
+    return false;
   }
-  return remembered;
+  const auto process = Dir::open_root("/proc/" + std::to_string(pid));
+  return !process || !is_zombie(*process);
 }
 
 }  // namespace arborfs

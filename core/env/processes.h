@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "core/env/file.h"
 
@@ -20,18 +18,10 @@ bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds pat
 /// EWOULDBLOCK. The process must ignore SIGIO, which a broken lease sends.
 bool is_open_for_writing(const File& file, std::chrono::milliseconds patience);
 
-bool is_process_alive(long pid);
+/// Nobody has it open for writing, as far as a read lease tells at once; false where leases tell nothing.
+bool is_surely_not_open_for_writing(const File& file);
 
-/// A running process that looks like an agent.
-struct AgentProcess {
-  long pid = 0;
-  std::string program;
-  std::string cwd;
-};
-/// Processes named omp, pi or bun of this user but this one. Takes a millisecond and more.
-std::vector<AgentProcess> find_agents();
-/// The same, as of so long ago at most.
-inline constexpr std::chrono::seconds kAgentsRemembered{1};
-std::vector<AgentProcess> running_agents();
+/// False also for a zombie, which holds nothing any more.
+bool is_process_alive(long pid);
 
 }  // namespace arborfs

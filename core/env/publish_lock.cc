@@ -21,26 +21,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kBetweenTries{2};
+constexpr std::chrono::milliseconds kTryPause{2};
 constexpr std::int64_t kMalformedStaleNs = 500'000'000;
 constexpr mode_t kLockMode = 0600;
 constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
 constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
 
+/// The abstract socket that stands for a path.
+struct GateName {
+  sockaddr_un address{};
+  socklen_t size = 0;
+  explicit GateName(const std::string& path) {
+    address.sun_family = AF_UNIX;
+    const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "omp-file-lock-%016llx%016llx",
+                                     static_cast<unsigned long long>(xxh64(path, kGateSeedOne)),
+                                     static_cast<unsigned long long>(xxh64(path, kGateSeedTwo)));
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+UniqueFd gate_socket() {
+  return UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+}
+
 /// Binding the abstract name is owning the gate; closing the socket gives it back. An invalid descriptor when somebody
 /// else owns it.
 Result<UniqueFd> bind_gate(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "omp-file-lock-%016llx%016llx",
-                                   static_cast<unsigned long long>(xxh64(path, kGateSeedOne)),
-                                   static_cast<unsigned long long>(xxh64(path, kGateSeedTwo)));
-  UniqueFd gate(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const GateName name(path);
+  UniqueFd gate = gate_socket();
   if (!gate) {
     return error_from_errno(errno, "take the log's lock");
   }
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
-  if (::bind(gate.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) {
+  if (::bind(gate.get(), name.get(), name.size) == 0) {
     return gate;
   }
   return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
@@ -122,6 +135,13 @@ Error held(const Dir& folder, const std::string& name) {
 
 }  // namespace
 
+// A datagram socket connects without its peer's doing or noticing; binding instead would own the gate for a moment.
+bool is_gate_held(const std::string& path) {
+  const GateName name(path);
+  const UniqueFd socket = gate_socket();
+  return socket && (::connect(socket.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED);
+}
+
 std::string lock_file_name(const std::string& log_name) {
   return "." + log_name + ".lock";
 }
@@ -172,7 +192,7 @@ Result<PublishLock> PublishLock::take(Disk& disk, const Dir& folder, const std::
     if (Clock::now() >= until) {
       return held(folder, name);
     }
-    std::this_thread::sleep_for(kBetweenTries);
+    std::this_thread::sleep_for(kTryPause);
   }
 }
 

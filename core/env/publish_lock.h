@@ -39,6 +39,9 @@ class PublishLock {
 
 std::string lock_file_name(const std::string& log_name);
 
+/// Some process owns the gate of this path, as agents name it. Looked at, not touched: nobody is kept out by it.
+bool is_gate_held(const std::string& path);
+
 /// The process that a lock file names: 0 when there is none, or it is malformed.
 struct LockFile {
   bool exists = false;

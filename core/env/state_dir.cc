@@ -16,6 +16,7 @@ namespace {
 
 constexpr mode_t kPrivate = 0700;
 constexpr mode_t kPrivateFile = 0600;
+constexpr std::uint64_t kMostRead = 64 << 20;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -118,6 +119,9 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
   const auto st = file ? file->stat() : Result<FileStat>(file.error());
   if (!st) {
     return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
+  }
+  if (st->size > kMostRead) {
+    return Error{Errc::too_large, "the state file " + name + " is larger than arborfs makes them"};
   }
   std::string bytes(st->size, '\0');
   auto got = file->read_at(0, bytes);

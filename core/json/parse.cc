@@ -1,12 +1,13 @@
 // The parser behind json::parse. RapidJSON's own Reader is not used: it refuses numbers beyond the range of doubles and
 // lone surrogate escapes, both of which the agents accept. Its Document is filled through the same events.
+#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
 
-#include "core/json/document.h"
 #include "core/json/key_order.h"
 #include "core/json/number.h"
+#include "core/json/parse_in_place.h"
 #include "core/json/reorder.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
@@ -16,7 +17,8 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : p_(text.data()), end_(p_ + text.size()) {}
+  /// `may_change`: escapes are resolved in the text, and strings left there.
+  Parser(std::string_view text, bool may_change) : p_(text.data()), end_(p_ + text.size()), may_change_(may_change) {}
 
   bool operator()(Document& out);
   bool must_reorder() const { return must_reorder_; }
@@ -36,7 +38,8 @@ class Parser {
   bool scalar(Document& out);
   bool literal(std::string_view word);
   bool string(std::string_view& content, bool& escaped);
-  bool unescape(const char* from);
+  bool unescape(const char* from, std::string_view& content);
+  void put(const char* bytes, std::size_t count);
   bool unicode_escape();
   bool hex4(char32_t& unit);
   bool take(char c);
@@ -44,6 +47,8 @@ class Parser {
 
   const char* p_;
   const char* end_;
+  const bool may_change_;
+  char* to_ = nullptr;  // where the string that is being unescaped goes on, in the text
   std::vector<Open> open_;
   std::vector<std::string_view> keys_;  // of all open objects
   std::string unescaped_;
@@ -126,7 +131,7 @@ bool Parser::key(Document& out) {
   if (!take('"') || !string(name, escaped)) {
     return false;
   }
-  out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()), true);
+  out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()), !may_change_);
   if (escaped) {
     must_reorder_ = true;  // such a name may equal another; its text does not stay
   } else {
@@ -146,7 +151,7 @@ bool Parser::scalar(Document& out) {
       bool escaped = false;
       ++p_;
       return string(content, escaped) &&
-             out.String(content.data(), static_cast<rapidjson::SizeType>(content.size()), true);
+             out.String(content.data(), static_cast<rapidjson::SizeType>(content.size()), !may_change_);
     }
     case 't':
       return literal("true") && out.Bool(true);
@@ -179,18 +184,26 @@ bool Parser::string(std::string_view& content, bool& escaped) {
   }
   escaped = *p_ != '"';
   if (escaped) {
-    if (!unescape(from)) {
-      return false;
-    }
-    content = unescaped_;
-    return true;
+    return unescape(from, content);
   }
   content = {from, static_cast<std::size_t>(p_++ - from)};
   return true;
 }
 
-bool Parser::unescape(const char* from) {
-  unescaped_.assign(from, p_);
+void Parser::put(const char* bytes, std::size_t count) {
+  if (may_change_) {
+    std::memmove(to_, bytes, count);
+    to_ += count;
+  } else {
+    unescaped_.append(bytes, count);
+  }
+}
+
+// No escape is shorter than what it means.
+bool Parser::unescape(const char* from, std::string_view& content) {
+  unescaped_.clear();
+  to_ = const_cast<char*>(from);
+  put(from, static_cast<std::size_t>(p_ - from));
   while (p_ != end_ && *p_ != '"') {
     if (*p_ != '\\' || ++p_ == end_) {
       return false;
@@ -199,14 +212,15 @@ bool Parser::unescape(const char* from) {
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
     if (const std::size_t known = kLetters.find(letter); known != std::string_view::npos) {
-      unescaped_.push_back(kMeanings[known]);
+      put(&kMeanings[known], 1);
     } else if (letter != 'u' || !unicode_escape()) {
       return false;
     }
     const char* run = p_;
     p_ = find_string_special(p_, end_);
-    unescaped_.append(run, p_);
+    put(run, static_cast<std::size_t>(p_ - run));
   }
+  content = may_change_ ? std::string_view(from, static_cast<std::size_t>(to_ - from)) : std::string_view(unescaped_);
   return take('"');
 }
 
@@ -228,7 +242,9 @@ bool Parser::unicode_escape() {
       p_ = behind_high;
     }
   }
-  append_code_point(unescaped_, c);
+  std::string bytes;
+  append_code_point(bytes, c);
+  put(bytes.data(), bytes.size());
   return true;
 }
 
@@ -263,17 +279,9 @@ void Parser::skip_space() {
 
 }  // namespace
 
-bool parse(std::string_view text, Document& out) {
-  if (text.size() > std::numeric_limits<rapidjson::SizeType>::max()) {
-    out.SetNull();
-    return false;
-  }
-  std::string decoded;
-  if (!is_valid_utf8(text)) {
-    decoded = decode_utf8(text);
-    text = decoded;
-  }
-  Parser parser(text);
+namespace {
+
+bool parse_with(Parser parser, Document& out) {
   bool ok = false;
   auto generate = [&](Document& document) { return ok = parser(document); };
   out.Populate(generate);
@@ -285,6 +293,29 @@ bool parse(std::string_view text, Document& out) {
     reorder_keys(out);
   }
   return true;
+}
+
+}  // namespace
+
+bool parse_in_place(std::span<char> text, Document& out) {
+  if (text.size() > std::numeric_limits<rapidjson::SizeType>::max()) {
+    out.SetNull();
+    return false;
+  }
+  return parse_with(Parser({text.data(), text.size()}, true), out);
+}
+
+bool parse(std::string_view text, Document& out) {
+  if (text.size() > std::numeric_limits<rapidjson::SizeType>::max()) {
+    out.SetNull();
+    return false;
+  }
+  std::string decoded;
+  if (!is_valid_utf8(text)) {
+    decoded = decode_utf8(text);
+    text = decoded;
+  }
+  return parse_with(Parser(text, false), out);
 }
 
 }  // namespace arborfs::json

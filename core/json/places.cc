@@ -1,5 +1,7 @@
 #include "core/json/places.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -136,32 +138,47 @@ static_assert(Places::kMaxDepth <= 64);  // bits of Walk::objects_
 
 }  // namespace
 
+struct Places::Parser {
+  std::unique_ptr<simdjson::internal::dom_parser_implementation> stages;
+};
+
+Places::Places() = default;
+Places::~Places() = default;
+Places::Places(Places&&) noexcept = default;
+Places& Places::operator=(Places&&) noexcept = default;
+
 bool Places::find(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
   const char closer = text.front() == '{' ? '}' : ']';
   if (text.back() != closer || !make_room(text.size()) ||  // with a closer behind it, a number ends inside the text
-      parser_->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS) {
+      parser_->stages->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS) {
     return false;
   }
   text_ = text.data();
-  const Place count = parser_->n_structural_indexes;
+  const Place count = parser_->stages->n_structural_indexes;
+  offsets_ = parser_->stages->structural_indexes.get();
   if (behind_.size() <= count) {  // where a text ends too early, the walk asks for one place more
     behind_.resize(std::bit_ceil(count + 1));
   }
-  return Walk(text, parser_->structural_indexes.get(), count, behind_.data()).run();
+  return Walk(text, offsets_, count, behind_.data()).run();
 }
 
 // Lines vary in length; powers of two keep the buffers from being made anew for each longer one.
 bool Places::make_room(std::size_t length) {
-  if (parser_ != nullptr && length <= parser_->capacity()) {
+  if (parser_ != nullptr && length <= parser_->stages->capacity()) {
     return true;
   }
   const std::size_t capacity = std::bit_ceil(std::max(length, kSmallestCapacity));
   if (parser_ != nullptr) {
-    return parser_->set_capacity(capacity) == simdjson::SUCCESS;
+    return parser_->stages->set_capacity(capacity) == simdjson::SUCCESS;
   }
-  return simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1, parser_) ==
-         simdjson::SUCCESS;
+  auto made = std::make_unique<Parser>();
+  if (simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1, made->stages) !=
+      simdjson::SUCCESS) {
+    return false;
+  }
+  parser_ = std::move(made);
+  return true;
 }
 
 }  // namespace arborfs::json

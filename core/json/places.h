@@ -2,8 +2,6 @@
 // one walk over them checks the grammar. Nothing is copied or converted. Used by one thread.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +15,11 @@ namespace arborfs::json {
 
 class Places {
  public:
+  Places();
+  ~Places();
+  Places(Places&&) noexcept;
+  Places& operator=(Places&&) noexcept;
+
   /// Bytes that must be readable behind every text, of any value.
   static constexpr std::size_t kPadding = 64;
   static constexpr unsigned kMaxDepth = 64;
@@ -31,7 +34,7 @@ class Places {
   bool find(std::string_view text);
 
   [[nodiscard]] char lead(Place place) const { return text_[offset(place)]; }
-  [[nodiscard]] std::uint32_t offset(Place place) const { return parser_->structural_indexes[place]; }
+  [[nodiscard]] std::uint32_t offset(Place place) const { return offsets_[place]; }
   /// The place behind the value that starts at `place`.
   [[nodiscard]] Place behind(Place place) const { return behind_[place]; }
   /// What stands between the quotes of the string that starts at `place`.
@@ -80,10 +83,13 @@ class Places {
   };
 
  private:
+  struct Parser;  // simdjson's, whose header takes a second to compile
+
   bool make_room(std::size_t length);
 
   const char* text_ = nullptr;
-  std::unique_ptr<simdjson::internal::dom_parser_implementation> parser_;
+  const Place* offsets_ = nullptr;  // of parser_
+  std::unique_ptr<Parser> parser_;
   std::vector<Place> behind_;  // of the places where values start
 };
 

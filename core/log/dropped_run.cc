@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace arborfs {
 
@@ -33,13 +34,68 @@ int wide_space_length(unsigned char lead) {
   }
 }
 
+bool is_nul_or_space(unsigned char byte) {
+  return byte == 0 || is_json_space(byte);
+}
+
+template <class Skipped>
+std::size_t skip(std::string_view piece, Skipped is_skipped) {
+  std::size_t at = 0;
+  while (at < piece.size() && is_skipped(static_cast<unsigned char>(piece[at]))) {
+    ++at;
+  }
+  return at;
+}
+
+template <class Skipped>
+std::size_t end_without(std::string_view piece, Skipped is_skipped) {
+  std::size_t end = piece.size();
+  while (end > 0 && is_skipped(static_cast<unsigned char>(piece[end - 1]))) {
+    --end;
+  }
+  return end;
+}
+
+// Behind NUL bytes and white space; there may be gigabytes of the former.
+std::size_t skip_nuls(std::string_view piece, std::size_t at) {
+  for (;;) {
+    std::uint64_t word = 0;
+    while (piece.size() - at >= sizeof word && (std::memcpy(&word, piece.data() + at, sizeof word), word == 0)) {
+      at += sizeof word;
+    }
+    if (at == piece.size() || !is_nul_or_space(static_cast<unsigned char>(piece[at]))) {
+      return at;
+    }
+    ++at;
+  }
+}
+
 }  // namespace
 
 void DroppedRun::feed(std::string_view piece) {
-  for (const char c : piece) {
-    take(static_cast<unsigned char>(c));
+  while (!piece.empty() && blank_) {
+    take(static_cast<unsigned char>(piece.front()));
+    piece.remove_prefix(1);
     ++at_;
   }
+  take_ends(piece);
+  at_ += piece.size();
+}
+
+/// What take() would find in all of it, from its two ends: of a stretch that is not blank nothing else counts.
+void DroppedRun::take_ends(std::string_view piece) {
+  const std::size_t first = skip(piece, is_json_space);
+  if (first == piece.size()) {
+    return;
+  }
+  first_ = std::min(first_, at_ + first);
+  last_ = at_ + end_without(piece, is_json_space);
+  const std::size_t solid = skip_nuls(piece, first);
+  if (solid == piece.size()) {
+    return;
+  }
+  first_solid_ = std::min(first_solid_, at_ + solid);
+  last_solid_ = at_ + end_without(piece, is_nul_or_space);
 }
 
 void DroppedRun::take(unsigned char byte) {

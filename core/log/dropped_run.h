@@ -24,6 +24,7 @@ class DroppedRun {
 
  private:
   void take(unsigned char byte);
+  void take_ends(std::string_view piece);
   void judge_blank(unsigned char byte);
 
   std::uint64_t at_;

@@ -39,6 +39,8 @@ bool FastRecordParser::parse(std::string_view text, RecordFields& record) {
       const bool is_label = field == &record.label;
       take(member.value, *field, !is_label && field != &record.type && field != &record.timestamp);
       label = is_label ? member.value : label;
+    } else {
+      record.telltales |= telltale_of(member.key);
     }
   }
   if (record.label.kind == FieldValue::Kind::container && record.entry_type() == EntryType::label) {

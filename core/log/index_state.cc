@@ -1,6 +1,7 @@
 #include "core/log/index_state.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/hash.h"
 #include "core/log/entry_types.h"
@@ -25,6 +26,16 @@ Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uin
     return text.error();
   }
   return xxh64(text->substr(0, size));
+}
+
+constexpr std::string_view kOfPi =
+    "the log is pi's, and arborfs does not write by pi's rules yet: it can be read; go on in it with pi";
+
+bool is_uuid(std::string_view id) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return id.size() == kShape.size() && std::equal(id.begin(), id.end(), kShape.begin(), [](char c, char shape) {
+           return shape == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
+         });
 }
 
 std::uint8_t root_word(const FieldValue& parent) {
@@ -83,7 +94,8 @@ Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_
 }
 
 bool IndexState::is_younger(const RecordFields& record) {
-  return is_omp18_type(record.entry_type());
+  const EntryType type = record.entry_type();
+  return is_omp18_type(type) || (record.telltales != 0 && has_omp18_key(record.telltales, type));
 }
 
 Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter* noter) {
@@ -139,6 +151,7 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter
   entries.shrink();
   ids.shrink();
   labels.settle();
+  settle_writer();
   return true;
 }
 
@@ -176,6 +189,7 @@ bool IndexState::admit(const RecordFields& record) {
   }
   entry.type = record.entry_type();
   entry.timestamp_ms = to_timestamp(record.timestamp);
+  note_writer(record, entry.type);
   put_name(record, entry, ordinal);
   put_ids(record, entry);
   entries.push(entry);
@@ -184,6 +198,35 @@ bool IndexState::admit(const RecordFields& record) {
     labels.take(record, ordinal);
   }
   return true;
+}
+
+void IndexState::note_writer(const RecordFields& record, EntryType type) {
+  if (type == EntryType::message) {
+    has_pi_marks_ = has_pi_marks_ || record.role.is_string("system");
+    return;
+  }
+  has_pi_marks_ = has_pi_marks_ || (type == EntryType::other && is_pi_type(record.type.text)) ||
+                  (record.telltales != 0 && has_pi_key(record.telltales, type));
+  has_omp_marks_ =
+      has_omp_marks_ || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
+}
+
+// FACTS O2. Where nothing else tells, the id does: without a slot omp's are no UUIDs (FACTS F2).
+bool IndexState::is_of_pi() const {
+  if (forced || !header.valid || head.slot || flavour == Flavour::omp18) {
+    return false;
+  }
+  return has_pi_marks_ || (is_uuid(header.id) && !has_omp_marks_ && header.title.empty());
+}
+
+void IndexState::settle_writer() {
+  if (is_of_pi() && header.writable_version) {
+    header.writable_version = false;
+    header.problem = kOfPi;
+  } else if (header.problem == kOfPi && !is_of_pi()) {
+    header.writable_version = true;
+    header.problem.clear();
+  }
 }
 
 void IndexState::put_name(const RecordFields& record, Entry& entry, Ordinal ordinal) {

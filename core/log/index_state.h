@@ -49,6 +49,8 @@ struct IndexState {
     return !forced && flavour == Flavour::omp13 && is_younger(record);
   }
   static bool is_younger(const RecordFields& record);
+  /// Says in the header that the log is pi's, or says so no more. To be called when records have been admitted.
+  void settle_writer();
 
   std::optional<Flavour> forced;
   Flavour flavour;
@@ -75,11 +77,16 @@ struct IndexState {
   std::uint64_t scanned_size = 0;
 
  private:
+  void note_writer(const RecordFields& record, EntryType type);
+  [[nodiscard]] bool is_of_pi() const;
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
   Result<void> note(RecordNoter& noter, const RecordFields& record, const RecordNotes* notes) const;
   void put_ids(const RecordFields& record, Entry& entry);
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);
+
+  bool has_pi_marks_ = false;   // what only pi writes
+  bool has_omp_marks_ = false;  // what omp writes and pi does not
 };
 
 struct LogIndex::Impl : IndexState {

@@ -197,6 +197,7 @@ void LogIndex::apply(GrowthPtr growth) {
   if (growth->header) {
     state.header = std::move(*growth->header);
   }
+  state.settle_writer();
 }
 
 void LogIndex::GrowthDeleter::operator()(Growth* growth) const {

@@ -89,10 +89,10 @@ struct Label {
 /// What the log says of the session itself.
 struct Header {
   bool valid = false;            // FACTS A12
-  std::string problem;           // why not, in words
+  std::string problem;           // why not, or why it is not written to though it is, in words
   bool has_slot = false;         // an 18 title slot stands before it
   bool migrated = false;         // versions 1 and 2, in memory (FACTS E8)
-  bool writable_version = true;  // false above 3
+  bool writable_version = true;  // false above 3, and for logs of pi
   std::string json;              // JSON.stringify of the header after slot and migration; "" when invalid
   std::string id;
   std::string cwd;

@@ -3,7 +3,7 @@
 namespace arborfs {
 
 namespace {
-constexpr std::size_t kNodeBytes = 96;  // of a map entry with a short word, about
+constexpr std::size_t kWordBytes = 96;  // of a map entry with a short word, about
 }
 
 std::uint16_t NameTable::intern(std::string_view word, Ordinal ordinal) {
@@ -24,7 +24,7 @@ std::string_view NameTable::get(std::uint16_t handle, Ordinal ordinal) const {
 }
 
 std::size_t NameTable::memory_bytes() const {
-  std::size_t bytes = words_.capacity() * sizeof(words_[0]) + (handles_.size() + own_words_.size()) * kNodeBytes;
+  std::size_t bytes = words_.capacity() * sizeof(words_[0]) + (handles_.size() + own_words_.size()) * kWordBytes;
   for (const std::string* word : words_) {
     bytes += word->capacity();
   }

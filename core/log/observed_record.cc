@@ -38,7 +38,7 @@ std::string spelled_key(std::string_view key) {
 }
 
 // Longest spelling of a key of interest: every letter as \u00xx.
-constexpr std::size_t kLongestKey = 9 * 6;
+constexpr std::size_t kLongestKey = 28 * 6;
 
 }  // namespace
 
@@ -64,6 +64,8 @@ void ObservedRecord::on_scalar(std::string_view parent_key, std::string_view key
     record_.role = FieldValue();
   } else if (FieldValue* field = field_of(record_, name)) {
     take(*field, raw, complete);
+  } else {
+    record_.telltales |= telltale_of(name);
   }
 }
 
@@ -81,6 +83,8 @@ void ObservedRecord::on_container(std::string_view key, char opener, std::uint64
     if (containers_.size() < kMaxContainers) {
       open_ = &containers_.emplace_back(Container{field, offset, offset, opener});
     }
+  } else {
+    record_.telltales |= telltale_of(name);
   }
 }
 

@@ -49,8 +49,11 @@ bool PlainRecordParser::note_member(const json::Places::Cursor& member, RecordFi
   if (key == "message") {
     return note_role(member.value(), record.role);
   }
-  FieldValue* const field = field_of(record, key);
-  return field == nullptr || note(member.value(), *field);
+  if (FieldValue* const field = field_of(record, key)) {
+    return note(member.value(), *field);
+  }
+  record.telltales |= telltale_of(key);
+  return true;
 }
 
 // A later `message` replaces an earlier one with all its members (FACTS A9).

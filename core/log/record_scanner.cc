@@ -10,7 +10,7 @@ namespace {
 using Phase = ScanPoint::Phase;
 using Verdict = json::ValueScanner::Verdict;
 
-constexpr std::string_view kBom = "\xEF\xBB\xBF";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kStreamedFrom = 8 * 1024 * 1024;
 constexpr std::size_t kFirstLook = 16 * 1024;  // long enough for most lines
 
@@ -28,7 +28,7 @@ std::size_t find_newline(std::string_view text) {
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-std::string_view without_trailing_space(std::string_view text) {
+std::string_view without_space_at_end(std::string_view text) {
   while (!text.empty() && is_space(text.back())) {
     text.remove_suffix(1);
   }
@@ -95,15 +95,15 @@ bool RecordScanner::take_line_ahead() {
 
 // Skips white space between values; then reads the value.
 Result<RecordScanner::Found> RecordScanner::find_value() {
-  auto text = window_.view(at_.offset, kBom.size());
+  auto text = window_.view(at_.offset, kByteOrderMark.size());
   if (!text) {
     return text.error();
   }
   if (text->empty()) {
     return Found::end;
   }
-  if (at_.phase == Phase::line_start && (at_.offset == 0 || bom_on_any_line_) && text->starts_with(kBom)) {
-    at_ = {at_.offset + kBom.size(), Phase::before_value};
+  if (at_.phase == Phase::line_start && (at_.offset == 0 || bom_on_any_line_) && text->starts_with(kByteOrderMark)) {
+    at_ = {at_.offset + kByteOrderMark.size(), Phase::before_value};
     return Found::nothing;
   }
   std::size_t skipped = 0;
@@ -167,7 +167,7 @@ Result<bool> RecordScanner::read_fast() {
     if (newline == std::string_view::npos && !at_end && want < FastRecordParser::kMaxLine) {
       continue;
     }
-    const std::string_view value = without_trailing_space(text->substr(0, newline));
+    const std::string_view value = without_space_at_end(text->substr(0, newline));
     if ((newline == std::string_view::npos && !at_end) || value.size() > FastRecordParser::kMaxLine ||
         !fast_.parse(value, record_)) {
       return false;

@@ -10,6 +10,8 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestSequence = 4;
+constexpr std::size_t kBeginning = 512;
+constexpr std::size_t kLong = 1 << 20;
 
 bool is_white(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -58,28 +60,58 @@ Error no_json() {
 /// JSON stays JSON: what follows a broken or a whole value is no text.
 void CommandStream::reset() {
   waiting_ = {};
+  target_.clear();
   cut_sequence_.clear();
-  broken_.reset();
+  refusal_.reset();
   scanner_.reset();
   mode_ = mode_ == Mode::json ? mode_ : Mode::undecided;
-  in_value_ = needs_end_ = is_refused_ = false;
-  pieces_ = scanned_ = complete_ = 0;
+  in_value_ = needs_end_ = is_complete_ = false;
+  scanned_ = complete_ = 0;
 }
 
-Error CommandStream::refuse(Error why, std::size_t pieces_before) {
-  const bool is_half_way = mode_ == Mode::text && pieces_before != 0;
-  reset();
-  is_refused_ = true;
-  if (is_half_way) {
-    mode_ = Mode::text;
-    broken_ = why;
+/// A long command gets all the room that it may need at once: a string that grows is there twice meanwhile. Memory that
+/// is not written to costs nothing.
+void CommandStream::keep(std::string_view piece) {
+  if (waiting_.size() + piece.size() > kLong && waiting_.capacity() < limit_) {
+    waiting_.reserve(limit_);
   }
+  waiting_ += piece;
+}
+
+void CommandStream::drop() {
+  reset();
+  mode_ = Mode::undecided;
+}
+
+Error CommandStream::refuse(Error why) {
+  const Mode mode = mode_;
+  reset();
+  mode_ = mode;
+  refusal_ = why;
   return why;
 }
 
 void CommandStream::fail(const Error& why) {
-  refuse(why, std::max<std::size_t>(pieces_, 1) - 1);
-  is_refused_ = mode_ != Mode::json && framing_ == Framing::messages;  // of the others only what is complete gets there
+  if (is_complete_ && framing_ != Framing::target_and_text) {
+    reset();
+  } else {
+    refuse(why);
+  }
+}
+
+bool CommandStream::has_text_for_target() const {
+  return framing_ == Framing::target_and_text && !is_blank(waiting_) &&
+         (!target_.empty() || waiting_.find('\n') != std::string::npos);
+}
+
+bool CommandStream::ends_with_its_writer() const {
+  return refusal_ ? framing_ != Framing::messages || mode_ == Mode::json : !target_.empty() || has_text_for_target();
+}
+
+CommandStream::SoFar CommandStream::so_far() const {
+  const bool is_whole = mode_ == Mode::json && needs_end_ && !in_value_ && waiting_.size() <= kLong;
+  const bool is_short = framing_ != Framing::messages || is_whole;
+  return {target_ + waiting_.substr(0, is_short ? std::string::npos : kBeginning), mode_ == Mode::json, is_whole};
 }
 
 Result<void> CommandStream::check_bytes(std::string_view piece) {
@@ -95,39 +127,47 @@ Result<void> CommandStream::check_bytes(std::string_view piece) {
 }
 
 Result<CommandStream::Taken> CommandStream::feed(std::string_view piece, bool goes_on) {
-  if (broken_) {
-    return *broken_;
+  if (refusal_) {
+    return *refusal_;
   }
-  if (piece.empty() || (is_refused_ && is_blank(piece))) {
+  if (piece.empty()) {
     return Taken();
   }
-  is_refused_ = false;
-  if (waiting_.size() + piece.size() > limit_) {
-    return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"}, pieces_);
+  const bool begins_one = !is_waiting();
+  if (framing_ == Framing::messages && mode_ == Mode::undecided) {
+    const std::size_t first = piece.find_first_not_of(" \t\r\n");
+    mode_ = first == std::string_view::npos ? mode_ : piece[first] == '{' ? Mode::json : Mode::text;
   }
-  if (framing_ == Framing::lines) {
-    waiting_ += piece;
-    return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
+  if (target_.size() + waiting_.size() + piece.size() > limit_) {
+    return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"});
   }
   if (auto right = check_bytes(piece); !right) {
-    return refuse(right.error(), pieces_);
+    return refuse(right.error());
   }
-  const std::size_t first = piece.find_first_not_of(" \t\r\n");
-  if (mode_ == Mode::undecided && first != std::string_view::npos) {
-    mode_ = piece[first] == '{' ? Mode::json : Mode::text;
-  }
-  if (mode_ == Mode::json) {
-    return feed_json(piece, goes_on);
-  }
-  waiting_ += piece;
-  ++pieces_;
-  return Taken();
+  keep(piece);
+  auto taken = framing_ != Framing::messages ? feed_lines() : mode_ == Mode::json ? feed_json(goes_on) : Taken();
+  is_complete_ = taken && *taken && begins_one && waiting_.empty() && !goes_on;
+  return taken;
 }
 
-Result<CommandStream::Taken> CommandStream::feed_json(std::string_view piece, bool goes_on) {
-  waiting_ += piece;
+Result<CommandStream::Taken> CommandStream::feed_lines() {
+  const std::size_t first = waiting_.find_first_not_of(" \t\r\n");
+  const bool has_text = framing_ == Framing::target_and_text && (first == std::string::npos || waiting_[first] != '{');
+  if (!has_text) {
+    return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
+  }
+  const std::size_t end = waiting_.find('\n');
+  if (!target_.empty() || end == std::string::npos || !is_blank(std::string_view(waiting_).substr(end))) {
+    return Taken();
+  }
+  Command command = take(waiting_.size());
+  target_ = command.text;
+  return Taken(std::move(command));
+}
+
+Result<CommandStream::Taken> CommandStream::feed_json(bool goes_on) {
   if (auto done = scan(); !done) {
-    return refuse(done.error(), 0);
+    return refuse(done.error());
   }
   const bool ends_inside = in_value_ || needs_end_;
   if (goes_on && ends_inside) {
@@ -185,12 +225,11 @@ Result<void> CommandStream::scan_between(char c) {
 }
 
 CommandStream::Command CommandStream::take(std::size_t length) {
-  Command command{{}, mode_ == Mode::json};
-  if (length == waiting_.size()) {
-    command.text = std::exchange(waiting_, {});
-  } else {
-    command.text = waiting_.substr(0, length);
-    waiting_.erase(0, length);
+  Command command{{}, mode_ == Mode::json, false};
+  command.text = std::exchange(waiting_, {});
+  if (length < command.text.size()) {
+    waiting_ = command.text.substr(length);
+    command.text.resize(length);
   }
   scanned_ -= std::min(scanned_, length);
   complete_ = 0;
@@ -201,7 +240,7 @@ CommandStream::Command CommandStream::take(std::size_t length) {
 }
 
 Result<CommandStream::Taken> CommandStream::finish() {
-  if (broken_ || waiting_.empty()) {
+  if (refusal_ || waiting_.empty() || (!target_.empty() && is_blank(waiting_))) {
     reset();
     return Taken();
   }
@@ -213,7 +252,8 @@ Result<CommandStream::Taken> CommandStream::finish() {
     reset();
     return Error{Errc::not_utf8, "this ends inside a UTF-8 sequence"};
   }
-  Command command{std::exchange(waiting_, {}), mode_ == Mode::json};
+  waiting_.insert(0, target_);
+  Command command{std::exchange(waiting_, {}), mode_ == Mode::json, !target_.empty()};
   reset();
   return Taken(std::move(command));
 }

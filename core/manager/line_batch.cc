@@ -11,7 +11,7 @@ std::string LineBatch::add(const EntryDraft& draft) {
       [&](std::string_view id) { return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id)); });
   stamp.parent_json = id_json(leaf_);
   stamp.timestamp_ms = now_ms_;
-  lines_ += draft.line(stamp);
+  draft.add_line(stamp, lines_);
   new_ids_.insert(stamp.id);
   leaf_ = EntryId{EntryId::Kind::string, stamp.id};
   return stamp.id;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/log/log_index.h"
@@ -32,6 +33,9 @@ class LineBatch {
   std::string add(const EntryDraft& draft);
 
   [[nodiscard]] const std::string& lines() const { return lines_; }
+  [[nodiscard]] std::string take_lines() { return std::move(lines_); }
+  /// So many bytes will be added.
+  void expect(std::size_t bytes) { lines_.reserve(lines_.size() + bytes); }
   /// Where a part of it began, to take that part back.
   struct Mark {
     std::size_t size = 0;

@@ -4,13 +4,16 @@
 #include <optional>
 
 #include "core/json/scan.h"
-#include "core/manager/migration.h"
+#include "core/log/header.h"
+#include "core/log/log_window.h"
+#include "core/manager/entry_copy.h"
 
 namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kStep = 1 << 20;
+/// Longer headers are not changed; the agents' own have some hundred bytes.
+constexpr std::uint64_t kLongestHeader = 16 << 20;
 /// No JSON goes on with it, whatever was open.
 constexpr std::string_view kEndOfBrackets = "?\n";
 
@@ -24,7 +27,7 @@ struct Span {
 struct Original {
   std::shared_ptr<const LogFile> log;
   Header header;
-  std::uint64_t size = 0;
+  FileStat stat;
   std::uint32_t generation = 0;
   std::vector<Span> spans;  // what is written otherwise, in order
   std::vector<Damage> damage;
@@ -39,7 +42,7 @@ Result<Original> original_of(const Session& session) {
     return may.error();
   }
   const LogIndex& index = guard->index();
-  Original original{guard->log(), index.header(), guard->stat().size, guard->generation(), {}, index.damage()};
+  Original original{guard->log(), index.header(), guard->stat(), guard->generation(), {}, index.damage()};
   original.spans.push_back({original.header.offset, original.header.offset + original.header.length, std::nullopt});
   if (original.header.migrated) {
     const LogMigration migration(index);
@@ -54,17 +57,7 @@ Result<Original> original_of(const Session& session) {
 }
 
 Result<void> copy_range(const LogFile& log, std::uint64_t from, std::uint64_t end, LogDraft& draft) {
-  while (from < end) {
-    auto bytes = log.read(from, std::min(kStep, end - from));
-    if (!bytes) {
-      return bytes.error();
-    }
-    if (auto written = draft.write(*bytes); !written) {
-      return written;
-    }
-    from += bytes->size();
-  }
-  return {};
+  return copy_bytes(log, from, end, [&](std::string_view bytes) { return draft.write(bytes); });
 }
 
 /// Everything from `from` to `begin`, then the text.
@@ -74,8 +67,22 @@ Result<void> copy_and_put(const LogFile& log, std::uint64_t from, std::uint64_t 
   return copied && !text.empty() ? draft.write(text) : copied;
 }
 
+/// Behind the line feed of the title slot.
+Result<std::uint64_t> end_of_slot(const Original& original) {
+  LogWindow window(*original.log, original.stat.size);
+  const auto head = read_head(window, std::nullopt);
+  if (!head) {
+    return head.error();
+  }
+  return head->slot ? Result<std::uint64_t>(head->slot_end)
+                    : Result<std::uint64_t>(Errc::stale, "the log has no title slot any more; try again");
+}
+
 Result<std::string> new_header(const Original& original, const HeaderChange& change) {
   std::string present = original.header.json;
+  if (original.header.length > kLongestHeader) {
+    return Error{Errc::too_large, "the log's header has more than 16 MiB"};
+  }
   if (!original.header.migrated) {
     auto bytes = original.log->read(original.header.offset, original.header.length);
     if (!bytes) {
@@ -86,15 +93,41 @@ Result<std::string> new_header(const Original& original, const HeaderChange& cha
   return change ? change(present) : Result<std::string>(std::move(present));
 }
 
-Result<std::string> migrated(const Original& original, const Span& span, const IdOfValue& id_of) {
-  auto bytes = original.log->read(span.offset, span.end - span.offset);
-  return bytes ? Result<std::string>(migrate_entry(*bytes, *span.entry, id_of)) : bytes;
+Result<void> put_migrated(const Original& original, const Span& span, const IdOfValue& id_of, LogDraft& draft) {
+  return copy_entry(*original.log, span.offset, span.end - span.offset, {span.entry, ""}, id_of,
+                    [&](std::string_view bytes) { return draft.write(bytes); });
 }
 
-bool swallows(std::string_view tail) {
-  const std::size_t begin = tail.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos &&
-         json::scan_value(tail, begin).verdict == json::ValueScanner::Verdict::unfinished;
+/// What stands at `from` is an open value that takes the rest of the log and the lead behind it for its own.
+Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end, std::string_view lead) {
+  using Verdict = json::ValueScanner::Verdict;
+  LogWindow window(log, end);
+  json::ValueScanner scanner;
+  bool is_inside = false;
+  Verdict verdict = Verdict::need_more;
+  const auto feed = [&](std::string_view bytes) {
+    const std::size_t begin = is_inside ? 0 : bytes.find_first_not_of(" \t\r\n");
+    if (begin != std::string_view::npos) {
+      is_inside = true;
+      std::size_t used = 0;
+      verdict = scanner.feed(bytes.substr(begin), used);
+    }
+  };
+  while (from < end && verdict == Verdict::need_more) {
+    const auto bytes = window.view(from, 1);
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (bytes->empty()) {
+      return Error{Errc::stale, "the log was cut while it was read"};
+    }
+    feed(*bytes);
+    from += bytes->size();
+  }
+  if (verdict == Verdict::need_more) {
+    feed(lead);
+  }
+  return is_inside && verdict == Verdict::need_more && scanner.finish() == Verdict::unfinished;
 }
 
 }  // namespace
@@ -105,7 +138,8 @@ Result<void> check_writable(const Session::Guard& guard) {
     return Error{Errc::read_only, "a log without a valid header is not written to; see arborfs doctor"};
   }
   if (!header.writable_version) {
-    return Error{Errc::read_only, "the log is of a version that this arborfs does not know"};
+    return Error{Errc::read_only,
+                 header.problem.empty() ? "the log is of a version that this arborfs does not know" : header.problem};
   }
   if (guard.log()->is_decoded()) {
     return Error{Errc::read_only, "a log in UTF-16 is not written to"};
@@ -125,58 +159,84 @@ Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& dama
   if (damage.empty() || damage.back().offset + damage.back().length < size - (lead.empty() ? 1 : 0)) {
     return lead;
   }
-  auto tail = log.read(damage.back().offset, size - damage.back().offset);
-  if (!tail) {
-    return tail;
+  const auto is_open = swallows(log, damage.back().offset, size, lead);
+  if (!is_open) {
+    return is_open.error();
   }
-  if (swallows(*tail + lead)) {
+  if (*is_open) {
     lead += kEndOfBrackets;
   }
   return lead;
 }
 
-Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail,
-                            LogDraft& draft) {
+Result<bool> fits_in_place(const LogFile& log, std::string_view slot) {
+  const auto bytes = log.read(0, slot.size());
+  if (!bytes) {
+    return bytes.error();
+  }
+  return bytes->size() == slot.size() && bytes->find('\n') == slot.size() - 1 &&
+         parse_title_slot_line(std::string_view(*bytes).substr(0, slot.size() - 1)).has_value();
+}
+
+Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, LogDraft& draft) {
   auto original = original_of(session);
   if (!original) {
     return original.error();
   }
   const IdOfValue id_of = ids_of(session);
   std::uint64_t at = 0;
-  for (const Span& span : original->spans) {
-    auto bytes = span.entry ? migrated(*original, span, id_of) : new_header(*original, change);
-    if (!bytes) {
-      return bytes.error();
+  if (!changes.slot.empty()) {
+    const auto end = end_of_slot(*original);
+    if (auto done = end ? draft.write(changes.slot) : Result<void>(end.error()); !done) {
+      return done.error();
     }
-    if (auto written = copy_and_put(*original->log, at, span.offset, *bytes, draft); !written) {
-      return written;
+    at = *end;
+  }
+  for (const Span& span : original->spans) {
+    auto header = span.entry ? Result<std::string>(std::string()) : new_header(*original, changes.header);
+    if (!header) {
+      return header.error();
+    }
+    auto written = copy_and_put(*original->log, at, span.offset, *header, draft);
+    written = written && span.entry ? put_migrated(*original, span, id_of, draft) : written;
+    if (!written) {
+      return written.error();
     }
     at = span.end;
   }
-  if (auto copied = copy_range(*original->log, at, original->size, draft); !copied || tail.empty()) {
-    return copied;
+  if (auto copied = copy_range(*original->log, at, original->stat.size, draft); !copied) {
+    return copied.error();
   }
-  auto lead = lead_for(*original->log, original->damage, original->size);
-  return lead ? draft.write(*lead + std::string(tail)) : lead.error();
+  if (changes.tail.empty()) {
+    return CopiedLog{original->stat, !original->header.migrated};
+  }
+  auto lead = lead_for(*original->log, original->damage, original->stat.size);
+  if (!lead) {
+    return lead.error();
+  }
+  auto written = lead->empty() ? Result<void>() : draft.write(*lead);
+  written = written ? draft.write(changes.tail) : written;
+  return written ? Result<CopiedLog>(CopiedLog{original->stat, false}) : written.error();
 }
 
-Result<void> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
+Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
   std::shared_ptr<const LogFile> log;
-  std::uint64_t size = 0;
+  FileStat stat;
   if (const auto guard = session.read()) {
     log = guard->log();
-    size = guard->stat().size;
+    stat = guard->stat();
   } else {
     return Error{Errc::stale, "the session changed while it was read"};
   }
   std::uint64_t at = 0;
   for (const LogEdit& edit : edits) {
     if (auto written = copy_and_put(*log, at, edit.offset, edit.text, draft); !written) {
-      return written;
+      return written.error();
     }
     at = edit.end;
   }
-  return copy_range(*log, at, size, draft);
+  auto copied = copy_range(*log, at, stat.size, draft);
+  return copied ? Result<CopiedLog>(CopiedLog{stat, false}) : copied.error();
 }
 
 }  // namespace arborfs

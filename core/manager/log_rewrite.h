@@ -20,9 +20,26 @@ Result<void> check_writable(const Session::Guard& guard);
 /// Makes the header's new text (JSON without line feed) of the present one.
 using HeaderChange = std::function<Result<std::string>(std::string_view present)>;
 
-/// Writes the session's log to `draft`, with `change` (may be empty: no change) applied to its header and `tail` (whole
-/// lines) behind its end. Errors: stale when it was replaced meanwhile, read_only, io, no_space.
-Result<void> write_log_anew(const Session& session, const HeaderChange& change, std::string_view tail, LogDraft& draft);
+/// What a log that is written anew has otherwise. The defaults change nothing.
+struct LogChanges {
+  HeaderChange header;
+  std::string_view slot;  // takes the title slot's place, whatever its length
+  std::string_view tail;  // whole lines behind the log's end
+};
+
+/// The state of a log that a draft was written from.
+struct CopiedLog {
+  FileStat stat;
+  bool may_grow = false;  // what is appended to the log later may follow in the draft as it is
+};
+
+/// Writes the session's log to `draft` with these changes. Errors: stale when it was replaced meanwhile or has no slot
+/// to change any more, read_only, io, no_space.
+Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, LogDraft& draft);
+
+/// Whether `slot` can be written over the log's first line: that is a title slot of the same length now. Reads the log.
+/// Errors: io.
+Result<bool> fits_in_place(const LogFile& log, std::string_view slot);
 
 /// Bytes of a log and what takes their place.
 struct LogEdit {
@@ -33,7 +50,7 @@ struct LogEdit {
 
 /// Writes the session's log to `draft` with these edits, which are in order and do not overlap; every other byte as it
 /// was. Errors: stale when it was replaced meanwhile, io, no_space.
-Result<void> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
+Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
 
 /// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
 /// open bracket, which would swallow what follows (FACTS A5, B1). Errors: io.

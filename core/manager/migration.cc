@@ -28,9 +28,7 @@ std::string with_kept_id(std::string entry, const IdOfValue& id_of) {
   if (!index || !json::parse(*index, value) || !value.IsNumber()) {
     return entry;
   }
-  const double number = value.GetDouble();
-  const bool is_place = number >= 1 && number < 4294967296.0 && std::floor(number) == number;
-  if (const std::string id = is_place ? id_of(static_cast<std::uint64_t>(number)) : ""; !id.empty()) {
+  if (const std::string id = id_of_kept(value.GetDouble(), id_of); !id.empty()) {
     entry = changed(entry, "firstKeptEntryId", id);
   }
   return changed(entry, "firstKeptEntryIndex", std::nullopt);
@@ -76,6 +74,11 @@ IdOfValue ids_of(const Session& session) {
     }
     return id_json(guard->index().id(ordinal));
   };
+}
+
+std::string id_of_kept(double index, const IdOfValue& id_of) {
+  const bool is_place = index >= 1 && index < 4294967296.0 && std::floor(index) == index;
+  return is_place ? id_of(static_cast<std::uint64_t>(index)) : "";
 }
 
 std::string migrate_entry(std::string_view entry, const EntryMigration& migration, const IdOfValue& id_of) {

@@ -35,6 +35,9 @@ using IdOfValue = std::function<std::string(std::uint64_t value)>;
 /// Looks in the session's index as it is at the time of the call.
 IdOfValue ids_of(const Session& session);
 
+/// The id (JSON text) that `firstKeptEntryIndex` of a compaction means (FACTS E9); "" when it means none.
+std::string id_of_kept(double index, const IdOfValue& id_of);
+
 /// The entry's text in version 3; values that are no objects stay.
 std::string migrate_entry(std::string_view entry, const EntryMigration& migration, const IdOfValue& id_of);
 

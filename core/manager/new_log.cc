@@ -6,12 +6,13 @@
 
 #include "core/base/clock.h"
 #include "core/log/id_text.h"
+#include "core/manager/entry_copy.h"
 #include "core/manager/entry_fields.h"
 #include "core/manager/known_log.h"
 #include "core/manager/line_batch.h"
 #include "core/manager/log_rewrite.h"
-#include "core/manager/migration.h"
 #include "core/model/tree.h"
+#include "core/session/write_marks.h"
 #include "core/write/ids.h"
 
 namespace arborfs {
@@ -151,17 +152,6 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan, std::in
   return source;
 }
 
-Result<std::string> entry_line(const LogFile& log, const Copied& entry, const IdOfValue& id_of) {
-  auto bytes = log.read(entry.offset, entry.length);
-  if (bytes && entry.migration) {
-    bytes = migrate_entry(*bytes, *entry.migration, id_of);
-  }
-  if (bytes && entry.parent) {
-    bytes = with_member(*bytes, "parentId", id_json(*entry.parent));
-  }
-  return bytes ? Result<std::string>(*bytes + "\n") : bytes;
-}
-
 class Buffered {
  public:
   explicit Buffered(LogDraft& draft) : draft_(draft) {}
@@ -185,9 +175,12 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
   if (auto done = out.write(new_header_lines(header)); !done) {
     return done;
   }
+  const ByteSink write = [&](std::string_view bytes) { return out.write(bytes); };
   for (const Copied& entry : source.entries) {
-    auto line = entry_line(*source.log, entry, id_of);
-    if (auto done = line ? out.write(*line) : Result<void>(line.error()); !done) {
+    const EntryChange change{entry.migration, entry.parent ? id_json(*entry.parent) : ""};
+    auto done = copy_entry(*source.log, entry.offset, entry.length, change, id_of, write);
+    done = done ? out.write("\n") : done;
+    if (!done) {
       return done;
     }
   }
@@ -197,11 +190,24 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
   return out.flush();
 }
 
+void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& header) {
+  const std::string wanted = clean_title(plan.title.value_or(""));
+  header.title_source = wanted.empty() ? title_source_of(source.header) : "user";
+  if (!plan.title) {
+    header.title = plan.what == ForkOf::all || source.flavour == Flavour::omp18 ? source.header.title : "";
+  } else {
+    header.title = wanted.empty() ? title_of_fork(source.header.title, header.flavour) : wanted;
+  }
+}
+
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
   auto done = draft.finish(sync);
   done = done ? catalog.store().publish(draft, place, Disk::Existing::keep, sync) : done;
   if (!done) {
     return done.error();
+  }
+  if (const auto made = catalog.store().stat(place)) {
+    catalog.marks().note_made(place.file, *made);
   }
   catalog.rescan_folder(place.folder);
   return place;
@@ -255,8 +261,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.timestamp_ms = now;
   header.id = new_session_id(source->flavour, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source->header.cwd);
-  header.title = whole || is_18 ? source->header.title : "";
-  header.title_source = title_source_of(source->header);
+  put_fork_title(plan, *source, header);
   header.parent_session =
       whole ? source->header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
   header.is_fork = whole && !plan.cwd;

@@ -29,6 +29,8 @@ struct ForkPlan {
   ForkOf what = ForkOf::all;
   Ordinal leaf = kNoEntry;         // for path
   std::optional<std::string> cwd;  // another one than the source's
+  /// "" for the source's with " (fork)" behind it; nothing for what the agents' own fork() gives (FACTS I1, I3).
+  std::optional<std::string> title;
 };
 /// The source must be refreshed to its index; only its state now is read. Errors: stale when it changed meanwhile,
 /// read_only (a log that is never written to is not copied either), io, no_space.

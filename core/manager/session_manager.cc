@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/manager/manager_desk.h"
 #include "core/manager/new_log.h"
+#include "core/session/write_marks.h"
 #include "core/store/memory_store.h"
 #include "core/write/ids.h"
 
@@ -169,6 +170,9 @@ Result<void> SessionManager::put_on_disk() {
   done = done ? disk_->store->publish(**draft, place, Disk::Existing::keep, sync) : done;
   if (!done) {
     return done;
+  }
+  if (const auto made = disk_->store->stat(place)) {
+    disk_->catalog.marks().note_made(place.file, *made);
   }
   disk_->catalog.rescan_folder(place.folder);
   const std::string leaf = leaf_id();

@@ -86,9 +86,9 @@ class JsonCommand {
                      "the command has a member that means nothing here; see what reading this "
                      "file says"};
       }
-      const bool is_flag = key == "force";
+      const bool is_flag = key == "force" || key == "pin";
       if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
-        return Error{Errc::invalid_argument, is_flag ? "force is true or false" : "a member must be a string"};
+        return Error{Errc::invalid_argument, is_flag ? "force and pin are true or false" : "a member must be a string"};
       }
     }
     return command;
@@ -96,10 +96,12 @@ class JsonCommand {
   [[nodiscard]] std::string text(std::string_view key) const {
     return std::string(json::string_member(*document_, key).value_or(std::string_view()));
   }
-  [[nodiscard]] bool force() const {
-    const auto* value = json::member(*document_, "force");
+  [[nodiscard]] bool has(std::string_view key) const { return json::member(*document_, key) != nullptr; }
+  [[nodiscard]] bool flag(std::string_view key) const {
+    const auto* value = json::member(*document_, key);
     return value != nullptr && value->IsTrue();
   }
+  [[nodiscard]] bool force() const { return flag("force"); }
 
  private:
   std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
@@ -111,49 +113,100 @@ Flavour flavour_of(const SessionPtr& session) {
   return guard ? guard->index().flavour() : Flavour::omp13;
 }
 
-Result<std::string> run_append(Writer& writer, const Subject& subject, std::string_view text, bool is_json) {
+/// `kept`: the command is to be made again, for a log of the other flavour.
+Result<AppendCommand> append_command(std::string& text, bool kept, Flavour flavour, bool is_json) {
+  if (!is_json) {
+    return text_command(text, flavour, now_ms());
+  }
+  return json_command(kept ? std::string(text) : std::move(text), flavour, now_ms());
+}
+
+/// A command that is too long to be there twice is made once.
+Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  constexpr std::size_t kKept = 1 << 20;
+  const std::uint64_t needed = is_json ? memory_for_json(text) : std::min<std::uint64_t>(4 * text.size(), 8 << 20);
+  if (needed > kMaxCommandMemory) {
+    return Error{Errc::too_large, "the command has too many values for its length; split it into several entries"};
+  }
+  MemoryBudget::Share memory(writer.memory().running);
+  memory.grow(needed);
+  const bool kept = !is_json || text.size() <= kKept;
   if (!subject.session->read()) {
     static_cast<void>(subject.session->refresh(Depth::index));
   }
   for (;;) {
     const Flavour flavour = flavour_of(subject.session);
-    auto command = is_json ? json_command(text, flavour, now_ms()) : text_command(text, flavour, now_ms());
+    auto command = append_command(text, kept, flavour, is_json);
     Error why;
     if (command) {
       command->flavour = flavour;
       auto written = writer.append(subject.session, std::move(*command), subject.at);
       if (written) {
-        return line_of(*written);
+        return Answer{line_of(*written), nullptr};
       }
       why = written.error();
     } else {
       static_cast<void>(subject.session->refresh(Depth::index));
       why = command.error();
     }
-    if (flavour == flavour_of(subject.session)) {
+    if (!kept || flavour == flavour_of(subject.session)) {
       return why;
     }
   }
 }
 
-Result<std::string> line_of(Result<MovedLeaf> moved) {
+Result<Answer> answer_of(const SessionPtr& session, Result<MovedLeaf> moved) {
   if (!moved) {
     return moved.error();
   }
   ResultLine line;
   line.add("leaf", moved->leaf);
-  return moved->summary_id.empty() ? line.line() : line.add("summary", moved->summary_id).line();
+  for (const auto& [key, value] : {std::pair("summary", moved->summary_id), std::pair("pin", moved->pin_id),
+                                   std::pair("agentLeaf", moved->agent_leaf)}) {
+    if (!value.empty()) {
+      line.add(key, value);
+    }
+  }
+  Answer answer{line.line(), nullptr};
+  if (moved->move) {
+    answer.take_back = [session, move = *moved->move](Writer& writer) { return writer.move_back(session, move); };
+  }
+  return answer;
 }
 
-Result<std::string> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"leaf", "summary", "force"});
-    return command ? line_of(writer.branch(subject.session, command->text("leaf"), command->text("summary"),
-                                           command->force()))
-                   : Result<std::string>(command.error());
+Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  if (!JsonCommand::is_one(text)) {
+    const std::string target(trimmed(take_line(text)));
+    return answer_of(subject.session, writer.branch(subject.session, target, std::string(trimmed(text))));
   }
-  const std::string target(trimmed(take_line(text)));
-  return line_of(writer.branch(subject.session, target, std::string(trimmed(text))));
+  const auto command = JsonCommand::parse(text, {"target", "leaf", "summary", "pin", "force"});
+  if (!command) {
+    return command.error();
+  }
+  if (command->has("target") && command->has("leaf")) {
+    return Error{Errc::invalid_argument, "target and leaf mean the same; give one of them"};
+  }
+  const std::string target = command->text(command->has("target") ? "target" : "leaf");
+  return answer_of(subject.session, writer.branch(subject.session, target, command->text("summary"), command->force(),
+                                                  command->flag("pin")));
+}
+
+/// The target is known as soon as its line has come.
+Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming& incoming) {
+  std::string_view text = incoming.text;
+  if (JsonCommand::is_one(text) || text.find('\n') == std::string_view::npos) {
+    return {};
+  }
+  return writer.check_branch(subject.session, std::string(trimmed(take_line(text))));
+}
+
+/// JSON of which only the line feed is missing can be told whole.
+Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming& incoming) {
+  if (!incoming.is_whole) {
+    return {};
+  }
+  const auto command = json_command(std::string(incoming.text), flavour_of(subject.session), now_ms());
+  return command ? writer.check(subject.session, command->force) : Result<void>(command.error());
 }
 
 std::vector<LabelChange> label_lines(std::string_view text) {
@@ -170,7 +223,7 @@ std::vector<LabelChange> label_lines(std::string_view text) {
   return changes;
 }
 
-Result<std::string> run_label(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   std::vector<LabelChange> changes;
   bool force = false;
   if (JsonCommand::is_one(text)) {
@@ -187,30 +240,32 @@ Result<std::string> run_label(Writer& writer, const Subject& subject, std::strin
     return Error{Errc::invalid_argument, "a label command is an entry and the label, or an entry alone to clear it"};
   }
   auto written = writer.label(subject.session, changes, force);
-  return written ? Result<std::string>(line_of(*written)) : written.error();
+  return written ? Result<Answer>(Answer{line_of(*written), nullptr}) : written.error();
 }
 
-Result<std::string> run_title(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   auto title = writer.set_title(subject.session, text);
-  return title ? Result<std::string>(ResultLine().add("title", *title).line()) : title.error();
+  return title ? Result<Answer>(Answer{ResultLine().add("title", *title).line(), nullptr}) : title.error();
 }
 
-Result<std::string> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   std::string target(trimmed(text));
+  std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"entry", "force"});
+    const auto command = JsonCommand::parse(text, {"entry", "title", "force"});
     if (!command) {
       return command.error();
     }
     target = command->text("entry");
+    title = command->text("title");
     force = command->force();
   }
-  auto made = writer.fork(subject.session, target, force);
-  return made ? Result<std::string>(line_of(*made)) : made.error();
+  auto made = writer.fork(subject.session, target, force, title);
+  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
 }
 
-Result<std::string> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
+Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
   NewSession wanted;
   if (JsonCommand::is_one(text)) {
     const auto command = JsonCommand::parse(text, {"cwd", "title", "parentSession", "model"});
@@ -225,14 +280,7 @@ Result<std::string> run_new(Writer& writer, const Subject& /*subject*/, std::str
     }
   }
   auto made = writer.create(wanted);
-  return made ? Result<std::string>(line_of(*made)) : made.error();
-}
-
-/// Checks that all line commands share.
-template <Result<std::string> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
-Result<std::string> checked(Writer& writer, const Subject& subject, std::string_view text, bool is_json) {
-  auto fits = check_line(text);
-  return fits ? kRun(writer, subject, text, is_json) : Result<std::string>(fits.error());
+  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
 }
 
 constexpr std::string_view kAppendUsage =
@@ -250,29 +298,40 @@ constexpr std::string_view kBranchUsage =
     "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, the name of its file,\n"
     "a label, or root.\n"
     "Further lines are the summary of what is left behind.\n"
-    "Or {\"leaf\":\"a1b2c3d4\",\"summary\":\"...\",\"force\":true}.\n";
+    "Or {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent goes on "
+    "there\n"
+    "only after the next append; \"pin\" writes an entry, so that it does at once.\n";
 constexpr std::string_view kLabelUsage =
     "Write an entry and a label here to label it, an entry alone to clear its label; several, one a line,\n"
     "in one write: all or none. An entry has one label, a second takes the first's place.\n"
     "Or {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. See also labels/: ln -s, mv, rm.\n";
 constexpr std::string_view kForkUsage =
     "Write an empty line here to copy the session to a new log, or an entry to copy the way to it.\n"
-    "Or {\"entry\":\"a1b2c3d4\",\"force\":true}. The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+    "Or {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title it gets the session's, with (fork) "
+    "behind\n"
+    "it. The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
 constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory here to create a session,\n"
     "or {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
     "The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
 
+/// Checks that all line commands share.
+template <Result<Answer> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
+Result<Answer> checked(Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  auto fits = check_line(text);
+  return fits ? kRun(writer, subject, text, is_json) : Result<Answer>(fits.error());
+}
+
 }  // namespace
 
 const std::vector<Verb>& all_verbs() {
   static const std::vector<Verb> verbs = {
-      {"append", Framing::messages, kAppendUsage, run_append},
-      {"branch", Framing::lines, kBranchUsage, checked<run_branch>},
-      {"label", Framing::lines, kLabelUsage, checked<run_label>},
-      {"fork", Framing::lines, kForkUsage, checked<run_fork>},
-      {"new", Framing::lines, kNewUsage, checked<run_new>},
-      {"title", Framing::lines, "", checked<run_title>},
+      {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
+      {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
+      {"label", Framing::lines, true, kLabelUsage, checked<run_label>, nullptr},
+      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr},
+      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr},
+      {"title", Framing::lines, true, "", checked<run_title>, nullptr},
   };
   return verbs;
 }
@@ -281,6 +340,21 @@ const Verb* find_verb(std::string_view name) {
   const auto& verbs = all_verbs();
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
   return found == verbs.end() ? nullptr : &*found;
+}
+
+Result<void> refuse_usage(const Verb& verb, std::string_view text) {
+  const std::string_view first = verb.usage.substr(0, verb.usage.find('\n'));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (first.empty() || !text.starts_with(first)) {
+    return {};
+  }
+  return {Errc::invalid_argument,
+          "this begins with what " + std::string(verb.name) + " says when it is read; write the new text alone"};
+}
+
+Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  auto may = is_json ? Result<void>() : refuse_usage(verb, text);
+  return may ? verb.run(writer, subject, std::move(text), is_json) : Result<Answer>(may.error());
 }
 
 }  // namespace arborfs

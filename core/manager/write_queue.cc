@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/env/processes.h"
 #include "core/manager/known_log.h"
 #include "core/manager/log_rewrite.h"
 #include "core/session/liveness.h"
+#include "core/session/write_marks.h"
 
 namespace arborfs {
 
@@ -18,12 +18,10 @@ Error gone() {
   return {Errc::not_found, "the session is gone"};
 }
 
-Error live(const Liveness& liveness) {
-  std::string text = liveness.state == Liveness::State::live ? "the session is live: " : "the session may be live: ";
-  for (const auto& reason : liveness.reasons) {
-    text += (&reason == &liveness.reasons.front() ? "" : ", ") + reason;
-  }
-  return {Errc::busy, text + "; end the agent, fork the session, or force it"};
+Error live(const Liveness& liveness, const Session& session) {
+  const std::string id = session.standing().id;
+  return {Errc::busy, liveness_words(liveness) + "; end that program, write to a fork instead (arborfs fork " +
+                          (id.empty() ? session.stem() : id) + "), or force it"};
 }
 
 /// The log's folder was moved out of the store: what was appended to the log went with it.
@@ -32,12 +30,19 @@ bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended
   return now && now->same_file(writer.stat()) && now->size >= writer.stat().size + appended.size();
 }
 
+/// Whether a log takes an append, or a rewrite in the way of one.
+Result<void> can_write(LogWriter& writer, bool is_rewrite) {
+  auto may = writer.try_append();
+  return may && is_rewrite ? writer.try_replace() : may;
+}
+
 }  // namespace
 
 /// A command in its lane: lines to append, or work that wants the session for itself.
 struct WriteQueue::Waiting {
   AppendRequest* append = nullptr;
   std::function<Result<void>()> work;
+  Wanted::Still is_wanted = Wanted::here();
   Waiting* next = nullptr;  // in its lane, then in its group
   Result<void> outcome;
   bool ended = false;            // for whoever writes its group
@@ -195,30 +200,39 @@ void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
   }
 }
 
-Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter& writer, Insist insist) const {
-  if (settings_.write_live || insist == Insist::on_live) {
-    return {};
+/// Null where it does not matter what agents do. It is looked for right before each write, and by none that waits in
+/// a group for itself.
+std::shared_ptr<const AgentLook> WriteQueue::look_ahead(Insist insist) const {
+  if (insist == Insist::on_live || settings_.write_live) {
+    return nullptr;
   }
-  Liveness found = check_traces(*session, catalog_.store());
-  if (writer.is_open_elsewhere()) {
-    found.state = Liveness::State::live;
-    found.reasons.insert(found.reasons.begin(), "another process has the log open for writing");
-  }
-  const bool may = found.state == Liveness::State::quiet ||
-                   (found.state == Liveness::State::maybe && insist == Insist::on_maybe_live);
-  return may ? Result<void>() : Result<void>(live(found));
+  auto look = std::make_shared<const AgentLook>(AgentLook::now(catalog_.store()));
+  agents_run_ = !look->is_empty();
+  return look;
 }
 
-/// The look through /proc takes a millisecond and more, and is remembered for a second: it is not for under the lock.
-void WriteQueue::look_ahead(Insist insist) const {
-  if (insist != Insist::on_live && !settings_.write_live) {
-    static_cast<void>(running_agents());
+Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
+                                     Insist insist) const {
+  if (look == nullptr) {
+    return {};
   }
+  const auto judge = [&](const AgentLook& agents) -> Result<void> {
+    Liveness found = check_traces(*session, writer.stat(), catalog_, agents);
+    if (writer.is_open_elsewhere()) {
+      found.state = Liveness::State::live;
+      found.reasons.insert(found.reasons.begin(), "another process has the log open for writing");
+    }
+    const bool may = found.state == Liveness::State::quiet ||
+                     (found.state == Liveness::State::maybe && insist == Insist::on_maybe_live);
+    return may ? Result<void>() : Result<void>(live(found, *session));
+  };
+  auto may = judge(*look);
+  return may ? may : judge(AgentLook::now(catalog_.store()));  // it may have ended while the lock was waited for
 }
 
 /// The log's lock, and the session as the log is under it. Where much is to be read that is done before.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, Insist insist) {
-  look_ahead(insist);
+  const auto look = look_ahead(insist);
   const auto open = [&]() -> Result<std::unique_ptr<LogWriter>> {
     auto writer = catalog_.store().writer(session->place());
     return !writer && writer.error().code == Errc::not_found ? gone() : std::move(writer);
@@ -232,8 +246,14 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, I
   if (!writer) {
     return writer;
   }
-  if (auto may = refuse_live(session, **writer, insist); !may) {
+  if (auto may = refuse_live(session, **writer, look.get(), insist); !may) {
     return may.error();
+  }
+  if (take_back_part(session, **writer)) {
+    writer = open();
+    if (!writer) {
+      return writer;
+    }
   }
   if (auto read = session->refresh(Depth::index, [&] { return (*writer)->stat_name(); }); !read) {
     return read.error();
@@ -253,10 +273,19 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
   return append(session, std::move(question));
 }
 
+/// So that an agent that runs is not taken for its author.
+void WriteQueue::note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after) {
+  if (after) {
+    catalog_.marks().note_written(session->place().file, before, *after, agents_run_);
+  }
+}
+
 /// Releases, syncs, and takes what was written into the session, where the last of `lines` must be found. Its errors
 /// are never `stale` or `no_space`, which would have the lines written once more.
 Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
+  const auto after = writer.stat_name();
   writer.release();
+  note_own_write(session, writer.stat(), after);
   auto synced = settings_.sync ? writer.sync() : Result<void>();
   auto read = session->refresh(Depth::index, [&] { return writer.stat_name(); });
   session->note_own_write();
@@ -275,7 +304,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   if (const auto guard = session->read(); !has_left && (!guard || guard->index().find(lines.last) == kNoEntry)) {
     return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
   }
-  catalog_.erased().acknowledge(session->place().file, lines.text);
+  catalog_.erased().acknowledge(session->place().file, std::string_view(lines.text).substr(lines.lead));
   return {};
 }
 
@@ -283,14 +312,18 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const bool all_forced =
       std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
-  look_ahead(insist(all_forced));
+  const auto look = look_ahead(insist(all_forced));
   auto writer = lock(session, Insist::on_live);
   if (!writer) {
     return writer.error();
   }
-  const auto quiet = refuse_live(session, **writer, insist(all_forced));
+  const auto quiet = refuse_live(session, **writer, look.get(), insist(all_forced));
+  for (Waiting* waiting : group) {
+    if (waiting->append->plan && !waiting->is_wanted()) {
+      waiting->end(nobody_waits());
+    }
+  }
   Lines lines;
-  bool migrated = false;
   bool had_moved_leaf = false;
   std::vector<Waiting*> planned;
   {
@@ -303,14 +336,16 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
     if (!is_current && !std::all_of(group.begin(), group.end(), only_asks)) {
       return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
     }
-    migrated = guard->index().header().migrated;
     had_moved_leaf = guard->leaf() != guard->index().leaf();
     LineBatch batch(guard->index(), guard->leaf(), now_ms());
     for (Waiting* waiting : group) {
+      if (waiting->ended) {
+        continue;
+      }
       const AppendRequest& wanted = *waiting->append;
       const auto mark = batch.mark();
       auto made = wanted.force ? Result<void>() : quiet;
-      made = made && wanted.plan ? wanted.plan(batch) : made;
+      made = made ? (wanted.plan ? wanted.plan(batch) : can_write(**writer, guard->index().header().migrated)) : made;
       if (made && wanted.plan) {
         planned.push_back(waiting);
       } else {
@@ -318,51 +353,20 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
         waiting->end(std::move(made));
       }
     }
-    lines = {batch.lines(), batch.leaf()};
+    lines = {batch.take_lines(), batch.leaf(), 0, {}, guard->log(), guard->index().header().migrated,
+             guard->stat().size};
   }
   if (planned.empty()) {
     return {};
   }
-  if (migrated) {
-    const auto before = (*writer)->version();
-    writer->reset();
-    const Insist allowed =
-        insist(std::any_of(planned.begin(), planned.end(), [](const Waiting* one) { return one->append->force; }));
-    return before ? migrate(session, lines, *before, allowed) : Result<void>(before.error());
-  }
-  auto written = append_lines(session, **writer, lines, planned);
+  const bool any_forced =
+      std::any_of(planned.begin(), planned.end(), [](const Waiting* one) { return one->append->force; });
+  lines.slot = planned.back()->append->slot.value_or("");
+  auto written = put_lines(session, std::move(*writer), lines, insist(any_forced));
   if (written && had_moved_leaf) {
     catalog_.leaves().forget(session->place().file);
   }
   return written;
-}
-
-Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
-                                      const std::vector<Waiting*>& group) {
-  std::vector<Damage> damage;
-  std::shared_ptr<const LogFile> log;
-  {
-    const auto guard = session->read();
-    if (!guard) {
-      return gone();
-    }
-    damage = guard->index().damage();
-    log = guard->log();
-  }
-  auto lead = lead_for(*log, damage, writer.stat().size);
-  if (!lead) {
-    return lead.error();
-  }
-  if (auto written = writer.append(lead->empty() ? lines.text : *lead + lines.text); !written) {
-    return written;
-  }
-  if (const auto& slot = group.back()->append->slot) {
-    if (auto written = writer.overwrite(0, *slot); !written) {
-      auto undone = writer.undo_append();
-      return undone ? written : undone;
-    }
-  }
-  return settle(session, writer, lines);
 }
 
 }  // namespace arborfs

@@ -6,6 +6,7 @@
 // leaf, released while anything is written. A lane holds the log's lock for the write only, never across a sync.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -16,15 +17,25 @@
 #include <string>
 #include <vector>
 
+#include "core/base/wanted.h"
 #include "core/manager/line_batch.h"
+#include "core/manager/log_rewrite.h"
 #include "core/session/catalog.h"
+#include "core/store/late_lines.h"
 
 namespace arborfs {
+
+class AgentLook;
 
 /// Which sessions a command is for, by what an agent may be doing at them (DESIGN 5).
 enum class Insist : std::uint8_t { on_quiet, on_maybe_live, on_live };
 constexpr Insist insist(bool force) {
   return force ? Insist::on_live : Insist::on_quiet;
+}
+
+/// Of a command that was not begun because the program that wrote it is gone.
+inline Error nobody_waits() {
+  return {Errc::interrupted, "the program that wrote this was ended before it could be written"};
 }
 
 /// What one command appends.
@@ -40,10 +51,11 @@ struct AppendRequest {
 /// What a command writes that takes the place of a log, or of its name.
 struct RewriteRequest {
   /// Writes the log as it is to be, from the session's state; once more when somebody else wrote meanwhile.
-  std::function<Result<void>(LogDraft&)> write;
+  std::function<Result<CopiedLog>(LogDraft&)> write;
   Insist insist = Insist::on_quiet;
   /// Where the log goes; nothing: it stays.
   std::optional<LogPlace> move_to;
+  Wanted::Still is_wanted = Wanted::here();
 };
 
 class WriteQueue {
@@ -61,6 +73,9 @@ class WriteQueue {
   Result<void> rewrite(const SessionPtr& session, const RewriteRequest& request);
   /// Runs `work` with the log's lock held and nobody else at the session, liveness checked.
   Result<void> exclusive(const SessionPtr& session, bool force, const std::function<Result<void>(LogWriter&)>& work);
+  /// Takes back the parts of appends that killed processes left, of all sessions that no agent holds. To be called when
+  /// the process begins to write; a log that is written to is looked at in any case.
+  void take_back_parts();
   /// What a write would be refused for now; with a lock held by another, after the wait.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force);
 
@@ -69,7 +84,12 @@ class WriteQueue {
   /// What a group comes to.
   struct Lines {
     std::string text;
-    EntryId last;  // the id of the last one
+    EntryId last;                        // the id of the last one
+    std::size_t lead = 0;                // bytes of the text that only set it apart from the log's end
+    std::string slot;                    // the title slot to be written with them, "" for none
+    std::shared_ptr<const LogFile> log;  // that they were made for
+    bool migrates = false;               // which is of an old version
+    std::uint64_t size = 0;              // and as long
   };
   /// Commands one behind the other, by Waiting::next. Nothing here takes memory: who waits is always woken.
   struct Chain {
@@ -95,23 +115,33 @@ class WriteQueue {
   void commit(const SessionPtr& session, const Chain& group);
   void commit_group(const SessionPtr& session, const Chain& group);
   Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
-  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const Lines& lines,
-                            const std::vector<Waiting*>& group);
-  Result<void> migrate(const SessionPtr& session, const Lines& lines, const LogVersion& before, Insist insist);
+  Result<void> put_lines(const SessionPtr& session, std::unique_ptr<LogWriter> writer, Lines& lines, Insist insist);
+  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, Lines& lines);
+  Result<void> append_and_overwrite(const SessionPtr& session, LogWriter& writer, const Lines& lines);
+  bool take_back_part(const SessionPtr& session, LogWriter& writer);
+  Result<void> rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
+                            Insist insist);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Insist insist);
-  void look_ahead(Insist insist) const;
-  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, Insist insist) const;
+  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(Insist insist) const;
+  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
+                           Insist insist) const;
+  void note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after);
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
-                           const LogPlace& to);
+                           const LogPlace& to, LateLines& late);
+  Result<void> carry_strays(const LogPlace& from, const LogPlace& to);
+  Result<void> put_in_place(const SessionPtr& session, LogWriter& writer, LogDraft& draft, bool may_grow,
+                            const LogVersion& before, const std::optional<LogPlace>& move_to, LateLines& late);
+  Result<void> settle_rewrite(const SessionPtr& session, LogWriter& writer, const Lines& lines, LateLines& late);
   Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
   Result<void> settle(const SessionPtr& session, LogWriter& writer, const Lines& lines);
 
   Catalog& catalog_;
   const Settings settings_;
   std::mutex mutex_;
-  std::condition_variable room_;         // waiting_bytes_ became less
-  std::map<std::uint32_t, Lane> lanes_;  // by session number; guarded by mutex_
-  std::uint64_t waiting_bytes_ = 0;      // guarded by mutex_
+  std::condition_variable room_;                 // waiting_bytes_ became less
+  std::map<std::uint32_t, Lane> lanes_;          // by session number; guarded by mutex_
+  std::uint64_t waiting_bytes_ = 0;              // guarded by mutex_
+  mutable std::atomic<bool> agents_run_{false};  // at the last look
 };
 
 }  // namespace arborfs

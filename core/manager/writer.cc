@@ -47,6 +47,10 @@ Writer::Writer(Catalog& catalog, WriteSettings settings)
 
 Writer::~Writer() = default;
 
+void Writer::take_back_parts() {
+  queue_->take_back_parts();
+}
+
 Result<void> Writer::check(const SessionPtr& session, bool force) {
   return queue_->check(session, force);
 }
@@ -76,6 +80,21 @@ Result<void> Writer::put_blobs(const std::vector<EntryDraft>& drafts) {
 }
 
 Result<Written> Writer::append(const SessionPtr& session, AppendCommand command, const std::string& at) {
+  return append_at(session, std::move(command), [&at](LineBatch& batch) -> Result<void> {
+    if (at.empty()) {
+      return {};
+    }
+    const auto target = find_leaf_target(batch.index(), at);
+    if (!target) {
+      return target.error();
+    }
+    batch.set_leaf(*target == kNoEntry ? EntryId{} : batch.index().id(*target));
+    return {};
+  });
+}
+
+/// `set_leaf` chooses the entry that the first line hangs at, under the log's lock.
+Result<Written> Writer::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
   if (auto put = put_blobs(command.drafts); !put) {
     return put.error();
   }
@@ -85,21 +104,18 @@ Result<Written> Writer::append(const SessionPtr& session, AppendCommand command,
   for (const EntryDraft& draft : command.drafts) {
     request.bytes += draft.before.size() + draft.after.size() + kLineOverhead;
   }
-  request.plan = [&](LineBatch& batch) -> Result<void> {
+  request.plan = [&, bytes = request.bytes](LineBatch& batch) -> Result<void> {
     if (auto holds = check_condition(command.if_leaf, batch.leaf()); !holds) {
       return holds;
     }
     if (command.flavour && *command.flavour != batch.index().flavour()) {
       return {Errc::stale, "another program wrote the log anew in another agent's way; try again"};
     }
-    if (!at.empty()) {
-      const auto target = find_leaf_target(batch.index(), at);
-      if (!target) {
-        return target.error();
-      }
-      batch.set_leaf(*target == kNoEntry ? EntryId{} : batch.index().id(*target));
+    if (auto set = set_leaf(batch); !set) {
+      return set;
     }
     written.parent_id = id_text(batch.leaf());
+    batch.expect(bytes);
     for (const EntryDraft& draft : command.drafts) {
       written.id = batch.add(draft);
     }
@@ -107,67 +123,6 @@ Result<Written> Writer::append(const SessionPtr& session, AppendCommand command,
   };
   auto done = queue_->append(session, std::move(request));
   return done ? Result<Written>(std::move(written)) : done.error();
-}
-
-Result<void> Writer::move_leaf(const SessionPtr& session, Ordinal ordinal, bool force) {
-  return queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    KeptLeaf kept;
-    {
-      const auto guard = session->read();
-      if (!guard || ordinal > guard->index().size()) {
-        return Error{Errc::stale, "the session changed while it was read"};
-      }
-      const LogIndex& index = guard->index();
-      kept.entries = index.size();
-      kept.last = index.size() == kNoEntry ? EntryId{} : index.id(index.size());
-      kept.leaf = ordinal == kNoEntry ? std::nullopt : std::optional(index.id(ordinal));
-    }
-    writer.release();
-    auto saved = catalog_.leaves().save(session->place().file, kept, settings_.durability == Durability::synced);
-    session->reload_leaf();
-    return saved;
-  });
-}
-
-Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
-                                 bool force) {
-  const auto known = know_log(session);
-  if (!known) {
-    return known.error();
-  }
-  Ordinal ordinal = kNoEntry;
-  MovedLeaf moved{"root", ""};
-  {
-    const auto guard = session->read();
-    const auto found = guard ? find_leaf_target(guard->index(), target)
-                             : Result<Ordinal>(Errc::stale, "the session changed while it was read");
-    if (!found) {
-      return found.error();
-    }
-    ordinal = *found;
-    if (ordinal != kNoEntry) {
-      moved.leaf = id_text(guard->index().id(ordinal));
-    }
-  }
-  if (auto fits = force || ordinal == kNoEntry ? Result<void>() : check_branch_end(*session, ordinal); !fits) {
-    return fits.error();
-  }
-  if (summary.empty()) {
-    auto done = move_leaf(session, ordinal, force);
-    return done ? Result<MovedLeaf>(std::move(moved)) : done.error();
-  }
-  auto draft = EntryFields("branch_summary").text("summary", summary).draft(known->flavour);
-  if (!draft) {
-    return draft.error();
-  }
-  AppendCommand command;
-  command.force = force;
-  command.drafts.push_back(std::move(*draft));
-  auto written = append(session, std::move(command), moved.leaf);
-  if (!written) {
-    return written.error();
-  }
-  return MovedLeaf{written->id, written->id};
 }
 
 Result<Written> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
@@ -222,7 +177,8 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   if (!known) {
     return known.error();
   }
-  if (source == "auto" && !known->title.empty() && known->title_source == "user") {
+  const bool is_users = source == "auto" && !known->title.empty() && known->title_source == "user";
+  if (is_users || clean == known->title) {
     return known->title;
   }
   if (known->has_slot) {
@@ -243,7 +199,7 @@ Result<void> Writer::rewrite_header(const SessionPtr& session, bool force, const
   RewriteRequest request;
   request.insist = insist(force);
   request.move_to = std::move(move_to);
-  request.write = [&](LogDraft& draft) { return write_log_anew(*session, change, "", draft); };
+  request.write = [&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); };
   return queue_->rewrite(session, request);
 }
 
@@ -256,7 +212,7 @@ Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool 
   request.insist = maybe_live ? Insist::on_maybe_live : Insist::on_quiet;
   request.write = [&](LogDraft& draft) {
     auto edits = plan(*session);
-    return edits ? write_log_edited(*session, *edits, draft) : Result<void>(edits.error());
+    return edits ? write_log_edited(*session, *edits, draft) : Result<CopiedLog>(edits.error());
   };
   return queue_->rewrite(session, request);
 }

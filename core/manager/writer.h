@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/memory_budget.h"
 #include "core/manager/log_rewrite.h"
 #include "core/manager/reservation.h"
 #include "core/session/catalog.h"
@@ -47,10 +48,19 @@ struct Written {
   std::string parent_id;  // of the first one's parent, "" for a root
 };
 
+/// A leaf that was moved without writing to the log, and what was kept of it before.
+struct LeafMove {
+  KeptLeaf made;
+  std::optional<KeptLeaf> before;
+};
+
 /// What `branch` left behind.
 struct MovedLeaf {
-  std::string leaf;        // id, or "root"
-  std::string summary_id;  // of the branch_summary, "" without one
+  std::string leaf;              // id, or "root"
+  std::string summary_id;        // of the branch_summary, "" without one
+  std::string pin_id;            // of the entry that was written for the leaf's sake
+  std::string agent_leaf;        // where agents go on until somebody appends, "" when that is the leaf
+  std::optional<LeafMove> move;  // nothing when it wrote to the log
 };
 
 /// A session that was made, or moved.
@@ -72,6 +82,7 @@ struct NewSession {
   std::string model;  // provider/model, "" for none
 };
 
+class LineBatch;
 class WriteQueue;
 
 class Writer {
@@ -80,7 +91,11 @@ class Writer {
   Writer(Catalog& catalog, WriteSettings settings);
   ~Writer();
 
-  /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another.
+  /// Cuts off what appends left in logs whose process was killed (DESIGN 7), except where an agent may hold the
+  /// session. To be called once when a process begins to write, behind the catalog's first look at the store.
+  void take_back_parts();
+  /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another, a
+  /// log that cannot be opened for writing.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
   /// Sets room aside on the session's disk until the reservation goes (DESIGN 4). Errors: no_space, over_quota;
   /// too_large where the process may not let the log grow so far.
@@ -90,14 +105,20 @@ class Writer {
   /// in the same step.
   Result<Written> append(const SessionPtr& session, AppendCommand command, const std::string& at = "");
   /// `target` as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept beside it
-  /// until somebody appends. Errors also: invalid_argument for an entry with an unanswered tool call (F27; `force`
-  /// overrides), or an ambiguous target.
+  /// until somebody appends, and agents, which know only the log, go on at its last entry. `pin` writes a `custom`
+  /// entry there instead, which models never see. Errors also: invalid_argument for an entry with an unanswered tool
+  /// call (F27; `force` overrides), or an ambiguous target.
   Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
-                           bool force = false);
+                           bool force = false, bool pin = false);
+  /// What branch() would refuse the target for.
+  Result<void> check_branch(const SessionPtr& session, const std::string& target);
+  /// Undoes a move, unless the leaf has been moved elsewhere since, or somebody has appended.
+  Result<void> move_back(const SessionPtr& session, const LeafMove& move);
   /// All or none.
   Result<Written> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
   /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never takes the place of a
-  /// user's (FACTS E6). The title in force. Errors also: invalid_argument when nothing is left.
+  /// user's (FACTS E6), and one that is there already is not written again. The title in force. Errors also:
+  /// invalid_argument when nothing is left.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user");
   /// Writes the log anew as it is; one of an old version is migrated.
@@ -107,8 +128,10 @@ class Writer {
   /// Errors also: those of `plan`.
   using EditPlan = std::function<Result<std::vector<LogEdit>>(const Session&)>;
   Result<void> edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live = false);
-  /// A new log with all entries, or with the path to `target`; the source is not touched, live or not.
-  Result<Made> fork(const SessionPtr& session, const std::string& target = "", bool force = false);
+  /// A new log with all entries, or with the path to `target`; the source is not touched, live or not. For `title` see
+  /// ForkPlan (new_log.h).
+  Result<Made> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
+                    const std::optional<std::string>& title = std::nullopt);
   Result<Made> create(const NewSession& wanted);
   /// To another working directory: the header says so, and the log lies in that directory's folder.
   Result<Made> move(const SessionPtr& session, const std::string& cwd, bool force = false);
@@ -122,9 +145,20 @@ class Writer {
   [[nodiscard]] Catalog& catalog() const { return catalog_; }
   [[nodiscard]] const WriteSettings& settings() const { return settings_; }
 
+  /// For commands, whoever carries them out.
+  struct Memory {
+    MemoryBudget waiting{24 << 20};  // what they say, until they are done
+    MemoryBudget running{16 << 20};  // what is made of that
+  };
+  [[nodiscard]] Memory& memory() { return memory_; }
+
  private:
   Result<void> put_blobs(const std::vector<EntryDraft>& drafts);
-  Result<void> move_leaf(const SessionPtr& session, Ordinal ordinal, bool force);
+  struct Target;
+  using SetLeaf = std::function<Result<void>(LineBatch&)>;
+  Result<Target> find_branch(const SessionPtr& session, const std::string& target, bool force);
+  Result<Written> append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf);
+  Result<MovedLeaf> move_leaf(const SessionPtr& session, const Target& target, bool force);
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
   Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
@@ -133,6 +167,7 @@ class Writer {
   Catalog& catalog_;
   const WriteSettings settings_;
   std::unique_ptr<WriteQueue> queue_;
+  Memory memory_;
 };
 
 }  // namespace arborfs

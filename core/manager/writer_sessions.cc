@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/json/document.h"
 #include "core/manager/entry_fields.h"
+#include "core/manager/foreign_store.h"
 #include "core/manager/known_log.h"
 #include "core/manager/new_log.h"
 #include "core/manager/targets.h"
@@ -28,11 +29,13 @@ Made made_of(const SessionPtr& session) {
 
 }  // namespace
 
-Result<Made> Writer::fork(const SessionPtr& session, const std::string& target, bool force) {
+Result<Made> Writer::fork(const SessionPtr& session, const std::string& target, bool force,
+                          const std::optional<std::string>& title) {
   if (auto known = know_log(session); !known) {
     return known.error();
   }
   ForkPlan plan;
+  plan.title = title;
   if (!target.empty()) {
     plan.what = ForkOf::path;
     {
@@ -60,6 +63,9 @@ Result<Made> Writer::create(const NewSession& wanted) {
   if (!cwd) {
     return cwd.error();
   }
+  if (auto takes = check_takes_logs(catalog_); !takes) {
+    return takes.error();
+  }
   NewHeader header;
   header.timestamp_ms = now_ms();
   header.id = new_session_id(Flavour::omp13, header.timestamp_ms);
@@ -85,7 +91,8 @@ Result<Made> Writer::made_at(const LogPlace& place) {
 
 Result<Made> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
   const auto known = know_log(session);
-  const auto target = known ? resolved_cwd(cwd) : Result<std::string>(known.error());
+  const auto takes = known ? check_takes_logs(catalog_) : Result<void>(known.error());
+  const auto target = takes ? resolved_cwd(cwd) : Result<std::string>(takes.error());
   if (!target) {
     return target.error();
   }

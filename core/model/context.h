@@ -4,10 +4,9 @@
 // under the session's read guard, build_context then reads the log. Its result holds ranges of the log where the
 // agent's text can be copied, so a context of any length takes little memory.
 //
-// Where the agents crash, the entry at fault is passed over or shown as it is (DESIGN 6). Not known here, and so
-// treated as entries that say nothing to the model: experimental_context_notes, experimental-context-rollover. An entry
-// over 64 MiB is never loaded: its message is copied as the log spells it, and of its other members only those up to 1
-// MiB count.
+// Flavour omp18 means the rules of 18.3. Where the agents crash, the entry at fault is passed over or shown as it is
+// (DESIGN 6). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its other
+// members only those up to 1 MiB count.
 #pragma once
 
 #include <memory>
@@ -33,10 +32,13 @@ class BlobSource {
 /// A path of the tree, copied out of an index.
 struct ContextPath {
   struct Step {
+    /// By the role of a message; `custom` includes what older versions call hookMessage.
+    enum class Speaker : std::uint8_t { other, user, assistant, custom };
     Entry entry;
     std::uint64_t length = 0;
     Ordinal ordinal = kNoEntry;
-    bool is_assistant = false;
+    Speaker speaker = Speaker::other;
+    [[nodiscard]] bool is_assistant() const { return speaker == Speaker::assistant; }
   };
   std::vector<Step> steps;  // root first
   /// Ids of the steps as the agents see them, after migration; filled only where the path holds a compaction, which

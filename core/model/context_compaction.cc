@@ -12,10 +12,14 @@ const json::Value* preserved(const json::Document& entry, std::string_view key) 
   return data == nullptr ? nullptr : json::member(*data, key);
 }
 
+bool has_text(const json::Value& object, std::string_view key) {
+  return !json::string_member(object, key).value_or("").empty();
+}
+
 // The remote history when it is of a form that the flavour accepts.
 const json::Value* remote_of(const json::Document& entry, Flavour flavour) {
   const json::Value* remote = preserved(entry, "openaiRemoteCompaction");
-  if (remote == nullptr || json::string_member(*remote, "provider").value_or("").empty()) {
+  if (remote == nullptr || !has_text(*remote, "provider")) {
     return nullptr;
   }
   const json::Value* items = json::member(*remote, "replacementHistory");
@@ -27,9 +31,16 @@ const json::Value* remote_of(const json::Document& entry, Flavour flavour) {
   return !is_strict || std::all_of(items->Begin(), items->End(), is_object) ? remote : nullptr;
 }
 
+// The summary that Anthropic made when it is of a form that counts.
 const json::Value* anthropic_of(const json::Document& entry, Flavour flavour) {
   const json::Value* found = preserved(entry, "anthropicCompaction");
-  return flavour == Flavour::omp18 && json::is_truthy(found) ? found : nullptr;
+  const bool is_valid = found != nullptr && has_text(*found, "provider") && has_text(*found, "content");
+  return flavour == Flavour::omp18 && is_valid ? found : nullptr;
+}
+
+bool is_rollover(const json::Document& entry) {
+  const json::Value* details = json::member(entry, "details");
+  return details != nullptr && json::is_string(json::member(*details, "kind"), "experimental-context-rollover");
 }
 
 std::string provider_payload(const json::Document& entry, Flavour flavour) {
@@ -42,8 +53,9 @@ std::string provider_payload(const json::Document& entry, Flavour flavour) {
     add_member_json(out, "type", "\"anthropicCompaction\"");
     add_member(out, "provider", json::member(*anthropic, "provider"));
     add_member(out, "content", json::member(*anthropic, "content"));
-    const json::Value* encrypted = json::member(*anthropic, "encryptedContent");
-    add_member(out, "encryptedContent", json::is_truthy(encrypted) ? encrypted : nullptr);
+    for (const std::string_view key : {"encryptedContent", "filesText"}) {
+      add_member(out, key, has_text(*anthropic, key) ? json::member(*anthropic, key) : nullptr);
+    }
   } else {
     return {};
   }
@@ -78,6 +90,7 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
   Compaction found;
   found.is_remote = remote_of(entry, source.flavour) != nullptr;
   found.is_anthropic = anthropic_of(entry, source.flavour) != nullptr;
+  found.is_rollover = source.flavour == Flavour::omp18 && is_rollover(entry);
   found.first_kept = id_of(json::member(entry, "firstKeptEntryId"));
   const json::Value* index = json::member(entry, "firstKeptEntryIndex");
   if (names_by_index && index != nullptr && index->IsNumber()) {
@@ -92,7 +105,8 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
   return found;
 }
 
-std::string compaction_message(const json::Document& entry, const Source& source, std::optional<double> time) {
+std::string compaction_message(const json::Document& entry, const Source& source,
+                               std::optional<double> history_rewrite_at) {
   const bool is_18 = source.flavour == Flavour::omp18;
   const auto copy = [&entry](std::string& out, std::string_view key) {
     add_member(out, key, json::member(entry, key));
@@ -118,7 +132,10 @@ std::string compaction_message(const json::Document& entry, const Source& source
     }
     copy(out, "warning");
   }
-  add_member_json(out, "timestamp", time ? json::number_text(*time) : date_json(json::member(entry, "timestamp")));
+  if (history_rewrite_at) {
+    add_member_json(out, "historyRewriteAt", json::number_text(*history_rewrite_at));
+  }
+  add_member_json(out, "timestamp", date_json(json::member(entry, "timestamp")));
   return out + "}";
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kShortMessage = 16 * 1024;
 constexpr std::uint64_t kBlock = 64 * 1024;
-constexpr std::size_t kReadAhead = 128 * 1024;
+constexpr std::size_t kWindowBytes = 128 * 1024;
 constexpr std::string_view kSeparator = ",\n";
 
 struct Block {
@@ -25,7 +25,7 @@ Result<std::string> render_block(const Block& block) {
   if (!size) {
     return size.error();
   }
-  LogWindow window(*block.source->log, *size, nullptr, kReadAhead);
+  LogWindow window(*block.source->log, *size, nullptr, kWindowBytes);
   std::string out;
   for (const Piece& piece : block.pieces) {
     if (!block.is_first || &piece != &block.pieces.front()) {
@@ -132,7 +132,7 @@ Result<void> Layout::add_oversized(const Piece& piece) {
 
 Result<void> Layout::add(const Piece& piece) {
   const bool is_copy = piece.kind == Piece::Kind::copy;
-  if (!is_copy && piece.length > kLongestLoaded) {
+  if (!is_copy && piece.kind != Piece::Kind::notes && piece.length > kLongestLoaded) {
     return add_oversized(piece);
   }
   if (is_copy && piece.length > kShortMessage) {

@@ -90,7 +90,7 @@ class MessageReader::Drafter {
   Drafter(const Source& source, std::uint64_t log_size)
       : source_(source), window_(*source.log, log_size, nullptr, kReadAhead) {}
   Result<void> take(const ContextPath::Step& step, std::size_t place);
-  void take_compaction(const ContextPath::Step& step, std::size_t place, std::optional<double> time);
+  Result<void> take_lead(const ContextPath& path, const Plan& plan);
   Drafts drafts() { return std::exchange(drafts_, {}); }
 
  private:
@@ -113,12 +113,18 @@ Draft* MessageReader::Drafter::add(Piece::Kind kind, const ContextPath::Step& st
   return &draft;
 }
 
-void MessageReader::Drafter::take_compaction(const ContextPath::Step& step, std::size_t place,
-                                             std::optional<double> time) {
-  Draft* draft = add(Piece::Kind::compaction, step, place);
-  if (time) {
-    draft->piece.change = std::make_shared<Change>(Change{{}, time});
+// What stands before the steps that follow one another.
+Result<void> MessageReader::Drafter::take_lead(const ContextPath& path, const Plan& plan) {
+  if (plan.notes) {
+    add(Piece::Kind::notes, path.steps[*plan.notes], *plan.notes);
   }
+  if (plan.compaction) {
+    Draft* draft = add(Piece::Kind::compaction, path.steps[*plan.compaction], *plan.compaction);
+    if (plan.history_rewrite_at) {
+      draft->piece.change = std::make_shared<Change>(Change{{}, plan.history_rewrite_at});
+    }
+  }
+  return plan.request ? take(path.steps[*plan.request], *plan.request) : Result<void>();
 }
 
 Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::size_t place) {
@@ -156,7 +162,7 @@ void MessageReader::Drafter::take_message(std::string_view entry, const ContextP
   if (message.empty() || message == "null") {
     return;
   }
-  const bool is_copy = can_copy(source_, message, step.is_assistant);
+  const bool is_copy = can_copy(source_, message, step.is_assistant());
   const auto make = [&] {
     Draft* draft = add(is_copy ? Piece::Kind::copy : Piece::Kind::message, step, place);
     if (is_copy) {
@@ -171,7 +177,7 @@ void MessageReader::Drafter::take_message(std::string_view entry, const ContextP
   }
   const Fields fields(message);
   const bool is_empty_error = skim::is_string(fields.stop_reason, "error") && has_only_empty_blocks(fields.content);
-  if (!step.is_assistant || !(skim::is_truthy(fields.retry_recovery) || is_empty_error)) {
+  if (!step.is_assistant() || !(skim::is_truthy(fields.retry_recovery) || is_empty_error)) {
     note_facts(*make(), fields);
   }
 }
@@ -237,8 +243,8 @@ Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
       return size.error();
     }
     drafter_ = std::make_unique<Drafter>(source_, *size);
-    if (plan_.compaction) {
-      drafter_->take_compaction(path_.steps[*plan_.compaction], *plan_.compaction, plan_.summary_time);
+    if (auto done = drafter_->take_lead(path_, plan_); !done) {
+      return done.error();
     }
   } else if (range_ == plan_.ranges.size()) {
     return std::optional<Drafts>();

@@ -16,12 +16,12 @@ namespace arborfs::context {
 /// How a message differs from what its entry alone makes it.
 struct Change {
   std::vector<std::uint32_t> dropped_blocks;  // of an assistant's content, ascending; reasoning loses its signature too
-  std::optional<double> summary_time;         // of a compaction
+  std::optional<double> history_rewrite_at;   // of a compaction
 };
 
 /// One message: copied from the log, or rendered from an entry.
 struct Piece {
-  enum class Kind : std::uint8_t { copy, message, custom, branch_summary, compaction };
+  enum class Kind : std::uint8_t { copy, message, custom, branch_summary, compaction, notes };
   Kind kind = Kind::copy;
   std::uint64_t offset = 0;  // of the message's text for `copy`, else of the entry
   std::uint64_t length = 0;

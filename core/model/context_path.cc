@@ -35,6 +35,19 @@ std::vector<std::pair<Ordinal, EntryId>> ids_by_value(const LogIndex& index, con
   return ids;
 }
 
+ContextPath::Step::Speaker speaker_of(const LogIndex& index, Ordinal ordinal, bool version_below_3) {
+  using Speaker = ContextPath::Step::Speaker;
+  if (index.entry(ordinal).type != EntryType::message) {
+    return Speaker::other;
+  }
+  const std::string_view role = index.name(ordinal);
+  const bool is_custom = role == "custom" || (version_below_3 && role == "hookMessage");
+  return index.is_assistant(ordinal) ? Speaker::assistant
+         : role == "user"            ? Speaker::user
+         : is_custom                 ? Speaker::custom
+                                     : Speaker::other;
+}
+
 }  // namespace
 
 ContextPath context_path(const LogIndex& index, Ordinal leaf) {
@@ -48,7 +61,7 @@ ContextPath context_path(const LogIndex& index, Ordinal leaf) {
   bool has_compaction = false;
   for (const Ordinal ordinal : ordinals) {
     const Entry& entry = index.entry(ordinal);
-    path.steps.push_back({entry, index.length(ordinal), ordinal, index.is_assistant(ordinal)});
+    path.steps.push_back({entry, index.length(ordinal), ordinal, speaker_of(index, ordinal, path.version_below_3)});
     has_compaction = has_compaction || entry.type == EntryType::compaction;
   }
   if (has_compaction) {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "core/model/context_compaction.h"
+#include "core/model/context_notes.h"
+#include "core/model/context_request.h"
 #include "core/model/js_text.h"
 
 namespace arborfs::context {
@@ -46,12 +48,68 @@ Result<bool> is_version_1(const ContextPath& path, const Source& source) {
   return is_number && number.GetDouble() < 2;
 }
 
-std::optional<double> time_before(const Steps& steps, std::optional<std::size_t> kept, std::size_t compaction) {
-  const std::size_t first = kept.value_or(compaction + 1);
+// The first step that stays beside the summary; nothing when all that was before it goes.
+std::optional<std::size_t> first_retained(const ContextPath& path, std::size_t end, const Compaction& compaction) {
+  const auto kept = first_with(path.ids, end, compaction.first_kept);
+  const bool names_none = compaction.first_kept == EntryId{EntryId::Kind::string, ""};
+  if (kept || !compaction.is_anthropic || !names_none) {
+    return kept;
+  }
+  // A snapshot: what came behind the entry up to which it was taken.
+  const auto replayed = first_with(path.ids, end, compaction.replay_through);
+  return replayed ? std::optional(*replayed + 1) : std::nullopt;
+}
+
+// Right before the first entry that is not part of the summary.
+std::optional<double> rewrite_time(const Steps& steps, std::optional<std::size_t> retained, std::size_t compaction) {
+  const std::size_t first = retained && *retained < compaction ? *retained : compaction + 1;
   if (first >= steps.size() || steps[first].entry.timestamp_ms == Entry::kNoTime) {
     return std::nullopt;
   }
   return static_cast<double>(steps[first].entry.timestamp_ms) - 1;
+}
+
+// The request that a rollover would otherwise hide.
+Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const Source& source, std::size_t end,
+                                                  const Compaction& compaction) {
+  const auto kept = first_with(path.ids, path.ids.size(), compaction.first_kept);
+  if (!compaction.is_rollover || !kept) {
+    return std::optional<std::size_t>();
+  }
+  auto request = last_request(path, source, end);
+  return !request || (*request && **request < *kept) ? request : std::optional<std::size_t>();
+}
+
+// What a path shows whose compaction counts.
+Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
+  json::Document entry;
+  if (auto loaded = load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry); !loaded) {
+    return loaded;
+  }
+  const auto names_by_index = is_version_1(path, source);
+  if (!names_by_index) {
+    return names_by_index.error();
+  }
+  const Compaction compaction = read_compaction(entry, path, source, *names_by_index);
+  auto request = hidden_request(path, source, last, compaction);
+  if (!request) {
+    return request.error();
+  }
+  plan.request = *request;
+  plan.compaction = last;
+  const auto retained = first_retained(path, last, compaction);
+  if (compaction.is_anthropic) {
+    plan.history_rewrite_at = rewrite_time(path.steps, retained, last);
+  }
+  if (!compaction.is_remote && retained) {
+    plan.ranges.emplace_back(*retained, last);
+  } else if (compaction.is_remote) {
+    if (const auto replayed = first_with(path.ids, last, compaction.replay_through)) {
+      plan.ranges.emplace_back(*replayed + 1, last);
+    }
+  }
+  plan.ranges.emplace_back(last + 1, path.steps.size());
+  return {};
 }
 
 }  // namespace
@@ -59,35 +117,19 @@ std::optional<double> time_before(const Steps& steps, std::optional<std::size_t>
 Result<Plan> plan_of(const ContextPath& path, const Source& source) {
   const Steps& steps = path.steps;
   Plan plan;
+  auto notes = find_notes(path, source);
+  if (!notes) {
+    return notes.error();
+  }
+  plan.notes = *notes;
   const auto last = last_of(steps, EntryType::compaction);
   const auto reset = source.flavour == Flavour::omp18 ? last_of(steps, EntryType::reset_boundary) : std::nullopt;
   if (!last || (reset && *reset > *last)) {
     plan.ranges.emplace_back(reset ? *reset + 1 : 0, steps.size());
     return plan;
   }
-  json::Document entry;
-  if (auto loaded = load_entry(source, steps[*last].entry.offset, steps[*last].length, entry); !loaded) {
-    return loaded.error();
-  }
-  const auto names_by_index = is_version_1(path, source);
-  if (!names_by_index) {
-    return names_by_index.error();
-  }
-  const Compaction compaction = read_compaction(entry, path, source, *names_by_index);
-  const auto kept = first_with(path.ids, *last, compaction.first_kept);
-  plan.compaction = last;
-  if (compaction.is_anthropic) {
-    plan.summary_time = time_before(steps, kept, *last);
-  }
-  if (!compaction.is_remote && kept) {
-    plan.ranges.emplace_back(*kept, *last);
-  } else if (compaction.is_remote) {
-    if (const auto replayed = first_with(path.ids, *last, compaction.replay_through)) {
-      plan.ranges.emplace_back(*replayed + 1, *last);
-    }
-  }
-  plan.ranges.emplace_back(*last + 1, steps.size());
-  return plan;
+  auto planned = plan_compacted(path, source, *last, plan);
+  return planned ? Result<Plan>(std::move(plan)) : planned.error();
 }
 
 }  // namespace arborfs::context

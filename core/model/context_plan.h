@@ -1,4 +1,5 @@
-// Which entries of a path the model gets to see: compactions and resets hide what was before (FACTS C16 to C20).
+// Which entries of a path the model gets to see: compactions and resets hide what was before (FACTS C16 to C20, K2 to
+// K4, M1 to M5).
 // Internal to core/model.
 #pragma once
 
@@ -11,8 +12,10 @@
 namespace arborfs::context {
 
 struct Plan {
-  std::optional<std::size_t> compaction;  // the step whose summary stands first
-  std::optional<double> summary_time;     // of that summary, when it is not the entry's own
+  std::optional<std::size_t> notes;          // the step whose notebook stands first
+  std::optional<std::size_t> compaction;     // the step whose summary comes next
+  std::optional<double> history_rewrite_at;  // of that summary
+  std::optional<std::size_t> request;        // the step that stays in sight behind it
   /// Steps whose messages follow, as half-open ranges in order.
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
 };

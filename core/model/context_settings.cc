@@ -52,7 +52,7 @@ bool is_setting(EntryType type) {
 
 Result<void> Reader::read(const ContextPath& path) {
   for (const ContextPath::Step& step : path.steps) {
-    if (step.is_assistant && !has_explicit_default_) {
+    if (step.is_assistant() && !has_explicit_default_) {
       if (inferred_from_ == nullptr) {
         settings_.models.set(kDefaultRole, "");  // keeps its place
       }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/model/tree.h"
+#include "core/model/tree_reader.h"
 
 namespace arborfs {
 namespace {
@@ -131,14 +131,17 @@ void Powersort::sort() {
 
 }  // namespace
 
-void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index) {
+namespace {
+
+template <class TimeOf>
+void sort_by(std::vector<Ordinal>& children, TimeOf time_of) {
   if (children.size() < 2) {
     return;
   }
   std::vector<Child> items;
   items.reserve(children.size());
   for (const Ordinal ordinal : children) {
-    items.push_back({index.entry(ordinal).timestamp_ms, ordinal});
+    items.push_back({time_of(ordinal), ordinal});
   }
   const bool is_sorted = std::adjacent_find(items.begin(), items.end(), [](const Child& a, const Child& b) {
                            return is_less(b, a) || a.time == Entry::kNoTime || b.time == Entry::kNoTime;
@@ -148,6 +151,16 @@ void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index) {
   }
   Powersort(items).sort();
   std::transform(items.begin(), items.end(), children.begin(), [](const Child& child) { return child.ordinal; });
+}
+
+}  // namespace
+
+void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index) {
+  sort_by(children, [&index](Ordinal ordinal) { return index.entry(ordinal).timestamp_ms; });
+}
+
+void sort_like_agents(std::vector<Ordinal>& children, const std::vector<std::int64_t>& times) {
+  sort_by(children, [&times](Ordinal ordinal) { return times[ordinal]; });
 }
 
 }  // namespace arborfs

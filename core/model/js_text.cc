@@ -83,14 +83,36 @@ std::string characters_json(std::string_view wtf8) {
 }
 
 bool is_blank(std::string_view wtf8) {
+  return trimmed_start(wtf8).empty();
+}
+
+std::string_view trimmed_start(std::string_view wtf8) {
   while (!wtf8.empty()) {
     const std::size_t length = character_length(wtf8);
     if (!is_js_space(wtf8.substr(0, length))) {
-      return false;
+      break;
     }
     wtf8.remove_prefix(length);
   }
-  return true;
+  return wtf8;
+}
+
+std::string_view trimmed_end(std::string_view wtf8) {
+  while (!wtf8.empty()) {
+    std::size_t start = wtf8.size() - 1;
+    while (start > 0 && (static_cast<unsigned char>(wtf8[start]) & 0xC0) == 0x80) {
+      --start;
+    }
+    if (!is_js_space(wtf8.substr(start))) {
+      break;
+    }
+    wtf8.remove_suffix(wtf8.size() - start);
+  }
+  return wtf8;
+}
+
+std::string_view trimmed(std::string_view wtf8) {
+  return trimmed_start(trimmed_end(wtf8));
 }
 
 std::size_t character_length(std::string_view wtf8) {

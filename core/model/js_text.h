@@ -20,6 +20,11 @@ std::string characters_json(std::string_view wtf8);
 /// text.trim() === "".
 bool is_blank(std::string_view wtf8);
 
+/// text.trimStart(), text.trimEnd() and text.trim().
+std::string_view trimmed_start(std::string_view wtf8);
+std::string_view trimmed_end(std::string_view wtf8);
+std::string_view trimmed(std::string_view wtf8);
+
 /// How many bytes the character at the front has; at least 1 unless `wtf8` is empty.
 std::size_t character_length(std::string_view wtf8);
 

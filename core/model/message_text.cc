@@ -3,6 +3,7 @@
 
 #include "core/model/context_compaction.h"
 #include "core/model/context_messages.h"
+#include "core/model/context_notes.h"
 
 namespace arborfs::context {
 namespace {
@@ -94,7 +95,9 @@ Result<std::string> render_piece(const Piece& piece, const Source& source) {
     case Piece::Kind::branch_summary:
       return branch_summary_json(entry);
     case Piece::Kind::compaction:
-      return compaction_message(entry, source, piece.change ? piece.change->summary_time : std::nullopt);
+      return compaction_message(entry, source, piece.change ? piece.change->history_rewrite_at : std::nullopt);
+    case Piece::Kind::notes:
+      return notes_message(entry);
     default:
       return message_json(entry, piece.change.get());
   }

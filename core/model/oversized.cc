@@ -14,6 +14,7 @@ constexpr std::uint64_t kShortValue = 1024 * 1024;
 class MemberScan {
  public:
   void take(char c, std::uint64_t position);
+  [[nodiscard]] bool has_too_many() const { return members_.size() > kMostMembers; }
   std::vector<PlacedMember> members() { return std::move(members_); }
 
  private:
@@ -22,6 +23,7 @@ class MemberScan {
 
   std::vector<PlacedMember> members_;
   std::string key_;
+  std::uint64_t key_start_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t end_ = 0;
   std::size_t depth_ = 0;
@@ -47,7 +49,7 @@ void MemberScan::take_in_string(char c, std::uint64_t position) {
 
 void MemberScan::end_member() {
   if (in_value_) {
-    members_.push_back({key_, start_, end_ - start_});
+    members_.push_back({key_, key_start_, start_, end_ - start_});
   }
   in_value_ = false;
   key_.clear();
@@ -78,6 +80,7 @@ void MemberScan::take(char c, std::uint64_t position) {
   if (c == '"') {
     in_string_ = true;
     in_key_ = depth_ == 1 && !in_value_;
+    key_start_ = in_key_ ? position : key_start_;
   } else if (c == '{' || c == '[') {
     ++depth_;
   } else if ((c == '}' || c == ']') && depth_ > 0) {
@@ -105,6 +108,10 @@ Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), offset + length - at));
     for (const char c : bytes->substr(0, count)) {
       scan.take(c, at++);
+    }
+    if (scan.has_too_many()) {
+      return {Errc::too_large, "an entry that is too long to be held in memory has more than " +
+                                   std::to_string(kMostMembers) + " members"};
     }
   }
   return scan.members();

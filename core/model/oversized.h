@@ -13,11 +13,15 @@ namespace arborfs {
 /// One member of an object in a log. `key` as spelled between its quotes, cut after 256 bytes.
 struct PlacedMember {
   std::string key;
+  std::uint64_t start = 0;   // of the key's opening quote
   std::uint64_t offset = 0;  // of the value
   std::uint64_t length = 0;
 };
 
-/// The members of the object that lies there, in order; none when it is no object. Errors: io, stale.
+inline constexpr std::size_t kMostMembers = 100'000;
+
+/// The members of the object that lies there, in order; none when it is no object. Errors: io, stale; too_large when
+/// there are more than kMostMembers.
 Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64_t offset, std::uint64_t length);
 
 /// The last one with that key, or nullptr.

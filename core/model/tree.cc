@@ -1,7 +1,7 @@
-#include "core/model/tree.h"
-
 #include <algorithm>
 #include <optional>
+
+#include "core/model/tree_reader.h"
 
 namespace arborfs {
 namespace {
@@ -19,45 +19,6 @@ bool has_no_id(const LogIndex& index, Ordinal ordinal) {
   return index.entry(ordinal).id == 0 && index.id(ordinal).kind == EntryId::Kind::missing;
 }
 
-// getTree() knows entries by the last one of their id, those without an id as one (FACTS C2, C5).
-class Nodes {
- public:
-  explicit Nodes(const LogIndex& index) : index_(index) {
-    for (Ordinal o = index.size(); o > 0 && last_without_id_ == kNoEntry; --o) {
-      if (has_no_id(index, o)) {
-        last_without_id_ = o;
-      }
-    }
-  }
-  [[nodiscard]] Ordinal node_of(Ordinal ordinal) const {
-    if (last_without_id_ != kNoEntry && has_no_id(index_, ordinal)) {
-      return last_without_id_;
-    }
-    return last_of_id(index_, ordinal);
-  }
-  // Unlike the path, the tree also follows parents that JavaScript calls falsy: "", 0, false, none.
-  [[nodiscard]] Ordinal parent_of(Ordinal ordinal) const;
-
- private:
-  const LogIndex& index_;
-  Ordinal last_without_id_ = kNoEntry;
-};
-
-Ordinal Nodes::parent_of(Ordinal ordinal) const {
-  Ordinal parent = kNoEntry;
-  if (index_.entry(ordinal).parent != 0) {
-    parent = index_.parent(ordinal);
-  } else {
-    const EntryId named = index_.parent_id(ordinal);
-    if (named.kind == EntryId::Kind::missing) {
-      parent = last_without_id_;
-    } else if (named != EntryId{EntryId::Kind::other, "null"}) {
-      parent = index_.find(named);
-    }
-  }
-  return parent == node_of(ordinal) ? kNoEntry : parent;
-}
-
 // Children of each node, sorted, in one array: those of node n lie from starts[n] up to starts[n + 1].
 struct Children {
   std::vector<std::size_t> starts;
@@ -65,28 +26,27 @@ struct Children {
   std::vector<Ordinal> roots;
 };
 
-void sort_children(Children& children, const LogIndex& index) {
+void sort_children(Children& children, const std::vector<std::int64_t>& times) {
   std::vector<Ordinal> some;
-  for (Ordinal node = 1; node <= index.size(); ++node) {
+  for (std::size_t node = 1; node + 1 < children.starts.size(); ++node) {
     const auto begin = children.all.begin() + static_cast<std::ptrdiff_t>(children.starts[node]);
     const auto end = children.all.begin() + static_cast<std::ptrdiff_t>(children.starts[node + 1]);
     if (end - begin > 1) {
       some.assign(begin, end);
-      sort_like_agents(some, index);
+      sort_like_agents(some, times);
       std::copy(some.begin(), some.end(), begin);
     }
   }
 }
 
-Children children_of(const LogIndex& index) {
-  const Nodes nodes(index);
-  std::vector<Ordinal> parents(index.size() + std::size_t{1}, kNoEntry);
+// `parents` and `nodes` by ordinal; without `nodes` each entry stands for itself.
+Children children_of(const std::vector<Ordinal>& parents, const std::vector<Ordinal>& nodes) {
+  const auto node_of = [&nodes](Ordinal o) { return nodes.empty() ? o : nodes[o]; };
   Children children;
-  children.starts.assign(index.size() + std::size_t{2}, 0);
-  for (Ordinal o = 1; o <= index.size(); ++o) {
-    parents[o] = nodes.parent_of(o);
+  children.starts.assign(parents.size() + 1, 0);
+  for (Ordinal o = 1; o < parents.size(); ++o) {
     if (parents[o] == kNoEntry) {
-      children.roots.push_back(nodes.node_of(o));
+      children.roots.push_back(node_of(o));
     } else {
       ++children.starts[parents[o] + std::size_t{1}];
     }
@@ -96,12 +56,11 @@ Children children_of(const LogIndex& index) {
   }
   children.all.resize(children.starts.back());
   std::vector<std::size_t> fill = children.starts;
-  for (Ordinal o = 1; o <= index.size(); ++o) {
+  for (Ordinal o = 1; o < parents.size(); ++o) {
     if (parents[o] != kNoEntry) {
-      children.all[fill[parents[o]]++] = nodes.node_of(o);
+      children.all[fill[parents[o]]++] = node_of(o);
     }
   }
-  sort_children(children, index);
   return children;
 }
 
@@ -174,21 +133,77 @@ std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf) {
   return path;
 }
 
-Tree tree_of(const LogIndex& index) {
-  const Children children = children_of(index);
-  PreOrder order(children, index.size());
+TreeReader::TreeReader(const LogIndex& index)
+    : size_(index.size()), has_others_(index.has_duplicate_ids()), parents_(size_ + std::size_t{1}, kNoEntry) {
+  for (Ordinal o = size_; o > 0 && last_without_id_ == kNoEntry; --o) {
+    if (has_no_id(index, o)) {
+      last_without_id_ = o;
+    }
+  }
+  if (has_others_ || last_without_id_ != kNoEntry) {
+    nodes_.assign(size_ + std::size_t{1}, kNoEntry);
+  }
+  times_.assign(size_ + std::size_t{1}, Entry::kNoTime);
+}
+
+// getTree() knows entries by the last one of their id, those without an id as one (FACTS C2, C5).
+Ordinal TreeReader::node_of(const LogIndex& index, Ordinal ordinal) const {
+  if (last_without_id_ != kNoEntry && has_no_id(index, ordinal)) {
+    return last_without_id_;
+  }
+  return has_others_ ? last_of_id(index, ordinal) : ordinal;
+}
+
+// Unlike the path, the tree also follows parents that JavaScript calls falsy: "", 0, false, none.
+Ordinal TreeReader::parent_of(const LogIndex& index, Ordinal ordinal) const {
+  Ordinal parent = kNoEntry;
+  if (index.entry(ordinal).parent != 0) {
+    parent = index.parent(ordinal);
+  } else {
+    const EntryId named = index.parent_id(ordinal);
+    if (named.kind == EntryId::Kind::missing) {
+      parent = last_without_id_;
+    } else if (named != EntryId{EntryId::Kind::other, "null"}) {
+      parent = index.find(named);
+    }
+  }
+  return parent > size_ || parent == node_of(index, ordinal) ? kNoEntry : parent;
+}
+
+bool TreeReader::read(const LogIndex& index, Ordinal most) {
+  for (; most != 0 && next_ <= size_; --most, ++next_) {
+    parents_[next_] = parent_of(index, next_);
+    times_[next_] = index.entry(next_).timestamp_ms;
+    if (!nodes_.empty()) {
+      nodes_[next_] = node_of(index, next_);
+    }
+  }
+  return next_ <= size_;
+}
+
+Tree TreeReader::take() {
+  Children children = children_of(parents_, nodes_);
+  parents_ = {};
+  sort_children(children, times_);
+  times_ = {};
+  PreOrder order(children, size_);
   Tree tree;
-  tree.nodes.reserve(index.size());
+  tree.nodes.reserve(size_);
   for (const Ordinal root : children.roots) {
     order.walk(root, tree.nodes);
   }
-  const Nodes nodes(index);
-  for (Ordinal o = 1; o <= index.size(); ++o) {
-    if (!order.has_seen(nodes.node_of(o))) {
+  for (Ordinal o = 1; o <= size_; ++o) {
+    if (!order.has_seen(nodes_.empty() ? o : nodes_[o])) {
       tree.unreachable.push_back(o);
     }
   }
   return tree;
+}
+
+Tree tree_of(const LogIndex& index) {
+  TreeReader reader(index);
+  reader.read(index, index.size());
+  return reader.take();
 }
 
 }  // namespace arborfs

@@ -70,14 +70,52 @@ class LimitedName {
   std::size_t fits_cut_ = 0;
 };
 
-bool label_keeps(const chars::Char& c, bool first, bool last) {
+bool label_keeps(const chars::Char& c, bool first, bool /*last*/) {
   if (!c.valid || chars::is_control(c.code) || chars::is_invisible(c.code) || c.code == 0x200D) {
     return false;
   }
   if (c.code == 0x2028 || c.code == 0x2029 || c.code == '/' || c.code == '%') {
     return false;
   }
-  return !(first && (c.code == '-' || c.code == '.')) && !(last && (c.code == ' ' || chars::is_wide_space(c.code)));
+  return !(first && (c.code == '-' || c.code == '.'));
+}
+
+bool file_keeps(const chars::Char& c, bool first, bool last) {
+  const bool is_space = c.code == ' ' || chars::is_wide_space(c.code);
+  return label_keeps(c, false, last) && !(first && c.code == '-') && !(last && is_space);
+}
+
+/// The text with whatever `keeps` does not keep as %XX.
+std::string encoded_but(bool (*keeps)(const chars::Char&, bool first, bool last), std::string_view text,
+                        std::size_t limit) {
+  if (text.empty()) {
+    return std::string(kEmpty);
+  }
+  LimitedName name(text, limit);
+  for (std::size_t at = 0; at < text.size();) {
+    const chars::Char c = chars::decode(text, at);
+    const std::string_view bytes = text.substr(at, c.length);
+    if (!name.add(keeps(c, at == 0, at + c.length == text.size()) ? std::string(bytes) : percent(bytes))) {
+      break;
+    }
+    at += c.length;
+  }
+  return name.take();
+}
+
+std::string percent_decoded(std::string_view name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    unsigned char byte = 0;
+    const char* const digits = name.data() + at + 1;
+    if (name[at] == '%' && at + 2 < name.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      text += static_cast<char>(byte);
+      at += 2;
+    } else {
+      text += name[at];
+    }
+  }
+  return text;
 }
 
 std::string padded(Ordinal ordinal) {
@@ -117,35 +155,32 @@ std::string encode(std::string_view text, std::size_t limit) {
 }
 
 std::string encode_label(std::string_view text, std::size_t limit) {
-  if (text.empty()) {
-    return std::string(kEmpty);
-  }
-  LimitedName name(text, limit);
-  for (std::size_t at = 0; at < text.size();) {
-    const chars::Char c = chars::decode(text, at);
-    const std::string_view bytes = text.substr(at, c.length);
-    const bool keeps = label_keeps(c, at == 0, at + c.length == text.size());
-    if (!name.add(keeps ? std::string(bytes) : percent(bytes))) {
-      break;
-    }
-    at += c.length;
-  }
-  return name.take();
+  return encoded_but(label_keeps, text, limit);
 }
 
 std::optional<std::string> decode_label(std::string_view name) {
-  std::string text;
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    unsigned char byte = 0;
-    const char* const digits = name.data() + at + 1;
-    if (name[at] == '%' && at + 2 < name.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      text += static_cast<char>(byte);
-      at += 2;
-    } else {
-      text += name[at];
-    }
-  }
+  std::string text = percent_decoded(name);
   return encode_label(text) == name ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::string encode_file(std::string_view text, std::size_t limit) {
+  return encoded_but(file_keeps, text, limit);
+}
+
+std::optional<std::string> decode_file(std::string_view name) {
+  std::string text = percent_decoded(name);
+  return encode_file(text) == name ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::string without_controls(std::string_view path) {
+  std::string out;
+  for (std::size_t at = 0; at < path.size();) {
+    const chars::Char c = chars::decode(path, at);
+    const std::string_view bytes = path.substr(at, c.length);
+    out += c.valid && !chars::is_control(c.code) ? std::string(bytes) : percent(bytes);
+    at += c.length;
+  }
+  return out;
 }
 
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve) {

@@ -16,10 +16,19 @@ namespace arborfs::names {
 std::string encode(std::string_view text, std::size_t limit = 255);
 
 /// A label keeps its UTF-8 spelling but for '/', '%', control, bidirectional and zero-width characters, a leading
-/// '-' or '.', a trailing space and whatever is not UTF-8.
+/// '-' or '.', and whatever is not UTF-8.
 std::string encode_label(std::string_view text, std::size_t limit = 255);
 /// The label that is shown by this name; nothing for a name that stands for none.
 std::optional<std::string> decode_label(std::string_view name);
+
+/// A file that an agent made keeps its UTF-8 spelling but for what no label keeps, a leading '.'
+/// excepted, and for a trailing space.
+std::string encode_file(std::string_view text, std::size_t limit = 255);
+/// The file that is shown by this name unless that was cut; nothing for a name that stands for none.
+std::optional<std::string> decode_file(std::string_view name);
+
+/// A path for people and scripts: control characters and what is not UTF-8 as %XX, all else, '%' too, as it is.
+std::string without_controls(std::string_view path);
 
 /// <ordinal, 6 digits or more>-<role or type>-<id>, at most 255 - `reserve` bytes.
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);

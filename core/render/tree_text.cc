@@ -1,11 +1,14 @@
-// draw_tree: from the nodes in pre-order to lines. A node stands in the column of its parent unless it has siblings;
-// so only branch points move the drawing to the right.
+// TreeDrawing, draw_tree: from the nodes in pre-order to lines. A node stands in the column of its parent unless it has
+// siblings; so only branch points move the drawing to the right.
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/render/text.h"
+#include "core/render/tree_drawing.h"
 #include "core/render/views.h"
 
 namespace arborfs {
@@ -18,109 +21,131 @@ constexpr std::size_t kLabelColumns = 80;
 constexpr std::size_t kOrdinalDigits = 6;
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
-/// How a node hangs on the tree.
-struct Place {
-  std::size_t parent = kNoNode;
-  std::size_t children = 0;
-  std::size_t last_child = kNoNode;
-  std::uint32_t level = 0;  // branch points above it
-};
+}  // namespace
 
-/// `roots` is the place that stands for the parent of all roots.
-std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) {
-  std::vector<Place> places(nodes.size());
-  std::vector<std::size_t> open;  // by depth
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    open.resize(std::min<std::size_t>(open.size(), nodes[i].depth));
-    places[i].parent = open.empty() ? kNoNode : open.back();
-    open.push_back(i);
-    Place& parent = places[i].parent == kNoNode ? roots : places[places[i].parent];
-    ++parent.children;
-    parent.last_child = i;
-  }
-  for (Place& place : places) {
-    const Place& parent = place.parent == kNoNode ? roots : places[place.parent];
-    place.level = parent.level + (parent.children > 1 ? 1 : 0);
-  }
-  return places;
-}
-
-class Drawing {
+class TreeDrawing::Lines {
  public:
-  Drawing(const LogIndex& index, Ordinal leaf, const TreeText& text) : index_(index), leaf_(leaf), text_(text) {
+  Lines(const LogIndex& index, Ordinal leaf) : leaf_(leaf) {
     for (const Label& label : index.labels()) {
       labels_.insert_or_assign(key_of(label.target), visible_line(label.text, kLabelColumns));
     }
   }
 
-  std::string draw(const Tree& tree) {
-    Place roots;
-    const std::vector<Place> places = places_of(tree.nodes, roots);
-    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-      const Place& parent = places[i].parent == kNoNode ? roots : places[places[i].parent];
-      indent(places[i].level, parent.children > 1, parent.last_child == i);
-      line(tree.nodes[i].ordinal);
+  void set_tree(Tree tree) {
+    tree_ = std::move(tree);
+    places_ = places_of(tree_.nodes, roots_);
+  }
+
+  bool draw(const LogIndex& index, const TreeText& text, std::size_t most, std::string& out) {
+    const std::size_t nodes = tree_.nodes.size();
+    const std::size_t all = nodes + tree_.unreachable.size();
+    for (const std::size_t end = most < all - next_ ? next_ + most : all; next_ < end; ++next_) {
+      if (next_ < nodes) {
+        const Place& place = places_[next_];
+        const Place& parent = place.parent == kNoNode ? roots_ : places_[place.parent];
+        indent(place.level, parent.children > 1, parent.last_child == next_, out);
+        line(index, tree_.nodes[next_].ordinal, text, out);
+      } else {
+        out += next_ == nodes ? "\nNot reachable from any root:\n" : "";
+        line(index, tree_.unreachable[next_ - nodes], text, out);
+      }
     }
-    if (!tree.unreachable.empty()) {
-      out_ += "\nNot reachable from any root:\n";
-    }
-    for (const Ordinal ordinal : tree.unreachable) {
-      line(ordinal);
-    }
-    return std::move(out_);
+    return next_ < all;
   }
 
  private:
+  /// How a node hangs on the tree.
+  struct Place {
+    std::size_t parent = kNoNode;
+    std::size_t children = 0;
+    std::size_t last_child = kNoNode;
+    std::uint32_t level = 0;  // branch points above it
+  };
+
+  /// `roots` is the place that stands for the parent of all roots.
+  static std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) {
+    std::vector<Place> places(nodes.size());
+    std::vector<std::size_t> open;  // by depth
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      open.resize(std::min<std::size_t>(open.size(), nodes[i].depth));
+      places[i].parent = open.empty() ? kNoNode : open.back();
+      open.push_back(i);
+      Place& parent = places[i].parent == kNoNode ? roots : places[places[i].parent];
+      ++parent.children;
+      parent.last_child = i;
+    }
+    for (Place& place : places) {
+      const Place& parent = place.parent == kNoNode ? roots : places[place.parent];
+      place.level = parent.level + (parent.children > 1 ? 1 : 0);
+    }
+    return places;
+  }
+
   static std::string key_of(const EntryId& id) { return (id.kind == EntryId::Kind::string ? "s" : "o") + id.text; }
 
-  void indent(std::size_t level, bool branches, bool is_last) {
+  void indent(std::size_t level, bool branches, bool is_last, std::string& out) {
     if (branches) {
       goes_on_.resize(std::max(goes_on_.size(), level));
     }
     const std::size_t above = branches ? level - 1 : level;
     for (std::size_t i = 0; i < std::min(above, kMaxLevels); ++i) {
-      out_ += goes_on_[i] ? "│  " : "   ";
+      out += goes_on_[i] ? "│  " : "   ";
     }
     if (above > kMaxLevels) {
-      out_ += "(+" + std::to_string(above - kMaxLevels) + ") ";
+      out += "(+" + std::to_string(above - kMaxLevels) + ") ";
     }
     if (branches) {
-      out_ += is_last ? "└─ " : "├─ ";
+      out += is_last ? "└─ " : "├─ ";
       goes_on_[level - 1] = !is_last;
     }
   }
 
-  void line(Ordinal ordinal) {
+  void line(const LogIndex& index, Ordinal ordinal, const TreeText& text, std::string& out) {
     const std::string number = std::to_string(ordinal);
-    out_.append(kOrdinalDigits - std::min(kOrdinalDigits, number.size()), '0');
-    out_ += number + " " + visible_line(index_.name(ordinal), kIdColumns);
-    const EntryId id = index_.id(ordinal);
+    out.append(kOrdinalDigits - std::min(kOrdinalDigits, number.size()), '0');
+    out += number + " " + visible_line(index.name(ordinal), kIdColumns);
+    const EntryId id = index.id(ordinal);
     if (id.kind != EntryId::Kind::missing) {
-      out_ += " " + visible_line(id.text, kIdColumns);
+      out += " " + visible_line(id.text, kIdColumns);
     }
-    const std::string words = visible_line(text_.first_words(ordinal), kWordColumns);
+    const std::string words = visible_line(text.first_words(ordinal), kWordColumns);
     if (!words.empty()) {
-      out_ += "  " + words;
+      out += "  " + words;
     }
     const auto label = id.kind == EntryId::Kind::missing ? labels_.end() : labels_.find(key_of(id));
     if (label != labels_.end()) {
-      out_ += "  [" + label->second + "]";
+      out += "  [" + label->second + "]";
     }
-    out_ += ordinal == leaf_ ? "  <- leaf\n" : "\n";
+    out += ordinal == leaf_ ? "  <- leaf\n" : "\n";
   }
 
-  const LogIndex& index_;
   Ordinal leaf_;
-  const TreeText& text_;
   std::unordered_map<std::string, std::string> labels_;
+  Tree tree_;
+  Place roots_;
+  std::vector<Place> places_;  // of the nodes
+  std::size_t next_ = 0;
   std::vector<bool> goes_on_;  // by level: a sibling is still to come
-  std::string out_;
 };
 
-}  // namespace
+TreeDrawing::TreeDrawing(const LogIndex& index, Ordinal leaf) : lines_(std::make_unique<Lines>(index, leaf)) {}
+
+TreeDrawing::~TreeDrawing() = default;
+
+void TreeDrawing::set_tree(Tree tree) {
+  lines_->set_tree(std::move(tree));
+}
+
+bool TreeDrawing::draw(const LogIndex& index, const TreeText& text, std::size_t most, std::string& out) {
+  return lines_->draw(index, text, most, out);
+}
 
 std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text) {
-  return Drawing(index, leaf, text).draw(tree_of(index));
+  TreeDrawing drawing(index, leaf);
+  drawing.set_tree(tree_of(index));
+  std::string out;
+  drawing.draw(index, text, SIZE_MAX, out);
+  return out;
 }
 
 }  // namespace arborfs

@@ -50,7 +50,8 @@ struct SessionStatus {
   std::string read_only_reason;
   std::string problem;  // header or reading problem in words, "" when none
   std::string last_error;
-  std::string flavour;  // "13" or "18"
+  std::string moved_leaf;  // in words, that the leaf is another than the agent's, "" when it is not
+  std::string flavour;     // "13" or "18"
   std::uint64_t bytes = 0;
   Ordinal entries = 0;
   std::uint64_t branches = 0;

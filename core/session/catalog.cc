@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <list>
 #include <set>
-#include <unordered_set>
 
-#include "core/render/names.h"
+#include "core/session/awaited_blobs.h"
+#include "core/session/catalog_known.h"
 #include "core/session/document_cache.h"
 #include "core/session/first_look.h"
 #include "core/session/loaded_indexes.h"
+#include "core/session/write_marks.h"
 
 namespace arborfs {
 
@@ -16,31 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxErrors = 20;
 
-/// `name`, or `name~2`, `name~3`, ... - the first that is not taken yet.
-std::string unique_name(std::string name, std::unordered_set<std::string>& taken) {
-  std::string candidate = name;
-  for (int number = 2; !taken.insert(candidate).second; ++number) {
-    candidate = name + "~" + std::to_string(number);
-  }
-  return candidate;
-}
-
 }  // namespace
-
-/// A session with what its names come from, read once, so that a change while a view is made is noticed later.
-struct Catalog::Placed {
-  SessionPtr session;
-  LogPlace place;
-  Session::Standing standing;
-};
-
-struct Catalog::Known {
-  std::map<LogPlace, SessionPtr> sessions;
-  std::map<std::string, std::uint32_t> project_numbers;  // by cwd
-  std::uint32_t last_session = 0;
-  std::uint32_t last_project = 0;
-  std::uint64_t version = 0;
-};
 
 /// What one rescan found, before it is decided what moved, came and went.
 struct Catalog::Placing {
@@ -48,6 +25,16 @@ struct Catalog::Placing {
   std::list<FoundLog> appeared;
   std::vector<SessionPtr> missing;
   std::vector<SessionPtr> changed;
+
+  /// The place that a log which is missing has now; appeared.end() when that was not found.
+  [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
+    return std::find_if(appeared.begin(), appeared.end(),
+                        [stat = gone.stat()](const FoundLog& log) { return log.stat.same_file(stat); });
+  }
+  [[nodiscard]] bool has_lost_any() {
+    return std::any_of(missing.begin(), missing.end(),
+                       [this](const SessionPtr& gone) { return place_of(*gone) == appeared.end(); });
+  }
 };
 
 Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
@@ -56,7 +43,11 @@ Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const st
       home_(std::move(home)),
       leaves_(state.empty() ? "" : state + "/leaves", store_->paths().sessions, store_->disk()),
       erased_(state, store_->paths().sessions, store_->disk()),
+      marks_(std::make_unique<WriteMarks>(state.empty() ? "" : state + "/marks", store_->paths().sessions,
+                                          store_->disk())),
+      pending_(state.empty() ? "" : state + "/appending", store_->paths().sessions, store_->disk()),
       documents_(std::make_unique<DocumentCache>()),
+      awaited_blobs_(std::make_shared<AwaitedBlobs>()),
       loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
       shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), loaded_.get(), {}},
       known_(std::make_unique<Known>()),
@@ -134,8 +125,7 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
   const std::lock_guard lock(mutex_);
   for (const auto& session : placing.missing) {
     known_->sessions.erase(session->place());
-    const auto same = std::find_if(placing.appeared.begin(), placing.appeared.end(),
-                                   [&](const FoundLog& log) { return log.stat.same_file(session->head().stat); });
+    const auto same = placing.place_of(*session);
     if (same == placing.appeared.end()) {
       removed.push_back(session);
       continue;
@@ -145,10 +135,23 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
     placing.appeared.erase(same);
   }
   for (; !placing.appeared.empty(); placing.appeared.pop_front()) {
-    FoundLog& log = placing.appeared.front();
-    LogPlace place = log.place;
-    added.push_back(std::make_shared<Session>(++known_->last_session, std::move(log), shared_));
-    known_->sessions[std::move(place)] = added.back();
+    added.push_back(std::make_shared<Session>(++known_->last_session, std::move(placing.appeared.front()), shared_));
+  }
+}
+
+/// Before others see them: what is shown of a session comes from its head.
+void Catalog::read_heads(const std::vector<SessionPtr>& added) {
+  for (const auto& session : added) {
+    if (session->has_head()) {
+      continue;
+    }
+    if (auto read = session->refresh(Depth::head); !read && read.error().code != Errc::not_found) {
+      note_error("log " + session->stem() + ": " + read.error().message);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& session : added) {
+    known_->sessions[session->place()] = session;
   }
 }
 
@@ -162,14 +165,7 @@ void Catalog::finish(Placing& placing) {
   std::vector<SessionPtr> added;
   std::vector<SessionPtr> removed;
   settle(placing, added, removed);
-  for (const auto& session : added) {
-    if (session->has_head()) {
-      continue;
-    }
-    if (auto read = session->refresh(Depth::head); !read && read.error().code != Errc::not_found) {
-      note_error("log " + session->stem() + ": " + read.error().message);
-    }
-  }
+  read_heads(added);
   for (const auto& session : removed) {
     session->mark_gone();
   }
@@ -211,20 +207,46 @@ void Catalog::rescan() {
   for (const auto& session : known) {
     folders.insert(session->place().folder);
   }
+  for (const auto& folder : folders_apart()) {
+    folders.erase(folder);
+  }
   Placing placing;
   if (known.empty()) {
     placing.found = look_first(*store_, folders);
   }
-  for (const auto& folder : folders) {
-    rescan_folder_locked(folder, placing);
+  rescan_locked(folders, placing);
+  if (placing.has_lost_any()) {
+    // A log that was moved meanwhile may have left a folder before we came to it, and come to one where we had been.
+    placing = {};
+    rescan_locked(folders, placing);
   }
   finish(placing);
 }
 
-void Catalog::rescan_folder(const std::string& folder) {
-  const std::lock_guard scanning(rescan_mutex_);
+void Catalog::rescan_locked(const std::set<std::string>& folders, Placing& placing) {
+  for (const auto& folder : folders) {
+    rescan_folder_locked(folder, placing);
+  }
+}
+
+void Catalog::rescan_folders(const std::set<std::string>& folders) {
+  std::set<std::string> together;
+  for (const auto& folder : folders) {
+    if (lies_apart(folder)) {
+      rescan_in_turn(turn_of(folder), {folder});
+    } else {
+      together.insert(folder);
+    }
+  }
+  if (!together.empty()) {
+    rescan_in_turn(rescan_mutex_, together);
+  }
+}
+
+void Catalog::rescan_in_turn(std::mutex& turn, const std::set<std::string>& folders) {
+  const std::lock_guard scanning(turn);
   Placing placing;
-  rescan_folder_locked(folder, placing);
+  rescan_locked(folders, placing);
   finish(placing);
 }
 
@@ -235,7 +257,13 @@ SessionPtr Catalog::at(const LogPlace& place) const {
 }
 
 void Catalog::relocate(const SessionPtr& session, const LogPlace& to) {
-  const std::lock_guard scanning(rescan_mutex_);
+  std::unique_lock leaving(turn_of(session->place().folder), std::defer_lock);
+  std::unique_lock coming(turn_of(to.folder), std::defer_lock);
+  if (leaving.mutex() == coming.mutex()) {
+    leaving.lock();
+  } else {
+    std::lock(leaving, coming);
+  }
   {
     const std::lock_guard lock(mutex_);
     known_->sessions.erase(session->place());
@@ -243,9 +271,7 @@ void Catalog::relocate(const SessionPtr& session, const LogPlace& to) {
     known_->sessions[to] = session;
   }
   static_cast<void>(session->refresh(Depth::head));
-  publish(session, Change::Kind::session_removed);
   rebuild_view();
-  publish(session, Change::Kind::session_added);
   publish_catalog_changed();
 }
 
@@ -255,7 +281,7 @@ void Catalog::touch(const LogPlace& place) {
     rescan_folder(place.folder);
     return;
   }
-  const std::lock_guard scanning(rescan_mutex_);
+  const std::lock_guard scanning(turn_of(place.folder));
   refresh_known(session);
   if (session->head().problem.empty()) {
     return;
@@ -268,21 +294,38 @@ void Catalog::touch(const LogPlace& place) {
 
 void Catalog::leaves_changed() {
   for (const auto& session : all_sessions()) {
-    session->reload_leaf();
+    if (!lies_apart(session->place().folder)) {
+      session->reload_leaf();
+    }
   }
 }
 
 void Catalog::age_tails() {
   for (const auto& session : all_sessions()) {
-    if (session->looks_changed(session->stat())) {
+    if (session->looks_changed(session->stat()) && !lies_apart(session->place().folder)) {
       touch(session->place());
+    }
+  }
+}
+
+void Catalog::look_for_blobs() {
+  if (awaited_blobs_->is_empty()) {
+    return;
+  }
+  const auto folder = Dir::open_root(store_->paths().blobs);
+  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+  const auto changed = awaited_blobs_->take_changed(*blobs(), st ? std::optional(*st) : std::nullopt);
+  const auto now = view();
+  for (const std::uint32_t number : changed) {
+    if (const auto session = now->session(number)) {
+      session->begin_anew();
     }
   }
 }
 
 void Catalog::tidy() {
   if (loaded_) {
-    loaded_->tidy();
+    loaded_->tidy([this](const Session& session) { return lies_apart(session.place().folder); });
   }
 }
 
@@ -297,95 +340,6 @@ void Catalog::refresh_known(const SessionPtr& session) {
     rebuild_view();
     publish_catalog_changed();
   }
-}
-
-/// The projects of a view, one a cwd, in byte order of cwd while names are given out (DESIGN 2).
-void Catalog::add_projects(CatalogView& view, const std::vector<Placed>& sessions) {
-  std::map<std::string_view, std::vector<const Placed*>> by_cwd;
-  for (const auto& placed : sessions) {
-    by_cwd[placed.standing.cwd].push_back(&placed);
-  }
-  std::unordered_set<std::string> taken;
-  std::map<std::string_view, std::size_t> votes;
-  for (const auto& [cwd, members] : by_cwd) {
-    const ProjectPtr project = make_project(members, unique_name(names::project_name(cwd, home_), taken));
-    std::map<std::string_view, std::size_t> folders;
-    for (const Placed* placed : members) {
-      ++folders[placed->place.folder];
-    }
-    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
-      view.where[project->sessions[at].second->number()] = {project, at};
-    }
-    for (const auto& [folder, count] : folders) {
-      if (count > votes[folder]) {
-        votes[folder] = count;
-        view.by_folder[std::string(folder)] = project->name;
-      }
-    }
-    view.projects.push_back(project);
-  }
-  std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
-}
-
-/// The project of these sessions, which have one cwd; tells each where it is shown.
-ProjectPtr Catalog::make_project(const std::vector<const Placed*>& members, std::string name) {
-  auto project = std::make_shared<Project>();
-  project->cwd = members.front()->standing.cwd;
-  project->number = project_number(project->cwd);
-  project->name = std::move(name);
-  project->sessions.reserve(members.size());
-  std::unordered_set<std::string> taken;
-  for (const Placed* placed : members) {
-    project->sessions.emplace_back(unique_name(names::encode(placed->place.stem(), 240), taken), placed->session);
-    placed->session->set_shown_path("projects/" + project->name + "/" + project->sessions.back().first,
-                                    placed->standing);
-  }
-  std::sort(project->sessions.begin(), project->sessions.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  return project;
-}
-
-std::uint32_t Catalog::project_number(const std::string& cwd) {
-  const std::lock_guard lock(mutex_);
-  auto& number = known_->project_numbers[cwd];
-  if (number == 0) {
-    number = ++known_->last_project;
-  }
-  return number;
-}
-
-void Catalog::rebuild_view() {
-  const auto all = all_sessions();
-  std::vector<Placed> sessions;
-  sessions.reserve(all.size());
-  for (const auto& session : all) {
-    sessions.push_back({session, session->place(), session->standing()});
-  }
-  auto view = std::make_shared<CatalogView>();
-  add_projects(*view, sessions);
-  view->by_id.reserve(sessions.size());
-  std::unordered_set<std::string> taken;
-  for (const auto& [session, place, standing] : sessions) {
-    const std::string_view id = standing.id.empty() ? place.stem() : std::string_view(standing.id);
-    view->by_id.emplace_back(unique_name(names::encode(id, 240), taken), session);
-  }
-  std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  const std::lock_guard lock(mutex_);
-  view->version = ++known_->version;
-  view_ = std::move(view);
-}
-
-std::vector<NamedSession> Catalog::terminals() const {
-  std::vector<NamedSession> named;
-  const auto crumbs = store_->breadcrumbs();
-  const std::lock_guard lock(mutex_);
-  for (const auto& crumb : crumbs) {
-    const auto found = known_->sessions.find(crumb.place);
-    if (found != known_->sessions.end()) {
-      named.push_back({names::encode(crumb.terminal, 240), found->second});
-    }
-  }
-  return named;
 }
 
 }  // namespace arborfs

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 
 #include "core/env/state_dir.h"
 #include "core/session/change_feed.h"
+#include "core/session/pending_appends.h"
 #include "core/session/session.h"
 #include "core/store/blob_store.h"
 #include "core/store/session_store.h"
@@ -60,13 +62,16 @@ struct NamedSession {
   SessionPtr session;
 };
 
+class AwaitedBlobs;
 class DocumentCache;
+class WriteMarks;
 
 class Catalog {
  public:
   /// Reads no disk yet; call rescan().
-  /// `state` is the folder for what belongs to no log: moved leaves (leaf_store.h) and erased entries
-  /// (erased_entries.h); "" for none, leaves are kept in memory then.
+  /// `state` is the folder for what belongs to no log: moved leaves (leaf_store.h), erased entries
+  /// (erased_entries.h), write marks (write_marks.h) and appends that are going on (pending_appends.h); "" for none,
+  /// leaves are kept in memory then.
   /// `most_index_bytes` bounds what indexes take that nobody uses (loaded_indexes.h); nothing for no bound.
   Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt);
@@ -75,20 +80,37 @@ class Catalog {
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
-  /// Looks at every folder of the store: new, vanished, moved and changed logs. Where nothing changed it costs one
-  /// listing a folder and one stat a log. Publishes changes. Errors are kept for status.json; a bad folder hides no
-  /// other.
+  /// Looks at every folder of the store that does not lie apart: new, vanished, moved and changed logs. Where nothing
+  /// changed it costs one listing a folder and one stat a log. Publishes changes. Errors are kept for status.json; a
+  /// bad folder hides no other.
   void rescan();
-  /// The same for one folder, and for one log of it.
-  void rescan_folder(const std::string& folder);
+  /// The same for some folders. A log that moved from one of them to another stays the session that it was.
+  void rescan_folders(const std::set<std::string>& folders);
+  void rescan_folder(const std::string& folder) { rescan_folders({folder}); }
+
+  /// Folders of the store that lie apart: mounts of their own, which may hang while the others do not. A request
+  /// for something in one of them may have to wait; a request for other folders never does.
+  [[nodiscard]] std::vector<std::string> folders_apart() const;
+  [[nodiscard]] bool lies_apart(const std::string& folder) const;
+  [[nodiscard]] bool has_folders_apart() const { return has_folders_apart_; }
+  /// Looks afresh which folders these are, none before the first time; waits for none of them.
+  void look_for_folders_apart();
+  /// All that is done for the others by rescan(), age_tails() and leaves_changed().
+  void rescan_apart(const std::string& folder);
+
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
   /// Keeps memory within its bound; to be called every now and then.
   void tidy();
   /// Some process moved a leaf: looks at those of all sessions that have been indexed.
   void leaves_changed();
+  /// Sessions of which a context lacked a blob that has come back, or lost one, are as good as rewritten.
+  void look_for_blobs();
   /// A log was written: refreshes the session to the depth it has, or finds it new.
   void touch(const LogPlace& place);
+
+  /// Of a project that some view has shown.
+  [[nodiscard]] std::optional<std::string> cwd_of_project(std::uint32_t number) const;
 
   /// Newest first by the log's mtime, at most `limit`; names 01-<slug of title>.
   [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
@@ -106,8 +128,12 @@ class Catalog {
   [[nodiscard]] LeafStore& leaves() { return leaves_; }
   [[nodiscard]] ErasedEntries& erased() { return erased_; }
   [[nodiscard]] const ErasedEntries& erased() const { return erased_; }
+  /// What arborfs itself wrote to logs.
+  [[nodiscard]] WriteMarks& marks() const { return *marks_; }
+  [[nodiscard]] PendingAppends& pending() { return pending_; }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return store_->blobs(); }
+  [[nodiscard]] const std::shared_ptr<AwaitedBlobs>& awaited_blobs() const { return awaited_blobs_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   [[nodiscard]] DocumentCache& documents() const { return *documents_; }
   /// The last few failures, in words, without content.
@@ -119,14 +145,19 @@ class Catalog {
   struct Placing;
   struct Placed;
   void rescan_folder_locked(const std::string& folder, Placing& placing);
+  void rescan_locked(const std::set<std::string>& folders, Placing& placing);
+  void rescan_in_turn(std::mutex& turn, const std::set<std::string>& folders);
+  [[nodiscard]] std::mutex& turn_of(const std::string& folder);
   void finish(Placing& placing);
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
+  void read_heads(const std::vector<SessionPtr>& added);
   void refresh_known(const SessionPtr& session);
   void publish(const SessionPtr& session, Change::Kind kind);
   void publish_catalog_changed();
+  void publish_move(const CatalogView& old_view, const Placed& moved);
   void rebuild_view();
-  void add_projects(CatalogView& view, const std::vector<Placed>& sessions);
-  [[nodiscard]] ProjectPtr make_project(const std::vector<const Placed*>& members, std::string name);
+  void add_projects(CatalogView& view, std::vector<Placed>& sessions);
+  [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
@@ -135,10 +166,15 @@ class Catalog {
   ChangeFeed feed_;
   LeafStore leaves_;
   ErasedEntries erased_;
+  const std::unique_ptr<WriteMarks> marks_;
+  PendingAppends pending_;
   const std::unique_ptr<DocumentCache> documents_;
+  const std::shared_ptr<AwaitedBlobs> awaited_blobs_;
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   Session::Shared shared_;
-  std::mutex rescan_mutex_;  // one rescan at a time; held over I/O, before mutex_
+  std::mutex rescan_mutex_;  // one rescan at a time of the folders that do not lie apart; held over I/O
+  std::mutex naming_mutex_;  // one view at a time is made; after those of rescans, before mutex_
+  std::atomic<bool> has_folders_apart_{false};
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_
   CatalogViewPtr view_;              // guarded by mutex_

@@ -6,8 +6,10 @@
 #include "core/model/context.h"
 #include "core/model/tree.h"
 #include "core/render/text.h"
+#include "core/session/awaited_blobs.h"
 #include "core/session/document_cache.h"
 #include "core/session/image_content.h"
+#include "core/session/log_age.h"
 #include "core/session/session_status.h"
 #include "core/session/tree_document.h"
 
@@ -18,7 +20,6 @@ namespace {
 using ContentPtr = std::shared_ptr<const Content>;
 using ContentResult = Result<ContentPtr>;
 
-constexpr std::int64_t kNanosPerMilli = 1'000'000;
 constexpr std::size_t kWholeTitle = 100'000;
 
 Error not_indexed() {
@@ -81,7 +82,9 @@ ContentResult context_at(const Request& request, Ordinal ordinal) {
     path = context_path(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
     log = guard->log();
   }
-  return build_context(path, std::move(log), request.catalog.blobs());
+  auto blobs = std::make_shared<const NotedBlobs>(request.catalog.blobs(), request.catalog.awaited_blobs(),
+                                                  request.session.number());
+  return build_context(path, std::move(log), std::move(blobs));
 }
 
 ContentResult make_context(const Request& request) {
@@ -119,11 +122,7 @@ ContentResult make_branch_transcript(const Request& request) {
 }
 
 ContentResult make_tree(const Request& request) {
-  auto text = tree_document(request.session);
-  if (!text) {
-    return text.error();
-  }
-  return literal(*text);
+  return tree_document(request.session);
 }
 
 ContentResult make_usage(const Request& request) {
@@ -163,8 +162,7 @@ std::optional<std::uint64_t> known_size(const Request& request, DocumentKind kin
       if (image.blob.empty()) {
         return image.size;
       }
-      const auto st = request.catalog.blobs()->stat(image.blob);
-      return st ? st->size : 0;
+      return shown_blob_size(*request.catalog.blobs(), image.blob);
     }
     default:
       return std::nullopt;

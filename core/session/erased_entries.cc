@@ -13,6 +13,7 @@
 #include "core/base/words.h"
 #include "core/env/state_dir.h"
 #include "core/json/document.h"
+#include "core/json/scan.h"
 
 namespace arborfs {
 
@@ -22,6 +23,9 @@ constexpr std::string_view kWritten = "/written";
 constexpr std::string_view kErased = "/erased";
 constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kLongestStem = 200;
+/// Of the entries kept, and the last command, which may be larger.
+constexpr std::size_t kMostRead = 2 * ErasedEntries::kKeptBytes + (64 << 20);
+constexpr std::size_t kLongLine = 1 << 20;
 constexpr std::int64_t kForgottenAfterNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
 
 /// Keeps other threads and processes out of a state folder while it lives. Nobody holds it for long; who was stopped
@@ -54,16 +58,46 @@ Error locked() {
   return {Errc::busy, "another arborfs holds the state folder"};
 }
 
+/// Finds the id of an entry while its bytes pass by.
+class IdOfLine : public json::FieldObserver {
+ public:
+  void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) override {
+    if (parent_key.empty() && key == "id" && complete) {
+      json::Document value;
+      id_ = json::parse(raw, value) && value.IsString() ? std::optional(std::string(json::as_string(value)))
+                                                        : std::nullopt;
+    }
+  }
+  void on_container(std::string_view /*key*/, char /*opener*/, std::uint64_t /*offset*/) override {}
+  void on_container_end(std::uint64_t /*offset*/) override {}
+  [[nodiscard]] const std::optional<std::string>& id() const { return id_; }
+
+ private:
+  std::optional<std::string> id_;
+};
+
+/// Nothing when the line is no entry with an id. A long one is not taken apart.
+std::optional<std::string> id_of(std::string_view line) {
+  if (line.size() <= kLongLine) {
+    json::Document document;
+    const auto id = json::parse(line, document) ? json::string_member(document, "id") : std::nullopt;
+    return id ? std::optional(std::string(*id)) : std::nullopt;
+  }
+  IdOfLine found;
+  json::ValueScanner scanner(&found);
+  scanner.reset();
+  std::size_t used = 0;
+  return scanner.feed(line, used) == json::ValueScanner::Verdict::value ? found.id() : std::nullopt;
+}
+
 /// A JSON object a line; an end without line feed was torn off and is passed over.
 std::vector<ErasedEntries::Kept> entries_of(std::string_view bytes) {
   std::vector<ErasedEntries::Kept> found;
-  json::Document document;
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
     const std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(end + 1);
-    const auto id = json::parse(line, document) ? json::string_member(document, "id") : std::nullopt;
-    if (id) {
-      found.push_back({std::string(*id), std::string(line)});
+    if (auto id = id_of(line)) {
+      found.push_back({std::move(*id), std::string(line)});
     }
   }
   return found;
@@ -87,6 +121,23 @@ std::string_view newest(std::string_view lines, std::size_t most) {
     end = lines.rfind('\n', lines.size() - 2);
   }
   return lines.substr(end + 1);
+}
+
+/// The lines at the end of a file, of at most `most` bytes where it is larger: a file of any size may lie there.
+Result<std::string> read_newest(const Dir& folder, const std::string& name, std::size_t most) {
+  const auto file = File::open_in(folder, name);
+  const auto st = file ? file->stat() : Result<FileStat>(file.error());
+  if (!st) {
+    return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
+  }
+  std::string bytes(std::min<std::uint64_t>(st->size, most), '\0');
+  const auto got = file->read_at(st->size - bytes.size(), bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  const std::size_t first_whole = st->size > most ? bytes.find('\n') : std::string::npos;
+  return first_whole == std::string::npos ? bytes : bytes.substr(first_whole + 1);
 }
 
 /// What was written to sessions that nobody has written to for long is watched no more.
@@ -186,6 +237,9 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
     return locked();
   }
   const std::string name = written_name(log_name);
+  if (lines.size() > 2 * kKeptBytes) {
+    return replace_private_file(disk_, folder, name, newest(lines, kKeptBytes));
+  }
   const auto size = open_written_file(name);
   if (!size) {
     return size.error();
@@ -196,7 +250,7 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
   if (*size + lines.size() <= 2 * kKeptBytes) {
     return {};
   }
-  const auto bytes = read_private_file(folder, name);
+  const auto bytes = read_newest(folder, name, kMostRead);
   return bytes ? replace_private_file(disk_, folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
 }
 
@@ -220,12 +274,18 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   if (!lock.is_held()) {
     return locked();
   }
-  const auto bytes = read_private_file(*watched, written_name(log_name));
+  auto bytes = read_newest(*watched, written_name(log_name), kMostRead);
   if (!bytes) {
     return bytes.error();
   }
   Entries written = entries_of(*bytes);
-  Entries erased = of(log_name);
+  bytes = std::string();  // it may be long
+  const auto kept = open_private_folder(folder_ + std::string(kErased));
+  const auto lost_before = kept ? read_private_file(*kept, erased_name(log_name)) : Result<std::string>(std::string());
+  if (!lost_before) {
+    return lost_before.error();  // it must not be replaced
+  }
+  Entries erased = entries_of(*lost_before);
   const auto is_there = [&](const Kept& entry) { return index.find(entry.id) != kNoEntry; };
   const auto lost = std::stable_partition(written.begin(), written.end(), is_there);
   const auto back = std::stable_partition(erased.begin(), erased.end(), std::not_fn(is_there));
@@ -271,7 +331,8 @@ bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,
 std::string ErasedEntries::written(const std::string& log_name) const {
   const auto folder =
       folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_ + std::string(kWritten));
-  const auto bytes = folder ? read_private_file(*folder, written_name(log_name)) : Result<std::string>(folder.error());
+  const auto bytes =
+      folder ? read_newest(*folder, written_name(log_name), kMostRead) : Result<std::string>(folder.error());
   return bytes ? *bytes : std::string();
 }
 

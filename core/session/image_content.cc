@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kStep = 768 * 1024;  // a multiple of 3, so that base64 splits there
 
+constexpr std::string_view kHashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 }  // namespace
 
 std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogFile>& log, const Entry& entry,
@@ -45,6 +47,12 @@ Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::s
     });
   }
   return std::shared_ptr<const Content>(content);
+}
+
+std::uint64_t shown_blob_size(const BlobStore& blobs, const std::string& hash) {
+  const auto st = blobs.stat(hash);
+  const std::uint64_t size = st ? st->size : 0;
+  return size == 0 && hash != kHashOfNothing ? 1 : size;
 }
 
 }  // namespace arborfs

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "core/env/processes.h"
 #include "core/env/publish_lock.h"
 
 namespace arborfs {
@@ -42,49 +46,44 @@ void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, 
   }
 }
 
-void look_for_traces(const Session& session, const std::vector<Breadcrumb>& crumbs,
-                     const std::vector<AgentProcess>& agents, Liveness& found) {
-  const LogPlace place = session.place();
-  for (const auto& crumb : crumbs) {
-    if (crumb.place == place) {
-      found.reasons.emplace_back("terminal " + crumb.terminal + " used it last");
-    }
+void look_for_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look,
+                     Liveness& found) {
+  for (std::string& reason : look.reasons(session, now, catalog.marks())) {
+    found.reasons.push_back(std::move(reason));
+    found.state = std::max(found.state, Liveness::State::maybe);
   }
-  const std::string cwd = session.head().header.cwd;
-  for (const auto& agent : agents) {
-    if (!cwd.empty() && agent.cwd == cwd) {
-      found.reasons.emplace_back(agent.program + " (process " + std::to_string(agent.pid) +
-                                 ") runs in its working directory");
-    }
-  }
-  if (found.state == Liveness::State::quiet && !found.reasons.empty()) {
-    found.state = Liveness::State::maybe;
+  if (look.is_leased(session)) {
+    found.state = Liveness::State::live;
+    found.reasons.insert(found.reasons.begin(), "an agent holds the lease on it");
   }
 }
 
 }  // namespace
 
-Liveness check_liveness(const Session& session, const SessionStore& store) {
+Liveness check_liveness(const Session& session, const Catalog& catalog) {
   Liveness found;
-  if (const auto folder = store.folder(session.place())) {
+  const SessionStore& store = catalog.store();
+  const LogPlace place = session.place();
+  const auto folder = store.folder(place);
+  if (folder) {
     look_at_log(session, *folder, true, found);
   }
-  look_for_traces(session, store.breadcrumbs(), running_agents(), found);
+  const auto now = folder ? folder->stat(place.file) : Result<FileStat>(folder.error());
+  look_for_traces(session, now ? *now : session.stat(), catalog, AgentLook::recent(store), found);
   return found;
 }
 
-Liveness check_traces(const Session& session, const SessionStore& store) {
+Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look) {
   Liveness found;
-  look_for_traces(session, store.breadcrumbs(), running_agents(), found);
+  look_for_traces(session, now, catalog, look, found);
   return found;
 }
 
-LivenessRound::LivenessRound(const SessionStore& store)
-    : store_(store), crumbs_(store.breadcrumbs()), agents_(running_agents()) {}
+LivenessRound::LivenessRound(const Catalog& catalog) : catalog_(catalog), look_(AgentLook::recent(catalog.store())) {}
 
 LivenessRound::Folder LivenessRound::in(const std::string& folder) const {
   Folder looked(*this);
-  auto dir = store_.folder({folder, ""});
+  auto dir = catalog_.store().folder({folder, ""});
   if (!dir) {
     return looked;
   }
@@ -106,7 +105,7 @@ Liveness LivenessRound::Folder::check(const Session& session) const {
     const bool may_be_locked = !dot_files_ || dot_files_->contains(lock_file_name(session.place().file));
     look_at_log(session, *dir_, may_be_locked, found);
   }
-  look_for_traces(session, round_.crumbs_, round_.agents_, found);
+  look_for_traces(session, session.stat(), round_.catalog_, round_.look_, found);
   return found;
 }
 
@@ -120,6 +119,14 @@ std::string_view liveness_word(Liveness::State state) {
       break;
   }
   return "quiet";
+}
+
+std::string liveness_words(const Liveness& liveness) {
+  std::string text = liveness.state == Liveness::State::live ? "the session is live: " : "the session may be live: ";
+  for (const auto& reason : liveness.reasons) {
+    text += (&reason == &liveness.reasons.front() ? "" : ", ") + reason;
+  }
+  return text;
 }
 
 }  // namespace arborfs

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/env/processes.h"
-#include "core/session/session.h"
+#include "core/session/agent_look.h"
+#include "core/session/catalog.h"
 
 namespace arborfs {
 
@@ -17,18 +17,21 @@ struct Liveness {
   std::vector<std::string> reasons;  // in words
 };
 
-/// `live`: another process has the log open for writing (lease test, else /proc) or holds its lock file, and not for
-/// one write only; `maybe`: a breadcrumb names it or an agent runs in its cwd; else `quiet`.
-Liveness check_liveness(const Session& session, const SessionStore& store);
-/// The part of it that is not seen on the log itself: breadcrumbs, agents at work in its cwd. `maybe` or `quiet`.
-Liveness check_traces(const Session& session, const SessionStore& store);
+/// `live`: another process has the log open for writing (lease test, else /proc), holds its lock file, and not for one
+/// write only, or owns the session by a lease; `maybe`: an agent that runs may hold it (agent_look.h); else `quiet`.
+/// Agents are those of kAgentsRemembered ago at most.
+Liveness check_liveness(const Session& session, const Catalog& catalog);
+/// The part of it that is not seen on the log itself, which is `now`.
+Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look);
 std::string_view liveness_word(Liveness::State state);
+/// "the session may be live: <reasons>".
+std::string liveness_words(const Liveness& liveness);
 
 /// check_liveness for many sessions: what is common to them is looked at once. Not for long. Any threads.
 class LivenessRound {
  public:
-  /// `store` outlives it.
-  explicit LivenessRound(const SessionStore& store);
+  /// `catalog` outlives it.
+  explicit LivenessRound(const Catalog& catalog);
 
   /// Sessions of one folder, whose lock files are told by one listing. The round outlives it. Used by one thread.
   class Folder {
@@ -45,9 +48,8 @@ class LivenessRound {
   [[nodiscard]] Folder in(const std::string& folder) const;
 
  private:
-  const SessionStore& store_;
-  const std::vector<Breadcrumb> crumbs_;
-  const std::vector<AgentProcess> agents_;
+  const Catalog& catalog_;
+  const AgentLook look_;
 };
 
 }  // namespace arborfs

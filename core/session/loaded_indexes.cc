@@ -20,12 +20,12 @@ void give_back_gaps() {
 }  // namespace
 
 void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
-  if (take_in(session) && let_go_superfluous(SIZE_MAX)) {
+  if (take_in(session) && let_go_superfluous(SIZE_MAX, nullptr)) {
     give_back_gaps();
   }
 }
 
-void LoadedIndexes::tidy() {
+void LoadedIndexes::tidy(const MayWait& may_wait) {
   bool has_changed = false;
   {
     const std::lock_guard lock(mutex_);
@@ -34,15 +34,16 @@ void LoadedIndexes::tidy() {
       return;
     }
   }
-  if (let_go_superfluous(kAtATime) || has_changed) {
+  if (let_go_superfluous(kAtATime, may_wait) || has_changed) {
     give_back_gaps();
   }
 }
 
 /// True when there was any.
-bool LoadedIndexes::let_go_superfluous(std::size_t most) {
+bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait) {
   bool is_less = false;
   auto unused = superfluous();
+  std::erase_if(unused, [&](const auto& session) { return may_wait && may_wait(*session); });
   unused.resize(std::min(unused.size(), most));
   for (const auto& session : unused) {
     if (session->let_go()) {

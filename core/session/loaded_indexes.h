@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -32,7 +33,9 @@ class LoadedIndexes {
   /// To be called now and then: lets go of what was in use, or used just now, when its turn came, and gives back what
   /// the heap has between what is left. Nothing is done where nothing was loaded or let go since the last time and the
   /// bound is kept.
-  void tidy();
+  /// `may_wait` says whether a session's log may keep whoever asks about it waiting; such are left to note().
+  using MayWait = std::function<bool(const Session&)>;
+  void tidy(const MayWait& may_wait);
 
  private:
   struct Loaded {
@@ -40,7 +43,7 @@ class LoadedIndexes {
     std::size_t bytes = 0;
   };
   bool take_in(const std::shared_ptr<Session>& session);
-  bool let_go_superfluous(std::size_t most);
+  bool let_go_superfluous(std::size_t most, const MayWait& may_wait);
   std::vector<std::shared_ptr<Session>> superfluous();
   const std::size_t most_bytes_;
   std::mutex mutex_;

@@ -9,7 +9,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kStep = 16 * 1024;
+constexpr std::size_t kWindowBytes = 16 * 1024;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::string opening_words(const Session& session, const SessionStore& store, std
   if (!size) {
     return "";
   }
-  LogWindow window(**log, std::min(*size, kOpeningBytes), nullptr, kStep);
+  LogWindow window(**log, std::min(*size, kOpeningBytes), nullptr, kWindowBytes);
   RecordScanner scanner(window, {}, has_lenient_boms(**log, *size));
   for (auto record = scanner.next(); record && *record != nullptr; record = scanner.next()) {
     const RecordFields& found = **record;

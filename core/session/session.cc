@@ -14,7 +14,7 @@ Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
   if (found.head) {
     head_.header = std::move(found.head->header);
     head_loaded_ = true;
-    racy_ = found.head->read_ns - found.stat.mtime_ns < kRacyNanos;
+    racy_ = is_younger(found.stat.mtime_ns, found.head->read_ns, kRacyNanos);
     ++epoch_;
   }
 }
@@ -64,7 +64,7 @@ bool Session::is_known_since(Clock::time_point when, Depth depth) const {
 
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
-  const bool ageing = index_ && !tail_aged_ && now_ns() - st.mtime_ns >= kTailAgeNanos;
+  const bool ageing = index_ && !tail_aged_ && !is_younger(st.mtime_ns, now_ns(), kTailAgeNanos);
   return !head_loaded_ || racy_.load(std::memory_order_relaxed) || ageing || !(st == head_.stat) ||
          is_misplaced_locked();
 }
@@ -91,7 +91,7 @@ std::optional<Session::Raw> Session::raw() const {
   if (!log_) {
     return std::nullopt;
   }
-  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_};
+  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_, bytes_generation_, generation_};
 }
 
 Session::Generations Session::generations() const {
@@ -164,6 +164,25 @@ void Session::mark_gone() {
   has_loaded_ = true;
   forget_documents(last_generation);
   note_loaded();
+}
+
+void Session::begin_anew() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  std::uint32_t last_generation = 0;
+  Ordinal entries = kNoEntry;
+  {
+    const std::unique_lock lock(mutex_);
+    last_generation = generation_;
+    if (last_generation == 0) {
+      return;
+    }
+    generation_ = index_ ? ++shared_.generations : 0;
+    entries = index_ ? index_->size() : kNoEntry;
+    let_go_.reset();
+    ++epoch_;
+  }
+  forget_documents(last_generation);
+  publish(Change::Kind::session_rewritten, last_generation, entries == kNoEntry ? kNoEntry : 1, entries);
 }
 
 /// Under mutex_, after anything that it depends on.

@@ -148,6 +148,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string slot_bytes;        // of a title slot as they were (they are overwritten in place), "" without one
     std::uint32_t generation = 0;  // Guard::raw_generation
     std::uint32_t epoch = 0;
+    std::uint32_t bytes = 0;    // changes when bytes behind the slot may read differently
+    std::uint32_t entries = 0;  // Guard::generation, 0 where no index was read
   };
   /// Needs an earlier refresh(Depth::raw); nothing when that has not been or the log is gone.
   [[nodiscard]] std::optional<Raw> raw() const;
@@ -196,6 +198,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// meanwhile, all numbers are as they were. False, and nothing is done, while it is in use or its log is not at rest.
   bool let_go();
 
+  /// What was made of its entries does not count any more, for a reason outside of its log: it is as good as rewritten.
+  /// Publishes a change.
+  void begin_anew();
   /// Looks afresh at where the leaf was moved to (leaf_store.h). Publishes a change.
   void reload_leaf();
   /// Why the last write to it failed, in words; "" when it did not.
@@ -233,7 +238,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void note_loaded();
   void keep_head(const FileStat& st, const Header& header);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
-  Result<bool> grow_index(const FileStat& st);
+  Result<bool> grow_index(const FileStat& looked);
+  [[nodiscard]] Result<std::string> current_slot() const;
   Result<void> load_details(const std::atomic<bool>* cancelled);
   static Result<std::unique_ptr<LogDetails>> read_details(const LogFile& log, const LogIndex& index,
                                                           const std::atomic<bool>* cancelled);
@@ -275,7 +281,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const LogFile> log_;
   std::unique_ptr<LogIndex> index_;
   std::unique_ptr<LogDetails> details_;
-  std::optional<LogMark> whole_mark_;  // of the log at head_.stat, when it is short and index_ was read from it at once
+  std::optional<LogMark> whole_mark_;  // of all that index_ was read from, behind the slot, when the log is short
   // Both without index_ alone:
   std::optional<LogMark> log_mark_;  // of the log at head_.stat, when it is open
   struct LetGo {
@@ -285,6 +291,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<LetGo> let_go_;   // what is told of an index that is to be read anew
   std::uint32_t generation_ = 0;  // of the index that is loaded or was let go
   std::uint32_t raw_generation_ = 0;
+  std::uint32_t bytes_generation_ = 0;  // as raw_generation_, but for the slot
   std::uint32_t epoch_ = 0;
   std::string slot_bytes_;
   std::optional<KeptLeaf> kept_leaf_;

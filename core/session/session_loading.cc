@@ -1,5 +1,7 @@
 // What a session reads of its log, and what of that is new. When it does so: session_refreshing.cc.
+#include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "core/session/session.h"
@@ -26,6 +28,58 @@ Result<std::string> first_line(const LogFile& log) {
 Result<std::string> slot_of(const LogFile& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
+
+/// The slot of a log that was written. A write shows in a file's time before it shows in its bytes.
+Result<std::string> awaited_slot(Result<std::string> slot, const std::string& before, const LogFile& log) {
+  if (!slot || before.empty() || *slot != before) {
+    return slot;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return first_line(log);
+}
+
+/// How a log was when it was looked at or, if that was another file than the one that was opened then, when it was
+/// opened: before it was read, either way. What came after that is taken in by the next refresh. To mix the two would
+/// make the next look find a log written that nobody has written to.
+FileStat seen_at(const FileStat& look, const LogFile& log) {
+  return log.opened().same_file(look) ? look : log.opened();
+}
+
+/// Of a log that is short enough to be told by all of its bytes; nothing for others, and where it cannot be read.
+std::optional<LogMark> short_mark(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
+  const auto mark =
+      size <= LogMark::kWhole ? LogMark::of(log, slot, size) : Result<LogMark>(Errc::unsupported, "too long");
+  return mark ? std::optional(*mark) : std::nullopt;
+}
+
+bool is_still_of(const std::optional<LogMark>& mark, const LogFile& log) {
+  const auto same = mark ? mark->is_of(log) : Result<bool>(false);
+  return same && *same;
+}
+
+/// What a short log is when it is about to be read.
+class BeforeReading {
+ public:
+  BeforeReading(const LogFile& log, std::uint64_t size) : log_(log), size_(size) {
+    if (size <= LogMark::kWhole) {
+      const auto line = first_line(log);
+      line_ = line ? *line : "";
+      mark_ = short_mark(log, line_.size(), size);
+    }
+  }
+  /// The mark of what was read, behind the slot; nothing when somebody else wrote there meanwhile.
+  [[nodiscard]] std::optional<LogMark> mark_of_read(const std::string& slot) const {
+    const auto mark = short_mark(log_, slot.size(), size_);
+    const auto line = slot.empty() && mark_ ? first_line(log_) : Result<std::string>(line_);
+    return line && *line == line_ && is_still_of(mark_, log_) ? mark : std::nullopt;
+  }
+
+ private:
+  const LogFile& log_;
+  const std::uint64_t size_;
+  std::string line_;
+  std::optional<LogMark> mark_;
+};
 
 /// While it lives, callers that must not wait are told so.
 class LongWork {
@@ -89,8 +143,9 @@ Result<void> Session::load_raw(const FileStat& st) {
   auto log = is_open ? Result<std::shared_ptr<const LogFile>>(log_) : shared_.store->open(place());
   auto header = log ? read_header(**log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
-  auto mark = slot ? LogMark::of(**log, slot->size(), st.size) : Result<LogMark>(slot.error());
-  const auto kept = mark ? keeps_bytes(**log, st, *slot) : Result<bool>(mark.error());
+  const FileStat seen = slot ? seen_at(st, **log) : st;
+  auto mark = slot ? LogMark::of(**log, slot->size(), seen.size) : Result<LogMark>(slot.error());
+  const auto kept = mark ? keeps_bytes(**log, seen, *slot) : Result<bool>(mark.error());
   if (!kept) {
     return kept.error();
   }
@@ -99,19 +154,20 @@ Result<void> Session::load_raw(const FileStat& st) {
   {
     const std::unique_lock lock(mutex_);
     const bool raw_goes_on = *kept && *slot == slot_bytes_;
-    news = raw_generation_ != 0 && (!raw_goes_on || !(st == head_.stat));
+    news = raw_generation_ != 0 && (!raw_goes_on || !(seen == head_.stat));
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;
     }
     if (!*kept) {
+      bytes_generation_ = ++shared_.generations;
       lost_generation = std::exchange(generation_, 0);
       let_go_.reset();
     }
-    if (!raw_goes_on || !(st == head_.stat)) {
+    if (!raw_goes_on || !(seen == head_.stat)) {
       tail_aged_ = false;
       ++epoch_;
     }
-    keep_head(st, *header);
+    keep_head(seen, *header);
     log_ = std::move(log).value();
     slot_bytes_ = std::move(slot).value();
     whole_mark_.reset();
@@ -149,6 +205,8 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   if (!log) {
     return log.error();
   }
+  const FileStat seen = seen_at(st, **log);
+  const BeforeReading before(**log, seen.size);
   LogIndex::Options options;
   options.cancelled = cancelled;
   DetailsNoter noter(**log);
@@ -172,10 +230,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   const bool goes_on = *kept && let_go_ && let_go_->mark.is_of(**index);
   auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);
-  const auto whole_mark =
-      st.size <= LogMark::kWhole ? LogMark::of(**log, 0, st.size) : Result<LogMark>(Errc::unsupported, "too long");
-  FileStat seen = (*log)->opened();
-  seen.mtime_ns = st.mtime_ns;  // what came after that stat is taken in by the next refresh
+  const auto whole_mark = before.mark_of_read(*slot);
   std::optional<Change> news;
   {
     const std::unique_lock lock(mutex_);
@@ -185,16 +240,19 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;
     }
+    if (!*kept) {
+      bytes_generation_ = ++shared_.generations;
+    }
     if (!goes_on) {
       generation_ = ++shared_.generations;
     }
-    keep_head(seen.same_file(st) ? st : seen, (*index)->header());
+    keep_head(seen, (*index)->header());
     slot_bytes_ = *slot;  // copied, as the head is
     log_ = std::move(log).value();
     index_ = std::move(index).value();
     details_ = std::move(details);
     log_mark_.reset();
-    whole_mark_ = whole_mark && seen.size == st.size ? std::optional(*whole_mark) : std::nullopt;
+    whole_mark_ = whole_mark;
     let_go_.reset();
     kept_leaf_ = std::move(kept_leaf);
     settle_leaf();
@@ -232,23 +290,36 @@ std::optional<Change> Session::news_of(const LogIndex& loaded, bool goes_on, boo
   return raw_generation_ != 0 && !is_same ? std::optional(news) : std::nullopt;
 }
 
-Result<bool> Session::grow_index(const FileStat& st) {
+/// The slot's bytes as they are now, of a log that had one.
+Result<std::string> Session::current_slot() const {
+  return slot_bytes_.empty() ? Result<std::string>(std::string()) : first_line(*log_);
+}
+
+Result<bool> Session::grow_index(const FileStat& looked) {
+  constexpr int kTries = 3;
+  FileStat st = looked;
   auto growth = index_->read_growth(*log_);
-  if (!growth) {
-    return growth.error();
+  auto slot = growth && *growth ? current_slot() : Result<std::string>(std::string());
+  // A slot that is written at this moment must not be taken for one of the time before: the next look would find the
+  // log written and the slot as it was.
+  for (int i = 0; i < kTries && growth && *growth && slot; ++i) {
+    const auto now = log_->stat();
+    if (!now || *now == st || now->size != st.size) {
+      break;
+    }
+    st = *now;
+    growth = index_->read_growth(*log_);
+    slot = growth && *growth ? current_slot() : std::move(slot);
+  }
+  const bool is_written = st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns;
+  slot = is_written ? awaited_slot(std::move(slot), slot_bytes_, *log_) : std::move(slot);
+  if (!growth || !slot) {
+    return growth ? slot.error() : growth.error();
   }
   if (!*growth) {
     return false;
   }
-  std::string slot;
-  if (!slot_bytes_.empty()) {
-    auto line = first_line(*log_);
-    if (!line) {
-      return line.error();
-    }
-    slot = std::move(*line);
-  }
-  if (st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns && slot == slot_bytes_) {
+  if (is_written && *slot == slot_bytes_ && !is_still_of(whole_mark_, *log_)) {
     return false;  // written, yet neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();
@@ -275,13 +346,17 @@ Result<bool> Session::grow_index(const FileStat& st) {
       moved_leaf_.reset();
       throw;
     }
-    const bool raw_changed = slot != slot_bytes_ || st.size < head_.stat.size;
+    const bool was_cut = st.size < head_.stat.size;
+    const bool raw_changed = *slot != slot_bytes_ || was_cut;
     news = raw_changed || index_->size() != before || !(st == head_.stat);
     if (raw_changed) {
       raw_generation_ = ++shared_.generations;
     }
-    slot_bytes_ = std::move(slot);
-    whole_mark_.reset();
+    if (was_cut) {
+      bytes_generation_ = ++shared_.generations;
+    }
+    slot_bytes_ = std::move(*slot);
+    whole_mark_ = st.size == head_.stat.size ? whole_mark_ : std::nullopt;
     keep_head(st, index_->header());
     if (news) {
       tail_aged_ = false;

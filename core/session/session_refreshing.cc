@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/clock.h"
 #include "core/session/log_age.h"
 #include "core/session/session.h"
@@ -57,7 +58,7 @@ Result<void> Session::refresh_as(const Look& stat, Depth depth, const std::atomi
   auto done = [&] {
     const std::lock_guard refreshing(refresh_mutex_);
     const auto start = Clock::now();
-    return note_look(start, refresh_locked(depth, stat(), cancelled));
+    return note_look(start, refresh_locked(depth, stat(), cancelled != nullptr ? cancelled : Cancellation::current()));
   }();
   note_used();  // once more: it may have taken longer than what is not used stays
   note_loaded();
@@ -80,7 +81,8 @@ bool Session::is_same_after_all(const FileStat& st, Depth depth) const {
     return false;
   }
   const auto same = whole_mark_->is_of(*log_);
-  return same && *same;
+  const auto slot = current_slot();
+  return same && *same && slot && *slot == slot_bytes_;
 }
 
 Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled) {
@@ -100,7 +102,7 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
   }
   const std::int64_t started = now_ns();
   if (is_same_after_all(*now, depth)) {
-    racy_ = started - now->mtime_ns < kRacyNanos;
+    racy_ = is_younger(now->mtime_ns, started, kRacyNanos);
     age_tail(*now);
     return {};
   }
@@ -108,7 +110,7 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
   if (auto done = take_in(*now, depth, cancelled); !done) {
     return done.error().code == Errc::interrupted ? done : fail(done.error());
   }
-  racy_ = started - now->mtime_ns < kRacyNanos;
+  racy_ = is_younger(head_.stat.mtime_ns, started, kRacyNanos);  // it may be younger than `now`
   age_tail(*now);
   return {};
 }
@@ -157,7 +159,7 @@ Result<void> Session::fail(const Error& error) {
 void Session::age_tail(const FileStat& st) {
   {
     const std::unique_lock lock(mutex_);
-    if (!index_ || tail_aged_ || now_ns() - st.mtime_ns < kTailAgeNanos) {
+    if (!index_ || tail_aged_ || is_younger(st.mtime_ns, now_ns(), kTailAgeNanos)) {
       return;
     }
     tail_aged_ = true;

@@ -37,6 +37,13 @@ void count_tree(const LogIndex& index, SessionStatus& status) {
   }
 }
 
+std::string moved_leaf(const LogIndex& index, Ordinal leaf) {
+  const auto name = [&](Ordinal entry) { return entry == kNoEntry ? "root" : std::string(index.id(entry).text); };
+  return leaf == index.leaf() ? ""
+                              : "arborfs moved the leaf to " + name(leaf) + "; the agent goes on at " +
+                                    name(index.leaf()) + " until the next append";
+}
+
 void judge_header(const Header& header, SessionStatus& status) {
   if (!header.valid) {
     status.writable = false;
@@ -44,7 +51,8 @@ void judge_header(const Header& header, SessionStatus& status) {
     status.read_only_reason = "a log without a valid header is not written to";
   } else if (!header.writable_version) {
     status.writable = false;
-    status.read_only_reason = "the log is of a version that this arborfs does not know";
+    status.read_only_reason =
+        header.problem.empty() ? "the log is of a version that this arborfs does not know" : header.problem;
   }
 }
 
@@ -75,6 +83,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
     status.flavour = guard->index().flavour() == Flavour::omp18 ? "18" : "13";
     count_tree(guard->index(), status);
     status.damage = shown_damage(*guard);
+    status.moved_leaf = moved_leaf(guard->index(), guard->leaf());
     if (guard->has_details()) {
       for (const auto& image : guard->details().images()) {
         if (!image.blob.empty()) {
@@ -98,7 +107,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   for (const auto& blob : blobs) {
     status.missing_blobs += catalog.blobs()->open(blob) ? 0 : 1;
   }
-  const auto liveness = check_liveness(session, catalog.store());
+  const auto liveness = check_liveness(session, catalog);
   status.state = liveness_word(liveness.state);
   status.reasons = liveness.reasons;
   return status;

@@ -1,5 +1,6 @@
 #include "core/session/watcher.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -19,6 +20,7 @@
 #include "core/base/short_turns.h"
 #include "core/base/thrown.h"
 #include "core/base/unique_fd.h"
+#include "core/session/apart_looks.h"
 
 namespace arborfs {
 
@@ -35,6 +37,9 @@ constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 /// What this process writes it takes in at once, and with it what others wrote before: news of a log that it wrote to
 /// so lately is most often its own, and waits so long.
 constexpr auto kOwnWrite = std::chrono::milliseconds(10);
+/// The kernel tells of a move in two events, one after the other.
+constexpr auto kOtherHalf = std::chrono::milliseconds(2);
+constexpr auto kFirstLookApart = std::chrono::seconds(1);       // at the start; what has not come by then comes later
 constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until it is tried again
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
@@ -57,9 +62,12 @@ struct Watcher::Impl {
     } else {
       set_how("polling: asked for");
     }
+    catalog.look_for_folders_apart();
+    apart.ask_for(catalog.folders_apart());
     renew_watches();
     look_at_leaves();
     look_at_everything();
+    apart.wait(kFirstLookApart);
     thread = std::thread([this] { run(); });
   }
 
@@ -72,6 +80,9 @@ struct Watcher::Impl {
     const std::lock_guard lock(mutex);
     how = std::move(text);
   }
+
+  /// A mount may be put over a folder at any time.
+  static UniqueFd list_of_mounts() { return UniqueFd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)); }
 
   void run() {
     ask_for_short_turns();
@@ -91,6 +102,7 @@ struct Watcher::Impl {
   bool take_turn() {
     if (Clock::now() >= next_poll) {
       poll_store();
+      catalog.look_for_blobs();
       catalog.tidy();
       next_poll = Clock::now() + kPollEvery;
     }
@@ -99,10 +111,13 @@ struct Watcher::Impl {
     }
     const auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-    std::array<pollfd, 2> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}}};
+    std::array<pollfd, 3> fds{{{stop.get(), POLLIN, 0}, {notify.get(), POLLIN, 0}, {mounts.get(), POLLPRI, 0}}};
     ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
     if ((fds[0].revents & POLLIN) != 0) {
       return false;
+    }
+    if ((fds[2].revents & POLLPRI) != 0) {
+      look_for_mounts();
     }
     if ((fds[1].revents & POLLIN) != 0) {
       if (is_stopped_until(last_news + kBetweenNews)) {
@@ -132,12 +147,25 @@ struct Watcher::Impl {
     const auto names = catalog.store().folders();
     watched_folders = names ? names->size() : 0;
     for (std::size_t i = 0; i < watched_folders; ++i) {
+      if (catalog.lies_apart((*names)[i])) {
+        continue;  // even to watch it might wait for it
+      }
       add_watch(paths.sessions + "/" + (*names)[i], (*names)[i], kFolderEvents);
+    }
+  }
+
+  void look_for_mounts() {
+    const auto before = catalog.folders_apart();
+    catalog.look_for_folders_apart();
+    if (catalog.folders_apart() != before) {
+      renew_watches();
+      next_poll = next_check = {};
     }
   }
 
   void look_at_everything() {
     next_check = Clock::now() + kCheckEvery;
+    catalog.look_for_folders_apart();
     catalog.rescan();
   }
 
@@ -170,37 +198,57 @@ struct Watcher::Impl {
     return watch >= 0;
   }
 
-  void take_events() {
-    alignas(inotify_event) std::array<char, 64 * 1024> buffer;
+  /// What some events come to.
+  struct News {
     std::set<LogPlace> touched;
     std::set<std::string> changed_folders;
+    std::set<std::uint32_t> half_moves;  // cookies of those that have left a place and come to none yet
     bool everything = false;
-    leaves_moved = false;
+  };
+
+  void read_events(News& news) {
+    alignas(inotify_event) std::array<char, 64 * 1024> buffer;
     for (;;) {
       const ssize_t got = ::read(notify.get(), buffer.data(), buffer.size());
       if (got <= 0) {
-        break;
+        return;
       }
       for (ssize_t at = 0; at < got;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
-        sort_event(*event, touched, changed_folders, everything);
+        sort_event(*event, news);
       }
     }
-    if (leaves_moved || everything || !changed_folders.empty() || !touched.empty()) {
+  }
+
+  void take_events() {
+    News news;
+    leaves_moved = false;
+    read_events(news);
+    if (!news.half_moves.empty()) {
+      pollfd more{notify.get(), POLLIN, 0};
+      ::poll(&more, 1, static_cast<int>(kOtherHalf.count()));
+      read_events(news);
+    }
+    // What is not known yet may have moved here from another folder: both are looked at together.
+    std::erase_if(news.touched, [&](const LogPlace& place) {
+      return catalog.at(place) == nullptr && (news.changed_folders.insert(place.folder), true);
+    });
+    if (leaves_moved || news.everything || !news.changed_folders.empty() || !news.touched.empty()) {
       last_news = Clock::now();  // not of lock files, which come before the news
     }
     if (leaves_moved) {
       catalog.leaves_changed();
     }
-    if (everything) {
+    std::erase_if(news.changed_folders, [&](const std::string& folder) { return catalog.lies_apart(folder); });
+    if (news.everything) {
+      catalog.look_for_folders_apart();
       renew_watches();
       catalog.rescan();
+    } else if (!news.changed_folders.empty()) {
+      catalog.rescan_folders(news.changed_folders);
     }
-    for (const auto& folder : changed_folders) {
-      catalog.rescan_folder(folder);
-    }
-    touch_or_put_off(std::move(touched));
+    touch_or_put_off(std::move(news.touched));
   }
 
   void touch_or_put_off(std::set<LogPlace> touched) {
@@ -221,20 +269,21 @@ struct Watcher::Impl {
 
   void touch_all(const std::set<LogPlace>& places) {
     for (const auto& place : places) {
-      catalog.touch(place);
+      if (!catalog.lies_apart(place.folder)) {
+        catalog.touch(place);
+      }
     }
   }
 
-  void sort_event(const inotify_event& event, std::set<LogPlace>& touched, std::set<std::string>& changed_folders,
-                  bool& everything) {
+  void sort_event(const inotify_event& event, News& news) {
     const auto found = folders.find(event.wd);
     if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end() || found->second.empty()) {
-      everything = true;
+      news.everything = true;
       return;
     }
     if ((event.mask & IN_IGNORED) != 0) {
       folders.erase(found);
-      everything = true;
+      news.everything = true;
       return;
     }
     if (found->second == "/terminals") {
@@ -256,15 +305,21 @@ struct Watcher::Impl {
     if (!is_log_name(name)) {
       return;
     }
+    if ((event.mask & IN_MOVED_FROM) != 0) {
+      news.half_moves.insert(event.cookie);
+    } else if ((event.mask & IN_MOVED_TO) != 0) {
+      news.half_moves.erase(event.cookie);
+    }
     if ((event.mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_TO)) != 0) {
-      touched.insert({found->second, name});
+      news.touched.insert({found->second, name});
     } else {
-      changed_folders.insert(found->second);
+      news.changed_folders.insert(found->second);
     }
   }
 
   /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old (DESIGN 3).
   void poll_store() {
+    apart.ask_for(catalog.folders_apart());
     const auto names = catalog.store().folders();
     const bool unwatched = (names ? names->size() : 0) != watched_folders;
     if (unwatched) {
@@ -307,6 +362,8 @@ struct Watcher::Impl {
   Clock::time_point put_off_until;  // unless it is empty
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
+  UniqueFd mounts = list_of_mounts();
+  ApartLooks apart{catalog};
   std::thread thread;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxRemembered = 4096;
 constexpr mode_t kBlobMode = 0666;
-constexpr mode_t kFolderMode = 0777;
+constexpr mode_t kBlobFolderMode = 0777;
 
 class FileBlobs : public BlobStore {
  public:
@@ -127,7 +127,7 @@ Result<Dir> FileBlobs::make_folder(bool sync) const {
   if (!parent) {
     return parent;
   }
-  if (auto made = disk_.make_folder(*parent, folder_.substr(slash + 1), kFolderMode); !made) {
+  if (auto made = disk_.make_folder(*parent, folder_.substr(slash + 1), kBlobFolderMode); !made) {
     return made.error();
   }
   if (auto synced = sync ? disk_.sync_folder(*parent) : Result<void>(); !synced) {

@@ -1,13 +1,22 @@
 #include "core/store/log_change.h"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 
 namespace arborfs {
 
 namespace {
 
+constexpr std::size_t kCompared = 1 << 20;  // at a time
+
 Error replaced() {
   return {Errc::stale, "another program wrote to the log meanwhile; try again"};
+}
+
+Error torn() {
+  return {Errc::io, "the part that was written could not be cut off again; it shows under damage/"};
 }
 
 Result<std::string> read_exactly(const File& file, std::uint64_t offset, std::size_t size) {
@@ -38,14 +47,16 @@ Result<LogVersion> LogChange::version() const {
 Result<UniqueFd> LogChange::open_same(For what) {
   auto fd = open(what);
   if (!fd) {
-    return fd;
+    const Error& why = fd.error();
+    const bool is_denied = why.code == Errc::permission || why.code == Errc::not_permitted;
+    return is_denied ? Error{why.code, why.message + "; look at the log's mode and attributes (ls -l, lsattr)"} : why;
   }
   File file = File::of(std::move(*fd));
   const auto st = file.stat();
   if (!st) {
     return st.error();
   }
-  if (!st->same_file(stat_) || st->size != stat_.size + appended_.size()) {
+  if (!st->same_file(stat_) || st->size != stat_.size + appended_bytes_) {
     return replaced();
   }
   return std::move(file).take();
@@ -56,8 +67,10 @@ Result<void> LogChange::append(std::string_view lines) {
   if (!fd) {
     return fd.error();
   }
-  const std::uint64_t start = stat_.size + appended_.size();
-  appended_.reserve(appended_.size() + lines.size());  // once they are in the log they must be known to be
+  const std::uint64_t start = stat_.size + appended_bytes_;
+  const bool is_kept = appended_.size() == appended_bytes_ && appended_bytes_ + lines.size() <= kUndone;
+  appended_.reserve(is_kept ? appended_.size() + lines.size()
+                            : 0);  // once they are in the log they must be known to be
   changed_bytes_ = true;
   std::size_t done = 0;
   while (done < lines.size()) {
@@ -69,7 +82,23 @@ Result<void> LogChange::append(std::string_view lines) {
     }
     done += *written;
   }
-  appended_ += lines;
+  appended_bytes_ += lines.size();
+  appended_ += is_kept ? lines : std::string_view();
+  return {};
+}
+
+Result<void> LogChange::try_append() {
+  auto fd = open_same(For::append);
+  return fd ? Result<void>() : fd.error();
+}
+
+/// An immutable log, and one that can only grow, keeps its name (chattr(1)).
+Result<void> LogChange::try_replace() {
+  int flags = 0;
+  const bool is_known = ::ioctl(reader_.fd(), FS_IOC_GETFLAGS, &flags) == 0;
+  if (is_known && (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) != 0) {
+    return {Errc::not_permitted, "the log must be written anew, which its attributes forbid; see lsattr(1)"};
+  }
   return {};
 }
 
@@ -78,16 +107,45 @@ Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view w
   if (written.empty()) {
     return {};
   }
-  const Error torn{Errc::io, "the part that was written could not be cut off again; it shows under damage/"};
   const auto st = reader_.stat();
   if (!st || st->size != start + written.size()) {
-    return torn;
+    return torn();
   }
-  const auto there = read_exactly(reader_, start, written.size());
-  if (!there || *there != written) {
-    return torn;
+  for (std::size_t at = 0; at < written.size(); at += kCompared) {
+    const std::string_view piece = written.substr(at, kCompared);
+    const auto there = read_exactly(reader_, start + at, piece.size());
+    if (!there || *there != piece) {
+      return torn();
+    }
   }
-  return disk_.truncate(fd, start) ? Result<void>() : torn;
+  return disk_.truncate(fd, start) ? Result<void>() : torn();
+}
+
+Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::uint64_t at) {
+  const auto intended = whole.stat();
+  const auto there = reader_.stat();
+  if (!intended || !there) {
+    return intended ? there.error() : intended.error();
+  }
+  if (there->size <= start || intended->size <= at || there->size - start >= intended->size - at) {
+    return false;
+  }
+  const std::uint64_t length = there->size - start;
+  for (std::uint64_t done = 0; done < length; done += kCompared) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCompared, length - done));
+    const auto found = read_exactly(reader_, start + done, size);
+    const auto meant = read_exactly(whole, at + done, size);
+    if (!found || !meant) {
+      return found ? meant.error() : found.error();
+    }
+    if (found->size() != size || *found != *meant) {
+      return false;
+    }
+  }
+  auto fd = open_same(For::append);
+  auto cut = fd ? disk_.truncate(fd->get(), start) : Result<void>(fd.error());
+  changed_bytes_ = true;
+  return cut ? Result<bool>(true) : cut.error();
 }
 
 Result<void> LogChange::undo_append() {
@@ -95,9 +153,13 @@ Result<void> LogChange::undo_append() {
   if (!fd) {
     return fd.error();
   }
+  if (appended_.size() != appended_bytes_) {
+    return torn();
+  }
   auto cut = cut_back(fd->get(), stat_.size, appended_);
   if (cut) {
     appended_.clear();
+    appended_bytes_ = 0;
   }
   return cut;
 }

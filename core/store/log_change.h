@@ -16,6 +16,9 @@ class LogChange : public LogWriter {
   [[nodiscard]] Result<LogVersion> version() const override;
   Result<void> append(std::string_view lines) override;
   Result<void> overwrite(std::uint64_t offset, std::string_view bytes) override;
+  Result<void> try_append() override;
+  Result<void> try_replace() override;
+  Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) override;
   Result<void> undo_append() override;
   [[nodiscard]] Result<void> verify(const LogVersion& before) const override;
   Result<void> replace(LogDraft& draft, const LogVersion& before) override;
@@ -39,7 +42,8 @@ class LogChange : public LogWriter {
   Disk& disk_;
   const File reader_;
   const FileStat stat_;
-  std::string appended_;  // by this writer, behind stat_.size
+  std::uint64_t appended_bytes_ = 0;  // by this writer, behind stat_.size
+  std::string appended_;              // the same, when it is no more than kUndone
   bool changed_bytes_ = false;
   bool changed_names_ = false;
 };

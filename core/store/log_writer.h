@@ -18,7 +18,7 @@ class LogDraft {
  public:
   virtual ~LogDraft() = default;
   virtual Result<void> write(std::string_view bytes) = 0;
-  /// On the disk (`sync`), or just complete.
+  /// On the disk (`sync`), or just complete. What is written after it until the draft is published is not synced.
   virtual Result<void> finish(bool sync) = 0;
 };
 
@@ -46,7 +46,15 @@ class LogWriter {
   virtual Result<void> append(std::string_view lines) = 0;
   /// Bytes in place, such as a title slot. Errors: as append.
   virtual Result<void> overwrite(std::uint64_t offset, std::string_view bytes) = 0;
-  /// Takes back what this writer appended, if nothing stands behind it.
+  /// Opens the log as append() would, and writes nothing. Errors: as append.
+  virtual Result<void> try_append() = 0;
+  /// What replace() would be refused for, as far as the log itself tells.
+  virtual Result<void> try_replace() = 0;
+  /// Cuts the log back to `start` if what stands behind that is the beginning of what `whole` holds from `at` on, but
+  /// not all of it; false when it is not. Only release(), sync() and stat_name() may follow then. Errors: as append.
+  virtual Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) = 0;
+  /// Takes back what this writer appended, if nothing stands behind it and it came to no more than kUndone.
+  static constexpr std::size_t kUndone = 1 << 20;
   virtual Result<void> undo_append() = 0;
   /// Errors: stale when the log no longer is what `before` says.
   [[nodiscard]] virtual Result<void> verify(const LogVersion& before) const = 0;

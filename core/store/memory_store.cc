@@ -217,6 +217,10 @@ class MemoryStore : public SessionStore {
     return fd ? Result<std::unique_ptr<LogDraft>>(std::make_unique<MemoryDraft>(disk_, std::move(*fd))) : fd.error();
   }
 
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
+    return shelf_->find(place) ? draft(place) : Result<std::unique_ptr<LogDraft>>(nothing_there());
+  }
+
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {
     const std::lock_guard lock(shelf_->mutex);
     if (existing == Disk::Existing::replace) {

@@ -15,21 +15,12 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::string_view kLogSuffix = ".jsonl";
+constexpr std::string_view kJsonlSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
 constexpr mode_t kPermissions = 0777;
 /// Who writes once does so under the lock, which is ours: what is left is somebody who looks as we do.
 constexpr std::chrono::milliseconds kOwnMoment{20};
-
-/// `.<log>.<16 hex digits>.tmp`, which agents know as a rewrite in progress (FACTS F8).
-std::string temporary_name(const std::string& file) {
-  static std::atomic<std::uint64_t> drafts{0};
-  const std::uint64_t unique = (static_cast<std::uint64_t>(::getpid()) << 32U) + ++drafts;
-  char hex[24];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(unique));
-  return "." + file + "." + hex + ".tmp";
-}
 
 class OmpDraft : public LogDraft {
  public:
@@ -41,12 +32,9 @@ class OmpDraft : public LogDraft {
     }
   }
   Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_.get(), bytes); }
-  Result<void> finish(bool sync) override {
-    auto done = sync ? disk_.sync(fd_.get()) : Result<void>();
-    fd_.reset();
-    return done;
-  }
+  Result<void> finish(bool sync) override { return sync ? disk_.sync(fd_.get()) : Result<void>(); }
   Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing) {
+    fd_.reset();  // nobody may find the log open for writing
     auto done = disk_.rename(folder_, temporary_, to, name, existing);
     if (done) {
       temporary_.clear();
@@ -93,12 +81,20 @@ class OmpLogWriter : public LogChange {
 
 }  // namespace
 
+std::string omp_temporary_name(const std::string& file) {
+  static std::atomic<std::uint64_t> made{0};
+  const std::uint64_t unique = (static_cast<std::uint64_t>(::getpid()) << 32U) + ++made;
+  char hex[24];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(unique));
+  return "." + file + "." + hex + ".tmp";
+}
+
 Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
   auto entries = folder.list();
   if (!entries) {
     return entries.error();
   }
-  const std::string stem = file.substr(0, file.size() - kLogSuffix.size());
+  const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
   std::vector<std::string> names;
   for (auto& entry : *entries) {
     const bool is_backup = entry.name.starts_with(file + ".") && entry.name.ends_with(kBackupSuffix);
@@ -133,7 +129,7 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file) {
   const auto present = folder.stat(file);
-  const std::string temporary = temporary_name(file);
+  const std::string temporary = omp_temporary_name(file);
   auto fd = disk.create(folder, temporary, kLogMode);
   if (!fd) {
     return fd.error();
@@ -166,8 +162,8 @@ Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, 
   if (!names) {
     return names.error();
   }
-  const std::string stem = file.substr(0, file.size() - kLogSuffix.size());
-  const std::string new_stem = new_name.substr(0, new_name.size() - kLogSuffix.size());
+  const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
+  const std::string new_stem = new_name.substr(0, new_name.size() - kJsonlSuffix.size());
   std::vector<std::pair<std::string, std::string>> moved;
   for (const auto& name : *names) {
     const std::string target = new_stem + name.substr(stem.size());

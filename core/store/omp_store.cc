@@ -179,6 +179,11 @@ class OmpStore : public SessionStore {
     return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
   }
 
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
+    auto dir = open_folder(place.folder);
+    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
+  }
+
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
     return publish_omp_draft(draft, place.file, existing, sync);
   }

@@ -91,6 +91,8 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) = 0;
   /// Begins a log that is to lie in `folder` (made if missing) under `file`.
   [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) = 0;
+  /// Begins one that is to take the place of the log that lies there; makes no folder. Errors also: not_found.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) = 0;
   /// Gives a finished draft the place that it was begun for. Errors: already_exists, io.
   virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
   /// Renames a log, and with it its artifacts and the backups that agents left (`<log>.<id>.bak`, which they would

@@ -1,5 +1,9 @@
 #include "core/write/append_command.h"
 
+#include <algorithm>
+#include <span>
+
+#include "core/json/parse_in_place.h"
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
@@ -29,6 +33,14 @@ const char* closing_quote(const char* p, const char* end) {
   p = json::find_string_special(p, end);
   while (*p != '"') {
     p = json::find_string_special(p + 2, end);  // an escape; valid JSON has nothing else here
+  }
+  return p;
+}
+
+// The same in any bytes; `end` when there is none.
+const char* string_end(const char* p, const char* end) {
+  for (p = json::find_string_special(p, end); p != end && *p != '"'; p = json::find_string_special(p, end)) {
+    p += *p == '\\' && end - p > 1 ? 2 : 1;
   }
   return p;
 }
@@ -97,9 +109,9 @@ json::Value message_entry(json::Value message, json::Document& owner) {
   return entry;
 }
 
-Result<void> add_object(std::string_view text, Flavour flavour, std::int64_t now_ms, AppendCommand& command) {
+Result<void> add_object(std::span<char> text, Flavour flavour, std::int64_t now_ms, AppendCommand& command) {
   json::Document owner;
-  if (!json::parse(text, owner)) {
+  if (!json::parse_in_place(text, owner)) {
     return {Errc::invalid_argument, "is not valid JSON"};
   }
   json::Value object = std::move(static_cast<json::Value&>(owner));
@@ -114,7 +126,8 @@ Result<void> add_object(std::string_view text, Flavour flavour, std::int64_t now
   if (!completed.has_value()) {
     return completed;
   }
-  auto draft = make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, flavour);
+  auto draft =
+      make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, flavour, text.size());
   if (!draft) {
     return draft.error();
   }
@@ -142,7 +155,7 @@ Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::
   json::Document owner;
   json::Value block(rapidjson::kObjectType);
   json::set(block, "type", json::make_string("text", owner), owner);
-  json::set(block, "text", json::make_string(text, owner), owner);
+  json::set(block, "text", json::Value(text.data(), static_cast<rapidjson::SizeType>(text.size())), owner);
   json::Value content(rapidjson::kArrayType);
   content.PushBack(std::move(block), owner.GetAllocator());
   json::Value message(rapidjson::kObjectType);
@@ -158,7 +171,31 @@ Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::
   return command;
 }
 
-Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::int64_t now_ms) {
+std::uint64_t memory_for_json(std::string_view text) {
+  constexpr std::uint64_t kValue = 64;  // at most, while its container is being built
+  std::uint64_t values = 0;
+  std::uint64_t most = 0;
+  std::size_t depth = 0;
+  for (const char *p = text.data(), *end = p + text.size(); p != end; ++p) {
+    if (*p == '"') {
+      p = string_end(p + 1, end);
+      if (p == end) {
+        break;
+      }
+    } else if (*p == ',' || *p == ':') {
+      ++values;
+    } else if (*p == '[' || *p == '{') {
+      ++values;
+      ++depth;
+    } else if ((*p == ']' || *p == '}') && depth != 0 && --depth == 0) {
+      most = std::max(most, values);
+      values = 0;
+    }
+  }
+  return text.size() + kValue * std::max(most, values);
+}
+
+Result<AppendCommand> json_command(std::string text, Flavour flavour, std::int64_t now_ms) {
   if (auto checked = check_text(text); !checked.has_value()) {
     return checked.error();
   }
@@ -172,10 +209,11 @@ Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::
     if (!object) {
       return of_object(number, object.error());
     }
-    if (auto added = add_object(*object, flavour, now_ms, command); !added.has_value()) {
+    const std::span<char> bytes(text.data() + at, object->size());
+    if (auto added = add_object(bytes, flavour, now_ms, command); !added.has_value()) {
       return of_object(number, added.error());
     }
-    at = skip_space(text, at + object->size());
+    at = skip_space(text, at + bytes.size());
   }
   if (command.drafts.empty()) {
     return {Errc::invalid_argument, "there is no JSON object"};

@@ -16,6 +16,8 @@ namespace arborfs {
 
 inline constexpr std::size_t kMaxCommandBytes = 64 << 20;
 inline constexpr std::size_t kMaxCommandObjects = 100'000;
+/// Of memory_for_json().
+inline constexpr std::uint64_t kMaxCommandMemory = 96 << 20;
 
 /// One append, all or none.
 struct AppendCommand {
@@ -32,6 +34,9 @@ Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::
 /// JSON objects, one behind the other: messages (they have `role` and no `type`) or entries (they have `type`).
 /// "force" and "ifLeaf" stand at the top of any of them and do not reach the log.
 /// Errors: invalid_argument with the reason and the number of the object, not_utf8, too_large.
-Result<AppendCommand> json_command(std::string_view text, Flavour flavour, std::int64_t now_ms);
+Result<AppendCommand> json_command(std::string text, Flavour flavour, std::int64_t now_ms);
+
+/// About how much memory json_command() takes besides the text, and the command it gives.
+std::uint64_t memory_for_json(std::string_view text);
 
 }  // namespace arborfs

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/log/entry_types.h"
+#include "core/log/telltale.h"
 
 namespace arborfs {
 namespace {
@@ -178,12 +179,29 @@ Result<void> check_type(const json::Value& entry, Flavour flavour) {
   return {};
 }
 
+// A key by which the whole log would be taken for another agent's, or another generation's.
+Result<void> check_keys(const json::Value& entry, EntryType type, Flavour flavour) {
+  for (const json::Value::Member& member : json::members(entry)) {
+    const Telltales keys = telltale_of(json::as_string(member.name));
+    const bool is_youngers = has_omp18_key(keys, type) && flavour != Flavour::omp18;
+    if (is_youngers || has_pi_key(keys, type)) {
+      return {Errc::invalid_argument, "\"" + std::string(json::as_string(member.name)) + "\" is written by " +
+                                          (is_youngers ? "the younger generation" : "pi") +
+                                          " only and would change how this whole log is read"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms) {
   const auto role = json::string_member(message, "role");
   if (!role || role->empty()) {
     return {Errc::invalid_argument, "needs \"role\", a string that is not empty"};
+  }
+  if (*role == "system") {
+    return {Errc::invalid_argument, "the role \"system\" is written by pi only and would make this whole log pi's"};
   }
   for (const RoleRule& rule : kRoleRules) {
     if (rule.role == *role) {
@@ -211,6 +229,9 @@ Result<void> complete_entry(json::Value& entry, json::Document& owner, Flavour f
     return checked;
   }
   const EntryType type = entry_type_of(*json::string_member(entry, "type"));
+  if (auto checked = check_keys(entry, type, flavour); !checked.has_value()) {
+    return checked;
+  }
   for (const EntryRule& rule : kEntryRules) {
     if (rule.type == type) {
       if (auto checked = check(entry, rule.member); !checked.has_value()) {

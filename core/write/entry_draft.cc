@@ -146,7 +146,13 @@ void put_members(std::span<const json::Value::Member> members, bool is_first, st
 
 std::string EntryDraft::line(const EntryStamp& stamp) const {
   std::string out;
-  out.reserve(before.size() + after.size() + stamp.id.size() + stamp.parent_json.size() + 128);
+  add_line(stamp, out);
+  return out;
+}
+
+void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
+  constexpr std::size_t kNames = 128;
+  out.reserve(out.size() + before.size() + after.size() + stamp.id.size() + stamp.parent_json.size() + kNames);
   out.append(before).append(",\"id\":");
   json::stringify_string(stamp.id, out);
   out.append(",\"parentId\":").append(stamp.parent_json);
@@ -155,10 +161,10 @@ std::string EntryDraft::line(const EntryStamp& stamp) const {
     const std::string_view parent = stamp.parent_json;
     out.append(",\"fromId\":").append(parent == "null" ? R"("root")" : parent);
   }
-  return out.append(after).append("\n");
+  out.append(after).append("\n");
 }
 
-Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour) {
+Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour, std::size_t bytes) {
   const auto word = json::string_member(entry, "type");
   if (!word) {
     return {Errc::invalid_argument, "an entry needs \"type\", a string"};
@@ -188,6 +194,7 @@ Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavou
                        json::is_string(json::member(*message, "role"), "assistant");
   draft.from_is_parent = draft.type == EntryType::branch_summary && json::member(arranged, "fromId") == nullptr;
   const auto members = json::members(static_cast<const json::Value&>(arranged));
+  draft.after.reserve(bytes);
   draft.before += '{';
   put_members(members.first(members_before), true, draft.before);
   put_members(members.subspan(members_before), false, draft.after);

@@ -31,6 +31,8 @@ struct EntryDraft {
 
   /// The line with its line feed. Bytes are what the agent of that flavour would have written (FACTS H5).
   [[nodiscard]] std::string line(const EntryStamp& stamp) const;
+  /// The same behind what `out` holds.
+  void add_line(const EntryStamp& stamp, std::string& out) const;
 };
 
 /// Makes a draft of an object that has `type` and the entry's own fields. id, parentId and timestamp in it are passed
@@ -39,7 +41,7 @@ struct EntryDraft {
 /// entry type that is known for this flavour; see append_command.h for what people may append.
 /// Errors: invalid_argument.
 Result<EntryDraft> make_draft(const json::Value& entry, Flavour flavour);
-/// The same without a copy: uses up `entry`, which was made in `owner`.
-Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour);
+/// The same without a copy: uses up `entry`, which was made in `owner`. The draft has about `bytes` bytes.
+Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour, std::size_t bytes = 0);
 
 }  // namespace arborfs

@@ -35,18 +35,23 @@ std::size_t code_point_length(std::string_view text, std::size_t at) {
   return length;
 }
 
-// The title inside its quotes, in at most `room` bytes.
-std::string fitting_title(std::string_view title, std::size_t room) {
-  std::string fitting;
-  for (std::size_t at = 0; at < title.size();) {
-    const std::size_t length = code_point_length(title, at);
+// The beginning of a title whose JSON spelling, without quotes, has at most `room` bytes.
+struct Fitting {
+  std::size_t bytes = 0;
+  std::string spelling;
+};
+
+Fitting fitting_title(std::string_view title, std::size_t room) {
+  Fitting fitting;
+  while (fitting.bytes < title.size()) {
+    const std::size_t length = code_point_length(title, fitting.bytes);
     std::string literal;
-    json::stringify_string(title.substr(at, length), literal);
-    if (fitting.size() + literal.size() - 2 > room) {
+    json::stringify_string(title.substr(fitting.bytes, length), literal);
+    if (fitting.spelling.size() + literal.size() - 2 > room) {
       break;
     }
-    fitting.append(literal, 1, literal.size() - 2);
-    at += length;
+    fitting.spelling.append(literal, 1, literal.size() - 2);
+    fitting.bytes += length;
   }
   return fitting;
 }
@@ -82,10 +87,24 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
   behind += R"(,"pad":")";
   const std::size_t taken = kFront.size() + behind.size() + kEnd.size();
   std::string line(kFront);
-  line += fitting_title(title, kSlotBytes - taken);
+  line += fitting_title(title, kSlotBytes - taken).spelling;
   line += behind;
   line.append(kSlotBytes - kEnd.size() - line.size(), ' ');
   return line.append(kEnd);
+}
+
+std::string title_of_fork(std::string_view title, Flavour flavour) {
+  constexpr std::string_view kMark = " (fork)";
+  constexpr std::string_view kCut = "…";
+  constexpr std::size_t kRoom = 150;  // a slot keeps that much of a title, whatever its source
+  if (title.empty() || title.ends_with(kMark)) {
+    return std::string(title);
+  }
+  const bool fits = flavour != Flavour::omp18 || fitting_title(title, kRoom - kMark.size()).bytes == title.size();
+  const std::size_t room = kRoom - kMark.size() - kCut.size();
+  const std::string kept =
+      fits ? std::string(title) : std::string(title.substr(0, fitting_title(title, room).bytes)) + std::string(kCut);
+  return kept + std::string(kMark);
 }
 
 std::string clean_title(std::string_view title) {

@@ -32,6 +32,10 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
 /// Control characters become spaces, runs of spaces one, ends trimmed (FACTS E6).
 std::string clean_title(std::string_view title);
 
+/// The title of a session's fork: " (fork)" behind the title, which is cut so that both fit where 18's flavour keeps
+/// them. One that ends so stays as it is, none stays none.
+std::string title_of_fork(std::string_view title, Flavour flavour);
+
 /// `object` (the text of one JSON object) with the member set to `value_json`, in its place or at the end, or removed
 /// where `value_json` is nothing. Every other byte stays. Errors: invalid_argument when it is no object.
 Result<std::string> with_member(std::string_view object, std::string_view key,

@@ -15,7 +15,7 @@ struct MemberSpan {
   bool is_wanted = false;
 };
 
-std::size_t skip_space(std::string_view text, std::size_t at) {
+std::size_t past_space(std::string_view text, std::size_t at) {
   while (at < text.size() && json::is_space(text[at])) {
     ++at;
   }
@@ -33,15 +33,15 @@ bool is_key(std::string_view literal, std::string_view key) {
 // The members of the object whose brace opens at `at`; the text has been scanned and is known to be one.
 std::vector<MemberSpan> members_of(std::string_view object, std::size_t at, std::string_view key) {
   std::vector<MemberSpan> members;
-  at = skip_space(object, at + 1);
+  at = past_space(object, at + 1);
   while (object[at] != '}') {
     MemberSpan member;
-    member.key = object[at] == ',' ? skip_space(object, at + 1) : at;
+    member.key = object[at] == ',' ? past_space(object, at + 1) : at;
     const std::size_t key_end = json::scan_value(object, member.key).end;
-    member.value = skip_space(object, skip_space(object, key_end) + 1);
+    member.value = past_space(object, past_space(object, key_end) + 1);
     member.end = json::scan_value(object, member.value).end;
     member.is_wanted = is_key(object.substr(member.key, key_end - member.key), key);
-    at = skip_space(object, member.end);
+    at = past_space(object, member.end);
     members.push_back(member);
   }
   return members;
@@ -78,12 +78,12 @@ const MemberSpan* last_wanted(const std::vector<MemberSpan>& members) {
 
 // Where the brace of a text that is one JSON object opens.
 std::optional<std::size_t> object_begin(std::string_view text) {
-  const std::size_t begin = skip_space(text, 0);
+  const std::size_t begin = past_space(text, 0);
   if (begin == text.size() || text[begin] != '{') {
     return std::nullopt;
   }
   const auto [verdict, end] = json::scan_value(text, begin);
-  const bool is_whole = verdict == json::ValueScanner::Verdict::value && skip_space(text, end) == text.size();
+  const bool is_whole = verdict == json::ValueScanner::Verdict::value && past_space(text, end) == text.size();
   return is_whole ? std::optional(begin) : std::nullopt;
 }
 

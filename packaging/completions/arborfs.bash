@@ -87,13 +87,15 @@ _arborfs() {
   case $verb in
     '')
       options='mount umount ls show tree context text append branch label title fork new rm restore doctor completion'
-      options+=' --help --version'
+      options+=' help --help --version'
       ;;
     mount) options='--json --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --agent-dir --limit --project --quiet --help' ;;
     append) options='--json --agent-dir --file --at --force --durability --help' ;;
-    branch | label | title | fork) options='--json --agent-dir --force --durability --help' ;;
+    fork) options='--json --agent-dir --title --force --durability --help' ;;
+    branch) options='--json --agent-dir --pin --force --durability --help' ;;
+    label | title) options='--json --agent-dir --force --durability --help' ;;
     new) options='--json --agent-dir --title --model --parent-session --durability --help' ;;
     rm) options='--json --agent-dir --force --yes --help' ;;
     doctor) options='--json --agent-dir --repair --dry-run --force --help' ;;
@@ -114,10 +116,10 @@ _arborfs() {
     restore)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
       ;;
-    doctor)
+    doctor | rm)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
       ;;
-    show | tree | context | text | append | branch | label | title | fork | rm)
+    show | tree | context | text | append | branch | label | title | fork)
       if ((${#given[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -12,7 +12,7 @@ end
 
 set -l verbs mount umount ls show tree context text append branch label title fork new rm restore doctor completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
-complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Print the version'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a umount -d 'Unmount'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List the sessions, newest first'
@@ -30,6 +30,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or bring a session back'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and mend it if told to'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print the options of a verb'
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
@@ -44,11 +45,12 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'At 
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s p -l project -x -d 'Only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When a write succeeds'
+complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry there'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork rm" -l force -d 'Although an agent may have it open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Take the message from there'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
-complete -c arborfs -n "__fish_seen_subcommand_from new" -l title -x -d 'Its title'
+complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'Its title'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model to begin with'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that it goes on from'
 complete -c arborfs -n "__fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'

@@ -1,4 +1,5 @@
-// Tree, labels, leaf and usage of every session of the corpus, as both generations of the agent compute them.
+// Title, entries, tree, labels, leaf and usage of every session of the corpus, as both generations of the agent compute
+// them, and of every log that omp 18.3.4 answered for.
 #include "core/model/tree.h"
 
 #include <gtest/gtest.h>
@@ -20,6 +21,12 @@ std::string id_json(const EntryId& id) {
   std::string text;
   id.kind == EntryId::Kind::string ? json::stringify_string(id.text, text) : void(text = id.text);
   return text;
+}
+
+// A member as id_json would have it.
+std::string member_json(const json::Value& object, std::string_view key) {
+  const json::Value* value = json::member(object, key);
+  return value == nullptr ? "null" : json::stringify(*value);
 }
 
 // A label as arborfs shows it.
@@ -87,6 +94,30 @@ TEST_P(TreeConformance, LeafAndEntries) {
   }
 }
 
+TEST_P(TreeConformance, EntryList) {
+  const LogIndex& index = *session_.index;
+  const json::Value* expected = answer("entries");
+  if (expected == nullptr) {
+    return;
+  }
+  ASSERT_EQ(index.size(), expected->Size());
+  for (Ordinal o = 1; o <= index.size(); ++o) {
+    const json::Value& row = (*expected)[o - 1];
+    EXPECT_EQ(id_json(index.id(o)), member_json(row, "id")) << o;
+    EXPECT_EQ(id_json(index.parent_id(o)), member_json(row, "parentId")) << o;
+    const json::Value* type = json::member(row, "type");
+    EXPECT_EQ(index.type_text(o), type != nullptr && type->IsString() ? json::as_string(*type) : "") << o;
+  }
+}
+
+TEST_P(TreeConformance, Title) {
+  const json::Value* header = answer("header");
+  if (header == nullptr || !header->IsObject()) {
+    return;
+  }
+  EXPECT_EQ(session_.index->header().title, json::string_member(*header, "title").value_or(""));
+}
+
 TEST_P(TreeConformance, Labels) {
   const json::Value* expected = answer("labels");
   if (expected == nullptr) {
@@ -119,6 +150,8 @@ TEST_P(TreeConformance, Usage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, TreeConformance, testing::ValuesIn(corpus_cases()),
+                         [](const auto& test) { return test.param.title(); });
+INSTANTIATE_TEST_SUITE_P(Newest, TreeConformance, testing::ValuesIn(newest_cases()),
                          [](const auto& test) { return test.param.title(); });
 
 }  // namespace

@@ -223,6 +223,51 @@ def test_the_newline_of_what_was_refused_is_no_command(case):
         equal(session.path.read_bytes(), session.bytes)
 
 
+def test_the_usage_text_is_no_message(case):
+    """What reading a control file says is refused when it comes back with a text behind it, as from an editor."""
+    with one_session(case) as (session, folder, mount):
+        for name in ("append", "label", "fork", "branches/current/append"):
+            refused(f"(cat {name}; echo q) > {case.root}/f; cat {case.root}/f > {name}", folder, "Invalid argument")
+            assert "write the new text alone" in reason(folder), reason(folder)
+        refused(f"(cat new; echo /srv/q) > {case.root}/f; cat {case.root}/f > new", mount.path, "Invalid argument")
+        equal(session.path.read_bytes(), session.bytes)
+        equal(os.listdir(session.path.parent), [session.path.name], "names in the store")
+
+
+@variants(title={"name": "title", "text": b"x" * 80_000 + b"\n"},
+          summary={"name": "branch", "text": b"#1\n" + b"Tried X, and failed\n" * 5_400})
+def test_what_is_refused_is_refused_whole(case, name, text):
+    """Of a command that is too long nothing is stored, whatever the size of the pieces that it comes in."""
+    with one_session(case) as (session, folder, _):
+        for size in (len(text), 1 << 16, 4096, 1000, 20):
+            descriptor = os.open(folder / name, os.O_WRONLY)
+            failed = 0
+            for at in range(0, len(text), size):
+                try:
+                    os.write(descriptor, text[at:at + size])
+                except OSError as error:
+                    equal(error.errno, errno.EFBIG)
+                    failed += 1
+            os.close(descriptor)
+            assert failed, f"nothing failed in pieces of {size}"
+            equal(session.path.read_bytes(), session.bytes, f"the log after pieces of {size}")
+            equal((folder / "branch").read_text(), session.leaf + "\n", f"the leaf after pieces of {size}")
+            assert "a command may have" in reason(folder), reason(folder)
+
+
+def test_a_summary_is_one_entry_however_it_arrives(case):
+    """Cut anywhere, the target and the lines behind it are one branch_summary."""
+    with one_session(case) as (session, folder, _):
+        first = session.entries[0]["id"]
+        text = f"{first}\nTried X,\nfailed\n".encode()
+        for at in range(len(text) + 1):
+            with open(folder / "branch", "wb", buffering=0) as branch:
+                branch.write(text[:at])
+                branch.write(text[at:])
+        equal([(entry["type"], entry["parentId"], entry["summary"]) for entry in added(session)],
+              [("branch_summary", first, "Tried X,\nfailed")] * (len(text) + 1))
+
+
 def test_f5_a_live_session_is_refused_in_the_write(case):
     """F5: while another process has the log open for writing: EBUSY from write(2), also for text, and nothing is
     written; fork still works. Let go, it is written to at once."""

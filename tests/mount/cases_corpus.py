@@ -155,6 +155,11 @@ def context_text(path):
     return data.replace(b"\n", b"").decode("utf-8", "surrogatepass")
 
 
+def as_dated_by_182(text):
+    """18.2.3 puts the time of the rewrite in place of the compaction's own; 18.3 tells both."""
+    return re.sub(r'"historyRewriteAt":(\d+),"timestamp":\d+}', r'"timestamp":\1}', text)
+
+
 def same_context(path, oracle, newer):
     """The text has the oracle's SHA-256. `models` of a generation 13 log follows 18's rule (DESIGN 6, FACTS C11), so it
     is held against `newer` and put back before hashing."""
@@ -165,7 +170,7 @@ def same_context(path, oracle, newer):
         assert parts["models"] == wanted, f"models {parts['models']}, expected {wanted}"
         parts["models"] = _models(oracle)
         text = joined(parts)
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(as_dated_by_182(text).encode("utf-8", "surrogatepass")).hexdigest()
     wanted = json.loads(oracle["contextSha256"])
     assert digest == wanted, f"{path.parent.name}/{path.name} is not the agent's context:\n" + _context_difference(
         text, oracle)

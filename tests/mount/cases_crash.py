@@ -155,12 +155,68 @@ def test_f1_killed_under_load(case):
             detach(mount.path)
             with case.mount(mountpoint=mount.path) as again:
                 folder = again.session(session)
+                entries, tail = whole_lines(session)  # a part of what was not acknowledged has been cut off
+                assert_kept(writers, entries, f"round {number}, mounted again")
                 equal(entry_ids(folder)[:len(entries)], [entry["id"] for entry in entries], "entries after the crash")
                 assert_kept([*writers, After], assert_usable(session, folder), f"round {number}")
                 equal(len(os.listdir(folder / "entries")), len(whole_lines(session)[0]), "entries")
             session.path.write_bytes(session.bytes)  # so that the next round is quick again
             writers.clear()
         print(f"{ROUNDS} rounds, {torn} torn tails")
+    finally:
+        mount.force_away()
+
+
+def killed_inside(mount, session, command, at):
+    """The daemon is killed once so many bytes of the command have reached the log; how many were there in the end."""
+    before = len(session.path.read_bytes())
+    writer = threading.Thread(target=write_until_gone, args=(mount.session(session) / "append", command), daemon=True)
+    writer.start()
+    while os.stat(session.path).st_size < before + at and writer.is_alive():
+        pass
+    mount.process.kill()
+    mount.process.wait()
+    writer.join(30 * PATIENCE)
+    assert not writer.is_alive(), "a thread goes on"
+    return os.stat(session.path).st_size - before
+
+
+def write_until_gone(path, rest):
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest):]
+    except OSError as error:
+        assert error.errno in GONE, error
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+@concurrent
+def test_f1_killed_inside_a_large_command(case):
+    """F1: kill -9 inside one command of 60 MB of many lines, at every stage of its write: after the next mount the log
+    holds the command whole or not at all, and the next append works."""
+    session = case.agent.talk()
+    lines = [custom("large", number, MIB) for number in range(60)]
+    command, mount, torn = "".join(lines).encode(), case.mount(), 0
+    try:
+        for number in range(5 * ROUNDS):
+            at = random.Random(number).randrange(1, len(command))
+            left = killed_inside(mount.start(), session, command, at)
+            torn += 0 < left < len(command)
+            detach(mount.path)
+            with case.mount(mountpoint=mount.path) as again:
+                folder = again.session(session)
+                equal(damage(folder), [], f"round {number}: damage")
+                there = [entry["data"]["n"] for entry in whole_lines(session)[0] if entry["type"] == "custom"]
+                assert there in ([], list(range(len(lines)))), f"round {number}: {len(there)} lines of {len(lines)}"
+                assert_usable(session, folder)
+            session.path.write_bytes(session.bytes)
+            if torn == ROUNDS:
+                break
+        print(f"{number + 1} rounds, {torn} of them left a part")
+        assert torn, "no kill came inside the write"
     finally:
         mount.force_away()
 

@@ -246,7 +246,9 @@ def test_f22_rest_of_a_long_write_tells_the_same(case):
             for _ in range(2):
                 fails_with(errno.ENOSPC, os.write, descriptor, long[taken:])
             assert "make room" in reason(folder), reason(folder)
-        equal(os.write(descriptor, (CUSTOM % 1 + "\n").encode()), len(CUSTOM % 1) + 1)  # a new command
+            fails_with(errno.ENOSPC, os.write, descriptor, (CUSTOM % 1 + "\n").encode())  # may be the rest of it
+        os.fsync(descriptor)  # ends the command that was refused
+        equal(os.write(descriptor, (CUSTOM % 1 + "\n").encode()), len(CUSTOM % 1) + 1)
         os.close(descriptor)
         assert_goes_on(session, folder)
 
@@ -414,16 +416,21 @@ def change_attributes(path, change):
 @needs_root
 @needs("mkfs.ext4", "chattr")
 def test_f22_unchangeable_log_is_left_alone(case):
-    """F22: EPERM for a log that may not be changed (chattr +i), and work goes on when it may."""
+    """F22: EPERM for a log that may not be changed (chattr +i), from the write and not from the close alone, which
+    shells do not look at; and work goes on when it may."""
     ext4(case)
     session = case.agent.talk()
+    first = session.entries[0]["id"]
     with case.mount() as mount:
         folder = mount.session(session)
         change_attributes(session.path, "+i")
         with held_to_before(session):
-            for script in (f"echo '{CUSTOM % 1}' > append", "echo x > title"):
+            for script in (f"echo '{CUSTOM % 1}' > append", "echo x > title", "echo text > append",
+                           f"printf '{CUSTOM % 1}' > append", "printf x > title",
+                           f"printf '{first}\nTried X\n' > branch", f"cat > branch <<END\n{first}\nTried X\nEND"):
                 refused(script, folder, "Operation not permitted")
                 assert reason(folder), script
+                equal((folder / "branch").read_text(), session.leaf + "\n", f"the leaf after {script!r}")
         assert_readable(session, folder)
         change_attributes(session.path, "-i")
         assert_goes_on(session, folder)

@@ -1,6 +1,7 @@
 """What went wrong for users of session stores elsewhere (field failures F1 to F25), for reading: each log is damaged as
 it was there, and the mount shows what the contract promises."""
 
+import base64
 import errno
 import json
 import os
@@ -140,6 +141,53 @@ def test_f10_missing_blob_leaves_the_reference(case):
         fails_with(errno.EIO, (folder / "images" / f"000001-{session.leaf}-1.png").read_bytes)
         equal(status(folder)["missingBlobs"], 1, "missingBlobs")
         run("ls", "-l", folder / "images")
+
+
+def test_f10_missing_blob_fails_where_files_are_not_opened(case):
+    """F10: without an OPEN, in a read-only mount, an image whose blob is missing or empty gives EIO too, not nothing."""
+    session = case.agent.session()
+    empty = case.agent.blob(PNG).removeprefix("blob:sha256:")
+    (case.agent.blobs / empty).write_bytes(b"")
+    session.image("blob:sha256:" + "ab" * 32)
+    session.image("blob:sha256:" + empty)
+    session.write()
+    with case.mount("ro") as mount:
+        images = sorted((mount.session(session) / "images").iterdir())
+        equal(len(images), 2, "images")
+        for path in (*images, mount / "blobs" / empty):
+            fails_with(errno.EIO, path.read_bytes)
+
+
+def test_f10_blob_that_comes_back_changes_the_context(case):
+    """F10: a context that was read without a blob shows it once it is back, on the leaf and on a branch."""
+    for options in ((), ("ro",)):
+        reference = case.agent.blob(PNG * 40)
+        blob = case.agent.blobs / reference.removeprefix("blob:sha256:")
+        kept = case.root / "kept"
+        blob.rename(kept)
+        session = case.agent.session()
+        session.image(reference)
+        session.user("the leaf")
+        session.write()
+        with case.mount(*options) as mount:
+            folder = mount.session(session)
+            paths = [folder / "context.json", folder / "branches" / session.branch(session.leaf) / "context.json"]
+
+            def shown():
+                """What stands for the image in each context; each is as long as its size says."""
+                found = []
+                for path in paths:
+                    data = path.read_bytes()
+                    equal(len(data), os.stat(path).st_size, "size")
+                    found.append(json.loads(data)["messages"][0]["content"][1]["data"])
+                return found
+
+            whole = base64.b64encode(PNG * 40).decode()
+            equal(shown(), [reference] * 2, "contexts without the blob")
+            case.agent.blob(PNG * 41)  # another one is no news
+            equal(shown(), [reference] * 2, "contexts without the blob")
+            kept.rename(blob)
+            eventually(2, lambda: shown() == [whole] * 2, "contexts with the blob")
 
 
 def test_f11_partial_blob_is_an_error_until_it_is_whole(case):

@@ -110,6 +110,19 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
 
 
 @in_each_mode
+def test_a_torn_tail_dated_in_the_future_is_damage(case, limit, options):
+    """A time in the future makes nothing young: a torn tail is shown, and a log that does not change is not read
+    anew."""
+    session = case.agent.talk(20)
+    append_bytes(session.path, b'{"torn":')
+    backdate(session.path, -3600)
+    with case.mount(*options) as mount:
+        folder = mount.session(session)
+        visible_within(limit, lambda: None, lambda: damage(folder) == [b'{"torn":'], "the tail in damage/")
+        equal([run["inProgress"] for run in status(folder)["damage"]], [False], "whether it is in progress")
+
+
+@in_each_mode
 def test_title_written_in_place_is_seen(case, limit, options):
     """A title slot overwritten in place, size and inode unchanged, shows in title, session.json, raw.jsonl, recent/."""
     session = case.agent.talk(20, slot=True, title="Before")
@@ -209,9 +222,8 @@ def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
             os.stat(mount / "projects" / "-x")
             session.folder = "-y"
             visible_within(limit, lambda: os.rename(case.agent.sessions / "-x", case.agent.sessions / "-y"),
-                           lambda: everywhere(folder, session, "turn 20") and os.path.isdir(mount / "projects" / "-y"),
-                           "renamed")
-            eventually(POLL_LIMIT, lambda: absent(mount / "projects" / "-x"), "the old folder's name is gone")
+                           lambda: (everywhere(folder, session, "turn 20") and os.path.isdir(mount / "projects" / "-y")
+                                    and absent(mount / "projects" / "-x")), "renamed")
             equal(os.stat(folder).st_ino, number, "inode number of the session")
             equal(handle.read(), session.line(session.leaf), "an open handle")
         session.user("after the move")

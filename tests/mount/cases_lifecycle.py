@@ -492,6 +492,61 @@ def test_who_is_inside_goes_on_after_umount(case):
         mount.force_away()
 
 
+def abort_connection(case, path):
+    """What a system administrator does to a mount that hangs."""
+    connections = case.new_path("connections")
+    connections.mkdir()
+    run("mount", "-t", "fusectl", "none", connections)
+    try:
+        (connections / mount_line(path)[2].split(":")[1] / "abort").write_text("1", encoding="ascii")
+    finally:
+        run("umount", connections)
+
+
+def force_umount(_, path):
+    """Fails since the mount is busy, and aborts its connection all the same."""
+    equal(run("umount", "-f", path, check=False).returncode, 32, "umount -f of a busy mount")
+
+
+@needs_root
+@variants(forced={"kill": force_umount}, aborted={"kill": abort_connection})
+def test_aborted_connection_of_a_busy_mount_leaves_nothing(case, kill):
+    """`umount -f` of a mount that is in use, or an abort through sysfs, ends its connection: the daemon takes the dead
+    mount away and ends with 0."""
+    session = case.agent.talk()
+    mount = case.mount().start()
+    try:
+        with open(mount.session(session) / "raw.jsonl", "rb") as handle:
+            kill(case, mount.path)
+            equal(mount.wait_gone(), 0, "exit status")
+            assert not is_mounted(mount.path), "a dead mount"
+            fails_with(NOT_CONNECTED, os.statvfs, handle.fileno())
+    finally:
+        mount.force_away()
+
+
+@variants(quit={"number": signal.SIGQUIT}, processor_time={"number": signal.SIGXCPU})
+def test_other_signals_that_end_a_process_unmount_too(case, number):
+    """The daemon ends with 0 and leaves no dead mount."""
+    case.agent.talk()
+    mount = case.mount().start()
+    try:
+        os.kill(mount.process.pid, number)
+        equal(mount.wait_gone(), 0, "exit status")
+        assert not is_mounted(mount.path), "still mounted"
+    finally:
+        mount.force_away()
+
+
+def test_signals_that_mean_nothing_here_are_ignored(case):
+    """A daemon that they ended would leave a dead mount."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE, signal.SIGIO):
+            os.kill(mount.process.pid, number)
+        equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
+
+
 def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
     """A lazy unmount with a file open: the handle works until it is closed, then the daemon leaves."""
     session = case.agent.talk()

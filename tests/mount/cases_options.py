@@ -7,6 +7,7 @@ import os
 import re
 import select
 import signal
+import socket
 import threading
 
 from crawl import paths_below
@@ -67,6 +68,60 @@ def test_requests_are_logged_where_the_log_is(case, foreground):
     assert any("success, outsize:" in line for line in lines), lines
     wrong = [line for line in lines if not re.match(r"\d{4}-\d\d-\d\dT[\d:.]+ \w+ \S", line)]
     equal(wrong, [], "lines in another format")
+
+
+@variants(background={"foreground": False}, foreground={"foreground": True})
+def test_max_read_bounds_reads(case, foreground):
+    """-o max_read= is a number of bytes that the kernel goes by; files larger than that are read whole."""
+    session = case.agent.session()
+    session.user("x" * 300_000)
+    session.write()
+    mount = case.mount("max_read=8192")
+    try:
+        if foreground:
+            mount.start()
+        else:
+            case.arborfs(*mount.command[1:])
+        assert "max_read=8192" in mount_line(mount.path)[-1].split(","), mount_line(mount.path)
+        equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
+    finally:
+        detach(mount.path)
+        eventually(10, lambda: not daemons(case.root), "the daemon left")
+
+
+def no_file(case, kind, stack):
+    """A path that a log cannot be written to."""
+    path = case.new_path("log")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        case.new_path("target").write_text("")
+        path.symlink_to(case.root / "target")
+    elif kind == "socket":
+        server = stack.enter_context(socket.socket(socket.AF_UNIX))
+        server.bind(os.fspath(path))
+    else:
+        os.mkfifo(path)
+        if kind == "fifo_with_a_reader":
+            stack.callback(os.close, os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    return path
+
+
+@variants(fifo={"kind": "fifo"}, fifo_with_a_reader={"kind": "fifo_with_a_reader"}, folder={"kind": "folder"},
+          socket={"kind": "socket"}, link={"kind": "link"})
+def test_a_log_that_is_no_file_is_refused(case, kind):
+    """-o log= takes a regular file; of anything else the message names the path, at once, and nothing is mounted."""
+    case.agent.talk()
+    point = case.new_path("mnt")
+    point.mkdir()
+    with contextlib.ExitStack() as stack:
+        log = no_file(case, kind, stack)
+        for words in ([], ["-f"]):
+            done = case.arborfs("mount", "--agent-dir", case.agent.path, "-o", f"log={log}", *words, point, check=False,
+                                timeout=10)
+            equal(done.returncode, 1, f"status with {words}; {done.stderr}")
+            assert os.fsencode(log) in done.stderr, done.stderr
+            assert mount_line(point) is None, "mounted"
 
 
 @needs_root
@@ -171,6 +226,50 @@ def test_events_without_readers_and_with_killed_ones(case):
         session.grow()
         eventually(2, lambda: event_of(output, session), "an event")
         case.end(reader)
+
+
+@needs("tail")
+def test_tail_follows_events(case):
+    """tail -f events prints the last lines at once and each further one as it comes, whether there were any before or
+    not; tail without -f ends. cat goes on giving only what comes after it opened the file."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        first, lines, cat = (case.new_path("events") for _ in range(3))
+        tail = case.spawn(["tail", "-f", mount / "events"], first)
+        eventually(5, lambda: "events" in held(tail.pid), "opened")
+        session.user("one")
+        session.grow()
+        eventually(5, lambda: event_of(first, session), "an event in the first tail")
+        known = events_in(first)[-1]["seq"]
+        short = case.spawn(["tail", "-n", "1", "-f", mount / "events"], lines)
+        stream = case.spawn(["cat", mount / "events"], cat)
+        eventually(5, lambda: events_in(lines), "the last line")
+        eventually(5, lambda: "events" in held(stream.pid), "opened")
+        session.user("two")
+        session.grow()
+        for output in (first, lines, cat):
+            eventually(5, lambda: events_in(output)[-1]["seq"] > known, "what came after")
+        told = [line["seq"] for line in events_in(cat)]
+        assert min(told) > known, f"cat told of what was before it: {told}, {known}"
+        numbers = [line["seq"] for line in events_in(first)]
+        equal(numbers, list(range(1, len(numbers) + 1)), "sequence numbers in the first tail")
+        last = json.loads(run("tail", "-n", "1", mount / "events", timeout=5).stdout)
+        assert last["seq"] > known, last
+        for reader in (tail, short, stream):
+            case.end(reader)
+
+
+def test_events_have_no_size_for_programs_that_copy_by_it(case):
+    """While no program reads events as a file its size is 0: tar -h, which follows the link, does not wait for the end
+    of a stream."""
+    session = case.agent.talk()
+    with case.mount() as mount:
+        with open(mount / "events", "rb", buffering=0) as stream:
+            session.user("one")
+            session.grow()
+            assert stream.read(4096), "an event"
+            equal(os.stat(mount / "events").st_size, 0, "size")
+            run("tar", "-chf", "/dev/null", "-C", mount.path, "events", timeout=10)
 
 
 def is_in_poll(thread):

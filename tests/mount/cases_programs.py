@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from crawl import paths_below, regular_files, same_tree, tree_of
-from mounting import Skip, eventually, equal, needs, output_of, run, shell
+from mounting import Skip, eventually, equal, needs, output_of, run, shell, variants
 
 FOLLOW_DEADLINE = 3  # until `tail -f` shows what another process appended
 
@@ -22,6 +22,19 @@ def first_entry(case, mount, name="shop"):
 
 
 # -- listing
+
+
+@variants(writable={"options": ()}, read_only={"options": ("ro",)})
+def test_df_shows_the_file_system_of_the_store(case, options):
+    """df of a mount shows the size of the file system that the logs lie on, also where the store is yet to appear."""
+    wanted = os.statvfs(case.root)
+    with case.mount(*options) as empty, case.mount(agent_dir=case.root / "later", *options) as later:
+        for mount in (empty, later):
+            found = os.statvfs(mount.path)
+            equal((found.f_blocks, found.f_frsize), (wanted.f_blocks, wanted.f_frsize), "size")
+            assert found.f_bavail > 0, found
+            size = output_of("df", "-B1", "--output=size", mount.path).split()[-1]
+            equal(int(size), wanted.f_blocks * wanted.f_frsize, "df")
 
 
 def test_bash_globs_entries_by_role(case):

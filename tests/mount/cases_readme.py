@@ -1,10 +1,13 @@
 """What README promises: its walks through the sample sessions, command by command, output by output."""
 
+import contextlib
+import json
 import os
 import re
 import shutil
 from pathlib import Path
 
+from agents import running
 from mounting import BINARY, Mount, SOURCE_DIR, run
 
 PROMPT = "$ "
@@ -53,8 +56,9 @@ def matches(promised, printed):
     return re.fullmatch(pattern, printed) is not None
 
 
-def check_walk(case, title):
-    """Each command of the section, run in one shell on the mounted samples, prints what stands below it."""
+def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
+    """Each command of the section, run in one shell on the mounted samples, prints what stands below it. `beside` is
+    entered meanwhile."""
     steps = walk(title)
     assert len(steps) > 10, steps
     home = case.new_path("home")
@@ -64,7 +68,7 @@ def check_walk(case, title):
     samples = copy_samples(case.new_path("samples"))
     environment = {**os.environ, "HOME": str(home), "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "100",
                    "PI_CODING_AGENT_DIR": str(samples), "PATH": f"{home}/bin:{os.environ['PATH']}"}
-    with Mount(case, agent_dir=samples, mountpoint=home / "sessions"):
+    with beside(samples), Mount(case, agent_dir=samples, mountpoint=home / "sessions"):
         output = run("bash", "-c", script_of(steps), env=environment, check=False).stdout
     output = output.decode()
     printed = re.split(r"--- step \d+\n", output)[1:]
@@ -82,6 +86,25 @@ def test_the_walk_prints_what_it_says(case):
 def test_writing_prints_what_it_says(case):
     """README's section "Writing"."""
     check_walk(case, "Writing")
+
+
+def test_the_sections_hold_beside_an_agent(case):
+    """Both of them while omp works at another session of a project's folder."""
+
+    @contextlib.contextmanager
+    def agent_at_work(samples):
+        cwds = {json.loads(line)["cwd"] for log in samples.glob("sessions/*/*.jsonl")
+                for line in log.read_bytes().splitlines()[:2] if b'"type":"session"' in line}
+        terminals = samples / "terminal-sessions"
+        terminals.mkdir(exist_ok=True)
+        with contextlib.ExitStack() as all_of_them:
+            for number, cwd in enumerate(sorted(cwds)):
+                omp = all_of_them.enter_context(running(case, samples, "/"))
+                (terminals / omp.terminal).write_text(f"{cwd}\n{samples}/sessions/-new/{number}_{number}.jsonl\n")
+            yield
+
+    for title in ("A walk", "Writing"):
+        check_walk(case, title, agent_at_work)
 
 
 def test_the_samples_have_what_readme_walks_through(case):

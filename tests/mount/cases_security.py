@@ -10,7 +10,7 @@ import time
 
 from agentdir import PNG
 from crawl import paths_below
-from mounting import Skip, at_most, detach, equal, fails_with, needs_root, run
+from mounting import Skip, at_most, detach, equal, eventually, fails_with, needs_root, run
 
 SECRET = b"a secret outside of the store"
 
@@ -233,3 +233,96 @@ def test_s19_hung_store_leaves_the_rest_quick(case):
         finally:
             os.kill(inner.process.pid, signal.SIGCONT)
             detach(hung)
+
+
+@needs_root
+def test_s19_nothing_else_waits_for_a_hung_folder(case):
+    """S19: eight programs wait in a folder of the store that hangs. Other projects are listed, read and written to, new
+    sessions of others are seen, sessions are created, forked and moved. Those who wait can be killed, and find what
+    they wait for once the folder answers."""
+    slow, hung = case.agent_dir().session("/srv/slow"), case.agent.sessions / "hung"
+    slow.talk(3)
+    slow.write()
+    good, other = case.agent.talk(3, cwd="/srv/good"), case.agent.talk(3, cwd="/srv/other")
+    hung.mkdir()
+    with case.mount(agent_dir=slow.agent.path) as inner:
+        if run("mount", "--bind", inner.session(slow), hung, check=False).returncode != 0:
+            raise Skip("cannot bind folders")
+        try:
+            with case.mount("allow_delete") as mount:
+                waiting = mount.path / "projects" / "srv-slow" / "raw"
+                eventually(5, lambda: os.listdir(waiting), "the session in the folder that will hang")
+                listed = case.arborfs("ls", "--json", "--agent-dir", case.agent.path).stdout
+                assert b"/srv/slow" in listed, listed
+                os.kill(inner.process.pid, signal.SIGSTOP)
+                # Each another name: two who look up one name wait for each other, in the kernel.
+                names = "raw.jsonl", "context.json", "transcript.md", "tree.txt", "usage.json", "text", "images", "damage"
+                readers = [case.spawn(["cat", waiting / name]) for name in names]
+                all_goes_on(case, mount, good, other)
+                waiting_yet = [reader for reader in readers if reader.poll() is None]  # not for what is in a cache
+                assert len(waiting_yet) >= 4, f"only {len(waiting_yet)} of the readers wait"
+                with at_most(2, "killing those who wait"):
+                    for reader in waiting_yet[1:]:
+                        reader.kill()
+                        reader.wait(10)
+                os.kill(inner.process.pid, signal.SIGCONT)
+                waiting_yet[0].wait(10)
+                equal((waiting / "raw.jsonl").read_bytes(), slow.bytes, "the log behind it")
+        finally:
+            os.kill(inner.process.pid, signal.SIGCONT)
+            detach(hung)
+
+
+def all_goes_on(case, mount, good, other):
+    """Everything that does not touch the hung folder, each within two seconds."""
+    with at_most(2, "listing and reading"):
+        done = run("timeout", "-s", "KILL", "10", "bash", "-c", "ls -l projects recent by-id; cat projects/srv-good/*/*.md",
+                   cwd=mount.path)
+        assert b"srv-good" in done.stdout and b"turn 3" in done.stdout, done.stdout
+    with at_most(2, "a session of another program"):
+        found = case.agent.talk(1, cwd="/srv/found")
+        eventually(5, lambda: (mount.session(found) / "raw.jsonl").read_bytes() == found.bytes)
+    for what, script in {
+            "new": "echo /srv/made > new && ls projects/srv-made",
+            "append": f"echo hello > projects/srv-good/{good.name}/append",
+            "fork": f"echo > projects/srv-good/{good.name}/fork",
+            "move": f"mv projects/srv-other/{other.name} projects/srv-good/",
+            "remove": f"rm -r projects/srv-good/{other.name}"}.items():
+        with at_most(2, what):
+            run("timeout", "-s", "KILL", "10", "bash", "-c", script, cwd=mount.path)
+    with at_most(2, "what was done is seen"):
+        eventually(5, lambda: len(os.listdir(mount / "projects" / "srv-good")) == 3)
+
+
+def test_s1_names_of_artifacts_and_working_directories_are_safe(case):
+    """S1: files that an agent made beside its log, with names that would steer a terminal or are no UTF-8, and a
+    working directory with an escape: what is listed is safe and readable, each name leads to its own file."""
+    session = case.agent.talk(1, cwd="/srv/a\x1b[2Jb\n%41 c", folder="x")
+    artifacts = os.fsencode(session.path.with_suffix(""))
+    names = {b"plain 1.log": "plain 1.log", b".hidden": ".hidden", "\u00e9t\u00e9 \u65e5.md".encode(): "\u00e9t\u00e9 \u65e5.md",
+             b"esc\x1b[2J\n": "esc%1B[2J%0A", b"\xff\xfe": "%FF%FE", b"-rf": "%2Drf", b"100%": "100%25",
+             b"%41": "%2541", b"A": "A", "a\u202eb".encode(): "a%E2%80%AEb"}
+    os.mkdir(artifacts)
+    long = [b"\x01" * 200 + b"1", b"\x01" * 200 + b"2"]
+    for name in [*names, *long]:
+        with open(os.path.join(artifacts, name), "wb") as file:
+            file.write(b"this is " + name)
+    os.mkdir(os.path.join(artifacts, b"deep\x1b"))
+    with open(os.path.join(artifacts, b"deep\x1b", b"\x07"), "wb") as file:
+        file.write(b"deep")
+    with case.mount() as mount:
+        [project] = os.listdir(mount / "projects")
+        shown = mount / "projects" / project / session.name / "artifacts"
+        listed = set(os.listdir(shown))
+        cut = sorted(name for name in listed if name.startswith("%01"))
+        equal(listed, {*names.values(), "deep%1B", *cut}, "names")
+        equal([len(cut), max(len(name.encode()) for name in listed) <= 255], [2, True], "names that are cut")
+        for on_disk, name in names.items():
+            equal((shown / name).read_bytes(), b"this is " + on_disk, name)
+    with case.mount() as mount:  # whose kernel has listed nothing yet
+        shown = mount / "projects" / project / session.name / "artifacts"
+        equal({(shown / name).read_bytes() for name in cut}, {b"this is " + name for name in long}, "those cut")
+        equal((shown / "deep%1B" / "%07").read_bytes(), b"deep", "in a folder")
+        for absent in ("100%", "%41%", "%2Fetc", "..%2F", "deep%1B%2F%07"):
+            fails_with(errno.ENOENT, os.stat, shown / absent)
+        equal((mount / "projects" / project / "cwd").read_bytes(), b"/srv/a%1B[2Jb%0A%41 c\n", "cwd")

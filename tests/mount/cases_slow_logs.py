@@ -8,8 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from agentdir import compact
-from mounting import SANITIZED, at_most, concurrent, equal, eventually, needs, run, variants
+from agentdir import append_bytes, backdate, compact
+from mounting import SANITIZED, at_most, concurrent, equal, eventually, needs, run, variants, visible_within
 
 
 @concurrent
@@ -69,3 +69,55 @@ def open_logs(pid, case):
         with contextlib.suppress(OSError):
             links.append(os.readlink(link))
     return sum(re.search(r"\.jsonl$", link) is not None and link.startswith(str(case.agent.path)) for link in links)
+
+
+@variants(of_the_kernel={"leave": lambda mount: run("umount", "-l", mount.path)},
+          of_the_daemon={"leave": lambda mount: mount.process.terminate()})
+def test_an_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
+    """A log of 60 GB of NULs, which takes half a minute to read: the daemon goes when its mount does, although a
+    writer, killed by now, had it read the log."""
+    session = case.agent.talk(2)
+    os.truncate(session.path, 60_000_000_000)
+    mount = case.mount().start()
+    try:
+        writer = subprocess.Popen(["bash", "-c", 'echo hi > "$0"', mount.session(session) / "append"],
+                                  stderr=subprocess.DEVNULL)
+        before = mount.processor_time()
+        eventually(10, lambda: mount.processor_time() > before + 0.3, "the log is being read")
+        writer.kill()
+        with at_most(5, "leaving"):
+            writer.wait()
+            leave(mount)
+            mount.wait_gone(30)
+    finally:
+        mount.force_away()
+
+
+@concurrent
+def test_the_tree_of_a_million_entries_holds_up_nobody(case):
+    """While tree.txt of a log of a million entries is made over and over, what another process appends to the log
+    shows as soon as ever, and other files of the session are read."""
+    session = case.agent.session()
+    session.path.parent.mkdir(parents=True)
+    with open(session.path, "wb") as file:
+        file.write(session.header_line)
+        parent, count = "null", 100_000 if SANITIZED else 1_000_000  # sanitizers take ten times as long for each
+        for number in range(1, count + 1):
+            file.write(b'{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-02-16T10:20:30.000Z","message":'
+                       b'{"role":"user","content":"n","timestamp":1}}\n' % (number, parent.encode()))
+            parent = f'"{number:08x}"'
+    backdate(session.path)
+    with case.mount() as mount:
+        folder = mount.session(session)
+        readers = subprocess.Popen(["bash", "-c", 'while cat "$0" > /dev/null; do :; done', folder / "tree.txt"],
+                                   start_new_session=True)
+        try:
+            eventually(60, lambda: os.path.islink(folder / "leaf"), "indexed")
+            for number in range(count + 1, count + 21):
+                line = (b'{"type":"message","id":"%08x","parentId":"%08x","timestamp":"2026-02-16T10:20:30.000Z",'
+                        b'"message":{"role":"user","content":"late","timestamp":1}}\n' % (number, number - 1))
+                visible_within(0.5, lambda: append_bytes(session.path, line),
+                               lambda: os.readlink(folder / "leaf").endswith(f"-{number:08x}.json"), "an entry")
+        finally:
+            os.killpg(readers.pid, signal.SIGKILL)
+            readers.wait()

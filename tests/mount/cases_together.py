@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import agents
 import foreign
 from cases_control import added, refused, text_of
 from mounting import PATIENCE, SOURCE_DIR, concurrent, equal, eventually, fails_with, shell, variants, visible_within
@@ -336,10 +337,11 @@ def held_open(_, session):
 
 
 @contextlib.contextmanager
-def breadcrumb(case, session):
-    case.agent.breadcrumb("pts-7", session)
-    yield
-    (case.agent.terminals / "pts-7").unlink()
+def used_by_an_agent(case, session):
+    with agents.running(case, case.agent.path, "/") as agent:
+        case.agent.breadcrumb(agent.terminal, session)
+        yield
+    (case.agent.terminals / agent.terminal).unlink()
 
 
 def comes_to_be(folder, state):
@@ -358,13 +360,13 @@ def assert_free(folder, session):
 
 
 def test_f8_held_sessions_are_refused_but_forked(case):
-    """F8: a log that is open for writing is live, one that a terminal used last may be: EBUSY unless forced; a fork is
+    """F8: a log that is open for writing is live, one that a running agent used last may be: EBUSY unless forced; a fork is
     always made; afterwards it is as if nothing had been."""
     session = case.agent.talk()
     forced = '{"type":"custom","customType":"x","force":true}'
     with case.mount() as mount, case.mount("live=write") as bold:
         folder = mount.session(session)
-        for held, state in ((held_open, "live"), (breadcrumb, "maybe")):
+        for held, state in ((held_open, "live"), (used_by_an_agent, "maybe")):
             with held(case, session):
                 before = session.path.read_bytes()
                 assert comes_to_be(folder, state)
@@ -413,3 +415,32 @@ def test_lock_files_are_respected(case):
         made = os.stat(lock).st_mtime
         assert_free(folder, session)
         assert time.time() - made >= 0.5, "a fresh lock file without a process was taken for an old one"
+
+
+def test_a_writer_that_is_killed_while_it_waits_writes_nothing(case):
+    """Of a command whose program is killed while it waits for the log's lock nothing is appended once the lock is free,
+    whatever the command is."""
+    session = case.agent.talk()
+    lock = foreign.lock_path(session.path)
+    commands = ("printf '{\"type\":\"custom\",\"customType\":\"x\"}\\n' > append", "echo '#1 x' > label",
+                "echo Title > title", "echo '#1' > branch")
+    with case.mount() as mount:
+        folder = mount.session(session)
+        os.listdir(folder / "entries")
+        for command in commands:
+            lock.write_text(f"{os.getpid()}:{int(time.time() * 1000)}\n")
+            writer = case.spawn(["bash", "-c", command], cwd=folder)
+            eventually(5, lambda writer=writer: waits_in_a_write(writer.pid), "it waits in its write")
+            writer.kill()
+            writer.wait(10)
+            lock.unlink()
+            answered(folder / "append", '{"type":"custom","customType":"behind"}')
+        equal([entry.get("customType", entry["type"]) for entry in added(session)], ["behind"] * len(commands))
+        equal((folder / "branch").read_text().strip(), added(session)[-1]["id"], "the leaf")
+
+
+def waits_in_a_write(pid):
+    """The process is inside write(2), as /proc tells."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/syscall").read_text().split()[0] == WRITE_CALL
+    return False

@@ -244,6 +244,25 @@ def test_f7_removing_with_allow_delete(case):
         equal(os.listdir(mount / "by-id"), [])
 
 
+def test_find_delete_leaves_no_session(case):
+    """With allow_delete, `find -mindepth 2 -delete` over the mount takes every session to the trash: it goes through a
+    project whose last session it has removed to its end, and on to the next."""
+    for cwd in ("/srv/a", "/srv/b", "/srv/b", "/srv/c"):
+        session = case.agent.talk(4, cwd=cwd)
+        session.label(session.entries[0]["id"], "kept")
+        session.grow()
+        session.path.with_suffix("").mkdir()
+        (session.path.with_suffix("") / "1.bash.log").write_text("output\n")
+    with case.mount("allow_delete") as mount:
+        logs = {path.read_bytes() for path in case.agent.sessions.rglob("*.jsonl")}
+        run("find", ".", "-mindepth", "2", "-delete", check=False, cwd=mount.path)
+        equal(os.listdir(mount / "by-id"), [], "sessions")
+        equal(os.listdir(mount / "projects"), [], "projects")
+        equal(list(case.agent.sessions.rglob("*.jsonl")), [], "logs in the store")
+        trash = case.root / "data" / "arborfs" / "trash"
+        equal({path.read_bytes() for path in trash.rglob("*.jsonl")}, logs, "the trash")
+
+
 def test_clearing_a_label_with_allow_delete(case):
     """With allow_delete too, rm of a label clears it when that is all that is removed."""
     with one_session(case, "allow_delete") as (session, folder, _):

@@ -53,6 +53,14 @@ inline SessionPtr with_slot(Stage& stage) {
                               TempStore::user("aaaa0001", "", "one") + "\n");
 }
 
+/// The padding of its slot was trimmed, as editors do.
+inline SessionPtr with_short_slot(Stage& stage) {
+  const std::string slot = title_slot_line("First", "user", 1771237231000);
+  const std::size_t pad = slot.find("    ");
+  return stage.add(kName, slot.substr(0, pad) + "\"}\n" + TempStore::header("s1", "/work/pi") + "\n" +
+                              TempStore::user("aaaa0001", "", "one") + "\n");
+}
+
 inline SessionPtr version_1(Stage& stage) {
   return stage.add(kName, R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})"
                           "\n"
@@ -87,6 +95,11 @@ inline Result<void> plain(const Result<Answer>& answer) {
 
 inline Result<void> append(Stage& stage, const SessionPtr& session) {
   return plain(stage.writer().append(session, Stage::text(kMarker)));
+}
+
+/// More than one write(2) makes whole or nothing (pending_appends.h).
+inline Result<void> append_many_pages(Stage& stage, const SessionPtr& session) {
+  return plain(stage.writer().append(session, Stage::text(kMarker + std::string(20'000, 'x'))));
 }
 
 inline Result<void> append_image(Stage& stage, const SessionPtr& session) {
@@ -195,6 +208,7 @@ inline const Act kActs[] = {
     {"append at a moved leaf", with_moved_leaf, append, is_written},
     {"append to another branch", small, append_below_the_first, is_written},
     {"append in a room set aside", small, append_with_room, is_written},
+    {"append of many pages", small, append_many_pages, is_written},
     {"append with an image", small, append_image, is_written_with_its_image},
     {"append to version 1", version_1, append,
      [](Stage& stage) { return is_written(stage) && stage.bytes(the_session(stage)).find("\"version\":3") < 200; },
@@ -219,6 +233,9 @@ inline const Act kActs[] = {
     {"title in a slot", with_slot,
      [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().set_title(session, kMarker)); },
      [](Stage& stage) { return the_session(stage)->head().header.title == kMarker; }, Keeps::all_but_slot},
+    {"title in a slot of another length", with_short_slot,
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().set_title(session, kMarker)); },
+     [](Stage& stage) { return the_session(stage)->head().header.title == kMarker; }, Keeps::all_but_header},
     {"fork", small, [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().fork(session)); },
      has_two},
     {"fork of a path", small,

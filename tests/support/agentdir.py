@@ -120,6 +120,12 @@ class Session:
     def header_line(self):
         return compact(self.header) + b"\n"
 
+    def set_cwd(self, cwd):
+        """Another working directory in the header, in memory; the log stays in its folder."""
+        place = self._pieces.index(self.header_line)
+        self.cwd = self.header["cwd"] = cwd
+        self._pieces[place] = self.header_line
+
     def ordinal(self, entry_id):
         """The place of an entry from 1; of the last one where several have the id."""
         return max(place for place, entry in enumerate(self.entries, 1) if entry.get("id") == entry_id)

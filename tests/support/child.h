@@ -24,6 +24,7 @@ class Child {
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   const pid_t pid_;

@@ -14,12 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kNewestOracle = "oracle-18.3.4.json";
+
 fs::path folder_of(const CorpusCase& corpus_case) {
-  return fs::path(arborfs::tests::kTestData) / "corpus" / corpus_case.name;
+  const std::string_view collection = corpus_case.oracle == kNewestOracle ? "newest" : "corpus";
+  return fs::path(arborfs::tests::kTestData) / collection / corpus_case.name;
 }
 
 fs::path oracle_of(const CorpusCase& corpus_case) {
-  return folder_of(corpus_case) / (corpus_case.flavour == Flavour::omp13 ? "oracle-13.json" : "oracle-18.json");
+  const std::string_view own = corpus_case.flavour == Flavour::omp13 ? "oracle-13.json" : "oracle-18.json";
+  return folder_of(corpus_case) / (corpus_case.oracle.empty() ? own : std::string_view(corpus_case.oracle));
+}
+
+std::vector<CorpusCase> in_order(std::vector<CorpusCase> cases) {
+  std::sort(cases.begin(), cases.end(), [](const CorpusCase& a, const CorpusCase& b) { return a.title() < b.title(); });
+  return cases;
 }
 
 }  // namespace
@@ -38,14 +47,23 @@ std::vector<CorpusCase> corpus_cases() {
   std::vector<CorpusCase> cases;
   for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     for (const Flavour flavour : {Flavour::omp13, Flavour::omp18}) {
-      CorpusCase corpus_case{entry.path().filename(), flavour};
+      CorpusCase corpus_case{entry.path().filename(), flavour, {}};
       if (fs::exists(entry.path() / "session.jsonl") && fs::exists(oracle_of(corpus_case))) {
         cases.push_back(std::move(corpus_case));
       }
     }
   }
-  std::sort(cases.begin(), cases.end(), [](const CorpusCase& a, const CorpusCase& b) { return a.title() < b.title(); });
-  return cases;
+  return in_order(std::move(cases));
+}
+
+std::vector<CorpusCase> newest_cases() {
+  std::vector<CorpusCase> cases;
+  for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "newest")) {
+    if (entry.is_directory()) {
+      cases.push_back({entry.path().filename(), Flavour::omp18, std::string(kNewestOracle)});
+    }
+  }
+  return in_order(std::move(cases));
 }
 
 std::string read_bytes(const std::string& path) {

@@ -1,4 +1,4 @@
-// The corpus of session logs with the answers that the real agents gave (tests/corpus/README.md).
+// The logs with the answers that the real agents gave: tests/corpus/README.md, tests/newest/README.md.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,20 @@
 
 namespace arborfs::conformance {
 
-/// One case of the corpus as one generation of the agent read it.
+/// One log as one generation of the agent read it.
 struct CorpusCase {
   std::string name;
   Flavour flavour = Flavour::omp13;
+  std::string oracle = {};                  // its file beside the log; empty for the corpus' own of that generation
   [[nodiscard]] std::string title() const;  // "h_bom_13", fit for a test's name
 };
 std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case);
 
 /// Every case that has a log, for each generation that has an oracle.
 std::vector<CorpusCase> corpus_cases();
+
+/// The logs that omp 18.3.4 answered for (tests/newest).
+std::vector<CorpusCase> newest_cases();
 
 /// The oracle as parsed JSON.
 void read_oracle(const CorpusCase& corpus_case, json::Document& out);

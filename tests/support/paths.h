@@ -7,5 +7,6 @@ namespace arborfs::tests {
 extern const char* const kTestData;   // the folder tests/
 extern const char* const kSourceDir;  // the root of the sources
 extern const char* const kBinary;     // the program arborfs
+extern const char* const kStandIn;    // a program that does nothing
 
 }  // namespace arborfs::tests

@@ -78,8 +78,10 @@ TEST_F(CommandLineTest, HelpAndVersionSucceed) {
   EXPECT_THAT(out(), HasSubstr("Usage: arborfs"));
   EXPECT_EQ(run({"ls", "--help"}), kDone);
   EXPECT_THAT(out(), HasSubstr("--limit"));
-  EXPECT_EQ(run({"--version"}), kDone);
-  EXPECT_THAT(out(), StartsWith("arborfs "));
+  for (const char* option : {"--version", "-V"}) {
+    EXPECT_EQ(run({option}), kDone);
+    EXPECT_THAT(out(), StartsWith("arborfs "));
+  }
   EXPECT_THAT(err(), IsEmpty());
 }
 
@@ -196,6 +198,7 @@ TEST_F(CommandLineTest, LsLimitsAndChooses) {
   EXPECT_EQ(run_here({"ls", "-q", "-p", "/home/dev/other"}), kDone);
   EXPECT_EQ(out(), "bbbb\n");
   EXPECT_EQ(run_here({"ls", "-p", "nosuch"}), kFailed);
+  EXPECT_EQ(err(), "arborfs: no project is called 'nosuch'; 'arborfs ls' lists those there are\n");
 }
 
 TEST_F(CommandLineTest, OneBadLogHidesNoOther) {

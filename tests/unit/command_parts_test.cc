@@ -11,6 +11,7 @@
 
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/suggestion.h"
 #include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
@@ -46,6 +47,17 @@ TEST(Words, TableGivesWayWhereItMay) {
   table.add({"22", "short"});
   EXPECT_THAT(table.lines(0), ElementsAre(" N  TEXT", " 1  a long piece of text", "22  short"));
   EXPECT_THAT(table.lines(14), ElementsAre(" N  TEXT", " 1  a long pi…", "22  short"));
+}
+
+TEST(Words, NearestIsWithinTwoEdits) {
+  const std::vector<std::string> verbs{"ls", "show", "tree", "completion"};
+  EXPECT_EQ(nearest("shwo", verbs), "show");
+  EXPECT_EQ(nearest("comlpetoin", verbs), "completion");
+  EXPECT_EQ(nearest("l", verbs), "ls");
+  EXPECT_EQ(nearest("sow", verbs), "show");
+  EXPECT_EQ(nearest("xyz", verbs), "");
+  EXPECT_EQ(nearest("", verbs), "");
+  EXPECT_EQ(nearest(std::string(100'000, 's'), verbs), "");
 }
 
 TEST(TerminalSafeJson, WorksOnPiecesCutAnywhere) {

@@ -1,8 +1,10 @@
 // The verbs that take sessions out of a store and bring them back.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/child.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs::cli {
@@ -159,6 +162,45 @@ TEST_F(CommandTrashTest, ATrashOnAnotherFileSystemKeepsAsMuch) {
   EXPECT_EQ(fs::last_write_time(log()), written);
   EXPECT_EQ(run({"restore", "--json"}), kDone);
   EXPECT_EQ(out(), "[]\n");
+}
+
+TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
+  for (const std::string id : {"bbbb", "cccc"}) {
+    store.write(kFolder, "2026-02-16T10-20-30-000Z_" + id, TempStore::header(id, "/home/dev/kite") + "\n");
+  }
+  const auto before = files_below(store.sessions());
+  EXPECT_EQ(run({"rm", "bbbb", "nosuch", "cccc"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("'nosuch'"));
+  EXPECT_EQ(files_below(store.sessions()), before) << "nothing is removed unless all are found";
+  terminal.io.in_is_terminal = true;
+  terminal.type("n\n");
+  EXPECT_EQ(run({"rm", "bbbb", "cccc"}), kFailed);
+  EXPECT_THAT(err(), AllOf(HasSubstr("  bbbb (-)\n  cccc (-)\nremove these 2 sessions? [y/N]")));
+  EXPECT_EQ(files_below(store.sessions()), before);
+  terminal.type("y\n");
+  EXPECT_EQ(run({"rm", "bbbb", "cccc", "bbbb", "--json"}), kDone) << err();
+  json::Document removed;
+  ASSERT_TRUE(json::parse(out(), removed)) << out();
+  ASSERT_EQ(removed.Size(), 2U) << "each once";
+  EXPECT_EQ(json::string_member(removed[0], "session"), "bbbb");
+  EXPECT_EQ(json::string_member(removed[1], "session"), "cccc");
+  for (const auto& one : removed.GetArray()) {
+    EXPECT_EQ(run({"restore", std::string(*json::string_member(one, "trashed"))}), kDone) << err();
+  }
+  EXPECT_EQ(files_below(store.sessions()), before);
+}
+
+TEST_F(CommandTrashTest, RmGoesOnBehindASessionThatStays) {
+  store.write(kFolder, "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/kite") + "\n");
+  const int descriptor = ::open(log().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  const ::arborfs::testing::Child writer([] { ::pause(); });
+  ::close(descriptor);  // open for writing in the child alone: live
+  EXPECT_EQ(run({"rm", kId, "bbbb"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("arborfs: " + std::string(kId) + " (-): "));
+  EXPECT_THAT(out(), StartsWith("removed; "));
+  EXPECT_TRUE(fs::exists(log()));
+  EXPECT_FALSE(fs::exists(store.log(kFolder, "2026-02-16T10-20-30-000Z_bbbb")));
 }
 
 TEST_F(CommandTrashTest, RmAsksAtATerminal) {

@@ -86,10 +86,6 @@ class WritingTest : public ::testing::Test {
     EXPECT_THAT(out(), ::testing::IsEmpty()) << words[0];
     EXPECT_EQ(bytes_of(log()), before) << words[0];
   }
-  void leave_breadcrumb() const {
-    std::filesystem::create_directories(store.root() + "/terminal-sessions");
-    std::ofstream(store.root() + "/terminal-sessions/pts-1") << store.root() << "\n" << log().string() << "\n";
-  }
 
   TempStore store;
   Variable state{"XDG_STATE_HOME", store.root() + "/state"};

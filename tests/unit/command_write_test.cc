@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/support/paths.h"
+#include "tests/support/stand_in.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs::cli {
@@ -139,8 +140,17 @@ TEST_F(CommandWriteTest, LogsThatAreNeverWrittenStayAsTheyAre) {
   }
 }
 
+/// omp, told to resume the session.
+testing::StandInLook omp_with_session(const std::string& agent_dir, const std::string& id) {
+  testing::StandInLook look;
+  look.path = agent_dir + "/bin/omp";
+  look.arguments = {"--resume", id};
+  look.environment = {{"PI_CODING_AGENT_DIR", agent_dir}};
+  return look;
+}
+
 TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
-  leave_breadcrumb();
+  const testing::StandIn omp(omp_with_session(store.root(), kId));
   const std::vector<std::vector<std::string>> commands = {{"append", kId, "text"},
                                                           {"append", kId, R"({"role":"user","content":"x"})"},
                                                           {"branch", kId, "#1"},
@@ -149,7 +159,8 @@ TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
                                                           {"title", kId, "new"},
                                                           {"rm", kId}};
   for (const auto& words : commands) {
-    expect_refused(words, "the session may be live");
+    expect_refused(words,
+                   "the session may be live: omp (process " + std::to_string(omp.pid()) + ") was started with it");
   }
   for (auto words : commands) {
     words.emplace_back("--force");
@@ -159,7 +170,7 @@ TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
 }
 
 TEST_F(CommandWriteTest, ForkingALiveSessionNeedsNoForce) {
-  leave_breadcrumb();
+  const testing::StandIn omp(omp_with_session(store.root(), kId));
   EXPECT_EQ(run({"fork", kId}), kDone) << err();
 }
 
@@ -181,7 +192,41 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
   EXPECT_EQ(run({"branch", kId, "root", "--json"}), kDone);
   EXPECT_EQ(result()["leaf"], "root");
   expect_refused({"branch", kId, "ffff"}, "no entry of the session is called so");
-  expect_refused({"branch", kId, ""}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
+  EXPECT_EQ(run({"branch", kId, "#1"}), kDone);
+  EXPECT_EQ(out(), "e1e1e1e1\n");
+  EXPECT_THAT(err(), HasSubstr("goes on at e2e2e2e2 until the next append; --pin"));
+  EXPECT_EQ(run({"branch", kId, "#1", "--json"}), kDone);
+  EXPECT_EQ(result()["agentLeaf"], "e2e2e2e2");
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(run({"show", kId, "--json"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("arborfs moved the leaf to e1e1e1e1; the agent goes on at e2e2e2e2 until"));
+  EXPECT_EQ(run({"branch", kId, "#2"}), kDone);
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(run({"branch", kId, "#2", "--json"}), kDone);
+  EXPECT_EQ(result()["agentLeaf"], "absent");
+}
+
+TEST_F(CommandWriteTest, APinnedLeafIsThatOfAgentsToo) {
+  EXPECT_EQ(run({"context", kId, "#1"}), kDone);
+  const std::string context = out();
+  EXPECT_EQ(run({"branch", kId, "#1", "--pin", "--json"}), kDone) << err();
+  EXPECT_EQ(last()["type"], "custom");
+  EXPECT_EQ(last()["customType"], "arborfs.branch");
+  EXPECT_EQ(last()["data"], "{}");
+  EXPECT_EQ(last()["parentId"], "e1e1e1e1");
+  EXPECT_EQ(result()["leaf"], last()["id"]);
+  EXPECT_EQ(result()["pin"], last()["id"]);
+  EXPECT_EQ(result()["agentLeaf"], "absent");
+  EXPECT_EQ(run({"context", kId}), kDone);
+  EXPECT_EQ(out(), context) << "models never see it";
+  EXPECT_EQ(run({"branch", kId, "root", "--pin"}), kDone) << err();
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(last()["parentId"], "null");
+  EXPECT_EQ(run({"branch", kId, "#1", "tried X", "--pin"}), kDone) << err();
+  EXPECT_EQ(last()["type"], "branch_summary");
 }
 
 TEST_F(CommandWriteTest, AnEntryIsNamedByItsFileToo) {
@@ -288,6 +333,26 @@ TEST_F(CommandWriteTest, ForkCopiesAllOrTheWayToAnEntry) {
   EXPECT_EQ(result()["counts"], R"({"user":1})");
   EXPECT_EQ(bytes_of(log()), source);
   expect_refused({"fork", kId, "ffff"}, "no entry of the session is called so");
+}
+
+TEST_F(CommandWriteTest, ForksAreToldFromTheirSourceByTheirTitles) {
+  const auto title_of_made = [this] {
+    const std::string made = result()["session"];
+    EXPECT_EQ(run({"show", made, "--json"}), kDone) << err();
+    return result()["header.title"];
+  };
+  EXPECT_EQ(run({"fork", kId, "--json"}), kDone) << err();
+  EXPECT_EQ(title_of_made(), "absent") << "no title stays none";
+  EXPECT_EQ(run({"title", kId, "Kites"}), kDone) << err();
+  EXPECT_EQ(run({"fork", kId, "--json"}), kDone) << err();
+  const std::string made = result()["session"];
+  EXPECT_EQ(title_of_made(), "Kites (fork)");
+  EXPECT_EQ(run({"fork", made, "--json"}), kDone) << err();
+  EXPECT_EQ(title_of_made(), "Kites (fork)");
+  EXPECT_EQ(run({"fork", kId, "e1e1e1e1", "--json"}), kDone) << err();
+  EXPECT_EQ(title_of_made(), "Kites (fork)");
+  EXPECT_EQ(run({"fork", kId, "--title", " Bridles\n", "--json"}), kDone) << err();
+  EXPECT_EQ(title_of_made(), "Bridles");
 }
 
 TEST_F(CommandWriteTest, NewMakesASession) {

@@ -50,6 +50,76 @@ TEST(Disk, AFolderIsNoFileToWriteTo) {
   EXPECT_FALSE(Disk::real().make_folder(*folder, std::string(255, 'y') + "y", 0700));
 }
 
+/// As FUSE and NFS: renameat2 knows no flags.
+class PlainRenames : public Disk {
+ protected:
+  int rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) override {
+    if (flags != 0) {
+      errno = EINVAL;
+      return -1;
+    }
+    return Disk::rename_at(from, name, to, new_name, flags);
+  }
+};
+
+class RenameTest : public ::testing::Test {
+ protected:
+  RenameTest() {
+    std::filesystem::create_directories(root_ / "folder");
+    std::filesystem::create_directories(root_ / "full" / "x");
+    std::ofstream(root_ / "one") << "1";
+    std::ofstream(root_ / "two") << "2";
+    std::filesystem::create_symlink("nowhere", root_ / "link");
+  }
+  Result<void> rename(const char* from, const char* to, Disk::Existing existing = Disk::Existing::keep) {
+    const auto folder = Dir::open_root(root_.string());
+    return disk_.rename(*folder, from, *folder, to, existing);
+  }
+  TempStore temp_;
+  const std::filesystem::path root_{temp_.root()};
+  PlainRenames disk_;
+};
+
+TEST_F(RenameTest, NothingIsReplacedWhereTheFileSystemCannotPromiseIt) {
+  for (const char* const from : {"one", "link", "folder"}) {
+    for (const char* const to : {"two", "full"}) {
+      EXPECT_EQ(rename(from, to).error().code, Errc::already_exists) << from << " " << to;
+    }
+  }
+  EXPECT_EQ(bytes_of_file(root_ / "two"), "2");
+  EXPECT_EQ(rename("none", "new").error().code, Errc::not_found);
+}
+
+TEST_F(RenameTest, FilesLinksAndFoldersAreRenamedThere) {
+  for (const char* const from : {"one", "link", "full"}) {
+    const std::string to = std::string("new ") + from;
+    EXPECT_TRUE(rename(from, to.c_str())) << from;
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(root_ / from))) << from;
+  }
+  EXPECT_EQ(bytes_of_file(root_ / "new one"), "1");
+  EXPECT_EQ(std::filesystem::hard_link_count(root_ / "new one"), 1U);
+  EXPECT_TRUE(std::filesystem::is_symlink(root_ / "new link"));
+  EXPECT_TRUE(std::filesystem::exists(root_ / "new full" / "x"));
+  EXPECT_TRUE(rename("new one", "two", Disk::Existing::replace));
+}
+
+/// Every act on such a disk, once.
+class ActOnPlainRenames : public ::testing::TestWithParam<testing::Act> {};
+INSTANTIATE_TEST_SUITE_P(Acts, ActOnPlainRenames, ::testing::ValuesIn(testing::kActs), testing::name_of);
+
+TEST_P(ActOnPlainRenames, Succeeds) {
+  const testing::Act& act = GetParam();
+  if (act.trash_is_apart) {
+    GTEST_SKIP() << "nothing is renamed between file systems";
+  }
+  PlainRenames disk;
+  testing::Stage stage(testing::Storage::files, disk, testing::settings_of_acts());
+  const auto session = act.prepare(stage);
+  const auto done = act.run(stage, session);
+  EXPECT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(act.is_done(stage));
+}
+
 TEST(Disk, ADiskThatTakesNothingIsFull) {
   class Full : public Disk {
    public:

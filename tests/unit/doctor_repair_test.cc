@@ -13,6 +13,7 @@
 #include "core/doctor/repairs.h"
 #include "core/write/append_command.h"
 #include "tests/support/stage.h"
+#include "tests/support/stand_in.h"
 
 namespace arborfs {
 namespace {
@@ -112,8 +113,11 @@ TEST_F(DoctorRepair, LiveSessionsAreNeverTouched) {
 
 TEST_F(DoctorRepair, SessionsThatMayBeLiveOnlyWhenToldTo) {
   const auto session = put(torn_);
-  fs::create_directories(stage_.temp().root() + "/terminal-sessions");
-  std::ofstream(stage_.temp().root() + "/terminal-sessions/tty1") << "/work/pi\n" << log().string() << "\n";
+  testing::StandInLook omp;
+  omp.path = stage_.temp().root() + "/bin/omp";
+  omp.arguments = {"--resume", log().string()};
+  omp.environment = {{"PI_CODING_AGENT_DIR", stage_.temp().root()}};
+  const testing::StandIn agent(omp);
   EXPECT_EQ(mend(session).error().code, Errc::busy);
   EXPECT_EQ(stage_.bytes(session), torn_);
   EXPECT_TRUE(mend(session, false, true));

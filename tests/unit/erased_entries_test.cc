@@ -52,6 +52,34 @@ TEST_F(ErasedEntriesTest, AreNoticedNamedAndKept) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), lines);
 }
 
+/// Bytes that this process has read.
+std::uint64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string key;
+  std::uint64_t value = 0;
+  io >> key >> value;
+  return key == "rchar:" ? value : 0;
+}
+
+TEST_F(ErasedEntriesTest, AFileOfAnySizeInTheStateFolderIsNotReadWhole) {
+  constexpr std::uint64_t kGiant = 4ULL << 30;
+  append("one");
+  const fs::path file = fs::directory_iterator(state("written"))->path();
+  const fs::path erased = state("erased") / (session_->stem() + "." + file.filename().string() + ".jsonl");
+  fs::create_directories(erased.parent_path());
+  std::ofstream(erased) << "";
+  fs::resize_file(file, kGiant);
+  fs::resize_file(erased, kGiant);
+  const std::string before = stage_.bytes(session_);
+  const std::uint64_t read = bytes_read();
+  append("two");
+  EXPECT_TRUE(status().erased_entries.empty());
+  rewrite(before);
+  static_cast<void>(status());
+  EXPECT_LT(bytes_read() - read, 512U << 20);
+  EXPECT_EQ(fs::file_size(erased), kGiant) << "what cannot be read is not replaced";
+}
+
 TEST_F(ErasedEntriesTest, AreKeptWhoeverRemovedWhatWasKeptBefore) {
   const std::string before = stage_.bytes(session_);
   append("one");

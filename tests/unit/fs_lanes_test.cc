@@ -1,8 +1,11 @@
-// The threads beside the kernel's requests: the slow lane and the readers of `events`.
+// The threads beside the kernel's requests: the slow lane, the readers of `events`, the question for the store's room.
 #include <gtest/gtest.h>
+#include <sys/statvfs.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <new>
 #include <string>
@@ -11,6 +14,7 @@
 
 #include "fs/events_file.h"
 #include "fs/slow_lane.h"
+#include "fs/store_space.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/scarce.h"
 
@@ -202,23 +206,34 @@ class EventsTest : public ::testing::Test {
 TEST_F(EventsTest, AReaderSeesWhatComesAfterItOpened) {
   feed.publish(appended(1));
   const auto reader = events.open();
-  EXPECT_EQ(events.take(*reader, 4096), "");
+  EXPECT_EQ(events.read(*reader, 0, 4096), "");
   feed.publish(appended(2));
-  const std::string line = events.take(*reader, 4096);
+  const std::string line = events.read(*reader, 0, 4096);
   EXPECT_NE(line.find("\"seq\":2"), std::string::npos) << line;
   EXPECT_EQ(line.back(), '\n');
-  EXPECT_EQ(events.take(*reader, 4096), "");
+  EXPECT_EQ(events.read(*reader, line.size(), 4096), "");
+  EXPECT_TRUE(events.is_stream(*reader));
 }
 
 TEST_F(EventsTest, SmallReadsGiveThePiecesOfALine) {
   const auto reader = events.open();
   feed.publish(appended(1));
   std::string text;
-  for (std::string piece; !(piece = events.take(*reader, 7)).empty();) {
+  for (std::string piece; !(piece = events.read(*reader, text.size(), 7)).empty();) {
     text += piece;
   }
   EXPECT_EQ(text.front(), '{');
   EXPECT_EQ(text.back(), '\n');
+}
+
+// A shell takes a block, keeps its first line and seeks back to the second.
+TEST_F(EventsTest, AReaderMayGoBackToTheEndOfALine) {
+  const auto reader = events.open();
+  feed.publish(appended(1));
+  const std::size_t first = events.read(*reader, 0, 4096).size();
+  feed.publish(appended(2));
+  const std::string both = events.read(*reader, 0, 4096);
+  EXPECT_EQ(events.read(*reader, first, 4096), both.substr(first));
 }
 
 TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
@@ -226,8 +241,57 @@ TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
   for (Ordinal i = 1; i <= ChangeFeed::kKept + 5; ++i) {
     feed.publish(appended(i));
   }
-  const std::string text = events.take(*reader, 64);
+  const std::string text = events.read(*reader, 0, 64);
   EXPECT_NE(text.find("\"missed\",\"count\":5"), std::string::npos) << text;
+}
+
+// Another reader has had the text taken in meanwhile.
+TEST_F(EventsTest, AReaderOfDroppedLinesIsToldInALineOfItsOwn) {
+  const auto reader = events.open();
+  const auto other = events.open();
+  events.read_as_file(*other);
+  feed.publish(appended(1));
+  std::string text = events.read(*reader, 0, 10);
+  for (Ordinal i = 2; i <= ChangeFeed::kKept + 5; ++i) {
+    feed.publish(appended(i));
+    events.size();
+  }
+  for (std::string piece; !(piece = events.read(*reader, text.size(), 50)).empty();) {
+    text += piece;
+  }
+  EXPECT_EQ(text.substr(10, 31), "\n{\"event\":\"missed\",\"count\":5}\n{");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + static_cast<std::ptrdiff_t>(ChangeFeed::kKept));
+  EXPECT_FALSE(events.has_some(*reader));
+}
+
+TEST_F(EventsTest, AReaderThatAskedForTheEndReadsAFile) {
+  feed.publish(appended(1));
+  auto reader = events.open();
+  EXPECT_EQ(events.size(), 0U);
+  events.read_as_file(*reader);
+  const std::uint64_t size = events.size();
+  EXPECT_FALSE(events.is_stream(*reader));
+  EXPECT_EQ(events.read(*reader, 0, 4096).size(), size);
+  EXPECT_EQ(events.read(*reader, size, 4096), "");
+  feed.publish(appended(2));
+  EXPECT_EQ(events.read(*reader, size, 4096).size(), events.size() - size);
+  reader.reset();
+  EXPECT_EQ(events.size(), 0U);
+}
+
+TEST_F(EventsTest, DroppedLinesOfTheFileReadAsEmptyOnes) {
+  const auto reader = events.open();
+  events.read_as_file(*reader);
+  std::uint64_t last = 0;
+  for (Ordinal i = 1; i <= ChangeFeed::kKept + 5; ++i) {
+    feed.publish(appended(i));
+    last = events.size();
+  }
+  const std::string text = events.read(*reader, 0, last);
+  EXPECT_EQ(text.find_first_not_of('\n'), std::string::npos);
+  const std::string rest = events.read(*reader, text.size(), last);
+  EXPECT_EQ(text.size() + rest.size(), last);
+  EXPECT_NE(rest.find("{\"seq\":6,"), std::string::npos);
 }
 
 TEST_F(EventsTest, AParkedReaderIsWokenByAChange) {
@@ -257,6 +321,32 @@ TEST_F(EventsTest, HangingUpEndsEveryWait) {
   const auto late = std::make_shared<Noted>(events, reader);
   events.park(late);
   EXPECT_TRUE(late->closed);
+}
+
+TEST(StoreSpaceTest, TellsOfTheNearestFolderThatExists) {
+  struct statvfs root {};
+  ASSERT_EQ(::statvfs("/", &root), 0);
+  EXPECT_EQ(space_of("/no/such/folder").f_blocks, root.f_blocks);
+  EXPECT_EQ(space_of("").f_blocks, 0U);
+}
+
+TEST(StoreSpaceTest, AFileSystemThatHangsKeepsOnlyTheFirstRequestWaiting) {
+  std::promise<void> hang;
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  StoreSpace space([end = hang.get_future().share(), asked] {
+    ++*asked;
+    end.wait();
+    struct statvfs found {};
+    found.f_blocks = 7;
+    return found;
+  });
+  EXPECT_EQ(space.now().f_blocks, 0U);
+  EXPECT_EQ(space.now().f_blocks, 0U);
+  EXPECT_EQ(*asked, 1);
+  hang.set_value();
+  while (space.now().f_blocks != 7) {
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace

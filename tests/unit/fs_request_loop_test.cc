@@ -21,6 +21,8 @@ struct Kernel {
   std::function<void()> behind_check;  // called once, by the reserve, when it was told that nothing has ended
   std::thread::id runner;
   std::atomic<int> without_memory{0};  // of the next calls that receive a request
+  std::atomic<int> inits{1};           // requests that are there: INIT and nothing else
+  std::atomic<bool> refuses_init{false};
 };
 Kernel* kernel = nullptr;  // NOLINT: what C functions without a context see
 
@@ -41,9 +43,16 @@ int fuse_session_exited(fuse_session* /*session*/) {
   return exited ? 1 : 0;
 }
 int fuse_session_receive_buf(fuse_session* /*session*/, fuse_buf* /*buffer*/) {
-  return kernel->without_memory > 0 && kernel->without_memory-- > 0 ? -ENOMEM : -EAGAIN;
+  if (kernel->without_memory > 0 && kernel->without_memory-- > 0) {
+    return -ENOMEM;
+  }
+  return kernel->inits > 0 && kernel->inits-- > 0 ? 1 : -EAGAIN;
 }
-void fuse_session_process_buf(fuse_session* /*session*/, const fuse_buf* /*buffer*/) {}
+void fuse_session_process_buf(fuse_session* /*session*/, const fuse_buf* /*buffer*/) {
+  if (kernel->refuses_init) {
+    kernel->has_exited = true;
+  }
+}
 }
 
 namespace arborfs {
@@ -61,13 +70,37 @@ class FuseRequestLoopTest : public ::testing::Test {
     ::close(kernel_.requests[0]);
     ::close(kernel_.requests[1]);
   }
+  int run(FuseRequestLoop& loop, unsigned threads) {
+    return loop.run(threads, [this] { is_ready_ = true; });
+  }
   Kernel kernel_;
+  std::atomic<bool> is_ready_{false};
 };
 
 TEST_F(FuseRequestLoopTest, EndsWhenItIsStoppedBeforeItBegins) {
   FuseRequestLoop loop(nullptr);
   loop.stop();
-  EXPECT_EQ(loop.run(2), 0);
+  EXPECT_EQ(run(loop, 2), 0);
+  EXPECT_FALSE(is_ready_);
+}
+
+TEST_F(FuseRequestLoopTest, IsReadyOnceInitIsAnswered) {
+  FuseRequestLoop loop(nullptr);
+  EXPECT_EQ(loop.run(2,
+                     [&] {
+                       EXPECT_EQ(kernel_.inits, 0);
+                       is_ready_ = true;
+                       loop.stop();
+                     }),
+            0);
+  EXPECT_TRUE(is_ready_);
+}
+
+TEST_F(FuseRequestLoopTest, FailsWhenLibfuseRefusesInit) {
+  FuseRequestLoop loop(nullptr);
+  kernel_.refuses_init = true;
+  EXPECT_EQ(run(loop, 2), -EPROTO);
+  EXPECT_FALSE(is_ready_);
 }
 
 TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
@@ -79,7 +112,7 @@ TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
     }
     loop.stop();
   });
-  EXPECT_EQ(loop.run(1), 0);
+  EXPECT_EQ(run(loop, 1), 0);
   stopper.join();
 }
 
@@ -90,7 +123,7 @@ TEST_F(FuseRequestLoopTest, EndsWhereverTheReserveIsWhenItIsStopped) {
     loop.stop();
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
   };
-  EXPECT_EQ(loop.run(1), 0);
+  EXPECT_EQ(run(loop, 1), 0);
 }
 
 }  // namespace

@@ -200,6 +200,8 @@ class ChangesTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
+  std::string leaf() { return read(*open(in(session(), "branch"))); }
+
   const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
@@ -239,8 +241,118 @@ TEST_F(ChangesTest, TheContentOfAFreshHandleIsReadOnce) {
   EXPECT_EQ(read(*file), "e2aaaaaa\n");
   EXPECT_EQ(read(*file), "");
   ASSERT_TRUE(file->write("#1\n", false, own_thread()));
-  EXPECT_EQ(read(*file), "{\"leaf\":\"e1aaaaaa\"}\n");
+  EXPECT_EQ(read(*file), "{\"leaf\":\"e1aaaaaa\",\"agentLeaf\":\"e2aaaaaa\"}\n");
   EXPECT_EQ(read(*open(in(session(), "branch"))), "e1aaaaaa\n");
+}
+
+TEST_F(ChangesTest, AMovedLeafGoesBackWhenItsSummaryIsRefused) {
+  const std::string before = log();
+  for (const std::string& bad : {std::string("caf\xE9\n"), std::string(kMaxLinesBytes, 'x')}) {
+    const auto file = open(in(session(), "branch"));
+    ASSERT_TRUE(file->write("#1\n", false, own_thread()));
+    EXPECT_EQ(leaf(), "e1aaaaaa\n");
+    ASSERT_TRUE(file->write("Tried ", false, own_thread()));
+    EXPECT_FALSE(file->write(bad, false, own_thread()));
+    EXPECT_FALSE(file->write("root\n", false, own_thread()));
+    EXPECT_EQ(leaf(), "e2aaaaaa\n");
+    EXPECT_TRUE(file->close_one(file->judge_close(own_thread())));
+    EXPECT_EQ(read(*file), "");
+  }
+  EXPECT_EQ(leaf(), "e2aaaaaa\n");
+  EXPECT_EQ(log(), before);
+}
+
+TEST_F(ChangesTest, ARefusedCommandTakesBackNoneThatCameBefore) {
+  const auto file = open(in(session(), "branch"));
+  ASSERT_TRUE(file->write("{\"target\":\"#1\"}\n", false, own_thread()));
+  EXPECT_FALSE(file->write("{\"target\":\"nowhere\"}\n", false, own_thread()));
+  EXPECT_EQ(leaf(), "e1aaaaaa\n");
+}
+
+TEST_F(ChangesTest, ALeafThatWasMovedBeforeGoesBackThere) {
+  ASSERT_TRUE(open(in(session(), "branch"))->write("#1\n", false, own_thread()));
+  const auto file = open(in(session(), "branch"));
+  ASSERT_TRUE(file->write("root\n", false, own_thread()));
+  EXPECT_EQ(leaf(), "root\n");
+  EXPECT_FALSE(file->write("\xFF", false, own_thread()));
+  EXPECT_EQ(leaf(), "e1aaaaaa\n");
+}
+
+TEST_F(ChangesTest, ASummaryMovesTheLeafWithItsTargetAlone) {
+  const auto file = open(in(session(), "branch"));
+  ASSERT_TRUE(file->write("#1\nTried", false, own_thread()));
+  EXPECT_EQ(leaf(), "e2aaaaaa\n");
+  ASSERT_TRUE(file->write(" X\nfailed\n", false, own_thread()));
+  const std::string before = log();
+  EXPECT_TRUE(file->sync());
+  const std::string line = log().substr(before.size());
+  EXPECT_NE(line.find("\"parentId\":\"e1aaaaaa\""), std::string::npos) << line;
+  EXPECT_NE(line.find("\"summary\":\"Tried X\\nfailed\""), std::string::npos) << line;
+}
+
+TEST_F(ChangesTest, TheTargetOfASummaryIsJudgedInItsWrite) {
+  const std::string before = log();
+  const auto file = open(in(session(), "branch"));
+  EXPECT_EQ(file->write("nowhere\nTried X\n", false, own_thread()).error().code, Errc::not_found);
+  EXPECT_EQ(file->write("#1\n", false, own_thread()).error().code, Errc::not_found);
+  EXPECT_TRUE(file->sync());
+  EXPECT_EQ(log(), before);
+  EXPECT_EQ(leaf(), "e2aaaaaa\n");
+}
+
+TEST_F(ChangesTest, ATruncatedHandleBeginsAnew) {
+  const std::string before = log();
+  const auto branch = open(in(session(), "branch"));
+  EXPECT_FALSE(branch->write("nowhere\n", false, own_thread()));
+  EXPECT_FALSE(branch->write("#1\n", false, own_thread()));
+  branch->truncate();
+  EXPECT_TRUE(branch->write("#1\n", false, own_thread()));
+  EXPECT_TRUE(branch->write("Tried X", false, own_thread()));
+  branch->truncate();
+  EXPECT_EQ(leaf(), "e2aaaaaa\n");
+  const auto append = open(in(session(), "append"));
+  EXPECT_TRUE(append->write("dropped", false, own_thread()));
+  append->truncate();
+  EXPECT_TRUE(append->sync());
+  EXPECT_EQ(log(), before);
+}
+
+TEST_F(ChangesTest, ARefusedCommandTakesItsRestWithIt) {
+  const std::string before = log();
+  const auto title = open(in(session(), "title"));
+  for (int piece = 0; piece < 16; ++piece) {
+    EXPECT_TRUE(title->write(std::string(4096, 'x'), false, own_thread()));
+  }
+  EXPECT_EQ(title->write(std::string(4096, 'x'), false, own_thread()).error().code, Errc::too_large);
+  EXPECT_EQ(title->write("the rest\n", false, own_thread()).error().code, Errc::too_large);
+  EXPECT_TRUE(title->sync());
+  EXPECT_EQ(log(), before);
+  EXPECT_TRUE(title->write("Kites\n", false, own_thread()));
+  EXPECT_NE(log(), before);
+}
+
+TEST_F(ChangesTest, TheUsageTextIsNoCommand) {
+  const std::string before = log();
+  for (const char* name : {"append", "branch", "label", "fork"}) {
+    const auto file = open(in(session(), name));
+    const std::string usage(find_verb(name)->usage);
+    const auto done = file->write(usage + "fix the bug\n", false, own_thread());
+    ASSERT_FALSE(done) << name;
+    EXPECT_EQ(done.error().code, Errc::invalid_argument) << name;
+    EXPECT_NE(done.error().message.find("write the new text alone"), std::string::npos) << done.error().message;
+    EXPECT_FALSE(file->write("fix the bug\n", false, own_thread())) << name;
+    EXPECT_TRUE(file->sync());
+  }
+  EXPECT_EQ(log(), before);
+  EXPECT_EQ(catalog.view()->by_id.size(), 1U);
+}
+
+TEST_F(ChangesTest, JsonOfWhichOnlyTheLineFeedIsMissingIsJudgedInItsWrite) {
+  const std::string before = log();
+  const auto file = open(in(session(), "append"));
+  EXPECT_EQ(file->write(R"({"type":"no such type"})", false, own_thread()).error().code, Errc::invalid_argument);
+  EXPECT_TRUE(file->sync());
+  EXPECT_EQ(log(), before);
 }
 
 TEST_F(ChangesTest, LabelsAreLinks) {

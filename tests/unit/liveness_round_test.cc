@@ -30,12 +30,12 @@ class LivenessRoundTest : public ::testing::Test {
   std::map<std::string, State> states() {
     Catalog catalog(open_store(store.root()), "/home/dev");
     catalog.rescan();
-    const LivenessRound round(catalog.store());
+    const LivenessRound round(catalog);
     std::map<std::string, State> found;
     for (const auto& [id, session] : catalog.view()->by_id) {
       const std::string folder = session->place().folder;
       const Liveness one = round.in(folder).check(*session);
-      EXPECT_EQ(one.state, check_liveness(*session, catalog.store()).state) << folder;
+      EXPECT_EQ(one.state, check_liveness(*session, catalog).state) << folder;
       found[folder] = one.state;
     }
     return found;
@@ -63,7 +63,7 @@ TEST_F(LivenessRoundTest, AFolderThatIsGoneHoldsNothing) {
   catalog.rescan();
   const auto session = catalog.view()->by_id.front().second;
   std::filesystem::remove_all(store.sessions() / "-gone");
-  EXPECT_EQ(LivenessRound(catalog.store()).in("-gone").check(*session).state, State::quiet);
+  EXPECT_EQ(LivenessRound(catalog).in("-gone").check(*session).state, State::quiet);
 }
 
 }  // namespace

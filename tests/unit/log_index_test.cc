@@ -78,6 +78,45 @@ TEST(LogIndexHeader, LaterSessionsCountAsValuesOnly) {
   EXPECT_EQ(younger->size(), 4U);
 }
 
+// Keys that only the younger generation writes count in their own type of entry, however they are spelled.
+TEST(LogIndexFlavour, OfALogWithoutSlotByItsKeys) {
+  struct Row {
+    std::string type;
+    std::string member;
+  };
+  for (const Row& row : std::vector<Row>{{"thinking_level_change", R"("configured":"auto")"},
+                                         {"thinking_level_change", R"("configured":null)"},
+                                         {"model_change", R"("resolvedModelIsFallback":false)"},
+                                         {"compaction", R"("tokensAfter":7)"},
+                                         {"compaction", R"("method":"remote")"},
+                                         {"compaction", R"("warning":"w")"},
+                                         {"compaction", R"("providerReplayThroughEntryId":"a")"},
+                                         {"session_init", R"("compactionThreshold":{"thresholdTokens":9})"},
+                                         {"session_init", R"("retryFallback":[])"}}) {
+    const auto flavour = [](const std::string& type, const std::string& between, const std::string& member) {
+      return build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n")->flavour();
+    };
+    std::string escaped = row.member;
+    escaped.replace(1, 1, "\\u00" + std::string(1, "67"[escaped[1] >= 'p']) + "0123456789abcdef"[escaped[1] % 16]);
+    EXPECT_EQ(flavour(row.type, "", row.member), Flavour::omp18) << row.member;
+    EXPECT_EQ(flavour(row.type, "\n", row.member), Flavour::omp18) << row.member << " on a line of its own";
+    EXPECT_EQ(flavour(row.type, "", escaped), Flavour::omp18) << escaped;
+    EXPECT_EQ(flavour(row.type, "\n", escaped), Flavour::omp18) << escaped << " on a line of its own";
+    EXPECT_EQ(flavour(row.type, "", R"("data":{)" + row.member + "}"), Flavour::omp13) << "inside another member";
+    EXPECT_EQ(flavour("custom", "", row.member), Flavour::omp13) << row.member << " of another type";
+  }
+}
+
+TEST(LogIndexFlavour, ChangesWithAGrownLog) {
+  const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
+  const auto index = build(bytes);
+  EXPECT_EQ(index->flavour(), Flavour::omp13);
+  const auto grown = LogFile::from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
+  const auto growth = index->read_growth(*grown);
+  ASSERT_TRUE(growth);
+  EXPECT_EQ(*growth, nullptr) << "what was read by the other rules must be read anew";
+}
+
 struct VersionCase {
   const char* version;
   const char* shown;

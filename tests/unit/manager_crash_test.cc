@@ -75,7 +75,7 @@ void expect_all_shown(Stage& stage, const SessionPtr& session) {
     rest.replace(offset, length, length, '\n');
   };
   if (index.header().has_slot) {
-    cross_out(0, kSlot);
+    cross_out(0, bytes.find('\n'));
   }
   EXPECT_TRUE(index.header().valid);
   cross_out(index.header().offset, index.header().length);

@@ -23,8 +23,8 @@ using testing::Stage;
 using testing::Storage;
 using testing::TempStore;
 
-/// The real disk, on which somebody comes in before the operations from the `at`-th on, `times` times. Not before a
-/// rename: between the last look at a log and its rename nothing can be noticed; the lock is for that.
+/// The real disk, on which somebody comes in before the operations from the `at`-th on, `times` times, and behind
+/// renames.
 class MeddledDisk : public Disk {
  public:
   void arm(unsigned at, unsigned times, std::function<void()> come_in) {
@@ -58,6 +58,13 @@ class MeddledDisk : public Disk {
   Result<void> remove(const Dir& folder, const std::string& name) override {
     meddle();
     return Disk::remove(folder, name);
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    meddle();
+    auto done = Disk::rename(from, name, to, new_name, existing);
+    meddle();
+    return done;
   }
 
  private:
@@ -123,32 +130,67 @@ unsigned count(const std::string& text, const std::string& word) {
 
 class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
  protected:
-  /// One rewrite with so many foreign lines from the `at`-th operation on; how many came.
-  static unsigned rewrite_beside(unsigned at, unsigned times) {
-    const Rewrite& rewrite = GetParam();
+  static constexpr unsigned kEnough = 200;
+
+  /// One rewrite, with somebody who comes in `times` times from the `at`-th operation on.
+  struct Trial {
     MeddledDisk disk;
-    Stage stage(Storage::files, disk);
-    const auto session = stage.add(kName, R"({"type":"session",)" + std::string(rewrite.version) +
-                                              R"("id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})" +
-                                              "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
-                                              TempStore::user("aaaa0002", "aaaa0001", "two") + "\n");
+    Stage stage{Storage::files, disk};
+    SessionPtr session;
+    unsigned lines = 0;  // that came in
+    std::string where;   // for messages
+    Result<void> done;
+
+    Trial() {
+      session = stage.add(kName, R"({"type":"session",)" + std::string(GetParam().version) +
+                                     R"("id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})" + "\n" +
+                                     TempStore::user("aaaa0001", "", "one") + "\n" +
+                                     TempStore::user("aaaa0002", "aaaa0001", "two") + "\n");
+    }
+    [[nodiscard]] fs::path log() const { return logs_of(stage).at(0); }
+    std::string line() {
+      ++lines;
+      return TempStore::user("ffff000" + std::to_string(lines), "aaaa0002", kForeign) + "\n";
+    }
+    void run(unsigned at, unsigned times, const std::function<void()>& come_in) {
+      disk.arm(at, times, come_in);
+      done = GetParam().run(stage, session);
+      disk.disarm();
+      where =
+          std::string(GetParam().name) + " at " + std::to_string(at) + ": " + (done ? "done" : done.error().message);
+    }
+    /// Every line that came in is in the log, and nothing else has changed.
+    void expect_whole() const {
+      EXPECT_TRUE(done || done.error().code == Errc::stale || done.error().code == Errc::busy) << where;
+      const auto logs = logs_of(stage);
+      EXPECT_EQ(logs.size(), 1U) << where;
+      const std::string bytes = bytes_of(logs.at(0));
+      EXPECT_EQ(count(bytes, kForeign), lines) << where << ": lines of another program were erased";
+      EXPECT_EQ(count(bytes, "\"one\""), 1U) << where;
+      EXPECT_TRUE(bytes.ends_with("\n")) << where;
+    }
+  };
+
+  static unsigned rewrite_beside(unsigned at, unsigned times) {
+    Trial trial;
+    trial.run(at, times, [&] { std::ofstream(trial.log(), std::ios::app) << trial.line(); });
+    trial.expect_whole();
+    return trial.lines;
+  }
+  /// The same by a program that has the log open from one operation to the next one.
+  static unsigned rewrite_while_open(unsigned at) {
+    Trial trial;
+    std::ofstream open;
     unsigned came = 0;
-    disk.arm(at, times, [&] {
-      ++came;
-      std::ofstream(logs_of(stage).at(0), std::ios::app)
-          << TempStore::user("ffff000" + std::to_string(came), "aaaa0002", kForeign) << "\n";
+    trial.run(at, 2, [&] {
+      if (++came == 1) {
+        open.open(trial.log(), std::ios::app);
+      } else {
+        open << trial.line();
+        open.close();
+      }
     });
-    const auto done = rewrite.run(stage, session);
-    disk.disarm();
-    const std::string where =
-        std::string(rewrite.name) + " at " + std::to_string(at) + ": " + (done ? "done" : done.error().message);
-    EXPECT_TRUE(done || done.error().code == Errc::stale) << where;
-    const auto logs = logs_of(stage);
-    EXPECT_EQ(logs.size(), 1U) << where;
-    const std::string bytes = bytes_of(logs.at(0));
-    EXPECT_EQ(count(bytes, kForeign), came) << where << ": lines of another program were erased";
-    EXPECT_EQ(count(bytes, "\"one\""), 1U) << where;
-    EXPECT_TRUE(bytes.ends_with("\n")) << where;
+    trial.expect_whole();
     return came;
   }
 };
@@ -157,9 +199,17 @@ INSTANTIATE_TEST_SUITE_P(Rewrites, MeddlingTest, ::testing::ValuesIn(kRewrites),
                          [](const auto& with) { return std::string(with.param.name); });
 
 TEST_P(MeddlingTest, F4ALineOfAnotherProgramIsNeverErased) {
-  constexpr unsigned kEnough = 200;
   unsigned at = 1;
   while (at < kEnough && rewrite_beside(at, 1) > 0) {
+    ++at;
+  }
+  EXPECT_GT(at, 5U) << "the disk is not the one that is written through";
+  EXPECT_LT(at, kEnough);
+}
+
+TEST_P(MeddlingTest, F4ALogThatWasOpenedBeforeTheRenameIsCarriedOver) {
+  unsigned at = 1;
+  while (at < kEnough && rewrite_while_open(at) > 1) {
     ++at;
   }
   EXPECT_GT(at, 5U) << "the disk is not the one that is written through";
@@ -169,6 +219,122 @@ TEST_P(MeddlingTest, F4ALineOfAnotherProgramIsNeverErased) {
 TEST_P(MeddlingTest, F4WhoNeverStopsWritingIsNotOverwritten) {
   for (unsigned at = 1; at < 8; ++at) {
     EXPECT_GT(rewrite_beside(at, 1000), 3U);
+  }
+}
+
+/// Moves a session beside a program that appends by name and makes the file where it is gone; how often that came in.
+unsigned move_beside(unsigned at) {
+  MeddledDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small(kName);
+  const fs::path name = logs_of(stage).at(0);
+  unsigned came = 0;
+  disk.arm(at, 1, [&] {
+    ++came;
+    std::ofstream(name, std::ios::app) << TempStore::user("ffff0001", "aaaa0002", kForeign) << "\n";
+  });
+  const auto done = stage.writer().move(session, "/work/other");
+  disk.disarm();
+  EXPECT_TRUE(done || done.error().code == Errc::stale) << at << ": " << done.error().message;
+  unsigned found = 0;
+  for (const auto& log : logs_of(stage)) {
+    found += count(bytes_of(log), kForeign);
+  }
+  EXPECT_EQ(found, came) << at;
+  return came;
+}
+
+TEST(MovedLog, F4LinesForItsOldNameFollow) {
+  unsigned at = 1;
+  while (at < 200 && move_beside(at) > 0) {
+    ++at;
+  }
+  EXPECT_GT(at, 10U) << "the disk is not the one that is written through";
+}
+
+TEST(MovedLog, F4LinesThatLieAtItsNewNameAreTakenIn) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small(kName);
+  stage.temp().write("--work-other--", kName, TempStore::user("ffff0001", "aaaa0002", kForeign) + "\n");
+  const auto done = stage.writer().move(session, "/work/other");
+  ASSERT_TRUE(done) << done.error().message;
+  const auto logs = logs_of(stage);
+  ASSERT_EQ(logs.size(), 1U);
+  EXPECT_EQ(count(bytes_of(logs.at(0)), kForeign), 1U);
+}
+
+/// A word in all files of a store, hidden ones too.
+unsigned count_everywhere(const Stage& stage, const std::string& word) {
+  unsigned found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(stage.temp().sessions())) {
+    found += entry.is_regular_file() ? count(bytes_of(entry.path()), word) : 0;
+  }
+  return found;
+}
+
+/// Moves a session to where lines lie already, on a disk that fails; false when it met no fault.
+bool move_to_lines_with_a_fault(Fault fault, unsigned at, unsigned times) {
+  FaultyDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small(kName);
+  stage.temp().write("--work-other--", kName, TempStore::user("ffff0001", "aaaa0002", kForeign) + "\n");
+  disk.arm(fault, at, times);
+  static_cast<void>(stage.writer().move(session, "/work/other"));
+  disk.disarm();
+  EXPECT_GE(count_everywhere(stage, kForeign), 1U) << at;
+  EXPECT_GE(count_everywhere(stage, "\"two\""), 1U) << at;
+  return !disk.met().empty();
+}
+
+TEST(MovedLog, F4LinesAtItsNewNameOutliveEveryFault) {
+  for (const Fault fault : {Fault::no_space, Fault::io, Fault::short_write}) {
+    for (const unsigned times : {1U, FaultyDisk::kForGood}) {
+      unsigned at = 1;
+      while (at < 200 && move_to_lines_with_a_fault(fault, at, times)) {
+        ++at;
+      }
+      EXPECT_GT(at, 10U) << "the disk is not the one that is written through";
+      EXPECT_LT(at, 200U);
+    }
+  }
+}
+
+TEST(MovedLog, F4AnotherSessionAtItsNewNameIsLeftAlone) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small(kName);
+  stage.temp().write("--work-other--", kName, TempStore::header("other", "/work/other") + "\n");
+  const auto done = stage.writer().move(session, "/work/other");
+  EXPECT_EQ(done.error().code, Errc::already_exists);
+  EXPECT_EQ(logs_of(stage).size(), 2U);
+}
+
+TEST(LateLines, ATornLineOfAnotherProgramIsCarriedOverAsItIs) {
+  MeddledDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small(kName);
+  disk.arm(6, 1, [&] { std::ofstream(logs_of(stage).at(0), std::ios::app) << R"({"type":"mess)"; });
+  ASSERT_TRUE(stage.writer().set_title(session, "A title"));
+  disk.disarm();
+  EXPECT_TRUE(bytes_of(logs_of(stage).at(0))
+                  .ends_with("\n"
+                             R"({"type":"mess)"));
+}
+
+TEST(RewrittenLog, IsNotWrittenWhereItsFolderHasLeft) {
+  for (unsigned at = 1; at < 12; ++at) {
+    MeddledDisk disk;
+    Stage stage(Storage::files, disk);
+    const auto session = stage.add_small(kName);
+    const std::string before = stage.bytes(session);
+    const fs::path folder = stage.temp().sessions() / "-work";
+    const fs::path elsewhere = stage.temp().sessions() / "elsewhere";
+    disk.arm(at, 1, [&] { fs::rename(folder, elsewhere); });
+    const auto done = stage.writer().set_title(session, "A title");
+    disk.disarm();
+    ASSERT_TRUE(fs::exists(elsewhere)) << at;
+    EXPECT_FALSE(fs::exists(folder)) << at;
+    const std::string now = bytes_of(elsewhere / (std::string(kName) + ".jsonl"));
+    EXPECT_TRUE(now == before || (now.find("A title") != std::string::npos && count(now, "\"two\"") == 1)) << at;
   }
 }
 

@@ -15,8 +15,8 @@ using testing::Storage;
 
 class VerbsTest : public ::testing::Test {
  protected:
-  Result<std::string> run(std::string_view verb, std::string_view text, bool is_json = false) {
-    return find_verb(verb)->run(stage_.writer(), {session_, ""}, text, is_json);
+  Result<Answer> run(std::string_view verb, std::string_view text, bool is_json = false) {
+    return run_verb(*find_verb(verb), stage_.writer(), {session_, ""}, std::string(text), is_json);
   }
   void expect_refused(std::string_view verb, std::string_view text, Errc code) {
     const std::string before = stage_.bytes(session_);
@@ -37,6 +37,16 @@ TEST_F(VerbsTest, LineCommandsAreUtf8AndShort) {
   }
 }
 
+TEST_F(VerbsTest, WhatAControlFileSaysIsNoCommand) {
+  for (const Verb& verb : all_verbs()) {
+    if (!verb.usage.empty()) {
+      const std::string first(verb.usage.substr(0, verb.usage.find('\n')));
+      expect_refused(verb.name, std::string(verb.usage) + "fix the bug\n", Errc::invalid_argument);
+      expect_refused(verb.name, "\n " + first, Errc::invalid_argument);
+    }
+  }
+}
+
 TEST_F(VerbsTest, AJsonCommandIsOneObjectOfKnownMembers) {
   for (const char* verb : {"branch", "label", "fork", "new"}) {
     expect_refused(verb, "{\"leaf\":", Errc::invalid_argument);
@@ -44,11 +54,15 @@ TEST_F(VerbsTest, AJsonCommandIsOneObjectOfKnownMembers) {
   }
   expect_refused("branch", R"({"leaf":1})", Errc::invalid_argument);
   expect_refused("branch", R"({"leaf":"aaaa0001","force":"yes"})", Errc::invalid_argument);
+  expect_refused("branch", R"({"target":"aaaa0001","pin":"yes"})", Errc::invalid_argument);
+  expect_refused("branch", R"({"target":"aaaa0001","leaf":"aaaa0001"})", Errc::invalid_argument);
   expect_refused("label", "\n \n", Errc::invalid_argument);
 }
 
 TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
   EXPECT_TRUE(run("branch", R"({"leaf":"aaaa0001","summary":"tried","force":true})"));
+  EXPECT_TRUE(run("branch", R"({"target":"aaaa0001","pin":true})"));
+  EXPECT_TRUE(run("branch", R"({"target":"root"})"));
   EXPECT_TRUE(run("label", R"({"entry":"aaaa0002","label":"here"})"));
   EXPECT_TRUE(run("label", "\naaaa0001 first\naaaa0002\n"));
   EXPECT_TRUE(run("fork", R"({"entry":"aaaa0001","force":true})"));

@@ -12,14 +12,14 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/env/processes.h"
+#include "core/manager/new_log.h"
 #include "core/manager/write_queue.h"
 #include "core/manager/writer.h"
 #include "core/session/liveness.h"
 #include "core/session/log_age.h"
 #include "core/write/header_text.h"
-#include "tests/support/child.h"
 #include "tests/support/stage.h"
+#include "tests/support/stand_in.h"
 
 namespace arborfs {
 namespace {
@@ -50,6 +50,34 @@ TEST_P(WriterTest, AppendsAtTheLeafAndShowsIt) {
   EXPECT_EQ(Stage::field(line, "parentId"), "aaaa0002");
   EXPECT_NE(line.find(R"("message":{"role":"user","content":[{"type":"text","text":"three"}])"), std::string::npos);
   EXPECT_EQ(Stage::leaf(session), 3U);
+}
+
+TEST_P(WriterTest, ABranchMayEndAtAnEntryWhoseIdIsANumber) {
+  const auto session =
+      stage_.add("2026-02-16T10-20-30-000Z_s1",
+                 TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
+                     R"({"type":"message","id":7,"parentId":"aaaa0001","timestamp":"2026-02-16T10:20:31.000Z",)"
+                     R"("message":{"role":"user","content":"two","timestamp":1771237231000}})" +
+                     "\n" + TempStore::user("aaaa0003", "aaaa0001", "three") + "\n");
+  const auto moved = stage_.writer().branch(session, "#2", "Tried X");
+  ASSERT_TRUE(moved) << moved.error().message;
+  const std::string line = stage_.lines(session).back();
+  EXPECT_NE(line.find(R"("parentId":7,)"), std::string::npos) << line;
+  EXPECT_EQ(Stage::leaf_id(session), moved->summary_id);
+}
+
+TEST_P(WriterTest, AMoveIsTakenBackUnlessSomebodyMovedOn) {
+  const auto session = stage_.add_small();
+  const auto first = stage_.writer().branch(session, "root");
+  ASSERT_TRUE(first && first->move);
+  const auto second = stage_.writer().branch(session, "aaaa0001");
+  ASSERT_TRUE(second && second->move);
+  EXPECT_TRUE(stage_.writer().move_back(session, *first->move));
+  EXPECT_EQ(Stage::leaf_id(session), "aaaa0001");
+  EXPECT_TRUE(stage_.writer().move_back(session, *second->move));
+  EXPECT_EQ(Stage::leaf_id(session), "root");
+  EXPECT_TRUE(stage_.writer().move_back(session, *first->move));
+  EXPECT_EQ(Stage::leaf_id(session), "aaaa0002");
 }
 
 TEST_P(WriterTest, AppendsElsewhereMoveTheLeafAlong) {
@@ -353,13 +381,6 @@ void wait_until_trusted(Session& session) {
   EXPECT_TRUE(session.refresh(Depth::index));
 }
 
-/// Whoever writes looks for agents, which reads a file of each process that runs here, unless that was done lately: it
-/// is done now.
-void look_for_agents() {
-  std::this_thread::sleep_for(kAgentsRemembered);
-  running_agents();
-}
-
 /// How often one append to a log of so many entries reads, the first of them left out.
 long reads_of_append(std::size_t entries) {
   Stage stage(Storage::files);
@@ -371,9 +392,9 @@ long reads_of_append(std::size_t entries) {
   const auto session = stage.add("2026-02-16T10-20-30-000Z_s1", log);
   EXPECT_TRUE(stage.writer().append(session, Stage::text("first")));
   wait_until_trusted(*session);
-  look_for_agents();
   const auto before = reads_so_far();
-  EXPECT_TRUE(stage.writer().append(session, Stage::text("second")));
+  EXPECT_TRUE(stage.writer().append(session, Stage::text("second", true)))
+      << "not looking for agents, of which all read";
   return before ? *reads_so_far() - *before : 0;
 }
 
@@ -494,44 +515,74 @@ TEST(WriterOnDisk, CommandsForWhichThereIsNoRoomTogetherAreWrittenAlone) {
   EXPECT_EQ(stage.lines(session).size(), 3 + written);
 }
 
-/// A process that looks like an agent, in a folder.
-testing::Child fake_agent(const std::string& program, const std::string& folder) {
-  return testing::Child([&] {
-    if (::chdir(folder.c_str()) == 0) {
-      ::execl(program.c_str(), program.c_str(), "1000", nullptr);
-    }
-  });
+/// omp in a folder, without a terminal, of the stage's agent dir.
+testing::StandInLook omp_in(const Stage& stage, const std::string& folder) {
+  testing::StandInLook look;
+  look.path = stage.temp().root() + "/bin/omp";
+  look.cwd = folder;
+  look.environment = {{"PI_CODING_AGENT_DIR", stage.temp().root()}};
+  return look;
 }
 
-/// Agents that were seen are remembered for a second.
-bool becomes(Stage& stage, const SessionPtr& session, Liveness::State wanted) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (check_liveness(*session, stage.store()).state != wanted) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
-TEST(WriterOnDisk, AnAgentThatRunsInItsWorkingDirectoryMayHoldASession) {
+TEST(WriterOnDisk, AWriteIsRefusedWhileAnAgentMayHoldTheSessionAndNoLonger) {
   Stage stage(Storage::files);
   const std::string cwd = stage.temp().root() + "/work";
-  const std::string program = stage.temp().root() + "/omp";
   std::filesystem::create_directories(cwd);
-  std::filesystem::copy_file("/bin/sleep", program);
   const auto session = stage.add("2026-02-16T10-20-30-000Z_s1",
                                  TempStore::header("s1", cwd) + "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
-  {
-    const auto agent = fake_agent(program, cwd);
-    ASSERT_TRUE(becomes(stage, session, Liveness::State::maybe));
-    EXPECT_NE(check_traces(*session, stage.store()).reasons.at(0).find("runs in its working directory"),
-              std::string::npos);
-    EXPECT_EQ(stage.writer().append(session, Stage::text("two")).error().code, Errc::busy);
-    EXPECT_TRUE(stage.writer().append(session, Stage::text("two", true)));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(stage.writer().append(session, Stage::text("before")));
+    const testing::StandIn omp(omp_in(stage, cwd));
+    const auto refused = stage.writer().append(session, Stage::text("while"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::busy);
+    const std::string wanted = "omp (process " + std::to_string(omp.pid()) + ") runs in its working directory";
+    EXPECT_NE(refused.error().message.find(wanted), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("arborfs fork s1"), std::string::npos) << refused.error().message;
+    EXPECT_TRUE(stage.writer().append(session, Stage::text("forced", true)));
+    omp.end(SIGTERM);
+    const auto written = stage.writer().append(session, Stage::text("after"));
+    EXPECT_TRUE(written) << written.error().message;
   }
-  EXPECT_TRUE(becomes(stage, session, Liveness::State::quiet));
+}
+
+TEST(WriterOnDisk, ForksAndNewSessionsAreWrittenWhileAnAgentRuns) {
+  Stage stage(Storage::files);
+  const std::string cwd = stage.temp().root() + "/work";
+  std::filesystem::create_directories(cwd);
+  const auto session = stage.add("2026-02-16T10-20-30-000Z_s1",
+                                 TempStore::header("s1", cwd) + "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
+  const testing::StandIn omp(omp_in(stage, cwd));
+  ASSERT_TRUE(session->refresh(Depth::index));
+  const auto place = write_fork(stage.catalog(), *session, ForkPlan{}, false);
+  ASSERT_TRUE(place);
+  const auto made = stage.writer().create({cwd, "", "", ""});
+  ASSERT_TRUE(made);
+  for (int i = 0; i < 3; ++i) {
+    for (const LogPlace& one : {*place, made->session->place()}) {
+      const auto written = stage.writer().append(stage.catalog().at(one), Stage::text("mine"));
+      EXPECT_TRUE(written) << written.error().message;
+    }
+    stage.restart();
+  }
+  EXPECT_EQ(stage.writer().append(stage.catalog().at(session->place()), Stage::text("no")).error().code, Errc::busy);
+  std::ofstream(stage.temp().sessions() / place->folder / place->file, std::ios::app)
+      << TempStore::user("bbbb0001", "", "of the agent") << "\n";
+  EXPECT_EQ(stage.writer().append(stage.catalog().at(*place), Stage::text("no")).error().code, Errc::busy);
+}
+
+TEST(WriterOnDisk, OwnWritesAreNoneOfAnAgentThatRunsElsewhere) {
+  Stage stage(Storage::files);
+  const auto session = stage.add_small();
+  std::filesystem::last_write_time(stage.temp().sessions() / "-work" / session->place().file,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const testing::StandIn omp(omp_in(stage, "/"));
+  for (int i = 0; i < 3; ++i) {
+    const auto written = stage.writer().append(stage.catalog().at(session->place()), Stage::text("mine"));
+    EXPECT_TRUE(written) << written.error().message;
+    EXPECT_TRUE(stage.writer().set_title(stage.catalog().at(session->place()), "title " + std::to_string(i)));
+    stage.restart();
+  }
 }
 
 TEST(WriterOnDisk, DeletingMustBeAllowed) {
@@ -575,7 +626,7 @@ TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
   std::atomic<bool> stop{false};
   std::thread looker([&] {
     while (!stop) {
-      check_liveness(*session, stage.store());
+      check_liveness(*session, stage.catalog());
     }
   });
   for (int i = 0; i < 200; ++i) {

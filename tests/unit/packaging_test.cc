@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,18 @@ TEST(SystemdUnit, MountsReadOnlyUnlessTold) {
   EXPECT_TRUE(options->read_only);
   EXPECT_FALSE(options->allow_other);
   EXPECT_FALSE(options->writing.allow_delete);
+}
+
+TEST(SystemdUnit, SaysThatItMountsReadOnly) {
+  std::ifstream in(kUnit);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string description = text.substr(text.find("Description="));
+  EXPECT_NE(description.substr(0, description.find('\n')).find("read-only"), std::string::npos);
+}
+
+TEST(SystemdUnit, IsStartedOnceTheMountWorks) {
+  EXPECT_EQ(value_of("Type"), "notify");
+  EXPECT_NE(value_of("ExecStart").find(" mount -f "), std::string::npos) << "only the foreground notifies";
 }
 
 // Each of these takes from fusermount3 the right to be set-uid root, or hides the mount from everybody else.

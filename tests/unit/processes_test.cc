@@ -6,13 +6,18 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <new>
+#include <string>
 #include <thread>
 
+#include "core/env/agent_processes.h"
 #include "core/env/disk.h"
+#include "core/env/publish_lock.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
@@ -111,12 +116,49 @@ TEST_F(ProcessesTest, WhenMemoryRunsOutWhileAgentsAreLookedForTheCallerIsTold) {
   for (std::size_t skipped = 0; has_failed; ++skipped) {
     const testing::FailingMemory memory(skipped);
     try {
-      find_agents();
+      find_agents(true);
       EXPECT_FALSE(memory.has_failed()) << "allocation " << skipped;
     } catch (const std::bad_alloc&) {
     }
     has_failed = memory.has_failed();
   }
+}
+
+TEST_F(ProcessesTest, AZombieIsDeadAndLocksNothing) {
+  const std::string path = (temp_.sessions() / "f").string();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const testing::Child owner([&] {
+    const auto lock = PublishLock::take(Disk::real(), folder_, path, "log.jsonl");
+    if (lock && ::write(ends[1], "x", 1) == 1) {
+      ::pause();
+    }
+  });
+  char taken = 0;
+  ASSERT_EQ(::read(ends[0], &taken, 1), 1);
+  const LockFile lock = read_lock_file(folder_, "log.jsonl");
+  EXPECT_TRUE(is_process_alive(lock.pid));
+  EXPECT_EQ(PublishLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
+  ::kill(static_cast<pid_t>(lock.pid), SIGKILL);
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(lock.pid), &info, WEXITED | WNOWAIT);
+  EXPECT_FALSE(is_process_alive(lock.pid));
+  EXPECT_TRUE(PublishLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(ProcessesTest, AProcessWhoseFirstThreadEndedIsAlive) {
+  const testing::Child process([] {
+    std::thread(::pause).detach();
+    ::syscall(SYS_exit, 0);
+  });
+  std::string stat;
+  while (stat.find(") Z ") == std::string::npos) {
+    std::ifstream file("/proc/" + std::to_string(process.pid()) + "/stat");
+    ASSERT_TRUE(std::getline(file, stat));
+  }
+  EXPECT_TRUE(is_process_alive(process.pid()));
 }
 
 TEST_F(ProcessesTest, WhatStopsBeingSeenDoesNotLast) {

@@ -123,7 +123,9 @@ TEST(EncodeLabel, KeepsWhatIsReadable) {
   EXPECT_EQ(encode_label(".hidden"), "%2Ehidden");
   EXPECT_EQ(encode_label("."), "%2E");
   EXPECT_EQ(encode_label(".."), "%2E.");
-  EXPECT_EQ(encode_label("-x "), "%2Dx%20");
+  EXPECT_EQ(encode_label("-x "), "%2Dx ");
+  EXPECT_EQ(encode_label(" x\u3000"), " x\u3000") << "spaces at the ends are no danger to a file name";
+  EXPECT_EQ(decode_label("x "), "x ");
   EXPECT_EQ(encode_label("\u202e\u200b\x1B"), "%E2%80%AE%E2%80%8B%1B");
   EXPECT_EQ(encode_label("\xFF\xED\xA0\x80"), "%FF%ED%A0%80");
   EXPECT_EQ(encode_label(""), "%empty");
@@ -134,7 +136,7 @@ TEST(EncodeLabel, IsAlwaysAFileName) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string text = random_text(random, 400);
     const std::string name = encode_label(text);
-    ASSERT_TRUE(!name.empty() && name[0] != '.' && name[0] != '-' && name.back() != ' ') << name;
+    ASSERT_TRUE(!name.empty() && name[0] != '.' && name[0] != '-') << name;
     ASSERT_TRUE(json::is_valid_utf8(name)) << name;
     ASSERT_LE(name.size(), 255U);
     ASSERT_EQ(name.find('/'), std::string::npos);
@@ -249,4 +251,26 @@ TEST(ImageExtension, OfMimeTypes) {
 }
 
 }  // namespace
+TEST(RenderNames, FilesOfAgentsStayReadableAndResolveBack) {
+  for (const auto& [text, shown] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"plain 1.log", "plain 1.log"},
+                                                                  {".hidden", ".hidden"},
+                                                                  {"-rf", "%2Drf"},
+                                                                  {"100%", "100%25"},
+                                                                  {"a\x1B[2J\n", "a%1B[2J%0A"},
+                                                                  {"\xFF", "%FF"},
+                                                                  {"a\u202eb ", "a%E2%80%AEb%20"}}) {
+    EXPECT_EQ(encode_file(text), shown);
+    EXPECT_EQ(decode_file(shown), text);
+  }
+  EXPECT_EQ(decode_file("100%"), std::nullopt);
+  EXPECT_EQ(decode_file("%41"), std::nullopt);
+  EXPECT_NE(encode_file(std::string(200, '\1') + "1"), encode_file(std::string(200, '\1') + "2"));
+}
+
+TEST(RenderNames, PathsForScriptsKeepAllButControls) {
+  EXPECT_EQ(without_controls("/srv/été 100% (x)"), "/srv/été 100% (x)");
+  EXPECT_EQ(without_controls("/srv/\x1B[2J\n\xC2\x9B\xFF"), "/srv/%1B[2J%0A%C2%9B%FF");
+}
+
 }  // namespace arborfs::names

@@ -98,7 +98,7 @@ TEST(Transcript, HeadingsAndTexts) {
       R"({"type":"message","id":"a\u001b2","parentId":"a1","timestamp":"no time","message":{"role":"assistant","content":[{"type":"text","text":"Hello\nthere"}]}})"
       "\n42\n");
   EXPECT_EQ(transcript(session, {1, 2, 3}),
-            "## user · 2026-02-16 10:20:30 · a1\n\nHi\n\n"
+            "## user · 2026-02-16 10:20:30 UTC · a1\n\nHi\n\n"
             "## assistant · a^[2\n\nHello\nthere\n\n"
             "## value\n\n42\n\n");
 }
@@ -195,6 +195,7 @@ TEST(StatusJson, OfASession) {
   status.writable = false;
   status.read_only_reason = "the log is of a \"newer\" version";
   status.flavour = "18";
+  status.moved_leaf = "arborfs moved the leaf to a1b2c3d4; the agent goes on at root until the next append";
   status.bytes = 12345678901;
   status.entries = 42;
   status.branches = 3;

@@ -251,10 +251,10 @@ TEST_F(LetGoTest, WhatTookLongToReadIsThereForWhoReadIt) {
 TEST_F(LetGoTest, WhatWasUsedJustNowIsLetGoByWhoTidiesUpLater) {
   LoadedIndexes none(0);
   none.note(session);
-  none.tidy();
+  none.tidy(nullptr);
   EXPECT_TRUE(session->read()) << "it was used just now";
   std::this_thread::sleep_until(session->last_used() + LoadedIndexes::kJustUsed + std::chrono::milliseconds(1));
-  none.tidy();
+  none.tidy(nullptr);
   EXPECT_FALSE(session->read());
 }
 

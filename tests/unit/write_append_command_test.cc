@@ -18,7 +18,7 @@ std::string line_of(const EntryDraft& draft) {
 
 /// The one line that a command gives, without its line feed; "!" and the error for a refused one.
 std::string json_line(std::string_view text, Flavour flavour = Flavour::omp13) {
-  const auto command = json_command(text, flavour, kNow);
+  const auto command = json_command(std::string(text), flavour, kNow);
   if (!command) {
     return "!" + command.error().message;
   }
@@ -30,7 +30,7 @@ std::string json_line(std::string_view text, Flavour flavour = Flavour::omp13) {
 }
 
 Errc refusal(std::string_view text, Flavour flavour = Flavour::omp13) {
-  const auto command = json_command(text, flavour, kNow);
+  const auto command = json_command(std::string(text), flavour, kNow);
   EXPECT_FALSE(command.has_value()) << text;
   return command ? Errc::io : command.error().code;
 }
@@ -131,8 +131,11 @@ TEST(WriteAppendJson, OneEntryOfEachTypeInTheAgentsOrder) {
             plain("mode_change", R"(,"mode":"plan","data":null)"));
   EXPECT_EQ(json_line(R"({"type":"session_init","task":"t","systemPrompt":"s","tools":["a"]})"),
             plain("session_init", R"(,"task":"t","systemPrompt":"s","tools":["a"])"));
-  EXPECT_EQ(json_line(R"({"type":"compaction","tokensBefore":5,"tokensAfter":1,"firstKeptEntryId":"k","summary":"s"})"),
-            plain("compaction", R"(,"summary":"s","firstKeptEntryId":"k","tokensBefore":5,"tokensAfter":1)"));
+  EXPECT_EQ(json_line(R"({"type":"compaction","tokensBefore":5,"own":1,"firstKeptEntryId":"k","summary":"s"})"),
+            plain("compaction", R"(,"summary":"s","firstKeptEntryId":"k","tokensBefore":5,"own":1)"));
+  EXPECT_EQ(refusal(R"({"type":"compaction","tokensBefore":5,"tokensAfter":1,"firstKeptEntryId":"k","summary":"s"})"),
+            Errc::invalid_argument)
+      << "it would make the log one of 18";
   EXPECT_EQ(json_line(R"({"type":"branch_summary","summary":"s","fromId":"f"})"),
             plain("branch_summary", R"(,"fromId":"f","summary":"s")"));
   EXPECT_EQ(json_line(R"({"type":"ttsr_injection","injectedRules":["r"]})"),

@@ -12,6 +12,26 @@
 namespace arborfs {
 namespace {
 
+TEST(TitleOfFork, SaysSoOnceAndFitsASlot) {
+  EXPECT_EQ(title_of_fork("Kites", Flavour::omp13), "Kites (fork)");
+  EXPECT_EQ(title_of_fork("Kites (fork)", Flavour::omp18), "Kites (fork)");
+  EXPECT_EQ(title_of_fork("", Flavour::omp18), "");
+  const std::string wide = [] {
+    std::string text;
+    for (int i = 0; i < 100; ++i) {
+      text += "漢";
+    }
+    return text;
+  }();
+  EXPECT_EQ(title_of_fork(wide, Flavour::omp13), wide + " (fork)");
+  const std::string cut = title_of_fork(wide, Flavour::omp18);
+  EXPECT_TRUE(wide.starts_with(cut.substr(0, cut.find("…")))) << cut;
+  EXPECT_TRUE(cut.ends_with("… (fork)")) << cut;
+  for (const std::string source : {"", "user", "auto"}) {
+    EXPECT_NE(title_slot_line(cut, source, 1'771'237'231'000).find("… (fork)\""), std::string::npos) << source;
+  }
+}
+
 TEST(WriteHeaderText, SlotsAreTheAgents) {
   json::testing::for_each_vector("titleSlot.jsonl", [](const json::Value& vector) {
     const json::Value& update = *json::member(vector, "update");

@@ -5,19 +5,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <unordered_map>
 
 #include "core/manager/targets.h"
 #include "core/render/text.h"
+#include "core/session/opening.h"
 #include "core/store/agent_dir.h"
+#include "fs/errno_map.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
 namespace {
 
 constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::size_t kShownCandidates = 10;
 
 std::string home_of(const Terminal& io) {
   if (const auto home = io.env ? io.env("HOME") : std::nullopt; home && !home->empty()) {
@@ -45,7 +50,44 @@ std::string in_form(std::string piece, Form form, TerminalSafeJson& filter) {
   return safe;
 }
 
+void print_error_json(const Error& error, Terminal& io) {
+  const char* code = ::strerrorname_np(errno_of(error.code));
+  auto json = JsonText::object().add("code", code != nullptr ? code : "EIO").add("message", error.message);
+  io.err << terminal_safe_json(JsonText::object().add_json("error", json.str()).str()) << "\n";
+}
+
+/// A line for each of the sessions, as `ls` has them.
+std::string lines_of(const std::vector<Listed>& sessions, const Catalog& catalog) {
+  Table table({{""}, {""}, {""}});
+  for (const auto& of : sessions) {
+    const std::string title = of.session->head().header.title;
+    table.add({of.id, of.project->name,
+               title.empty() ? opening_words(*of.session, catalog.store(), kTitleCharacters)
+                             : visible_line(title, kTitleCharacters)});
+  }
+  auto lines = table.lines(0);
+  std::string all;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    all += "\n  " + lines[i];
+  }
+  return all;
+}
+
 }  // namespace
+
+Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled) {
+  auto found = catalog.find(spelled);
+  if (found || found.error().code != Errc::invalid_argument) {
+    return found;
+  }
+  auto fits = all_sessions(catalog);
+  std::erase_if(fits, [&](const Listed& of) { return !of.id.starts_with(spelled); });
+  std::string message = found.error().message + ":";
+  const std::size_t left_out = fits.size() - std::min(fits.size(), kShownCandidates);
+  fits.resize(fits.size() - left_out);
+  message += lines_of(fits, catalog);
+  return Error{found.error().code, message + (left_out == 0 ? "" : "\n  and " + grouped(left_out) + " more")};
+}
 
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
   auto store = open_store(line.agent_dir);
@@ -85,12 +127,27 @@ Listed listed(const Catalog& catalog, const SessionPtr& session) {
   return found != all.end() ? *found : Listed{session, nullptr, "", 0};
 }
 
+Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled) {
+  std::vector<Listed> all;
+  for (const auto& word : spelled) {
+    const auto session = find_session(catalog, word);
+    if (!session) {
+      return session.error();
+    }
+    const bool is_there = std::any_of(all.begin(), all.end(), [&](const Listed& of) { return of.session == *session; });
+    if (!is_there) {
+      all.push_back(listed(catalog, *session));
+    }
+  }
+  return all;
+}
+
 Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) {
   auto catalog = open_catalog(line, io);
   if (!catalog) {
     return catalog.error();
   }
-  auto session = (*catalog)->find(line.session);
+  auto session = find_session(**catalog, line.session);
   if (!session) {
     return session.error();
   }
@@ -159,11 +216,19 @@ Result<void> write_content(const Content& content, Form form, Terminal& io) {
 }
 
 int fail(Terminal& io, const Error& error) {
-  io.err << "arborfs: " << visible(error.message) << "\n";
+  if (io.json_errors) {
+    print_error_json(error, io);
+  } else {
+    io.err << "arborfs: " << visible(error.message) << "\n";
+  }
   return kFailed;
 }
 
 int misused(Terminal& io, const std::string& verb, const std::string& complaint) {
+  if (io.json_errors) {
+    print_error_json({Errc::invalid_argument, complaint}, io);
+    return kUsage;
+  }
   io.err << "arborfs: " << complaint << "\nTry 'arborfs " << verb << (verb.empty() ? "" : " ") << "--help'.\n";
   return kUsage;
 }

@@ -16,6 +16,9 @@ namespace arborfs::cli {
 /// the agent dir has no sessions folder.
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io);
 
+/// How much of a title is shown in lists.
+inline constexpr std::size_t kTitleCharacters = 120;
+
 struct Listed {
   SessionPtr session;
   ProjectPtr project;
@@ -26,6 +29,11 @@ struct Listed {
 std::vector<Listed> all_sessions(const Catalog& catalog);
 /// One of them; `id` is empty when the catalog does not show it.
 Listed listed(const Catalog& catalog, const SessionPtr& session);
+
+/// All that are named, in their order, each once. Errors: those of find_session, for the first that fails.
+Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled);
+/// The session that a person means, as Catalog::find; when an id fits several, the error lists them.
+Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled);
 
 /// A session with its catalog, read as deep as asked for.
 struct Opened {
@@ -53,6 +61,7 @@ struct Form {
 /// Writes a document piece by piece.
 Result<void> write_content(const Content& content, Form form, Terminal& io);
 
+// Both write to standard error: a sentence, or {"error":{"code":"ENOENT","message":"…"}} when the line says --json.
 /// Says what failed and gives kFailed.
 int fail(Terminal& io, const Error& error);
 /// Says what the line of this verb lacks and gives kUsage.

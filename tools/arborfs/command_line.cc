@@ -2,199 +2,18 @@
 
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/grammar.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/suggestion.h"
 
 namespace arborfs::cli {
 namespace {
-
-constexpr std::size_t kShownOfWord = 80;
-constexpr const char* kSessionHelp = "Path, id, unique prefix of an id, or 'latest'";
-constexpr const char* kEntryHelp = "Id, unique prefix of an id (4 or more), number (#42), file name, or label";
-constexpr const char* kFooter =
-    "A session is named by the path of its log or of its folder in a mount, its id, a\n"
-    "unique prefix of the id, or 'latest'. Exit status: 0, 1 (failed), 2 (usage).\n"
-    "See also: man 1 arborfs (options), man 5 arborfs (the tree).";
-
-// What is wrong with a word, "" for nothing.
-
-std::string complain_of_number(const std::string& word) {
-  const bool is_number =
-      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is no number";
-}
-
-std::string complain_of_nothing(const std::string& word) {
-  return word.empty() ? "a folder is needed, not an empty word" : "";
-}
-
-std::string complain_of_model(const std::string& word) {
-  const std::size_t slash = word.find('/');
-  const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
-  return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' is no PROVIDER/MODEL";
-}
-
-/// The grammar, bound to the CommandLine that it fills.
-class Grammar {
- public:
-  explicit Grammar(CommandLine& into) : into_(into), app_("Coding agent sessions as a file system", "arborfs") {
-    app_.set_version_flag("--version", "arborfs " ARBORFS_VERSION, "Print the version and exit");
-    app_.set_help_flag("-h,--help", "Print this help and exit");
-    app_.require_subcommand(1);
-    app_.footer(kFooter);
-    app_.get_formatter()->column_width(28);
-    app_.get_formatter()->label("REQUIRED", "");
-    app_.get_formatter()->label("SUBCOMMAND", "VERB");
-    app_.get_formatter()->label("TEXT", "");
-    app_.get_formatter()->label("UINT", "");
-    add_mounting();
-    add_reading();
-    add_writing();
-    add_making();
-    add_checking();
-  }
-
-  CLI::App& app() { return app_; }
-  const std::vector<CLI::App*>& verbs() const { return verbs_; }
-  bool has_verb(const std::string& word) const {
-    return std::any_of(verbs_.begin(), verbs_.end(), [&](CLI::App* sub) { return sub->get_name() == word; });
-  }
-
- private:
-  CLI::App* add(const char* name, Verb verb, const char* help) {
-    CLI::App* sub = app_.add_subcommand(name, help);
-    sub->group("Verbs");
-    sub->callback([this, verb] { into_.verb = verb; });
-    sub->add_flag("--json", into_.json, "Print JSON");
-    verbs_.push_back(sub);
-    return sub;
-  }
-
-  CLI::App* add_with_store(const char* name, Verb verb, const char* help) {
-    CLI::App* sub = add(name, verb, help);
-    sub->add_option("--agent-dir", into_.agent_dir,
-                    "Where the agent keeps its state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent")
-        ->option_text("DIR");
-    return sub;
-  }
-
-  CLI::App* add_with_session(const char* name, Verb verb, const char* help) {
-    CLI::App* sub = add_with_store(name, verb, help);
-    sub->add_option("SESSION", into_.session, kSessionHelp)->required()->option_text(" ");
-    return sub;
-  }
-
-  void add_mounting() {
-    CLI::App* mount = add_with_store("mount", Verb::mount, "Mount the sessions as a directory tree");
-    mount->add_flag("-f,--foreground", into_.foreground, "Stay in the foreground and log to standard error");
-    mount
-        ->add_option("--durability", into_.durability,
-                     "synced: a write is on disk before it succeeds (the default); none: left to the kernel")
-        ->option_text("HOW")
-        ->check(CLI::IsMember({"synced", "none"}));
-    mount->add_option("-o,--options", into_.mount_options, "Mount options, separated by commas; see man 1 arborfs")
-        ->option_text("OPTIONS")
-        ->expected(1)
-        ->take_all();
-    mount->add_option("MOUNTPOINT", into_.mountpoint, "A folder; what is in it is hidden until it is unmounted")
-        ->required()
-        ->option_text(" ");
-    CLI::App* umount = add("umount", Verb::umount, "Unmount");
-    umount->add_option("MOUNTPOINT", into_.mountpoint, "Where it is mounted")->required()->option_text(" ");
-  }
-
-  void add_reading() {
-    CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, newest first");
-    ls->add_option("-n,--limit", into_.limit, "At most so many; 0 for all; default: 30 on a terminal, else all")
-        ->option_text("LIMIT")
-        ->check(complain_of_number);
-    ls->add_option("-p,--project", into_.project, "Only this project, by name or working directory")
-        ->option_text("PROJECT");
-    ls->add_flag("-q,--quiet", into_.only_ids, "Only the ids, one a line");
-    add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");
-    add_with_session("tree", Verb::tree, "Draw the tree of a session");
-    add_entry(add_with_session("context", Verb::context, "Print the context that the model would get"));
-    add_entry(add_with_session("text", Verb::text, "Print the transcript up to the leaf, or the text of one entry"));
-  }
-
-  CLI::App* durable(CLI::App* sub) {
-    sub->add_option("--durability", into_.durability,
-                    "synced: it is on disk before this succeeds (the default); none: left to the kernel")
-        ->option_text("HOW")
-        ->check(CLI::IsMember({"synced", "none"}));
-    return sub;
-  }
-
-  CLI::App* add_change(const char* name, Verb verb, const char* help) {
-    CLI::App* sub = add_with_session(name, verb, help);
-    sub->add_flag("--force", into_.force, "Although an agent may have the session open");
-    return sub;
-  }
-
-  void add_words(CLI::App* sub, const char* name, const char* help) {
-    sub->add_option(name, into_.words, help)->option_text(" ");
-  }
-
-  void add_writing() {
-    CLI::App* append = durable(add_change("append", Verb::append, "Append a message, or entries given as JSON"));
-    add_words(append, "TEXT", "The message; default: standard input");
-    append->add_option("-f,--file", into_.file, "Take it from there; - for standard input")
-        ->option_text("FILE")
-        ->excludes("TEXT");
-    append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")->option_text("ENTRY");
-    CLI::App* branch = durable(add_change("branch", Verb::branch, "Move the leaf: the next append goes there"));
-    branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")->required()->option_text(" ");
-    add_words(branch, "SUMMARY", "What was tried on the way that is left");
-    CLI::App* label = durable(add_change("label", Verb::label, "Label an entry, or clear its label"));
-    label->add_option("ENTRY", into_.entry, kEntryHelp)->required()->option_text(" ");
-    add_words(label, "LABEL", "Default: none, which clears it");
-    CLI::App* title = durable(add_change("title", Verb::title, "Give a session another title"));
-    title->add_option("TITLE", into_.words, "The title")->required()->option_text(" ");
-  }
-
-  void add_making() {
-    CLI::App* fork = durable(add_with_session("fork", Verb::fork, "Copy a session, or the way to one entry"));
-    fork->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" ");
-    fork->add_flag("--force", into_.force, "Although the way ends in a tool call without its result");
-    CLI::App* create = durable(add_with_store("new", Verb::create, "Create a session"));
-    create->add_option("CWD", into_.cwd, "Its working directory; default: the current one")
-        ->option_text(" ")
-        ->check(complain_of_nothing);
-    create->add_option("--title", into_.words, "Its title")->option_text("TITLE");
-    create->add_option("--model", into_.model, "The model to begin with")
-        ->option_text("PROVIDER/MODEL")
-        ->check(complain_of_model);
-    create->add_option("--parent-session", into_.parent_session, "The session that it goes on from")
-        ->option_text("SESSION");
-    CLI::App* rm = add_change("rm", Verb::rm, "Move a session to the trash");
-    rm->add_flag("-y,--yes", into_.yes, "Do not ask");
-    CLI::App* restore = add("restore", Verb::restore, "List the trash, or bring a session back");
-    restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
-        ->option_text(" ");
-  }
-
-  void add_entry(CLI::App* sub) { sub->add_option("ENTRY", into_.entry, kEntryHelp)->option_text(" "); }
-
-  void add_checking() {
-    CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and mend it if told to");
-    CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Mend what can be mended, after a copy");
-    doctor->add_flag("--dry-run", into_.dry_run, "Only say what --repair would do");
-    doctor->add_flag("--force", into_.force, "With --repair: also sessions that may be live")->needs(repair);
-    doctor->add_option("SESSION", into_.sessions, "Only these; default: the whole store")->option_text(" ");
-    CLI::App* completion = add("completion", Verb::completion, "Print the completion script for a shell");
-    completion->add_option("SHELL", into_.shell, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-        ->option_text(" ");
-  }
-
-  CommandLine& into_;
-  CLI::App app_;
-  std::vector<CLI::App*> verbs_;
-};
 
 bool is_directory(const std::string& path) {
   struct stat st {};
@@ -207,9 +26,13 @@ bool is_mount_source(const std::string& word) {
          is_directory(word);
 }
 
+bool is_option(const std::string& word) {
+  return word.size() > 1 && word[0] == '-';
+}
+
 /// `arborfs SOURCE MOUNTPOINT [-o OPTIONS]` as `arborfs mount --agent-dir=SOURCE MOUNTPOINT [-o OPTIONS]`.
 std::vector<std::string> with_verb(std::vector<std::string> words) {
-  if (words.size() < 2 || words[1].substr(0, 1) == "-" || !is_mount_source(words[0])) {
+  if (words.size() < 2 || is_option(words[0]) || words[1].starts_with('-') || !is_mount_source(words[0])) {
     return words;
   }
   const std::string source = words[0];
@@ -220,16 +43,180 @@ std::vector<std::string> with_verb(std::vector<std::string> words) {
   return words;
 }
 
-bool is_option(const std::string& word) {
-  return word.size() > 1 && word[0] == '-';
+/// How many words an option takes, itself counted; 0 when the verb has no such option.
+std::size_t words_of_option(const CLI::App& verb, const std::string& word) {
+  if (!is_option(word)) {
+    return 0;
+  }
+  const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);
+  const CLI::Option* option = verb.get_option_no_throw(name);
+  if (option == nullptr) {
+    return 0;
+  }
+  return option->get_items_expected_max() > 0 && word.size() == name.size() ? 2 : 1;
 }
 
-/// What is wrong, in words of this program.
-std::string complaint(const CLI::ParseError& error, const std::vector<std::string>& words, bool knows_verb) {
-  if (knows_verb) {
-    return error.what();
+/// Whether the words before `end` are options of the verb and their values.
+bool are_options(const CLI::App& verb, const std::vector<std::string>& words, std::size_t end) {
+  std::size_t at = 0;
+  while (at < end) {
+    const std::size_t taken = words_of_option(verb, words[at]);
+    if (taken == 0) {
+      return false;
+    }
+    at += taken;
   }
-  return words.empty() || is_option(words[0]) ? "a verb is needed" : "no verb '" + words[0] + "'";
+  return at == end;
+}
+
+/// The verb in front of the options that stand before it: `--json ls` as `ls --json`, `help ls` as `ls --help`.
+std::vector<std::string> verb_first(const Grammar& grammar, std::vector<std::string> words) {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (const CLI::App* verb = grammar.verb(words[at]); verb != nullptr && are_options(*verb, words, at)) {
+      std::rotate(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at),
+                  words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      return words;
+    }
+  }
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin(),
+                std::find_if(words.begin(), words.end(), [](const std::string& word) { return word != "help"; }));
+    words.insert(words.begin() + (words.empty() || is_option(words[0]) ? 0 : 1), "--help");
+  }
+  return words;
+}
+
+/// The help, whose descriptions begin at one column, in lines that a terminal of 80 columns does not break.
+std::string wrapped(const std::string& help) {
+  constexpr std::size_t kWidth = 80;
+  std::istringstream lines(help);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    while (line.size() > kWidth && line.rfind(' ', kWidth) > kHelpColumn) {
+      const std::size_t at = line.rfind(' ', kWidth);
+      text += line.substr(0, at) + "\n";
+      line = std::string(kHelpColumn, ' ') + line.substr(at + 1);
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string quoted(const std::string& word) {
+  return "'" + visible_line(word, kShownOfWord) + "'";
+}
+
+std::string no_option(const std::string& word, const std::vector<CLI::App*>& apps) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const CLI::App* app : apps) {
+    for (const CLI::Option* option : app->get_options()) {
+      std::copy(option->get_lnames().begin(), option->get_lnames().end(), std::back_inserter(names));
+    }
+  }
+  const std::string meant = name.size() > 2 ? nearest(name.substr(name.find_first_not_of('-')), names) : "";
+  return "no option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
+}
+
+/// What is wrong with a line that has no verb, "" for nothing: it asks for help or for the version.
+std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size()) {
+    std::size_t taken = words_of_option(grammar.app(), words[at]);
+    if (taken > 0) {
+      return "";
+    }
+    for (const CLI::App* verb : grammar.verbs()) {
+      taken = std::max(taken, words_of_option(*verb, words[at]));
+    }
+    if (taken == 0) {
+      break;
+    }
+    at += taken;
+  }
+  if (at >= words.size()) {
+    return "a verb is needed";
+  }
+  if (!is_option(words[at])) {
+    return "no verb " + quoted(words[at]) + did_you_mean(nearest(words[at], grammar.verb_names()));
+  }
+  auto apps = grammar.verbs();
+  apps.push_back(&grammar.app());
+  return no_option(words[at], apps);
+}
+
+/// The words that CLI11 could not place, in the order of the line, but for options that the verb has.
+std::vector<std::string> strays(const Grammar& grammar, const CLI::App& verb, const std::vector<std::string>& words) {
+  auto left = grammar.app().remaining(true);
+  std::vector<std::string> found;
+  for (const auto& word : words) {
+    if (const auto at = std::find(left.begin(), left.end(), word); at != left.end()) {
+      left.erase(at);
+      if (words_of_option(verb, word) == 0) {
+        found.push_back(word);
+      }
+    }
+  }
+  return found;
+}
+
+/// What is wrong with the words behind a verb, in words of this program.
+std::string complaint(const CLI::ParseError& error, const Grammar& grammar, CLI::App* verb,
+                      const std::vector<std::string>& words) {
+  const auto unplaced = strays(grammar, *verb, words);
+  if (const auto option = std::find_if(unplaced.begin(), unplaced.end(), is_option); option != unplaced.end()) {
+    return no_option(*option, {verb});
+  }
+  const std::string said = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return said.substr(0, said.find(':')) + " needs a value";
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || unplaced.empty()) {
+    return said;
+  }
+  std::string all;
+  for (const auto& word : unplaced) {
+    all += " " + quoted(word);
+  }
+  return std::string("unexpected argument") + (unplaced.size() == 1 ? "" : "s") + all;
+}
+
+/// Reads the words into the CommandLine of the grammar; help and the version are printed.
+int read_words(Grammar& grammar, const std::vector<std::string>& words, Terminal& io) {
+  CLI::App* verb = grammar.verb(words.empty() ? "" : words[0]);
+  if (verb == nullptr) {
+    if (const std::string wrong = complain_of_no_verb(grammar, words); !wrong.empty()) {
+      return misused(io, "", wrong);
+    }
+  }
+  try {
+    // CLI11 wants a vector in reverse.
+    grammar.app().parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    return kDone;
+  } catch (const CLI::CallForVersion&) {
+    io.out << grammar.app().version() << "\n";
+  } catch (const CLI::ParseError& stop) {
+    if (stop.get_exit_code() != 0) {
+      return misused(io, verb == nullptr ? "" : words[0],
+                     verb == nullptr ? stop.what() : complaint(stop, grammar, verb, words));
+    }
+    io.out << wrapped(grammar.app().help());
+  }
+  grammar.line().verb = Verb::none;
+  return kDone;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> all;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) {
+      all.push_back("--" + name);
+    }
+    for (const auto& name : option->get_snames()) {
+      all.push_back("-" + name);
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -238,22 +225,15 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   CommandLine line;
   Grammar grammar(line);
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (!grammar.has_verb(words.empty() ? "" : words[0])) {
+  const auto end_of_options = std::find(words.begin(), words.end(), "--");
+  io.json_errors = std::find(words.begin(), end_of_options, "--json") != end_of_options;
+  words = verb_first(grammar, std::move(words));
+  if (grammar.verb(words.empty() ? "" : words[0]) == nullptr) {
     words = with_verb(std::move(words));
   }
-  const bool knows_verb = !words.empty() && grammar.has_verb(words[0]);
-  try {
-    // CLI11 wants a vector in reverse.
-    grammar.app().parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ParseError& stop) {
+  line.status = read_words(grammar, words, io);
+  if (line.status != kDone) {
     line.verb = Verb::none;
-    if (stop.get_exit_code() != 0) {
-      line.status = misused(io, knows_verb ? words[0] : "", complaint(stop, words, knows_verb));
-    } else if (dynamic_cast<const CLI::CallForVersion*>(&stop) != nullptr) {
-      io.out << grammar.app().version() << "\n";
-    } else {
-      io.out << grammar.app().help();
-    }
   }
   return line;
 }
@@ -261,20 +241,9 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
 std::vector<VerbOptions> all_options() {
   CommandLine unused;
   Grammar grammar(unused);
-  std::vector<CLI::App*> apps = grammar.verbs();
-  apps.insert(apps.begin(), &grammar.app());
-  std::vector<VerbOptions> all;
-  for (CLI::App* app : apps) {
-    VerbOptions of{app == &grammar.app() ? "" : app->get_name(), {}};
-    for (const CLI::Option* option : app->get_options()) {
-      for (const auto& name : option->get_lnames()) {
-        of.options.push_back("--" + name);
-      }
-      for (const auto& name : option->get_snames()) {
-        of.options.push_back("-" + name);
-      }
-    }
-    all.push_back(std::move(of));
+  std::vector<VerbOptions> all{{"", options_of(grammar.app())}};
+  for (CLI::App* verb : grammar.verbs()) {
+    all.push_back({verb->get_name(), options_of(*verb)});
   }
   return all;
 }

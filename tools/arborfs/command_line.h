@@ -1,5 +1,4 @@
-// What a command line asks for. The grammar of the verbs stands in command_line.cc and nowhere else; the manual page
-// and the completions are held to it by tests.
+// What a command line asks for. The verbs and their options stand in grammar.cc.
 #pragma once
 
 #include <cstddef>
@@ -46,13 +45,14 @@ struct CommandLine {
   std::string project;
   bool only_ids = false;
 
-  std::string session;                // of one session: show to text, append to fork, rm
-  std::vector<std::string> sessions;  // doctor; none for all
+  std::string session;                // of one session: show to text, append to fork
+  std::vector<std::string> sessions;  // rm; doctor, none for all
   std::string entry;                  // context, text, append, branch, label, fork
 
-  std::optional<std::string> words;  // a message, a branch's summary, a label, a title
+  std::optional<std::string> words;  // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                  // append; "-" for standard input
   bool force = false;
+  bool pin = false;        // branch
   bool repair = false;     // doctor
   bool dry_run = false;    // doctor
   bool yes = false;        // rm
@@ -65,8 +65,9 @@ struct CommandLine {
   std::string shell;  // completion
 };
 
-/// Reads a command line, and answers --help, --version and wrong usage itself. Two plain words without a verb mean
-/// `mount`, as mount(8) and fstab call it: SOURCE MOUNTPOINT [-o OPTIONS].
+/// Reads a command line, and answers --help, --version, `help VERB` and wrong usage itself; sets `io.json_errors`. The
+/// options of a verb may stand before it. Two plain words without a verb mean `mount`, as mount(8) and fstab call it:
+/// SOURCE MOUNTPOINT [-o OPTIONS].
 CommandLine read_command_line(int argc, const char* const* argv, Terminal& io);
 
 /// The same grammar for tests: every verb with all spellings of its options ("--limit", "-n"); the program's own

@@ -33,15 +33,7 @@ Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& cat
   if (line.sessions.empty()) {
     return all_sessions(catalog);
   }
-  std::vector<Listed> chosen;
-  for (const auto& spelled : line.sessions) {
-    const auto session = catalog.find(spelled);
-    if (!session) {
-      return session.error();
-    }
-    chosen.push_back(listed(catalog, *session));
-  }
-  return chosen;
+  return listed_all(catalog, line.sessions);
 }
 
 bool belongs_to(const Leftover& leftover, const std::vector<Listed>& sessions) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,7 +21,6 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kRowsOnTerminal = 30;
-constexpr std::size_t kTitleCharacters = 120;
 constexpr std::size_t kLeastPrefix = 8;
 
 struct Row {
@@ -105,17 +106,51 @@ void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal&
   }
 }
 
-bool is_of(const Listed& of, const std::string& project) {
-  return of.project->name == project || of.project->cwd == project || of.project->cwd + "/" == project;
+/// The folder that a path of the command line means, "" for a word that is no path.
+std::string folder_meant(const std::string& word) {
+  if (word != "." && word != ".." && word.find('/') == std::string::npos) {
+    return "";
+  }
+  std::error_code failed;
+  std::string folder = std::filesystem::absolute(word, failed).lexically_normal().string();
+  if (folder.size() > 1 && folder.ends_with('/')) {
+    folder.pop_back();
+  }
+  return folder;
+}
+
+bool is_of(const Listed& of, const std::string& project, const std::string& folder) {
+  if (of.project->name == project || of.project->cwd == project) {
+    return true;
+  }
+  std::error_code failed;
+  return !folder.empty() &&
+         (of.project->cwd == folder || of.project->cwd == std::filesystem::weakly_canonical(folder, failed).string());
+}
+
+/// The sessions of the project that is called so, else of those with this in their name.
+std::vector<Listed> of_project(const std::vector<Listed>& all, const std::string& project) {
+  const std::string folder = folder_meant(project);
+  std::vector<Listed> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+               [&](const Listed& of) { return is_of(of, project, folder); });
+  if (chosen.empty() && folder.empty()) {
+    std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+                 [&](const Listed& of) { return of.project->name.find(project) != std::string::npos; });
+  }
+  return chosen;
 }
 
 std::vector<Listed> chosen(const CommandLine& line, const Catalog& catalog) {
   auto all = all_sessions(catalog);
-  if (!line.project.empty()) {
-    all.erase(std::remove_if(all.begin(), all.end(), [&](const Listed& of) { return !is_of(of, line.project); }),
-              all.end());
-  }
-  return all;
+  return line.project.empty() ? all : of_project(all, line.project);
+}
+
+Error no_sessions_of(const std::string& project) {
+  const std::string folder = folder_meant(project);
+  return {Errc::not_found, (folder.empty() ? "no project is called '" + visible_line(project, kTitleCharacters) + "'"
+                                           : "no session was started in " + visible_line(folder, kTitleCharacters)) +
+                               "; 'arborfs ls' lists those there are"};
 }
 
 std::size_t limit_of(const CommandLine& line, const Terminal& io) {
@@ -135,7 +170,7 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> by_folder(const st
 
 std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& catalog, Terminal& io) {
   Progress progress(io, "reading sessions", sessions.size());
-  const LivenessRound liveness(catalog.store());
+  const LivenessRound liveness(catalog);
   const auto folders = by_folder(sessions);
   std::vector<Row> rows(sessions.size());
   on_two_threads(folders.size(), [&](std::size_t i) {
@@ -169,7 +204,7 @@ int run_ls(const CommandLine& line, Terminal& io) {
   }
   auto sessions = chosen(line, **catalog);
   if (sessions.empty() && !line.project.empty()) {
-    return fail(io, {Errc::not_found, "no sessions of project '" + line.project + "'"});
+    return fail(io, no_sessions_of(line.project));
   }
   const std::size_t limit = limit_of(line, io);
   const std::size_t left_out = sessions.size() - std::min(limit, sessions.size());

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "tools/arborfs/access.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -58,8 +59,7 @@ int run_arborfs(int argc, const char* const* argv, Terminal& io) {
   }
   const int status = run_verb(read_command_line(argc, argv, io), io);
   if (!io.out.flush()) {
-    io.err << "arborfs: cannot write the output\n";
-    return kFailed;
+    return fail(io, {Errc::io, "cannot write the output"});
   }
   return status;
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBranchesShown = 20;
 constexpr std::size_t kWordsShown = 60;
-constexpr std::size_t kLineLength = 4096;
+constexpr std::size_t kFieldCharacters = 4096;
 
 struct Point {
   std::string name;  // of a label, or of a branch
@@ -118,10 +118,10 @@ void row(Terminal& io, const std::string& name, const std::string& text) {
   }
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string comma_separated(const std::vector<std::string>& parts) {
   std::string text;
   for (const auto& part : parts) {
-    text += (text.empty() ? "" : ", ") + visible_line(part, kLineLength);
+    text += (text.empty() ? "" : ", ") + visible_line(part, kFieldCharacters);
   }
   return text;
 }
@@ -132,7 +132,7 @@ std::string counts_words(const Facts& facts) {
     parts.push_back(name + " " + grouped(count));
   }
   const std::string total = grouped(facts.status.entries);
-  return parts.empty() ? total : total + "  (" + joined(parts) + ")";
+  return parts.empty() ? total : total + "  (" + comma_separated(parts) + ")";
 }
 
 std::string usage_words(const std::string& usage) {
@@ -158,7 +158,7 @@ void print_points(const std::string& name, const std::vector<Point>& points, con
   for (std::size_t i = points.size() - shown; i < points.size(); ++i) {
     const auto words = first_words(*opened.of.session, points[i].says, *opened.catalog, kWordsShown);
     io.out << fmt::format("  {} #{} {}  {}\n", points[i].ordinal == leaf ? "*" : " ", points[i].ordinal,
-                          visible_line(points[i].name, kLineLength), words);
+                          visible_line(points[i].name, kFieldCharacters), words);
   }
   if (shown < points.size()) {
     io.out << fmt::format("    and {} older ones\n", grouped(points.size() - shown));
@@ -166,8 +166,8 @@ void print_points(const std::string& name, const std::vector<Point>& points, con
 }
 
 void print_damage(const SessionStatus& status, Terminal& io) {
-  row(io, "problem", visible_line(status.problem, kLineLength));
-  row(io, "read only", visible_line(status.read_only_reason, kLineLength));
+  row(io, "problem", visible_line(status.problem, kFieldCharacters));
+  row(io, "read only", visible_line(status.read_only_reason, kFieldCharacters));
   std::uint64_t bytes = 0;
   for (const auto& run : status.damage) {
     bytes += run.length;
@@ -179,18 +179,18 @@ void print_damage(const SessionStatus& status, Terminal& io) {
 }
 
 void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
-  const std::string title = visible_line(facts.header.title, kLineLength);
+  const std::string title = visible_line(facts.header.title, kFieldCharacters);
   row(io, "title", title.empty() ? "(untitled)" : title);
   row(io, "session", facts.of.id);
   const std::string project = facts.of.project ? facts.of.project->name : "";
   row(io, "project",
-      facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kLineLength) + ")");
+      facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kFieldCharacters) + ")");
   row(io, "log", facts.log + "  (" + size_words(facts.status.bytes) + ")");
-  row(io, "started", visible_line(facts.header.timestamp, kLineLength));
+  row(io, "started", visible_line(facts.header.timestamp, kFieldCharacters));
   row(io, "modified", time_words(facts.of.mtime_ns));
-  row(io, "parent", visible_line(facts.header.parent_session, kLineLength));
+  row(io, "parent", visible_line(facts.header.parent_session, kFieldCharacters));
   row(io, "state",
-      facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + joined(facts.status.reasons) + ")"));
+      facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + comma_separated(facts.status.reasons) + ")"));
   print_damage(facts.status, io);
   row(io, "entries", counts_words(facts));
   row(io, "leaf", facts.leaf.empty() ? "(root)" : facts.leaf);

@@ -21,6 +21,7 @@ struct Terminal {
   std::function<std::optional<std::string>(const char* name)> env;
   std::istream* in = nullptr;  // null for none
   bool in_is_terminal = false;
+  bool json_errors = false;  // the command line says --json: failures are told as JSON too
 
   /// Colours only reach people: never a pipe, never under NO_COLOR, never a dumb terminal.
   [[nodiscard]] bool has_colour() const;

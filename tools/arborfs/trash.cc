@@ -19,19 +19,28 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kShown = 4096;
-constexpr std::size_t kTitleCharacters = 120;
 
 std::string shown_title(const std::string& title) {
   return title.empty() ? "-" : visible_line(title, kTitleCharacters);
 }
 
-/// Asks whoever sits at the terminal; nobody there is a yes.
-bool is_confirmed(const CommandLine& line, const Listed& of, Terminal& io) {
+std::string described(const Listed& of) {
+  return visible_line(of.id, kShown) + " (" + shown_title(of.session->head().header.title) + ")";
+}
+
+/// Asks whoever sits at the terminal, once for all; nobody there is a yes.
+bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
   if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
     return true;
   }
-  io.err << "remove session " << visible_line(of.id, kShown) << " (" << shown_title(of.session->head().header.title)
-         << ")? [y/N] " << std::flush;
+  if (sessions.size() == 1) {
+    io.err << "remove session " << described(sessions.front()) << "? [y/N] " << std::flush;
+  } else {
+    for (const auto& of : sessions) {
+      io.err << "  " << described(of) << "\n";
+    }
+    io.err << "remove these " << sessions.size() << " sessions? [y/N] " << std::flush;
+  }
   std::string answer;
   std::getline(*io.in, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -97,10 +106,14 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
                                         std::to_string(fits.size()) + " names in the trash start so; give more of it");
 }
 
-Result<void> remove(const Opened& opened, const CommandLine& line, Terminal& io) {
-  Writer writer(*opened.catalog, write_settings(line));
+/// Removes one session; its name in the trash.
+Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
+  const LogPlace place = of.session->place();
+  const std::string log = catalog.store().paths().sessions + "/" + place.folder + "/" + place.file;
+  Writer writer(catalog, write_settings(line));
   const Progress progress(io, "removing");
-  return writer.remove(opened.of.session, line.force);
+  auto removed = writer.remove(of.session, line.force);
+  return removed ? Result<std::string>(name_in_trash(Trash(""), log)) : removed.error();
 }
 
 /// What arborfs looked after of the log before it was removed it looks after again.
@@ -117,26 +130,35 @@ Result<void> restore(Trash& trash, const Trashed& trashed, Terminal& io) {
 }  // namespace
 
 int run_rm(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, Depth::head, io);
-  if (!opened) {
-    return fail(io, opened.error());
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
   }
-  const SessionPtr& session = opened->of.session;
-  const LogPlace place = session->place();
-  const std::string log = opened->catalog->store().paths().sessions + "/" + place.folder + "/" + place.file;
-  if (!is_confirmed(line, opened->of, io)) {
+  const auto sessions = listed_all(**catalog, line.sessions);
+  if (!sessions) {
+    return fail(io, sessions.error());
+  }
+  if (!is_confirmed(line, *sessions, io)) {
     return fail(io, {Errc::interrupted, "not removed"});
   }
-  if (auto removed = remove(*opened, line, io); !removed) {
-    return fail(io, removed.error());
+  int status = kDone;
+  auto rows = JsonText::lines();
+  std::string row;
+  for (const auto& of : *sessions) {
+    const auto name = remove(of, **catalog, line, io);
+    if (!name) {
+      status = fail(io, {name.error().code,
+                         sessions->size() == 1 ? name.error().message : described(of) + ": " + name.error().message});
+      continue;
+    }
+    row = JsonText::object().add("session", of.id).add("trashed", *name).str();
+    rows.item_json(row);
+    io.out << (line.json ? "" : "removed; to bring it back: arborfs restore " + visible_line(*name, kShown) + "\n");
   }
-  const std::string name = name_in_trash(Trash(""), log);
-  if (line.json) {
-    io.out << terminal_safe_json(JsonText::object().add("session", opened->of.id).add("trashed", name).str()) << "\n";
-  } else {
-    io.out << "removed; to bring it back: arborfs restore " << visible_line(name, kShown) << "\n";
+  if (line.json && (sessions->size() > 1 || status == kDone)) {
+    io.out << terminal_safe_json(sessions->size() > 1 ? rows.str() : row) << "\n";
   }
-  return kDone;
+  return status;
 }
 
 int run_restore(const CommandLine& line, Terminal& io) {

@@ -19,8 +19,8 @@
 namespace arborfs::cli {
 namespace {
 
-constexpr std::size_t kShown = 4096;  // characters of a result
-constexpr std::size_t kPiece = 1 << 16;
+constexpr std::size_t kResultCharacters = 4096;  // characters of a result
+constexpr std::size_t kReadBytes = 1 << 16;
 
 /// What a control file would be told.
 struct Command {
@@ -31,14 +31,17 @@ struct Command {
 };
 
 /// Its result, one JSON line.
-Result<std::string> carry_out(const Command& command, Catalog& catalog, const SessionPtr& session,
-                              const CommandLine& line, Terminal& io) {
+Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPtr& session, const CommandLine& line,
+                              Terminal& io) {
   if (command.verb != "append" && !json::is_valid_utf8(command.text)) {
     return Error{Errc::not_utf8, "the command is not UTF-8; convert its words first, iconv does it"};
   }
   Writer writer(catalog, write_settings(line));
+  writer.take_back_parts();
   const Progress progress(io, "writing");
-  return find_verb(command.verb)->run(writer, {session, command.at}, command.text, command.is_json);
+  auto answer =
+      run_verb(*find_verb(command.verb), writer, {session, command.at}, std::move(command.text), command.is_json);
+  return answer ? Result<std::string>(std::move(answer->line)) : answer.error();
 }
 
 std::string member_of(const std::string& result, std::string_view member) {
@@ -47,14 +50,19 @@ std::string member_of(const std::string& result, std::string_view member) {
   return std::string(json::string_member(parsed, member).value_or(std::string_view()));
 }
 
-/// Carries a command out on the session of the line, and prints this member of the result, or all of it as JSON.
+/// This member of the result, or all of it as JSON.
+void print_result(const std::string& result, std::string_view shown, const CommandLine& line, Terminal& io) {
+  io.out << (line.json ? terminal_safe_json(result) : visible_line(member_of(result, shown), kResultCharacters) + "\n");
+}
+
+/// Carries a command out on the session of the line, and prints its result.
 int change(const Command& command, std::string_view shown, const Opened& opened, const CommandLine& line,
            Terminal& io) {
   const auto result = carry_out(command, *opened.catalog, opened.of.session, line, io);
   if (!result) {
     return fail(io, result.error());
   }
-  io.out << (line.json ? terminal_safe_json(*result) : visible_line(member_of(*result, shown), kShown) + "\n");
+  print_result(*result, shown, line, io);
   return kDone;
 }
 
@@ -70,7 +78,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
   }
   const std::string id = member_of(*result, "session");
   const auto made = catalog.find(id);
-  io.out << visible_line(id, kShown) << (made ? " " + log_path(**made, catalog) : "") << "\n";
+  io.out << visible_line(id, kResultCharacters) << (made ? " " + log_path(**made, catalog) : "") << "\n";
   return kDone;
 }
 
@@ -92,8 +100,8 @@ Result<std::string> read_message(std::istream& in) {
   std::string text;
   while (in && text.size() <= kMaxCommandBytes) {
     const std::size_t had = text.size();
-    text.resize(had + kPiece);
-    in.read(text.data() + had, kPiece);
+    text.resize(had + kReadBytes);
+    in.read(text.data() + had, kReadBytes);
     text.resize(had + static_cast<std::size_t>(in.gcount()));
   }
   return in.bad() ? Result<std::string>(Errc::io, "the message cannot be read") : Result<std::string>(std::move(text));
@@ -121,12 +129,16 @@ bool begins_as_object(std::string_view text) {
   return text.starts_with('{');
 }
 
-std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force) {
+std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force,
+                         bool pin = false) {
   auto json = JsonText::object();
   for (const auto& [key, value] : members) {
     if (!value.empty()) {
       json.add(key, value);
     }
+  }
+  if (pin) {
+    json.add("pin", true);
   }
   return (force ? json.add("force", true) : json).str();
 }
@@ -156,8 +168,18 @@ int run_branch(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   const std::string target = target_of(*opened->of.session, line.entry);
-  return change({"branch", command_json({{"leaf", target}, {"summary", line.words.value_or("")}}, line.force)}, "leaf",
-                *opened, line, io);
+  const std::string command =
+      command_json({{"target", target}, {"summary", line.words.value_or("")}}, line.force, line.pin);
+  const auto result = carry_out({"branch", command}, *opened->catalog, opened->of.session, line, io);
+  if (!result) {
+    return fail(io, result.error());
+  }
+  print_result(*result, "leaf", line, io);
+  if (const std::string agent = member_of(*result, "agentLeaf"); !agent.empty() && !line.json) {
+    io.err << "arborfs: an agent that resumes the session goes on at " << visible_line(agent, kResultCharacters)
+           << " until the next append; --pin writes an entry, so that it goes on at the new leaf at once\n";
+  }
+  return kDone;
 }
 
 int run_label(const CommandLine& line, Terminal& io) {
@@ -184,7 +206,8 @@ int run_fork(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   const std::string target = target_of(*opened->of.session, line.entry);
-  return make({"fork", command_json({{"entry", target}}, line.force)}, *opened->catalog, opened->of.session, line, io);
+  return make({"fork", command_json({{"entry", target}, {"title", line.words.value_or("")}}, line.force)},
+              *opened->catalog, opened->of.session, line, io);
 }
 
 int run_new(const CommandLine& line, Terminal& io) {
@@ -200,7 +223,7 @@ int run_new(const CommandLine& line, Terminal& io) {
   }
   std::string parent;
   if (!line.parent_session.empty()) {
-    const auto session = (*catalog)->find(line.parent_session);
+    const auto session = find_session(**catalog, line.parent_session);
     if (!session) {
       return fail(io, session.error());
     }

@@ -1,0 +1,19 @@
+// The notebook that the model keeps in `custom` entries of the type experimental_context_notes (FACTS M1 to M3). 18
+// only. Internal to core/model.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/model/context_source.h"
+
+namespace arborfs::context {
+
+/// The step that holds the revision in force at the end of the path; nothing when there is none or its text is empty.
+/// Errors: io, stale.
+Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source);
+
+/// The message that shows the notebook of such an entry.
+std::string notes_message(const json::Document& entry);
+
+}  // namespace arborfs::context

@@ -1,0 +1,153 @@
+// How a catalog names what it knows: one view of all projects and ids, made of what the heads of the logs say.
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/render/names.h"
+#include "core/session/catalog_known.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLongestId = 240;  // of what a name is made of, in bytes
+
+/// `name`, or `name~2`, `name~3`, ... - the first that is not taken yet.
+std::string unique_name(std::string name, std::unordered_set<std::string>& taken) {
+  std::string candidate = name;
+  for (int number = 2; !taken.insert(candidate).second; ++number) {
+    candidate = name + "~" + std::to_string(number);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+/// For those who know a session by its old names; what it is called now others find by themselves.
+void Catalog::publish_move(const CatalogView& old_view, const Placed& moved) {
+  Change gone;
+  gone.kind = Change::Kind::session_removed;
+  gone.session = moved.session->number();
+  gone.session_id = moved.standing.id;
+  gone.path = moved.shown_before;
+  const auto is_it = [&](const auto& row) { return row.second == moved.session; };
+  if (old_view.by_id_prefix(names::encode(moved.standing.id, kLongestId)) != moved.session) {
+    const auto old_name = std::find_if(old_view.by_id.begin(), old_view.by_id.end(), is_it);
+    gone.session_id = old_name == old_view.by_id.end() ? "" : old_name->first;
+  }
+  feed_.publish(std::move(gone));
+  publish(moved.session, Change::Kind::session_added);
+}
+
+/// The projects of a view, one a cwd, in byte order of cwd while names are given out (DESIGN 2).
+void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
+  std::map<std::string_view, std::vector<Placed*>> by_cwd;
+  for (auto& placed : sessions) {
+    by_cwd[placed.standing.cwd].push_back(&placed);
+  }
+  std::unordered_set<std::string> taken;
+  std::map<std::string_view, std::size_t> votes;
+  for (const auto& [cwd, members] : by_cwd) {
+    const ProjectPtr project = make_project(members, unique_name(names::project_name(cwd, home_), taken));
+    std::map<std::string_view, std::size_t> folders;
+    for (const Placed* placed : members) {
+      ++folders[placed->place.folder];
+    }
+    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
+      view.where[project->sessions[at].second->number()] = {project, at};
+    }
+    for (const auto& [folder, count] : folders) {
+      if (count > votes[folder]) {
+        votes[folder] = count;
+        view.by_folder[std::string(folder)] = project->name;
+      }
+    }
+    view.projects.push_back(project);
+  }
+  std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
+}
+
+/// The project of these sessions, which have one cwd; tells each where it is shown.
+ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::string name) {
+  auto project = std::make_shared<Project>();
+  project->cwd = members.front()->standing.cwd;
+  project->number = project_number(project->cwd);
+  project->name = std::move(name);
+  project->sessions.reserve(members.size());
+  std::unordered_set<std::string> taken;
+  for (Placed* placed : members) {
+    const Session& session = *placed->session;
+    project->sessions.emplace_back(unique_name(names::encode(placed->place.stem(), kLongestId), taken),
+                                   placed->session);
+    std::string path = "projects/" + project->name + "/" + project->sessions.back().first;
+    placed->shown_before = session.shown_path();
+    placed->has_moved = !placed->shown_before.empty() && (placed->shown_before != path || session.is_misplaced());
+    placed->session->set_shown_path(std::move(path), placed->standing);
+  }
+  std::sort(project->sessions.begin(), project->sessions.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return project;
+}
+
+std::uint32_t Catalog::project_number(const std::string& cwd) {
+  const std::lock_guard lock(mutex_);
+  auto& number = known_->project_numbers[cwd];
+  if (number == 0) {
+    number = ++known_->last_project;
+  }
+  return number;
+}
+
+std::optional<std::string> Catalog::cwd_of_project(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(known_->project_numbers.begin(), known_->project_numbers.end(),
+                                  [&](const auto& row) { return row.second == number; });
+  return found == known_->project_numbers.end() ? std::nullopt : std::optional(found->first);
+}
+
+void Catalog::rebuild_view() {
+  const std::lock_guard naming(naming_mutex_);
+  const auto all = all_sessions();
+  std::vector<Placed> sessions;
+  sessions.reserve(all.size());
+  for (const auto& session : all) {
+    sessions.push_back({session, session->place(), session->standing(), "", false});
+  }
+  auto view = std::make_shared<CatalogView>();
+  add_projects(*view, sessions);
+  view->by_id.reserve(sessions.size());
+  std::unordered_set<std::string> taken;
+  for (const auto& placed : sessions) {
+    const std::string& id = placed.standing.id;
+    const std::string_view name = id.empty() ? placed.place.stem() : std::string_view(id);
+    view->by_id.emplace_back(unique_name(names::encode(name, kLongestId), taken), placed.session);
+  }
+  std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const CatalogViewPtr old_view = this->view();
+  {
+    const std::lock_guard lock(mutex_);
+    view->version = ++known_->version;
+    view_ = std::move(view);
+  }
+  for (const auto& placed : sessions) {
+    if (placed.has_moved) {
+      publish_move(*old_view, placed);
+    }
+  }
+}
+
+std::vector<NamedSession> Catalog::terminals() const {
+  std::vector<NamedSession> named;
+  const auto crumbs = store_->breadcrumbs();
+  const std::lock_guard lock(mutex_);
+  for (const auto& crumb : crumbs) {
+    const auto found = known_->sessions.find(crumb.place);
+    if (found != known_->sessions.end()) {
+      named.push_back({names::encode(crumb.terminal, kLongestId), found->second});
+    }
+  }
+  return named;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,115 @@
+#include "core/session/write_marks.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/env/state_dir.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLongestMark = 256;
+constexpr std::int64_t kMarkKeptNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
+
+/// Removes the oldest marks and those that are no longer kept.
+void make_room_for_one(Disk& disk, const Dir& folder) {
+  const auto entries = folder.list();
+  std::vector<std::pair<std::int64_t, std::string>> files;
+  for (const auto& entry : entries ? *entries : std::vector<DirEntry>()) {
+    if (const auto st = folder.stat(entry.name)) {
+      files.emplace_back(st->mtime_ns, entry.name);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  const std::size_t too_many = files.size() < WriteMarks::kMost ? 0 : files.size() - WriteMarks::kMost + 1;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i < too_many || now_ns() - files[i].first > kMarkKeptNs) {
+      static_cast<void>(disk.remove(folder, files[i].second));
+    }
+  }
+}
+
+}  // namespace
+
+/// The log as arborfs left it. Another inode, size or time, and somebody else wrote.
+struct WriteMarks::Mark {
+  std::uint64_t ino = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t others_ns = 0;  // when somebody else wrote it last; 0: never
+  [[nodiscard]] bool is_of(const FileStat& st) const {
+    return ino == st.ino && size == st.size && mtime_ns == st.mtime_ns;
+  }
+};
+
+WriteMarks::WriteMarks(std::string folder, std::string store_key, Disk& disk)
+    : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
+
+std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
+  const auto folder = folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_);
+  const auto file =
+      folder ? File::open_in(*folder, state_file_name(store_key_, log_name)) : Result<File>(folder.error());
+  std::array<char, kLongestMark> buffer{};
+  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
+  if (!got) {
+    return std::nullopt;
+  }
+  const char* at = buffer.data();
+  const char* const end = at + *got;
+  const auto next = [&](auto& number) {
+    const auto read = std::from_chars(at, end, number);
+    at = read.ptr == end ? end : read.ptr + 1;
+    return read.ec == std::errc() && read.ptr != end;
+  };
+  Mark mark;
+  return next(mark.ino) && next(mark.size) && next(mark.mtime_ns) && next(mark.others_ns) ? std::optional(mark)
+                                                                                          : std::nullopt;
+}
+
+void WriteMarks::save(const std::string& log_name, const Mark& mark) {
+  if (folder_.empty()) {
+    return;
+  }
+  const std::lock_guard alone(mutex_);
+  const auto folder = make_private_folder(disk_, folder_, false);
+  if (!folder) {
+    return;
+  }
+  const std::string name = state_file_name(store_key_, log_name);
+  if (!folder->stat(name)) {
+    make_room_for_one(disk_, *folder);
+  }
+  const std::string text = std::to_string(mark.ino) + " " + std::to_string(mark.size) + " " +
+                           std::to_string(mark.mtime_ns) + " " + std::to_string(mark.others_ns) + "\n";
+  static_cast<void>(replace_private_file(disk_, *folder, name, text, false));
+}
+
+void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
+  save(log_name, {made.ino, made.size, made.mtime_ns, 0});
+}
+
+void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after,
+                              bool even_if_unmarked) {
+  const auto mark = load(log_name);
+  if (mark || even_if_unmarked) {
+    const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
+    save(log_name, {after.ino, after.size, after.mtime_ns, others});
+  }
+}
+
+std::optional<std::int64_t> WriteMarks::written_by_others(const std::string& log_name, const FileStat& now) const {
+  const auto mark = load(log_name);
+  if (!mark || !mark->is_of(now)) {
+    return now.mtime_ns;
+  }
+  return mark->others_ns == 0 ? std::nullopt : std::optional(mark->others_ns);
+}
+
+}  // namespace arborfs

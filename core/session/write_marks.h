@@ -1,0 +1,40 @@
+// Which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent (DESIGN 5).
+// One small file a log in the state folder, so that another process, or the next mount, knows it too; without one the
+// log counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use the same folder.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/env/disk.h"
+
+namespace arborfs {
+
+class WriteMarks {
+ public:
+  /// `folder` is made when the first mark is kept; "" keeps none. `store_key` tells stores apart. `disk` outlives it.
+  WriteMarks(std::string folder, std::string store_key, Disk& disk);
+
+  /// arborfs has just made this log.
+  void note_made(const std::string& log_name, const FileStat& made);
+  /// arborfs wrote to this log, under its lock: it was `before` and is `after`. Without `even_if_unmarked` only a mark
+  /// that is there is kept up. A failure costs no more than the mark.
+  void note_written(const std::string& log_name, const FileStat& before, const FileStat& after, bool even_if_unmarked);
+  /// When anybody else wrote the log last, in ns since 1970: never, for a log that arborfs made, is nothing.
+  [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;
+
+  static constexpr std::size_t kMost = 512;
+
+ private:
+  struct Mark;
+  [[nodiscard]] std::optional<Mark> load(const std::string& log_name) const;
+  void save(const std::string& log_name, const Mark& mark);
+  const std::string folder_;
+  const std::string store_key_;
+  Disk& disk_;
+  std::mutex mutex_;  // one save at a time; no leaf
+};
+
+}  // namespace arborfs

@@ -1,0 +1,237 @@
+#include "core/store/late_lines.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/env/processes.h"
+#include "core/log/header.h"
+#include "core/store/omp_log_change.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kStep = 1 << 20;
+constexpr std::size_t kHead = 4096;
+constexpr std::size_t kTail = 256;
+constexpr int kRounds = 4;  // of those that never stop
+/// A program that appends has the log open for a moment. Agents wait longer than this for the lock, which is held.
+constexpr std::chrono::milliseconds kPatience{200};
+
+Result<std::string> bytes_at(const File& file, std::uint64_t from, std::uint64_t end) {
+  std::string bytes(std::min<std::uint64_t>(end - std::min(from, end), kStep), '\0');
+  const auto got = file.read_at(from, bytes);
+  if (!got) {
+    return got.error();
+  }
+  bytes.resize(*got);
+  return bytes;
+}
+
+Result<std::string> tail_before(const File& file, std::uint64_t end) {
+  return bytes_at(file, end - std::min<std::uint64_t>(end, kTail), end);
+}
+
+Error log_changed() {
+  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
+}
+
+bool is_headless(const SessionStore& store, const LogPlace& place) {
+  const auto log = store.open(place);
+  const auto header = log ? read_header(**log) : Result<Header>(log.error());
+  return header && !header->valid;
+}
+
+}  // namespace
+
+Result<LateLines> LateLines::of(SessionStore& store, const LogPlace& place) {
+  const auto folder = store.folder(place);
+  if (!folder) {
+    return LateLines(store, std::nullopt);
+  }
+  auto file = File::open_in(*folder, place.file);
+  const auto stat = file ? file->stat() : Result<FileStat>(file.error());
+  auto head = stat ? bytes_at(*file, 0, std::min<std::uint64_t>(stat->size, kHead)) : Result<std::string>(stat.error());
+  if (!head) {
+    return head.error();
+  }
+  LateLines late(store, std::move(*file));
+  late.stat_ = *stat;
+  late.head_ = std::move(*head);
+  return late;
+}
+
+std::optional<LateLines> LateLines::of_stray(SessionStore& store, const LogPlace& place) {
+  const auto folder = store.folder(place);
+  if (!folder || !folder->stat(place.file) || !is_headless(store, place)) {
+    return std::nullopt;
+  }
+  const std::string aside = omp_temporary_name(place.file);
+  if (!store.disk().rename(*folder, place.file, *folder, aside, Disk::Existing::keep)) {
+    return std::nullopt;
+  }
+  auto file = File::open_in(*folder, aside);
+  LateLines late(store, file ? std::optional(std::move(*file)) : std::nullopt);
+  late.stray_ = place;
+  late.aside_ = aside;
+  return late.file_ ? std::optional(std::move(late)) : std::nullopt;
+}
+
+LateLines::LateLines(LateLines&& other) noexcept
+    : store_(other.store_),
+      file_(std::exchange(other.file_, std::nullopt)),
+      stat_(other.stat_),
+      head_(std::move(other.head_)),
+      taken_(other.taken_),
+      tail_(std::move(other.tail_)),
+      has_news_(other.has_news_),
+      target_(std::move(other.target_)),
+      lock_(std::move(other.lock_)),
+      stray_(std::move(other.stray_)),
+      aside_(std::exchange(other.aside_, std::string())) {}
+
+LateLines::~LateLines() {
+  const auto folder = aside_.empty() ? Result<Dir>(Errc::not_found, "") : store_->folder(stray_);
+  if (folder) {
+    static_cast<void>(store_->disk().rename(*folder, aside_, *folder, stray_.file, Disk::Existing::keep));
+  }
+}
+
+Result<void> LateLines::note_copied(const FileStat& copied) {
+  if (!file_) {
+    return {};
+  }
+  auto tail = tail_before(*file_, copied.size);
+  if (!tail) {
+    return tail.error();
+  }
+  taken_ = copied.size;
+  tail_ = std::move(*tail);
+  return copied.same_file(stat_) ? Result<void>() : Result<void>(log_changed());
+}
+
+Result<void> LateLines::check_unchanged() const {
+  const auto now = file_ ? file_->stat() : Result<FileStat>(stat_);
+  if (!now) {
+    return now.error();
+  }
+  return *now == stat_ && taken_ == stat_.size ? Result<void>() : Result<void>(log_changed());
+}
+
+/// Nothing but appending happened, as far as can be told: the head and the end of what was copied are as they were.
+Result<void> LateLines::check_grown() const {
+  const auto now = file_->stat();
+  const auto head = now ? bytes_at(*file_, 0, head_.size()) : Result<std::string>(now.error());
+  const auto tail = head ? tail_before(*file_, taken_) : head;
+  if (!tail) {
+    return tail.error();
+  }
+  const bool is_written_over = now->size == stat_.size && now->mtime_ns != stat_.mtime_ns;
+  const bool is_same = now->size >= taken_ && !is_written_over && *head == head_ && *tail == tail_;
+  return is_same ? Result<void>() : Result<void>(log_changed());
+}
+
+/// Gives `put` what lies behind taken_ now.
+template <class Put>
+Result<void> LateLines::take_new(const Put& put) {
+  const auto now = file_->stat();
+  if (!now) {
+    return now.error();
+  }
+  while (taken_ < now->size) {
+    const auto bytes = bytes_at(*file_, taken_, now->size);
+    auto done = bytes && !bytes->empty() ? put(std::string_view(*bytes)) : bytes ? log_changed() : bytes.error();
+    if (!done) {
+      return done;
+    }
+    taken_ += bytes->size();
+    tail_ = bytes->substr(bytes->size() - std::min(bytes->size(), kTail));
+    has_news_ = true;
+  }
+  return {};
+}
+
+Result<void> LateLines::catch_up(LogDraft& draft) {
+  if (!file_) {
+    return {};
+  }
+  auto done = check_grown();
+  for (int i = 0; done && i < kRounds; ++i) {
+    done = take_new([&](std::string_view bytes) { return draft.write(bytes); });
+  }
+  return done;
+}
+
+Result<void> LateLines::open_target(const LogPlace& to) {
+  if (target_) {
+    return {};
+  }
+  const auto folder = store_->folder(to);
+  auto target = folder ? store_->disk().open_append(*folder, to.file) : Result<UniqueFd>(folder.error());
+  if (!target) {
+    return target.error();
+  }
+  target_ = std::move(*target);
+  return {};
+}
+
+/// A line that begins in the old file begins one in the new.
+Result<void> LateLines::carry_new(const LogPlace& to, bool locks) {
+  return take_new([&](std::string_view bytes) -> Result<void> {
+    if (auto lock = locks && !lock_ ? store_->writer(to) : log_changed(); lock) {
+      lock_ = std::move(*lock);
+    }
+    if (auto opened = open_target(to); !opened) {
+      return opened;
+    }
+    const auto folder = store_->folder(to);
+    const auto log = folder ? File::open_in(*folder, to.file) : Result<File>(folder.error());
+    const auto stat = log ? log->stat() : Result<FileStat>(log.error());
+    const auto end = stat ? tail_before(*log, stat->size) : Result<std::string>(stat.error());
+    if (!end) {
+      return end.error();
+    }
+    const bool begins_line = tail_.empty() || tail_.back() == '\n';
+    const bool is_open = !end->empty() && end->back() != '\n';
+    return write_all(store_->disk(), target_.get(), (begins_line && is_open ? "\n" : "") + std::string(bytes));
+  });
+}
+
+bool LateLines::becomes_closed() const {
+  return !is_open_for_writing(*file_, kPatience);
+}
+
+Result<void> LateLines::carry_over(const LogPlace& to, bool locks) {
+  if (!file_) {
+    return {};
+  }
+  if (!aside_.empty() && !(becomes_closed() && is_headless(*store_, {stray_.folder, aside_}))) {
+    return {};  // it gets its name back
+  }
+  auto done = carry_new(to, locks);
+  if (!becomes_closed()) {  // it has no name by which it could be opened again
+    write_log(LogLevel::warning, to.file + ": a program still has the replaced log open; what it writes there is lost");
+  }
+  done = done ? carry_new(to, locks) : done;
+  lock_.reset();
+  done = done && !aside_.empty() ? sync(to) : done;  // before the only copy goes
+  const auto folder = done && !aside_.empty() ? store_->folder(stray_) : Result<Dir>(Errc::not_found, "");
+  if (folder && store_->disk().remove(*folder, aside_)) {
+    aside_.clear();
+  }
+  return done;
+}
+
+Result<void> LateLines::sync(const LogPlace& at) {
+  if (!has_news_) {
+    return {};
+  }
+  if (auto opened = open_target(at); !opened) {
+    return opened;
+  }
+  return store_->disk().sync(target_.get());
+}
+
+}  // namespace arborfs

@@ -1,0 +1,94 @@
+"""What a new user meets: tools/run builds what is installed, mounts the samples, and what it suggests works."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from mounting import SANITIZED, SOURCE_DIR, Skip, eventually, is_mounted, needs, output_of, run
+
+BUILD_DEADLINE = 800
+
+
+def first_user(case):
+    """The environment of a user without sessions, who shares the compiler cache."""
+    environment = dict(case.environment)
+    if shutil.which("ccache"):
+        environment["CCACHE_DIR"] = output_of("ccache", "-k", "cache_dir").strip()
+    return environment
+
+
+def suggestions(said, heading):
+    """The indented lines below a heading of what tools/run printed."""
+    part = said.split(f"\n{heading}\n", 1)[1].split("\n\n", 1)[0]
+    return [line.strip() for line in part.splitlines()]
+
+
+def test_run_builds_mounts_and_suggests_what_works(case):
+    """The release configuration builds; every suggestion prints something; the example session is not damaged."""
+    if SANITIZED:
+        raise Skip("the release configuration is the same whatever the tests are built with")
+    environment = first_user(case)
+    place = case.new_path("my sessions ")
+    said = run(SOURCE_DIR / "tools" / "run", place, env=environment, timeout=BUILD_DEADLINE).stdout.decode()
+    assert "the sample sessions (you have none of your own yet) are mounted at" in said, said
+    tries = suggestions(said, "Try:")
+    assert [line.split()[0] for line in tries] == ["ls", "cat", "less", "jq", "grep"], said
+    for line in tries:
+        assert output_of("bash", "-c", line, env=environment).strip(), f"nothing from: {line}"
+    listing, doctor = suggestions(said, "Without a mount:")
+    assert "Fix the flaky upload test" in output_of("bash", "-c", listing, env=environment)
+    assert b"5 sessions examined" in run("bash", "-c", doctor, env=environment, check=False).stdout
+    example = re.fullmatch(r"cat (.*)/tree\.txt", tries[1])[1]
+    run("bash", "-c", f"{doctor} {example}", env=environment)  # 0: no damage found
+    run("bash", "-c", suggestions(said, "Unmount:")[0], env=environment)
+    assert not is_mounted(place)
+
+
+def stand_ins(case, **scripts):
+    """PATH with these programs in front of the real ones."""
+    folder = case.new_path("bin")
+    folder.mkdir()
+    for name, script in scripts.items():
+        (folder / name.replace("_", "-")).write_text(f"#!/bin/bash\n{script}\n")
+        (folder / name.replace("_", "-")).chmod(0o755)
+    return {**case.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_run_says_that_it_is_building_while_it_builds(case):
+    """With a cmake that gets to 42 % and then waits: the percentage is said again and again; a failure is told."""
+    gate = case.new_path("gate")
+    os.mkfifo(gate)
+    environment = stand_ins(case, dpkg_query="echo 'ii '", cmake=f"""
+        [[ $1 == --build ]] || exit 0
+        echo "$NINJA_STATUS" | sed 's/%p/ 42%/'
+        read -r < '{gate}'
+        echo 'no such thing'
+        exit 1""")
+    said = case.new_path("said")
+    with open(said, "wb") as output, subprocess.Popen([SOURCE_DIR / "tools" / "run", case.new_path("mount")],
+                                                      stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+                                                      env=environment) as running:
+        try:
+            times = eventually(60, lambda: len(re.findall(r"(?m)^building 42 %, \d+ s$", said.read_text())) >= 2)
+            assert times
+        finally:
+            gate.write_text("go on\n")
+        assert running.wait(60) == 1
+    seconds = [int(number) for number in re.findall(r"(?m)^building.*, (\d+) s$", said.read_text())]
+    assert all(after - before <= 5 for before, after in zip(seconds, seconds[1:])), seconds
+    assert "no such thing\ntools/run: the build failed" in said.read_text()
+
+
+def test_setup_says_how_far_it_is(case):
+    """With an apt-get that tells its progress: each step is said; what apt-get says of a failure is passed on."""
+    programs = {"dpkg_query": "exit 1", "sudo": '[[ $1 == -v ]] || exec "$@"'}
+    environment = stand_ins(case, **programs, apt_get="echo 'dlstatus:1:7.5:Retrieving file 1 of 9'")
+    said = output_of(SOURCE_DIR / "tools" / "setup", env=environment)
+    for step in ("installing: cmake", "updating the list of packages, 0 s", "downloading packages, ",
+                 "installing packages, "):
+        assert step in said, said
+    environment = stand_ins(case, **programs, apt_get="echo 'pmstatus:less:50:Unpacking'; echo 'E: no room' >&2; exit 100")
+    failed = run(SOURCE_DIR / "tools" / "setup", env=environment, check=False)
+    assert failed.returncode == 1
+    assert failed.stderr == b"E: no room\ntools/setup: updating the list of packages failed\n", failed.stderr

@@ -1,0 +1,74 @@
+"""Sessions and agents that run: what the mount refuses, and says of it (DESIGN 5)."""
+
+import json
+import os
+import signal
+
+from agents import running
+from mounting import equal, shell
+from views import status
+from writing import answer_of, reason, refused
+
+
+def project(case):
+    """A working directory with two sessions."""
+    cwd = case.new_path("work")
+    cwd.mkdir()
+    return cwd, case.agent.talk(cwd=str(cwd)), case.agent.talk(cwd=str(cwd))
+
+
+def test_an_agent_that_ended_refuses_nothing(case):
+    """While omp runs, its session gives EBUSY, and the reason names the process; the other session of its folder can be
+    written to. Once it has ended, whatever ended it and reaped or not, the first one can be written to at once."""
+    cwd, held, other = project(case)
+    with case.mount() as mount:
+        folder = mount.session(held)
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGINT):
+            with running(case, case.agent.path, cwd) as omp:
+                case.agent.breadcrumb(omp.terminal, held)
+                refused("echo x > append", folder, "Device or resource busy")
+                words = f"omp (process {omp.pid}) has it open on terminal {omp.terminal}"
+                assert words in reason(folder), reason(folder)
+                shell("echo x > append", cwd=mount.session(other))
+                omp.end(number, reap=False)
+                shell("echo x > append", cwd=folder)
+            shell("echo x > append", cwd=folder)
+
+
+def test_a_suspended_agent_still_refuses(case):
+    """An agent that was suspended goes on with what it holds."""
+    cwd, held, _ = project(case)
+    with case.mount() as mount, running(case, case.agent.path, cwd) as omp:
+        case.agent.breadcrumb(omp.terminal, held)
+        os.kill(omp.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, omp.pid, os.WSTOPPED | os.WNOWAIT)
+        refused("echo x > append", mount.session(held), "Device or resource busy")
+
+
+def test_forks_and_new_sessions_are_free_in_a_folder_of_an_agent(case):
+    """An agent of which nobody knows what it holds keeps the sessions of its folder busy, but not what is forked and
+    made there, also after a new mount; status.json says the same as the refusal."""
+    cwd, held, _ = project(case)
+    with running(case, case.agent.path, cwd, terminal=False) as omp:
+        made = []
+        with case.mount() as mount:
+            refused("echo x > append", mount.session(held), "Device or resource busy")
+            why = " ".join(status(mount.session(held))["why"])
+            assert f"omp (process {omp.pid}) runs in its working directory" in why, why
+            made.append(answer_of(mount.session(held) / "fork", "\n")["session"])
+            made.append(answer_of(mount / "new", f"{cwd}\n")["session"])
+            for session in made:
+                shell("echo x > append", cwd=mount / "by-id" / session)
+        with case.mount() as mount:
+            for session in made:
+                shell("echo y > append; echo z > title", cwd=mount / "by-id" / session)
+                equal(status(mount / "by-id" / session)["state"], "quiet")
+
+
+def test_a_program_that_is_no_agent_refuses_nothing(case):
+    """A bun in the folder, and an omp of another agent dir."""
+    cwd, session, _ = project(case)
+    with case.mount() as mount:
+        for name, agent_dir in (("bun", case.agent.path), ("omp", case.new_path("other"))):
+            with running(case, agent_dir, cwd, name=name):
+                shell("echo x > append", cwd=mount.session(session))

@@ -1,0 +1,99 @@
+"""Sessions that an agent moves beside the mount (DESIGN 3): each name that leads to one leads to its new place in time,
+and no name that stays is missing meanwhile."""
+
+import contextlib
+import os
+import statistics
+import threading
+import time
+
+from agentdir import replace_by_rename
+from cases_freshness import EVENTS_LIMIT, absent, everywhere, in_each_mode
+from mounting import PATIENCE, visible_within
+
+
+def agents_move(session, cwd):
+    """What /move of the agents does: the log is renamed into the folder of the new project, then written anew with the
+    new working directory in its header."""
+    before = session.path
+    session.cwd = cwd
+    session.folder = f"--{cwd.strip('/').replace('/', '-')}--"
+    session.path.parent.mkdir(exist_ok=True)
+    os.rename(before, session.path)
+    session.set_cwd(cwd)
+    replace_by_rename(session.path, session.bytes)
+
+
+def shortcuts(mount, session):
+    """Every link of the mount that leads to a session."""
+    names = [mount / "by-id" / session.id, mount / "by-id" / session.id[:-1], mount / "terminals" / "pts-7"]
+    return names + [mount / "recent" / name for name in os.listdir(mount / "recent")]
+
+
+def prime_links(mount, session):
+    """Fills the kernel's caches with the names on the way to a session."""
+    for path in [*shortcuts(mount, session), mount.session(session), *mount.session(session).parent.iterdir()]:
+        os.lstat(path)
+        with contextlib.suppress(OSError):
+            os.readlink(path)
+
+
+def leads_home(mount, session):
+    """True when every name leads to the session's place by its present header."""
+    home = f"../projects/{session.project}/{session.name}"
+    return (all(os.readlink(link) == home for link in shortcuts(mount, session))
+            and session.name in os.listdir(mount.session(session).parent)
+            and everywhere(mount.session(session), session, "turn 20"))
+
+
+@in_each_mode
+def test_agents_move_is_seen_by_every_name(case, limit, options):
+    """A log that its agent moves to another project: by-id/, by a prefix too, recent/, terminals/, projects/ lead to
+    the new place, and the old one is gone."""
+    session = case.agent.talk(20)
+    case.agent.breadcrumb("pts-7", session)
+    with case.mount(*options) as mount:
+        for cwd in ("/srv/new", "/srv/shop", "/srv/newer", "/srv/new"):
+            prime_links(mount, session)
+            before = mount.session(session)
+
+            def move(to=cwd):
+                agents_move(session, to)
+                case.agent.breadcrumb("pts-7", session)
+
+            visible_within(limit, move, lambda: leads_home(mount, session) and absent(before), f"moved to {cwd}")
+
+
+def test_moves_show_in_by_id_in_time_and_without_a_gap(case):
+    """Of a hundred moves half show in by-id/ within 200 ms, and a reader who looks all the time never finds the name
+    missing."""
+    session = case.agent.talk(20)
+    case.agent.talk(20, cwd="/srv/new")
+    with case.mount() as mount:
+        link = mount / "by-id" / session.id
+        missing, done, times = [], threading.Event(), []
+        reader = threading.Thread(target=look_for_gaps, args=(link, missing, done))
+        reader.start()
+        try:
+            for number in range(100):
+                agents_move(session, ("/srv/new", "/srv/shop")[number % 2])
+                start = time.monotonic()
+                home = f"../projects/{session.project}/{session.name}"
+                while os.readlink(link) != home and time.monotonic() - start < 10:
+                    time.sleep(0.001)
+                times.append(time.monotonic() - start)
+        finally:
+            done.set()
+            reader.join()
+        times.sort()
+        print(f"moves seen after {statistics.median(times) * 1000:.1f} ms (median), {times[98] * 1000:.1f} ms (p99)")
+        assert statistics.median(times) <= EVENTS_LIMIT * PATIENCE, times
+        assert not missing, missing
+
+
+def look_for_gaps(link, missing, done):
+    while not done.is_set():
+        try:
+            os.readlink(link)
+        except OSError as error:
+            missing.append(error)

@@ -1,0 +1,212 @@
+"""Renaming sessions through every door, by arborfs and by other processes (FACTS E2 to E6)."""
+
+import errno
+import json
+import os
+import sys
+import time
+
+from agentdir import AgentDir, compact, slot_line
+from mounting import SOURCE_DIR, Skip, concurrent, equal, eventually, needs, run, shell
+
+SLOT_BYTES = 256
+# An editor trimmed the padding, or wrote more of it; 256 is the agents' own.
+TITLE_LINES = (110, 251, 255, 256, 257, 512, 600)
+
+
+def title_line(title, length):
+    """A valid title slot of `length` bytes with its line feed."""
+    slot = json.loads(slot_line(title))
+    slot["pad"] = ""
+    slot["pad"] = " " * (length - 1 - len(compact(slot)))
+    return compact(slot) + b"\n"
+
+
+def by_title_file(case, mount, session, title):
+    shell(f"echo '{title}' > title", cwd=mount.session(session))
+
+
+def by_vim(case, mount, session, title):
+    run("vim", "-es", "-u", "NONE", "-c", f"%s/.*/{title}/", "-c", "wq", mount.session(session) / "title", check=False,
+        env=case.environment)
+
+
+def by_command(case, mount, session, title):
+    case.arborfs("title", "--agent-dir", case.agent.path, session.id, title)
+
+
+@needs("vim")
+def test_title_lines_of_any_length_survive_a_rename(case):
+    """A rename through the title file, vim or the command line leaves every other byte of the log, and the session in
+    its project, however long the title line is."""
+    doors = (by_title_file, by_vim, by_command)
+    sessions = {}
+    for length in TITLE_LINES:
+        session = case.agent.talk(slot=True, title="Old")
+        rest = session.bytes[SLOT_BYTES:]
+        session.path.write_bytes(title_line("Old", length) + rest)
+        sessions[length] = (session, rest)
+    with case.mount() as mount:
+        for length, (session, rest) in sessions.items():
+            folder = mount.session(session)
+            for number, door in enumerate(doors):
+                title = f"New {number}"
+                door(case, mount, session, title)
+                eventually(1, lambda: (folder / "title").read_text() == title + "\n",
+                           f"the new title: {length} bytes, {door.__name__}")
+                data = session.path.read_bytes()
+                equal(json.loads(data[:SLOT_BYTES])["title"], title, f"{length} bytes, {door.__name__}")
+                equal(data[SLOT_BYTES:SLOT_BYTES + len(rest)], rest, f"{length} bytes, {door.__name__}")
+                equal(json.loads((folder / "session.json").read_text())["cwd"], session.cwd)
+
+
+SECONDS = 3
+
+
+def forked(case):
+    """A session with a slot and two branches."""
+    session = case.agent.session(slot=True, title="Title 0")
+    session.talk(4)
+    first = session.entries[0]["id"]
+    session.user("another way", parent=first)
+    session.assistant("indeed")
+    session.write()
+    return session
+
+
+def documents_of(folder):
+    """Every document that a rename leaves as it is, of each branch and entry."""
+    found = [path for place in ("branches", "entries", "text") for path in sorted((folder / place).iterdir())]
+    found = [path for path in found if not path.is_symlink()]
+    return [path for at in found for path in ((at / "context.json", at / "transcript.md") if at.is_dir() else (at,))]
+
+
+def leaf_of(folder):
+    return os.readlink(folder / "leaf").removesuffix(".json").rsplit("-", 1)[1]
+
+
+def rename_by_arborfs(_, folder, title):
+    shell(f"echo '{title}' > title", cwd=folder)
+
+
+def rename_in_place(session, _, title):
+    """As version 18 does it: an entry, and the slot."""
+    session.add("title_change", title=title, source="user")
+    with open(session.path, "r+b", buffering=0) as log:
+        log.write(slot_line(title))
+        log.seek(0, os.SEEK_END)
+        log.write(session.pending())
+
+
+def overwrite_slot(session, _, title):
+    with open(session.path, "r+b", buffering=0) as log:
+        log.write(slot_line(title))
+
+
+def read_all(folder):
+    """Every document of the session that may change with a rename; ESTALE would be an exception."""
+    for name in ("context.json", "transcript.md", "tree.txt", "usage.json", "status.json", "session.json"):
+        (folder / name).read_bytes()
+
+
+def test_documents_read_before_a_rename_are_read_after_it(case):
+    """No document of a session or of a branch is stale or gives ESTALE after a rename by arborfs or in place."""
+    session = forked(case)
+    with case.mount() as mount:
+        folder = mount.session(session)
+        before = {path: path.read_bytes() for path in documents_of(folder)}
+        held = [open(path, "rb", buffering=0) for path in (*before, folder / "context.json", folder / "transcript.md")]
+        number = 0
+        until = time.monotonic() + float(os.environ.get("ARBORFS_TEST_RENAME_SECONDS", SECONDS))
+        while time.monotonic() < until:
+            for rename in (rename_by_arborfs, rename_in_place, overwrite_slot):
+                number += 1
+                session.leaf = leaf_of(folder)
+                title = f"Title {number}"
+                rename(session, folder, title)
+                for path, wanted in before.items():
+                    equal(path.read_bytes(), wanted, f"{path} after {rename.__name__} {number}")
+                read_all(folder)
+                for file in held:
+                    file.seek(0)
+                    assert file.read(1)
+                eventually(2, lambda: (folder / "title").read_text() == title + "\n", f"{title} in the mount")
+                equal((folder / "raw.jsonl").read_bytes(), session.path.read_bytes(), f"raw.jsonl after {number}")
+        for file in held:
+            file.close()
+        print(f"{number} renames")
+
+
+APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
+
+
+def tried(action, *arguments):
+    """Whether it was done; a log that is being written to may be busy or have changed."""
+    try:
+        action(*arguments)
+    except OSError as error:
+        assert error.errno in (errno.EBUSY, errno.ESTALE), error
+        return False
+    return True
+
+
+def write_title(folder, title):
+    with open(folder / "title", "w", encoding="utf-8", buffering=1) as file:
+        file.write(title + "\n")
+
+
+@concurrent
+def test_f4_lines_written_without_a_lock_outlive_renames_and_moves(case):
+    """pi and omp 13 append without a lock: none of their lines is lost while a session gets titles and is moved."""
+    seconds = float(os.environ.get("ARBORFS_TEST_RENAME_SECONDS", SECONDS))
+    session, *_ = (case.agent.talk(cwd=cwd) for cwd in ("/srv/shop", "/srv/shop", "/srv/other"))
+    done = {"renames": 0, "moves": 0, "refused": 0}
+    with case.mount() as mount:
+        folders = [mount / "projects" / project / session.name for project in ("srv-shop", "srv-other")]
+        report = case.new_path("report")
+        pattern = case.agent.sessions / "*" / session.path.name
+        appender = case.spawn([sys.executable, APPENDER, "lockless", pattern, "late", f"{seconds}s", report])
+        for number in range(10**9):
+            if appender.poll() is not None:
+                break
+            kind = "moves" if number % 4 == 3 else "renames"
+            if kind == "moves":
+                success = tried(os.rename, *folders)
+                folders = folders[::-1] if success else folders
+            else:
+                success = tried(write_title, folders[0], f"Title {number}")
+            done[kind if success else "refused"] += 1
+        equal(appender.returncode, 0, "the appender")
+    told = [json.loads(line)["id"] for line in report.read_text().splitlines()]
+    logs = list(case.agent.sessions.glob(f"*/{session.path.name}"))
+    equal(len(logs), 1, "logs of the session")
+    found = {json.loads(line).get("id") for line in logs[0].read_bytes().splitlines()}
+    equal([entry_id for entry_id in told if entry_id not in found], [], "lines that are lost")
+    assert done["renames"] and done["moves"] and len(told) > 100, (done, len(told))
+    print(f"{len(told)} lines, {done}")
+
+
+@needs("bindfs", "fusermount3")
+def test_store_on_a_file_system_without_noreplace(case):
+    """A store behind FUSE, where RENAME_NOREPLACE is not known: fork, new, mv, rmdir and restore work as elsewhere."""
+    source, point = case.new_path("source"), case.new_path("volume")
+    source.mkdir()
+    point.mkdir()
+    if run("bindfs", source, point, check=False).returncode != 0:
+        raise Skip("bindfs cannot mount here")
+    case.agent = AgentDir(point / "agent", case.home)
+    session, _ = case.agent.talk(cwd="/srv/shop"), case.agent.talk(cwd="/srv/other")
+    with case.mount("allow_delete") as mount:
+        folder = mount.session(session)
+        shell("echo > fork", cwd=folder)
+        shell("echo /srv/new > new", cwd=mount.path)
+        equal(len(list(case.agent.sessions.glob("*/*.jsonl"))), 4, "logs")
+        moved = mount / "projects" / "srv-other" / session.name
+        os.rename(folder, moved)
+        equal((moved / ".." / "cwd").read_text(), "/srv/other\n")
+        os.rmdir(moved)
+        equal(list(case.agent.sessions.glob(f"*/{session.path.name}")), [], "logs of the removed session")
+        case.arborfs("restore", "latest")
+        eventually(5, lambda: (moved / "title").exists(), "the session restored")
+        entries = [json.loads(line) for line in (moved / "raw.jsonl").read_bytes().splitlines()[1:]]
+        equal(entries, session.entries, "its entries")

@@ -1,0 +1,121 @@
+// A process that looks like another program: its name, arguments, terminal, environment and open files are chosen.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "tests/support/paths.h"
+
+namespace arborfs::testing {
+
+/// A terminal of its own for stand-ins.
+class PseudoTerminal {
+ public:
+  PseudoTerminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    EXPECT_TRUE(::grantpt(master_.get()) == 0 && ::unlockpt(master_.get()) == 0);
+    char name[64] = "";
+    EXPECT_EQ(::ptsname_r(master_.get(), name, sizeof name), 0);
+    device_ = name;
+  }
+  [[nodiscard]] const std::string& device() const { return device_; }
+  /// What agents call it: pts-3.
+  [[nodiscard]] std::string id() const {
+    std::string id = device_.substr(5);
+    id.replace(id.find('/'), 1, "-");
+    return id;
+  }
+
+ private:
+  const UniqueFd master_;
+  std::string device_;
+};
+
+struct StandInLook {
+  std::string path;                    // where the program is put; its last component is its name
+  std::vector<std::string> arguments;  // behind the name
+  std::string cwd = "/";
+  std::string input = "/dev/null";                 // behind descriptor 0
+  std::map<std::string, std::string> environment;  // all of it
+  std::string open_file;                           // "" for none
+};
+
+/// Runs when it is made; ends with the object at the latest.
+class StandIn {
+ public:
+  explicit StandIn(const StandInLook& look) {
+    std::filesystem::create_directories(std::filesystem::path(look.path).parent_path());
+    std::filesystem::copy_file(tests::kStandIn, look.path, std::filesystem::copy_options::skip_existing);
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      become(look);
+      ::_exit(1);
+    }
+    ::close(ends[1]);
+    char nothing = 0;
+    EXPECT_EQ(::read(ends[0], &nothing, 1), 0) << "closed when it has become the program";
+    ::close(ends[0]);
+    EXPECT_EQ(::kill(pid_, 0), 0) << look.path;
+  }
+  ~StandIn() {
+    ::kill(pid_, SIGKILL);
+    reap();
+  }
+  StandIn(const StandIn&) = delete;
+  StandIn& operator=(const StandIn&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Suspends it.
+  void stop() const {
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, nullptr, WUNTRACED);
+  }
+  /// Ended by this signal; a zombie until it is reaped.
+  void end(int signal) const {
+    ::kill(pid_, signal);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  }
+  void reap() const { ::waitpid(pid_, nullptr, 0); }
+
+ private:
+  static void become(const StandInLook& look) {
+    ::setsid();
+    const int input = ::open(look.input.c_str(), O_RDWR);
+    ::dup2(input, 0);
+    if (!look.open_file.empty() && ::open(look.open_file.c_str(), O_RDWR | O_CREAT, 0600) < 0) {
+      return;
+    }
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : look.environment) {
+      variables.push_back(name + "=" + value);
+    }
+    std::vector<std::string> words = {look.path};
+    words.insert(words.end(), look.arguments.begin(), look.arguments.end());
+    if (::chdir(look.cwd.c_str()) == 0) {
+      ::execve(look.path.c_str(), pointers(words).data(), pointers(variables).data());
+    }
+  }
+  static std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> all;
+    for (auto& word : words) {
+      all.push_back(word.data());
+    }
+    all.push_back(nullptr);
+    return all;
+  }
+  pid_t pid_ = 0;
+};
+
+}  // namespace arborfs::testing

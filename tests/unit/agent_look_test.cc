@@ -1,0 +1,380 @@
+// Which running program may hold which session: the rule of DESIGN 5, situation by situation, with processes that look
+// like the real agents.
+#include "core/session/agent_look.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstddef>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/json/date.h"
+#include "core/session/liveness.h"
+#include "core/session/write_marks.h"
+#include "tests/support/stand_in.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+
+namespace arborfs {
+namespace {
+
+using testing::PseudoTerminal;
+using testing::StandIn;
+using testing::StandInLook;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// Five sessions; in the working directory `work` are
+///   A  which the breadcrumbs of these tests name    B  an old one    E  one that was created since the agents started
+/// and elsewhere are
+///   C  an old one                                   D  one that was written since the agents started
+class AgentLookTest : public ::testing::Test {
+ protected:
+  AgentLookTest() {
+    std::filesystem::create_directories(work());
+    std::filesystem::create_directories(elsewhere());
+    std::filesystem::create_directories(store.root() + "/terminal-sessions");
+    add("A", work(), kLongAgo);
+    add("B", work(), kLongAgo);
+    add("C", elsewhere(), kLongAgo);
+  }
+  static constexpr std::int64_t kLongAgo = 3 * 24 * 3600 * kSecond;
+
+  [[nodiscard]] std::string work() const { return store.root() + "/work"; }
+  [[nodiscard]] std::string elsewhere() const { return store.root() + "/elsewhere"; }
+  static std::string folder_of(const std::string& letter) { return letter < "C" || letter == "E" ? "-work" : "-else"; }
+  static std::string id_of(const std::string& letter) { return "0195aaaa-0000-7000-8000-00000000000" + letter; }
+  static std::string name_of(const std::string& letter) { return "2026-02-16T10-20-30-000Z_" + id_of(letter); }
+
+  void set_age(const std::string& path, std::int64_t ago_ns) const {
+    const std::int64_t then = now_ns() - ago_ns;
+    const struct timespec times[2] = {{then / kSecond, then % kSecond}, {then / kSecond, then % kSecond}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
+  }
+  void add(const std::string& letter, const std::string& cwd, std::int64_t ago_ns) const {
+    const std::string time = json::iso_time((now_ns() - ago_ns) / 1'000'000);
+    store.write(folder_of(letter), name_of(letter),
+                R"({"type":"session","version":3,"id":")" + id_of(letter) + R"(","timestamp":")" + time +
+                    R"(","cwd":")" + cwd + "\"}\n");
+    set_age(store.log(folder_of(letter), name_of(letter)), ago_ns);
+  }
+  /// What is done to the store once the agents run.
+  void add_new_ones() const {
+    add("D", elsewhere(), kLongAgo);
+    set_age(store.log(folder_of("D"), name_of("D")), 0);
+    add("E", work(), 0);
+  }
+  void leave_breadcrumb(const std::string& name, const std::string& letter, std::int64_t ago_ns = 0) const {
+    const std::string path = store.root() + "/terminal-sessions/" + name;
+    std::ofstream(path) << work() << "\n" << store.log(folder_of(letter), name_of(letter)).string() << "\n";
+    set_age(path, ago_ns);
+  }
+
+  [[nodiscard]] StandInLook program(const std::string& name, const std::vector<std::string>& arguments = {}) const {
+    StandInLook look;
+    look.path = store.root() + "/bin/" + name;
+    look.arguments = arguments;
+    look.cwd = work();
+    look.environment = {{"HOME", store.root()}, {"PI_CODING_AGENT_DIR", store.root()}};
+    return look;
+  }
+  [[nodiscard]] StandInLook on_terminal(StandInLook look) const {
+    look.input = terminal.device();
+    return look;
+  }
+
+  /// The sessions that an agent may hold, by letter.
+  [[nodiscard]] std::string held() {
+    Catalog catalog(open_store(store.root()), "/home/nobody", store.root() + "/state");
+    catalog.rescan();
+    const AgentLook look = AgentLook::now(catalog.store());
+    std::string letters;
+    words.clear();
+    for (const std::string letter : {"A", "B", "C", "D", "E"}) {
+      const auto session = catalog.at({folder_of(letter), name_of(letter) + ".jsonl"});
+      const Liveness found = session ? check_traces(*session, session->stat(), catalog, look) : Liveness();
+      letters += found.state == Liveness::State::quiet ? "" : letter;
+      for (const auto& reason : found.reasons) {
+        words += letter + ": " + reason + "\n";
+      }
+    }
+    return letters;
+  }
+
+  testing::TempStore store;
+  PseudoTerminal terminal;
+  std::string words;  // of the last held()
+};
+
+TEST_F(AgentLookTest, TracesWithoutAnAgentMeanNothing) {
+  leave_breadcrumb(terminal.id(), "A");
+  add_new_ones();
+  EXPECT_EQ(held(), "") << words;
+}
+
+TEST_F(AgentLookTest, AKnownAgentHoldsItsSessionAndWhatItCreates) {
+  const StandIn omp(on_terminal(program("omp")));
+  leave_breadcrumb(terminal.id(), "A");
+  add_new_ones();
+  EXPECT_EQ(held(), "AE") << words;
+  EXPECT_NE(words.find("A: omp (process " + std::to_string(omp.pid()) + ") has it open on terminal " + terminal.id()),
+            std::string::npos)
+      << words;
+}
+
+TEST_F(AgentLookTest, AnAgentThatEndedHoldsNothingWhateverEndedIt) {
+  for (const int signal : {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE}) {
+    const StandIn omp(on_terminal(program("omp")));
+    leave_breadcrumb(terminal.id(), "A");
+    ASSERT_EQ(held(), "A") << words;
+    omp.end(signal);
+    EXPECT_EQ(held(), "") << "a zombie of signal " << signal << ": " << words;
+    omp.reap();
+    EXPECT_EQ(held(), "") << "after signal " << signal << ": " << words;
+  }
+}
+
+TEST_F(AgentLookTest, ASuspendedAgentStillHoldsItsSession) {
+  const StandIn omp(on_terminal(program("omp")));
+  leave_breadcrumb(terminal.id(), "A");
+  omp.stop();
+  add_new_ones();
+  EXPECT_EQ(held(), "AE") << words;
+}
+
+TEST_F(AgentLookTest, ABreadcrumbFromBeforeTheAgentIsNotItsOwn) {
+  leave_breadcrumb(terminal.id(), "C", kLongAgo);
+  const StandIn omp(on_terminal(program("omp")));
+  add_new_ones();
+  EXPECT_EQ(held(), "ABDE") << words;
+}
+
+TEST_F(AgentLookTest, OfTwoOnOneTerminalTheBreadcrumbIsTheNewestOnes) {
+  const StandIn first(on_terminal(program("omp")));
+  leave_breadcrumb(terminal.id(), "C");
+  first.stop();
+  EXPECT_EQ(held(), "C") << words;
+  const StandIn second(on_terminal(program("omp")));
+  leave_breadcrumb(terminal.id(), "C");
+  EXPECT_EQ(held(), "ABC") << "what the first one holds is not known any more: " << words;
+}
+
+TEST_F(AgentLookTest, ArgumentsThatNameASessionHoldItFromAnywhere) {
+  const std::string path = store.log(folder_of("A"), name_of("A"));
+  const std::vector<std::vector<std::string>> naming = {{"--resume", id_of("A")}, {"--resume=" + id_of("A")},
+                                                        {"-r", id_of("A")},       {"--session", path},
+                                                        {"--session=" + path},    {"--resume", id_of("A")}};
+  for (const auto& arguments : naming) {
+    StandInLook look = program("omp", arguments);
+    look.cwd = "/";
+    const StandIn omp(look);
+    EXPECT_EQ(held(), "A") << arguments.front() << ": " << words;
+  }
+  StandInLook look = program("omp", {"--fork", "0195"});
+  look.cwd = "/";
+  const StandIn omp(look);
+  EXPECT_EQ(held(), "") << "a fork is another session: " << words;
+}
+
+TEST_F(AgentLookTest, APrefixOfAnIdCountsOnlyBehindAnOptionThatResumes) {
+  StandInLook look = program("omp", {"--resume", "0195AAAA"});
+  look.cwd = "/";
+  {
+    const StandIn omp(look);
+    EXPECT_EQ(held(), "ABC") << words;
+  }
+  look.arguments = {"0195aaaa"};
+  const StandIn omp(look);
+  EXPECT_EQ(held(), "") << words;
+}
+
+TEST_F(AgentLookTest, AnUnknownAgentHoldsItsWorkingDirectoryAndWhatIsWritten) {
+  const std::string script = "/usr/lib/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js";
+  const std::vector<StandInLook> unknown = {program("omp"),
+                                            program("pi"),
+                                            program("omp-linux-x64"),
+                                            program("bun", {script, "-p", "do it"}),
+                                            program("bun", {"run", "--silent", "src/omp.ts"}),
+                                            program("node", {"--require", "x.js", "/usr/bin/pi"}),
+                                            program("nodejs", {"/usr/local/bin/omp"})};
+  for (const auto& look : unknown) {
+    const StandIn agent(look);
+    add_new_ones();
+    EXPECT_EQ(held(), "ABDE") << look.path << ": " << words;
+    std::filesystem::remove_all(store.log(folder_of("D"), name_of("D")));
+    std::filesystem::remove_all(store.log(folder_of("E"), name_of("E")));
+  }
+}
+
+TEST_F(AgentLookTest, AnExecutableThatWasUpdatedMeanwhileIsStillAnAgent) {
+  const auto look = program("omp-linux-x64");
+  const StandIn omp(look);
+  std::filesystem::remove(look.path);
+  EXPECT_EQ(held(), "AB") << words;
+}
+
+TEST_F(AgentLookTest, OtherProgramsOfTheWorkingDirectoryHoldNothing) {
+  const std::vector<StandInLook> others = {program("bun", {"server.ts"}),
+                                           program("bun", {"test", "omp"}),
+                                           program("node", {"app.js", "/usr/bin/omp"}),
+                                           program("ompx"),
+                                           program("pip"),
+                                           program("vim", {name_of("A")})};
+  for (const auto& look : others) {
+    const StandIn other(look);
+    leave_breadcrumb(terminal.id(), "A");
+    add_new_ones();
+    EXPECT_EQ(held(), "") << look.path << ": " << words;
+  }
+}
+
+TEST_F(AgentLookTest, WhoeverHasAnAgentsDatabaseOpenIsAnAgentOfItsFolder) {
+  StandInLook look = program("my-helper");
+  look.open_file = store.root() + "/agent.db";
+  {
+    const StandIn helper(look);
+    EXPECT_EQ(held(), "AB") << words;
+  }
+  look.open_file = store.root() + "/history.db";
+  look.environment.clear();
+  {
+    const StandIn helper(look);
+    EXPECT_EQ(held(), "AB") << words;
+  }
+  look.open_file = elsewhere() + "/history.db";
+  const StandIn helper(look);
+  EXPECT_EQ(held(), "") << words;
+}
+
+TEST_F(AgentLookTest, AnAgentOfAnotherAgentDirIsLeftOut) {
+  StandInLook look = program("omp");
+  look.environment["PI_CODING_AGENT_DIR"] = elsewhere();
+  {
+    const StandIn omp(look);
+    add_new_ones();
+    EXPECT_EQ(held(), "") << words;
+  }
+  look.environment.erase("PI_CODING_AGENT_DIR");
+  {
+    const StandIn omp(look);
+    EXPECT_EQ(held(), "") << words;
+  }
+  look = program("omp");
+  look.open_file = elsewhere() + "/agent.db";
+  {
+    const StandIn omp(look);
+    EXPECT_EQ(held(), "") << "what it has open counts, not what it was told: " << words;
+  }
+  look.arguments = {"--resume", store.log(folder_of("A"), name_of("A"))};
+  const StandIn omp(look);
+  EXPECT_EQ(held(), "A") << "unless it is told to open a log of this one: " << words;
+}
+
+TEST_F(AgentLookTest, AServerMayHaveLoadedWhatChangedWithinADay) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"acp"}, {"--mode", "rpc"}, {"--mode=rpc-ui", "--model", "x"}}) {
+    StandInLook look = program("omp", arguments);
+    look.cwd = "/";
+    set_age(store.log(folder_of("C"), name_of("C")), 3600 * kSecond);
+    const StandIn server(look);
+    EXPECT_EQ(held(), "C") << arguments.front() << ": " << words;
+  }
+  StandInLook look = on_terminal(program("omp", {"--model", "acp"}));
+  look.cwd = "/";
+  const StandIn omp(look);
+  EXPECT_EQ(held(), "") << words;
+}
+
+TEST_F(AgentLookTest, WithoutATerminalDeviceTheEnvironmentTellsTheTerminal) {
+  StandInLook look = program("omp");
+  look.environment["TMUX_PANE"] = "%3";
+  look.environment["KITTY_WINDOW_ID"] = "7";
+  {
+    const StandIn omp(look);
+    leave_breadcrumb("kitty-7", "C");
+    leave_breadcrumb("tmux-%3", "B");
+    EXPECT_EQ(held(), "B") << words;
+  }
+  look.environment["ZELLIJ_PANE_ID"] = "2";
+  look.environment["ZELLIJ_SESSION_NAME"] = "a/b";
+  const StandIn omp(look);
+  leave_breadcrumb("zellij-a-b-2", "C");
+  EXPECT_EQ(held(), "C") << words;
+}
+
+TEST_F(AgentLookTest, ALogThatArborfsMadeIsNoAgentsUntilOneWritesIt) {
+  const StandIn unknown(program("omp"));
+  add_new_ones();
+  ASSERT_EQ(held(), "ABDE") << words;
+  const auto path = store.log(folder_of("E"), name_of("E"));
+  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
+  marks.note_made(path.filename().string(), stat());
+  EXPECT_EQ(held(), "ABD") << words;
+  const FileStat before = stat();
+  store.append(folder_of("E"), name_of("E"), "{}\n");
+  marks.note_written(path.filename().string(), before, stat(), false);
+  EXPECT_EQ(held(), "ABD") << "arborfs wrote: " << words;
+  store.append(folder_of("E"), name_of("E"), "{}\n");
+  EXPECT_EQ(held(), "ABDE") << "somebody else wrote: " << words;
+}
+
+TEST_F(AgentLookTest, ALogThatArborfsWroteLastWasNotWrittenByTheAgent) {
+  StandInLook look = program("omp");
+  look.cwd = "/";
+  const StandIn unknown(look);
+  const auto path = store.log(folder_of("C"), name_of("C"));
+  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
+  for (int i = 0; i < 2; ++i) {
+    const FileStat before = stat();
+    store.append(folder_of("C"), name_of("C"), "{}\n");
+    marks.note_written(path.filename().string(), before, stat(), true);
+    EXPECT_EQ(held(), "") << words;
+  }
+  store.append(folder_of("C"), name_of("C"), "{}\n");
+  EXPECT_EQ(held(), "C") << words;
+}
+
+TEST_F(AgentLookTest, MarksAreBoundedInNumber) {
+  WriteMarks marks(store.root() + "/state/marks", "store", Disk::real());
+  for (std::size_t i = 0; i < WriteMarks::kMost + 50; ++i) {
+    marks.note_made("log" + std::to_string(i), FileStat{});
+  }
+  const auto folder = Dir::open_root(store.root() + "/state/marks");
+  ASSERT_TRUE(folder);
+  EXPECT_LE(folder->list()->size(), WriteMarks::kMost);
+}
+
+TEST_F(AgentLookTest, ALeaseMakesASessionLive) {
+  const testing::Variable home("HOME", store.root());
+  const std::string path = store.root() + "/.omp/run/session-owners/" + id_of("B") + ".lock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "omp-file-lock-%016llx%016llx",
+                                   static_cast<unsigned long long>(xxh64(path, 0x4F4D502D4C4F434B)),
+                                   static_cast<unsigned long long>(xxh64(path, 0x50492D46494C454C)));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+  {
+    const UniqueFd lease(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(lease.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(held(), "B") << words;
+    EXPECT_NE(words.find("lease"), std::string::npos) << words;
+  }
+  EXPECT_EQ(held(), "") << words;
+  const UniqueFd next(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(next.get(), reinterpret_cast<const sockaddr*>(&address), size), 0) << "looking took nothing";
+}
+
+}  // namespace
+}  // namespace arborfs

@@ -1,0 +1,76 @@
+// Sessions that are shown elsewhere than before: who knows them by their old names is told (DESIGN 3).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "core/session/catalog.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using testing::TempStore;
+
+constexpr char kFolder[] = "--work-pi--";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+constexpr char kId[] = "aaaa000011112222";
+
+class CatalogMovesTest : public ::testing::Test {
+ protected:
+  CatalogMovesTest() : catalog(open_store(temp.root()), "/home/dev") {
+    temp.write(kFolder, kName, TempStore::two_entries());
+    catalog.rescan();
+    session = catalog.view()->by_id.front().second;
+    mark = catalog.feed().last_sequence();
+  }
+  /// The path that a change of this kind since then tells of.
+  std::optional<std::string> told(Change::Kind kind) {
+    for (const auto& change : catalog.feed().after(mark, 100)) {
+      if (change.kind == kind && change.session_id == kId) {
+        return change.path;
+      }
+    }
+    return std::nullopt;
+  }
+
+  TempStore temp;
+  Catalog catalog;
+  SessionPtr session;
+  std::uint64_t mark = 0;
+};
+
+TEST_F(CatalogMovesTest, AnotherWorkingDirectoryIsToldWithBothPaths) {
+  temp.replace(kFolder, kName, TempStore::header(kId, "/work/other") + "\n");
+  catalog.touch({kFolder, std::string(kName) + ".jsonl"});
+  EXPECT_EQ(told(Change::Kind::session_removed), std::string("projects/work-pi/") + kName);
+  EXPECT_EQ(told(Change::Kind::session_added), std::string("projects/work-other/") + kName);
+}
+
+TEST_F(CatalogMovesTest, ALogThatMovedBetweenFoldersLookedAtTogetherStaysItsSession) {
+  std::filesystem::create_directory(temp.sessions() / "other");
+  std::filesystem::rename(temp.log(kFolder, kName), temp.log("other", kName));
+  catalog.rescan_folders({kFolder, "other"});
+  ASSERT_EQ(catalog.view()->by_id.size(), 1U);
+  EXPECT_EQ(catalog.view()->by_id.front().second, session);
+  EXPECT_EQ(session->place().folder, "other");
+  EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
+}
+
+TEST_F(CatalogMovesTest, WhatStaysIsNotTold) {
+  temp.write(kFolder, "x_2", TempStore::header("2", "/work/pi") + "\n");
+  catalog.rescan();
+  EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
+}
+
+TEST_F(CatalogMovesTest, AProjectThatHasGoneIsKnownByItsNumber) {
+  const std::uint32_t number = catalog.view()->projects.front()->number;
+  std::filesystem::remove(temp.log(kFolder, kName));
+  catalog.rescan();
+  EXPECT_TRUE(catalog.view()->projects.empty());
+  EXPECT_EQ(catalog.cwd_of_project(number), "/work/pi");
+  EXPECT_EQ(catalog.cwd_of_project(number + 1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace arborfs

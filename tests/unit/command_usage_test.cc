@@ -1,0 +1,206 @@
+// How a command line is spelled, and what is said when it is spelled wrongly.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/json/document.h"
+#include "tests/unit/command_write_support.h"
+#include "tools/arborfs/command_line.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+/// On a store of one session.
+class CommandUsageTest : public testing::WritingTest {
+ protected:
+  CommandUsageTest() { store.write(kFolder, kName, log_of(kId, "/home/dev/src/kite")); }
+
+  static std::string log_of(const std::string& id, const std::string& cwd) {
+    return testing::TempStore::header(id, cwd) + "\n" + testing::TempStore::user("e1e1e1e1", "", "first words") + "\n";
+  }
+  void add(const std::string& folder, const std::string& id, const std::string& cwd) const {
+    store.write(folder, "2026-02-16T10-20-30-000Z_" + id, log_of(id, cwd));
+  }
+  int run(const std::vector<std::string>& words) { return terminal.run(words); }
+  int run_here(std::vector<std::string> words) {
+    words.push_back("--agent-dir=" + store.root());
+    return run(words);
+  }
+  CommandLine read(const std::vector<std::string>& words) {
+    std::vector<const char*> argv{"arborfs"};
+    for (const auto& word : words) {
+      argv.push_back(word.c_str());
+    }
+    return read_command_line(static_cast<int>(argv.size()), argv.data(), terminal.io);
+  }
+};
+
+TEST_F(CommandUsageTest, HelpTakesAVerb) {
+  run({"--help"});
+  const std::string of_all = out();
+  run({"ls", "--help"});
+  const std::string of_ls = out();
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"help", "ls"}, {"--help", "ls"}, {"help", "--json", "ls"}}) {
+    EXPECT_EQ(run(words), kDone);
+    EXPECT_EQ(out(), of_ls);
+  }
+  for (const auto& words : std::vector<std::vector<std::string>>{{"help"}, {"help", "help"}, {"-h"}}) {
+    EXPECT_EQ(run(words), kDone);
+    EXPECT_EQ(out(), of_all);
+  }
+  EXPECT_EQ(run({"help", "lss"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("no verb 'lss'; did you mean 'ls'?"));
+}
+
+TEST_F(CommandUsageTest, HelpFitsEightyColumns) {
+  for (const auto& of : all_options()) {
+    EXPECT_EQ(run({"help", of.verb.empty() ? "help" : of.verb}), kDone);
+    std::istringstream lines(out());
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80U) << line;
+    }
+  }
+}
+
+TEST_F(CommandUsageTest, OptionsMayStandBeforeTheVerb) {
+  const std::string here = "--agent-dir=" + store.root();
+  for (const auto& words : std::vector<std::vector<std::string>>{{here, "-q", "ls"},
+                                                                 {"--agent-dir", store.root(), "ls", "-q"},
+                                                                 {"-q", "-n", "1", here, "ls"},
+                                                                 {"-n1", "-q", "ls", here}}) {
+    EXPECT_EQ(run(words), kDone) << err();
+    EXPECT_EQ(out(), std::string(kId) + "\n");
+  }
+  EXPECT_EQ(run({"--json", here, "show", "latest"}), kDone);
+  EXPECT_EQ(result()["header.id"], kId);
+  EXPECT_EQ(read({"-f", "ls", "append", "latest"}).file, "ls");
+  EXPECT_EQ(run({"--limit", "ls"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("a verb is needed"));
+}
+
+TEST_F(CommandUsageTest, MistypedWordsAreGuessed) {
+  const std::map<std::string, std::vector<std::string>> lines{
+      {"no verb 'shwo'; did you mean 'show'?\n", {"shwo", "latest"}},
+      {"no verb 'foo'\n", {"foo"}},
+      {"no verb 'shoow'; did you mean 'show'?\n", {"--agent-dir=/x", "shoow"}},
+      {"no option '--jsn'; did you mean '--json'?\n", {"show", "--jsn"}},
+      {"no option '-json'; did you mean '--json'?\n", {"ls", "-json"}},
+      {"no option '--agentdir'; did you mean '--agent-dir'?\n", {"--agentdir=/x", "ls"}},
+      {"no option '--vresion'; did you mean '--version'?\n", {"--vresion"}},
+      {"no option '-x'\n", {"ls", "-x"}},
+      {"no option '--limit'\n", {"show", "latest", "--limit", "3"}}};
+  for (const auto& [said, words] : lines) {
+    EXPECT_EQ(run(words), kUsage);
+    EXPECT_THAT(err(), StartsWith("arborfs: " + said));
+  }
+}
+
+TEST_F(CommandUsageTest, StrayArgumentsAreNamedInTheirOrder) {
+  EXPECT_EQ(run({"show", "a", "b", "--json=false", "c"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("unexpected arguments 'b' 'c'"));
+  EXPECT_EQ(run({"ls", "show"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("unexpected argument 'show'\n"));
+}
+
+TEST_F(CommandUsageTest, EmptyWordsAreNamed) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"show", ""},
+                                                                 {"rm", ""},
+                                                                 {"doctor", ""},
+                                                                 {"branch", "latest", ""},
+                                                                 {"fork", "latest", ""},
+                                                                 {"text", "latest", ""},
+                                                                 {"append", "latest", "words", "--at", ""},
+                                                                 {"ls", "-p", ""},
+                                                                 {"ls", "--agent-dir", ""},
+                                                                 {"umount", ""},
+                                                                 {"restore", ""}}) {
+    EXPECT_EQ(run(words), kUsage) << words[0];
+    EXPECT_THAT(err(), HasSubstr("is needed, not an empty word")) << words[0];
+  }
+}
+
+TEST_F(CommandUsageTest, ErrorsAreJsonWhenResultsAre) {
+  const auto error = [this](const std::vector<std::string>& words, int status) {
+    EXPECT_EQ(run(words), status);
+    EXPECT_THAT(out(), IsEmpty());
+    EXPECT_THAT(err(), EndsWith("}\n"));
+    json::Document document;
+    EXPECT_TRUE(json::parse(err(), document)) << err();
+    const auto* inner = json::member(document, "error");
+    return std::pair(std::string(*json::string_member(*inner, "code")),
+                     std::string(*json::string_member(*inner, "message")));
+  };
+  const std::string here = "--agent-dir=" + store.root();
+  EXPECT_EQ(error({"show", "ffff", "--json", here}, kFailed),
+            std::pair(std::string("ENOENT"),
+                      std::string("no session's id starts with 'ffff'; 'arborfs ls' lists those there are")));
+  EXPECT_EQ(error({"--json", "shwo"}, kUsage),
+            std::pair(std::string("EINVAL"), std::string("no verb 'shwo'; did you mean 'show'?")));
+  EXPECT_EQ(error({"append", "latest", "a\xff", "--json", here}, kFailed).first, "EILSEQ");
+  EXPECT_EQ(error({"mount", "-o", "nosuchoption", "--json", "/nowhere"}, kUsage).first, "EINVAL");
+  EXPECT_EQ(run({"show", "--", "--json"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("arborfs: "));
+}
+
+TEST_F(CommandUsageTest, AnAmbiguousIdListsItsCandidates) {
+  for (char letter = 'a'; letter < 'm'; ++letter) {
+    const std::string id = std::string("aaaa00001111333") + letter;
+    add("-other", id, "/home/dev/other");
+  }
+  EXPECT_EQ(run_here({"show", "aaaa00001111"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("arborfs: 13 sessions have ids that start so; give more of the id:\n"));
+  EXPECT_THAT(err(), EndsWith("  and 3 more\n"));
+  EXPECT_THAT(err(), HasSubstr("  aaaa00001111333"));
+  EXPECT_THAT(err(), HasSubstr("  other"));
+  std::filesystem::remove_all(store.sessions() / "-other");
+  add("-other", "aaaa3", "/home/dev/other");
+  for (const auto& words : std::vector<std::vector<std::string>>{{"show", "aaaa"}, {"doctor", "aaaa"}}) {
+    EXPECT_EQ(run_here(words), kFailed);
+    EXPECT_THAT(err(), HasSubstr("  " + std::string(kId) + "  src-kite  first words\n")) << "without a title";
+  }
+}
+
+TEST_F(CommandUsageTest, LsTakesAPartOfAProjectsName) {
+  add("-other", "bbbb", "/home/dev/other");
+  add("-more", "cccc", "/home/dev/other/more");
+  const auto ids = [this](const std::string& project) {
+    EXPECT_EQ(run_here({"ls", "-q", "-p", project}), kDone) << err();
+    std::istringstream lines(out());
+    return std::set<std::string>(std::istream_iterator<std::string>(lines), {});
+  };
+  EXPECT_EQ(ids("kit"), std::set<std::string>{kId});
+  EXPECT_EQ(ids("the"), (std::set<std::string>{"bbbb", "cccc"}));
+  EXPECT_EQ(ids("other"), std::set<std::string>{"bbbb"}) << "a whole name means that project alone";
+  EXPECT_EQ(ids("/home/dev/other/"), std::set<std::string>{"bbbb"});
+}
+
+TEST_F(CommandUsageTest, LsTakesTheCurrentFolderForItsProject) {
+  const auto folder = std::filesystem::path(store.root()) / "work";
+  std::filesystem::create_directories(folder / "sub");
+  store.write(kFolder, kName, log_of(kId, folder.string()));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "."}), kDone) << err();
+  EXPECT_EQ(out(), std::string(kId) + "\n");
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "../work"}), kDone) << err();
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "sub/.."}), kDone) << err();
+  std::filesystem::current_path(folder / "sub");
+  EXPECT_EQ(run_here({"ls", "-q", "-p", "."}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no session was started in " + (folder / "sub").string()));
+  std::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace arborfs::cli

@@ -1,0 +1,71 @@
+// What is too much for all at once waits, and one can always go on.
+#include "core/base/memory_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace arborfs {
+namespace {
+
+using namespace std::chrono_literals;
+using Share = MemoryBudget::Share;
+
+TEST(MemoryBudget, WhatFitsIsSharedByAll) {
+  MemoryBudget budget(100, 0ms);
+  Share a(budget);
+  Share b(budget);
+  EXPECT_NO_THROW(a.grow(60));
+  EXPECT_NO_THROW(b.grow(40));
+}
+
+TEST(MemoryBudget, OneAtATimeGoesBeyondAndLeavesTheSharedBytesToTheOthers) {
+  MemoryBudget budget(100, 0ms);
+  Share a(budget);
+  Share b(budget);
+  Share c(budget);
+  EXPECT_NO_THROW(a.grow(60));
+  EXPECT_NO_THROW(a.grow(1000));
+  EXPECT_NO_THROW(a.grow(1000));
+  EXPECT_NO_THROW(b.grow(100));
+  EXPECT_THROW(c.grow(1), MemoryBudget::Exhausted);
+  b.shrink_to(99);
+  EXPECT_NO_THROW(c.grow(1));
+}
+
+TEST(MemoryBudget, WhoeverWentBeyondComesBackWithWhatFits) {
+  MemoryBudget budget(100, 0ms);
+  Share a(budget);
+  Share b(budget);
+  EXPECT_NO_THROW(a.grow(500));
+  a.shrink_to(70);
+  EXPECT_NO_THROW(b.grow(400));
+  EXPECT_THROW(a.grow(40), MemoryBudget::Exhausted);
+  EXPECT_NO_THROW(a.grow(30));
+}
+
+TEST(MemoryBudget, WhoWaitsGoesOnWhenTheOtherIsDone) {
+  MemoryBudget budget(100);
+  auto a = std::make_unique<Share>(budget);
+  Share b(budget);
+  EXPECT_NO_THROW(a->grow(1000));
+  EXPECT_NO_THROW(b.grow(100));
+  std::thread thread([&] { EXPECT_NO_THROW(b.grow(1000)); });
+  a.reset();
+  thread.join();
+}
+
+TEST(MemoryBudget, TheWaitEndsWhenItIsCancelled) {
+  MemoryBudget budget(100);
+  Share a(budget);
+  Share b(budget);
+  EXPECT_NO_THROW(a.grow(1000));
+  std::atomic<bool> cancelled = false;
+  std::thread thread([&] { EXPECT_THROW(b.grow(1000, &cancelled), MemoryBudget::Exhausted); });
+  cancelled = true;
+  thread.join();
+}
+
+}  // namespace
+}  // namespace arborfs
