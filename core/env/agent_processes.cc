@@ -262,13 +262,15 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   }
   const auto ticks = start_ticks(process.get());
   agent.cwd = link_target(process.get(), "cwd");
-  if (!ticks || agent.cwd.empty()) {
-    return std::nullopt;  // it has ended
-  }
-  agent.started_ns = since_1970(*ticks);
   agent.arguments.erase(agent.arguments.begin(), agent.arguments.begin() + static_cast<std::ptrdiff_t>(skipped));
   agent.environment = environment_of(process.get());
   agent.terminal = terminal_of(process.get());
+  // A process that ends loses its memory first, with its environment and the link to its program.
+  const bool has_ended = !ticks || agent.cwd.empty() || link_target(process.get(), "exe").empty();
+  if (has_ended) {
+    return std::nullopt;
+  }
+  agent.started_ns = since_1970(*ticks);
   agent.databases = seen.databases;
   return agent;
 }

@@ -133,15 +133,34 @@ Result<void> LateLines::check_grown() const {
   return is_same ? Result<void>() : Result<void>(log_changed());
 }
 
+/// Where the last line between `from` and `end` ends; `from` where none does.
+Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::uint64_t end) {
+  while (end > from) {
+    const std::uint64_t start = end - std::min<std::uint64_t>(end - from, kStep);
+    const auto bytes = bytes_at(file, start, end);
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (const std::size_t at = bytes->rfind('\n'); at != std::string::npos) {
+      return start + at + 1;
+    }
+    end = start;
+  }
+  return from;
+}
+
 /// Gives `put` what lies behind taken_ now.
 template <class Put>
-Result<void> LateLines::take_new(const Put& put) {
+Result<void> LateLines::take_new(Taken taken, const Put& put) {
   const auto now = file_->stat();
-  if (!now) {
-    return now.error();
+  const auto end = now && taken == Taken::whole_lines ? last_line_end(*file_, taken_, now->size)
+                   : now                              ? Result<std::uint64_t>(now->size)
+                                                      : Result<std::uint64_t>(now.error());
+  if (!end) {
+    return end.error();
   }
-  while (taken_ < now->size) {
-    const auto bytes = bytes_at(*file_, taken_, now->size);
+  while (taken_ < *end) {
+    const auto bytes = bytes_at(*file_, taken_, *end);
     auto done = bytes && !bytes->empty() ? put(std::string_view(*bytes)) : bytes ? log_changed() : bytes.error();
     if (!done) {
       return done;
@@ -157,11 +176,13 @@ Result<void> LateLines::catch_up(LogDraft& draft) {
   if (!file_) {
     return {};
   }
+  const auto put = [&](std::string_view bytes) { return draft.write(bytes); };
   auto done = check_grown();
   for (int i = 0; done && i < kRounds; ++i) {
-    done = take_new([&](std::string_view bytes) { return draft.write(bytes); });
+    done = take_new(Taken::all, put);
   }
-  return done;
+  const bool is_inside_line = done && !tail_.empty() && tail_.back() != '\n';
+  return is_inside_line && becomes_closed() ? take_new(Taken::all, put) : done;
 }
 
 Result<void> LateLines::open_target(const LogPlace& to) {
@@ -177,25 +198,35 @@ Result<void> LateLines::open_target(const LogPlace& to) {
   return {};
 }
 
+/// Whether the log at `to` ends inside a line, for longer than a program takes to write one.
+Result<bool> LateLines::ends_inside_line(const LogPlace& to) const {
+  const auto folder = store_->folder(to);
+  const auto log = folder ? File::open_in(*folder, to.file) : Result<File>(folder.error());
+  Result<std::string> end = std::string();
+  const auto is_inside_line = [&] {
+    const auto stat = log ? log->stat() : Result<FileStat>(log.error());
+    end = stat ? tail_before(*log, stat->size) : Result<std::string>(stat.error());
+    return end && !end->empty() && end->back() != '\n';
+  };
+  const bool lasts = is_lasting(is_inside_line, kPatience);
+  return end ? Result<bool>(lasts) : Result<bool>(end.error());
+}
+
 /// A line that begins in the old file begins one in the new.
-Result<void> LateLines::carry_new(const LogPlace& to, bool locks) {
-  return take_new([&](std::string_view bytes) -> Result<void> {
+Result<void> LateLines::carry_new(const LogPlace& to, Taken taken, bool locks) {
+  return take_new(taken, [&](std::string_view bytes) -> Result<void> {
     if (auto lock = locks && !lock_ ? store_->writer(to) : log_changed(); lock) {
       lock_ = std::move(*lock);
     }
     if (auto opened = open_target(to); !opened) {
       return opened;
     }
-    const auto folder = store_->folder(to);
-    const auto log = folder ? File::open_in(*folder, to.file) : Result<File>(folder.error());
-    const auto stat = log ? log->stat() : Result<FileStat>(log.error());
-    const auto end = stat ? tail_before(*log, stat->size) : Result<std::string>(stat.error());
-    if (!end) {
-      return end.error();
-    }
     const bool begins_line = tail_.empty() || tail_.back() == '\n';
-    const bool is_open = !end->empty() && end->back() != '\n';
-    return write_all(store_->disk(), target_.get(), (begins_line && is_open ? "\n" : "") + std::string(bytes));
+    const auto is_open = begins_line ? ends_inside_line(to) : Result<bool>(false);
+    if (!is_open) {
+      return is_open.error();
+    }
+    return write_all(store_->disk(), target_.get(), (*is_open ? "\n" : "") + std::string(bytes));
   });
 }
 
@@ -210,11 +241,11 @@ Result<void> LateLines::carry_over(const LogPlace& to, bool locks) {
   if (!aside_.empty() && !(becomes_closed() && is_headless(*store_, {stray_.folder, aside_}))) {
     return {};  // it gets its name back
   }
-  auto done = carry_new(to, locks);
+  auto done = carry_new(to, Taken::whole_lines, locks);
   if (!becomes_closed()) {  // it has no name by which it could be opened again
     write_log(LogLevel::warning, to.file + ": a program still has the replaced log open; what it writes there is lost");
   }
-  done = done ? carry_new(to, locks) : done;
+  done = done ? carry_new(to, Taken::all, locks) : done;
   lock_.reset();
   done = done && !aside_.empty() ? sync(to) : done;  // before the only copy goes
   const auto folder = done && !aside_.empty() ? store_->folder(stray_) : Result<Dir>(Errc::not_found, "");

@@ -45,10 +45,13 @@ class LateLines {
  private:
   LateLines(SessionStore& store, std::optional<File> file) : store_(&store), file_(std::move(file)) {}
   [[nodiscard]] Result<void> check_grown() const;
+  /// While a program writes a line, the file's size may lie inside it.
+  enum class Taken { whole_lines, all };
   template <class Put>
-  Result<void> take_new(const Put& put);
+  Result<void> take_new(Taken taken, const Put& put);
   Result<void> open_target(const LogPlace& to);
-  Result<void> carry_new(const LogPlace& to, bool locks);
+  [[nodiscard]] Result<bool> ends_inside_line(const LogPlace& to) const;
+  Result<void> carry_new(const LogPlace& to, Taken taken, bool locks);
   [[nodiscard]] bool becomes_closed() const;
 
   SessionStore* store_;

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "core/write/header_text.h"
 #include "tests/support/faulty_disk.h"
@@ -318,6 +320,43 @@ TEST(LateLines, ATornLineOfAnotherProgramIsCarriedOverAsItIs) {
   EXPECT_TRUE(bytes_of(logs_of(stage).at(0))
                   .ends_with("\n"
                              R"({"type":"mess)"));
+}
+
+/// The real disk, which remembers what is written to it, and on which a program opens the log right before it is
+/// replaced and writes right behind that.
+class DiskWithAWriter : public Disk {
+ public:
+  Result<std::size_t> write(int fd, std::string_view bytes) override {
+    writes.emplace_back(bytes);
+    return Disk::write(fd, bytes);
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    program.open(log, std::ios::app);
+    const auto done = Disk::rename(from, name, to, new_name, existing);
+    program << words << std::flush;
+    words.clear();
+    return done;
+  }
+  fs::path log;
+  std::string words;  // of the program, which stays
+  std::ofstream program;
+  std::vector<std::string> writes;
+};
+
+TEST(LateLines, ALineIsNotCarriedOverInPartsWhileItsProgramMayStillWriteIt) {
+  DiskWithAWriter disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small(kName);
+  const std::string line = TempStore::user("ffff0001", "aaaa0002", kForeign) + "\n";
+  const std::string half = line.substr(0, line.size() / 2);
+  disk.log = logs_of(stage).at(0);
+  disk.words = line + half;
+  disk.writes.clear();
+  ASSERT_TRUE(stage.writer().set_title(session, "A title"));
+  EXPECT_EQ(disk.words, "") << "the log was not replaced";
+  EXPECT_EQ(std::count(disk.writes.begin(), disk.writes.end(), line), 1) << "the whole line by itself";
+  EXPECT_EQ(disk.writes.back(), half) << "once nothing more is waited for";
 }
 
 TEST(RewrittenLog, IsNotWrittenWhereItsFolderHasLeft) {
