@@ -5,10 +5,11 @@
 # non-blocking. Says WHAT and the seconds so far at least every four seconds (on a terminal every second, in one line),
 # and the percentage that the group of PATTERN last found in the log. Returns the command's status.
 follow() {
-  local what=$1 log=$2 pattern=$3 started=$SECONDS status=0 reporter
+  local what=$1 log=$2 pattern=$3 percent='' started=$SECONDS said status=0 reporter
   shift 3
   : >"$log"
-  report_progress "$what" "$log" "$pattern" &
+  say_progress
+  report_progress &
   reporter=$!
   "$@" </dev/null >"$log" 2>&1 || status=$?
   kill "$reporter" 2>/dev/null || true
@@ -17,10 +18,9 @@ follow() {
   return "$status"
 }
 
-# Until it is killed or the script has ended.
+# With the variables of follow, until it is killed or the script has ended.
 report_progress() {
-  local what=$1 log=$2 pattern=$3 line percent='' started=$SECONDS said=$SECONDS
-  say_progress
+  local line
   while sleep 1 && kill -0 $$ 2>/dev/null; do
     while IFS= read -r line; do
       [[ ! $line =~ $pattern ]] || percent=" ${BASH_REMATCH[1]} %"
@@ -31,7 +31,7 @@ report_progress() {
   done
 }
 
-# With the variables of report_progress.
+# With the variables of follow.
 say_progress() {
   said=$SECONDS
   if [[ -t 1 ]]; then
