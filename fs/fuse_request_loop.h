@@ -1,6 +1,6 @@
-// The threads that take the kernel's requests and answer them. A thread without work sleeps; but where requests come
-// one upon the other, as from a program that reads file after file, one of the threads stays awake for the next. Most
-// of what a short request takes is the waking of two threads (COSTS.md, "Requests"); so nobody has to wait for one.
+// The threads that take the kernel's requests and answer them. A thread without work sleeps, but while requests arrive
+// in quick succession, as from a program that reads file after file, one thread polls for the next. Most of the time of
+// a short request goes into waking two threads (tools/benchmarks/README.md, "Requests"); polling avoids that.
 #pragma once
 
 #include <atomic>
