@@ -1,6 +1,6 @@
 // What can be changed by shell verbs and through control files, as operations on node ids without the kernel's side
-// (DESIGN 4). Everything that is not listed here is not_permitted, and never reaches the store: no editor's swap file,
-// no temporary, no copy.
+// (CONTRACT.md 4). Everything that is not listed here is not_permitted, and never reaches the store: no editor's swap
+// file, no temporary, no copy.
 //
 // Any thread. All may take long: they wait for locks and disks. A Call is one of the slow lane. No lock is held on
 // return.

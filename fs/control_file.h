@@ -1,9 +1,9 @@
-// One open control file (DESIGN 4): collects what is written into commands (core/manager/command_stream.h), runs them
-// by the table of verbs, and gives their results to whoever reads the same handle.
+// One open control file (CONTRACT.md 4.1, 4.2): collects what is written into commands (core/manager/command_stream.h),
+// runs them by the table of verbs, and gives their results to whoever reads the same handle.
 //
 // A text on `append` is one message from open to close. Only FLUSH tells of a close in time to report errors, and it
-// comes for each descriptor that is closed: from shells after each builtin, from children that exit (FIELD-FAILURES
-// 3.1). So at a FLUSH with something waiting the closer's descriptors are counted in /proc:
+// comes for each descriptor that is closed: from shells after each builtin, from children that exit (FAILURES.md P5).
+// So at a FLUSH with something waiting the closer's descriptors are counted in /proc:
 //  - the process that opened it has fewer of them open on this file than it has handles of it: this was the last;
 //  - another process: not the last while the opener lives and has one, else judged by the closer alone;
 //  - where /proc cannot tell: the last.
@@ -75,7 +75,7 @@ class ControlFile {
   ControlFile& operator=(const ControlFile&) = delete;
 
   /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. Nothing of a write that fails is kept.
-  /// Errors: those of the command, and for a text whatever can be told before it ends (DESIGN 4).
+  /// Errors: those of the command, and for a text whatever can be told before it ends (CONTRACT.md 4.2).
   /// `cancelled`, which may be null, ends a wait for memory. Throws MemoryBudget::Exhausted when that is too long.
   Result<void> write(std::string_view bytes, bool goes_on, pid_t client, const std::atomic<bool>* cancelled = nullptr);
   /// Takes what waits, then gives the next bytes of the results, or of the content; "" at the end.

@@ -1,6 +1,6 @@
 // The kernel's side of a mount: libfuse callbacks that decode a request, run one operation of the Vfs and answer. An
 // operation that would take long goes on in the slow lane; its client can be killed meanwhile. No exception leaves a
-// callback, no lock is held across an answer (DESIGN 10).
+// callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // What requests that change something and the invalidator have to tell each other, so that an answered write is never
-// followed by a look at what was before it (DESIGN 3):
+// followed by a look at what was before it (CONTRACT.md 3):
 //  - a request waits until the kernel has been told of all that was published so far, for kPatience at most;
 //  - a request may name more to be told than the change feed says (branches/<label>, for one);
 //  - a request for which the kernel holds folders locked until it is answered (symlink, unlink, rename, rmdir)

@@ -1,4 +1,5 @@
-// The folder to mount on: found by any spelling, freed of a dead mount, kept apart from the store (DESIGN 7).
+// The folder to mount on: found by any spelling, freed of a dead mount, kept apart from the store
+// (CONTRACT.md 7.9, 7.10).
 #pragma once
 
 #include <optional>

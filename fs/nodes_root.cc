@@ -18,7 +18,7 @@ struct RootRow {
 };
 
 /// The stream has no end, yet a walk of the mount must have one: what is listed is a link, which programs that walk do
-/// not follow unless told to (DESIGN 2).
+/// not follow unless told to (CONTRACT.md 2.6).
 constexpr std::string_view kStream = ".events";
 
 constexpr std::array kRootRows = {

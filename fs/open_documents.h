@@ -1,5 +1,5 @@
 // The documents behind nodes: those that somebody has open, so that a handle and an fstat of it go on showing what was
-// opened whatever becomes of the log (DESIGN 2), and the last few that were looked up, because an open follows.
+// opened whatever becomes of the log (CONTRACT.md 2.5), and the last few that were looked up, because an open follows.
 // Thread-safe; mutex_ is a leaf.
 #pragma once
 

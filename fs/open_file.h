@@ -1,5 +1,5 @@
 // An open regular file, behind a file handle. It shows one state of one log until it is closed; a growing file also
-// shows what is appended (DESIGN 2, 3). Shared by the threads that read the same handle.
+// shows what is appended (CONTRACT.md 2.5, 3.2). Shared by the threads that read the same handle.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Around every change that this mount makes: how it ended is kept, and its caller is not answered before every look
-// that starts then shows it (DESIGN 3, 4). Any thread; no lock is held while it works or waits.
+// that starts then shows it (CONTRACT.md 3.1). Any thread; no lock is held while it works or waits.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Hands the kernel the bytes of entries and texts before they are asked for, where a reader goes through them in order:
-// two or three requests a file are spared (PERF). Only what never changes is handed over, and only while its log looks
+// two or three requests a file are spared. Only what never changes is handed over, and only while its log looks
 // as it did when it was indexed. No more than kMostBytes before a reader, and the further he comes the more, so that
 // what nobody comes for costs little; the kernel may let go of it at any time, and asks as ever.
 //

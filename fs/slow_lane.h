@@ -1,6 +1,6 @@
-// The threads for what may take long, so that the kernel's other requests never wait for it (DESIGN 7). Jobs wait in
-// order; a job that nobody waits for any more still runs, because its result (an index, a document) helps the next.
-// Thread-safe. Threads start with the first job; mutex_ is a leaf.
+// The threads for what may take long, so that the kernel's other requests never wait for it (CONTRACT.md 7.11). Jobs
+// wait in order; a job that nobody waits for any more still runs, because its result (an index, a document) helps the
+// next. Thread-safe. Threads start with the first job; mutex_ is a leaf.
 #pragma once
 
 #include <atomic>

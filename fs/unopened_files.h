@@ -1,7 +1,7 @@
 // Files that are read without having been opened. A read-only mount wants no OPEN: the kernel then asks for none, and
 // says nothing of closing either, which leaves one request of three for a file that is read the first time and none
-// for later readers (PERF). Nobody can tell who still reads a file, so what takes more than one read is held here as if
-// it were open, and shows one state of its log (DESIGN 2), until it has not been read for kLinger.
+// for later readers. Nobody can tell who still reads a file, so what takes more than one read is held here as if
+// it were open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger.
 // Thread-safe; mutex_ is a leaf.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The extended attributes of entries and sessions (DESIGN 2, -o xattr). Any thread.
+// The extended attributes of entries and sessions (CONTRACT.md 2.4, -o xattr). Any thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Errors and results. Every function that can fail for a reason outside the program returns Result<T>;
-// exceptions are left for bugs and for memory running out (DESIGN 10). The messages are for people: they say
+// exceptions are left for bugs and for memory running out (CONTRACT.md 8.1). The messages are for people: they say
 // what was being done and never hold the content of a session.
 #pragma once
 

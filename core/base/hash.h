@@ -29,7 +29,7 @@ class Sha256 {
 };
 
 /// XXH64 of the bytes; the same on every machine and in every version of arborfs. The agent's lock gate is named
-/// by this hash too (FACTS G4).
+/// by this hash too (omp/FORMAT.md G4).
 std::uint64_t xxh64(std::string_view bytes, std::uint64_t seed = 0);
 
 }  // namespace arborfs

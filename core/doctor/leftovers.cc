@@ -114,7 +114,7 @@ void examine_folder(const Folder& folder, std::vector<Leftover>& found) {
   }
 }
 
-/// `.<64 digits>.<anything>`: a blob on the way to its name (FACTS D2).
+/// `.<64 digits>.<anything>`: a blob on the way to its name (omp/FORMAT.md D2).
 bool is_unfinished_blob(const std::string& name) {
   constexpr std::size_t kHashDigits = 64;
   return name.size() > kHashDigits + 2 && name.front() == '.' && name[kHashDigits + 1] == '.' &&

@@ -1,4 +1,4 @@
-// A header for a log that has lost its own, from what is left of it and around it (FIELD-FAILURES F3). Any thread.
+// A header for a log that has lost its own, from what is left of it and around it (FAILURES.md F3). Any thread.
 #pragma once
 
 #include <string>

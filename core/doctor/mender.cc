@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kPrivateFile = 0600;
 constexpr std::size_t kStep = 1 << 20;
-/// Not in the context (FACTS C19), yet the log's last entry, behind which agents go on (FACTS C1).
+/// Not in the context (omp/FORMAT.md C19), yet the log's last entry, behind which agents go on (omp/FORMAT.md C1).
 constexpr std::string_view kSignpost = R"({"type":"custom","customType":"arborfs.resume","data":{}})";
 
 /// A name that sorts by time: 2026-02-16T10-20-30-000Z.

@@ -1,6 +1,6 @@
 // Mends what plan_repairs (repairs.h) knows to mend in sessions, and clears away what agents left beside them: never
-// where an agent is or may be at work, and never without a copy of what was there before (DESIGN 6). One object is used
-// by one thread.
+// where an agent is or may be at work, and never without a copy of what was there before (CONTRACT.md 6.11). One object
+// is used by one thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace arborfs {
 
 struct MendSettings {
   bool dry_run = false;     // only says what would be done
-  bool maybe_live = false;  // also sessions that may be live (DESIGN 5); never those that are
+  bool maybe_live = false;  // also sessions that may be live (CONTRACT.md 5.1); never those that are
   std::string copies;       // folder for copies; "" for $XDG_STATE_HOME/arborfs/repaired
 };
 

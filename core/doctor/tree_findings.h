@@ -16,7 +16,7 @@ void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found);
 
 /// Where agents go on is none of the places where the conversation goes on: the log's last entry is one that nobody
-/// reads, and the newest message is not among its ancestors (FIELD-FAILURES F6). The newest message, or kNoEntry.
+/// reads, and the newest message is not among its ancestors (FAILURES.md F6). The newest message, or kNoEntry.
 Ordinal message_behind_dead_end(const LogIndex& index);
 /// The same, but kNoEntry where arborfs wrote that last entry: who moved the leaf meant to.
 Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog);

@@ -1,6 +1,6 @@
-// The coding agents that run on this machine, as far as /proc tells (DESIGN 5). Reads only, and asks no file system but
-// /proc: a path of another process may lead through the mount that this process serves, or through a dead one. Any
-// thread.
+// The coding agents that run on this machine, as far as /proc tells (CONTRACT.md 5.2). Reads only, and asks no file
+// system but /proc: a path of another process may lead through the mount that this process serves, or through a dead
+// one. Any thread.
 #pragma once
 
 #include <array>

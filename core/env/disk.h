@@ -1,7 +1,7 @@
 // Every system call that touches durable state, so that tests can make each of them fail, fall short, or be the last.
 // The base class is the real disk; a test overrides what it wants to break. Thread-safe: it keeps no state.
 //
-// Names are one component, relative to an open folder, and never followed through a symbolic link (FIELD-FAILURES S3,
+// Names are one component, relative to an open folder, and never followed through a symbolic link (FAILURES.md S3,
 // S15). Interrupted calls go on. Errors everywhere: what errno says (error_from_errno).
 #pragma once
 
@@ -39,7 +39,7 @@ class Disk {
   /// When it was last changed, in nanoseconds since 1970; also of a folder.
   virtual Result<void> set_mtime(int fd, std::int64_t mtime_ns);
   virtual Result<void> truncate(int fd, std::uint64_t size);
-  /// fdatasync(2). Never call it again after it failed and believe the answer (FIELD-FAILURES 4.1).
+  /// fdatasync(2). Never call it again after it failed and believe the answer (FAILURES.md P3).
   virtual Result<void> sync(int fd);
   virtual Result<void> sync_folder(const Dir& folder);
   /// Within one file system. With Existing::keep a taken name is already_exists. Where the file system cannot refuse

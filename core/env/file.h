@@ -1,5 +1,5 @@
 // Files and folders of a store, opened so that nothing in the store can lead elsewhere: relative to a folder that is
-// already open, never through a symbolic link, never blocking on a FIFO (FIELD-FAILURES S3, S15; DESIGN 10).
+// already open, never through a symbolic link, never blocking on a FIFO (FAILURES.md S3, S15; CONTRACT.md 8.3).
 // The only door to the disk for reading; disk.h is the one for writing. Objects may be shared by threads: every call is
 // positional.
 #pragma once

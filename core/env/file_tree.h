@@ -1,5 +1,5 @@
 // A file, or a folder with all below it, copied and removed through a Disk. Links are copied as links and never
-// followed (FIELD-FAILURES S3). Any thread.
+// followed (FAILURES.md S3). Any thread.
 #pragma once
 
 #include <string>

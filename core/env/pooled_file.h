@@ -1,4 +1,4 @@
-// Keeps the number of open files bounded however many logs are in use (FIELD-FAILURES S10): a file that has not been
+// Keeps the number of open files bounded however many logs are in use (FAILURES.md S10): a file that has not been
 // used lately is closed, and opened again when it is needed - as long as its name still leads to the same file.
 // Thread-safe. The pool is one for the process; it closes by the clock algorithm, so a use costs no lock of the pool.
 #pragma once

@@ -13,7 +13,7 @@ namespace arborfs {
 bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds patience);
 
 /// Does another process have this file open for writing, for `patience` at least? A read lease is refused exactly then,
-/// and for the moment in which another one is being given back (FIELD-FAILURES 0.2); where the file system has no
+/// and for the moment in which another one is being given back (FAILURES.md P1); where the file system has no
 /// leases, /proc/*/fd of the own user is searched. While it looks, an open for writing with O_NONBLOCK by anybody gets
 /// EWOULDBLOCK. The process must ignore SIGIO, which a broken lease sends.
 bool is_open_for_writing(const File& file, std::chrono::milliseconds patience);

@@ -59,7 +59,7 @@ Result<UniqueFd> bind_gate(const std::string& path) {
   return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
 }
 
-/// The process that it names, 0 when it is malformed (FACTS G5). Errors: not_found, permission, io.
+/// The process that it names, 0 when it is malformed (omp/FORMAT.md G5). Errors: not_found, permission, io.
 Result<long> read_lock(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
   std::array<char, 64> buffer{};

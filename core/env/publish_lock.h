@@ -1,6 +1,7 @@
-// The lock that the younger agents take around every append and every rename of a log (FACTS G4, G5): an abstract
-// socket, then the file `.<log>.lock` with pid and time. Held for the write only, never across a sync (DESIGN 5). A
-// process that dies with it held keeps nobody out: the socket goes with it and the file is taken over at once.
+// The lock that the younger agents take around every append and every rename of a log (omp/FORMAT.md G4, G5): an
+// abstract socket, then the file `.<log>.lock` with pid and time. Held for the write only, never across a sync
+// (CONTRACT.md 5.5). A process that dies with it held keeps nobody out: the socket goes with it and the file is taken
+// over at once.
 //
 // One object is used by one thread. Two holders in one process exclude each other as two processes do.
 #pragma once

@@ -1,5 +1,5 @@
 // Where arborfs keeps what belongs in no store: $XDG_STATE_HOME/arborfs, else ~/.local/state/arborfs, and the trash
-// under $XDG_DATA_HOME/arborfs. Folders are made when first needed, for their owner alone (FIELD-FAILURES S12). Reads
+// under $XDG_DATA_HOME/arborfs. Folders are made when first needed, for their owner alone (FAILURES.md S12). Reads
 // the environment; any thread that does not race with setenv.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Base64 as Node's Buffer decodes it (FACTS D3). Pure functions, any thread.
+// Base64 as Node's Buffer decodes it (omp/FORMAT.md D3). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>

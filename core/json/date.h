@@ -1,4 +1,4 @@
-// Dates as JavaScript reads and prints them (FACTS C15). Pure functions, any thread.
+// Dates as JavaScript reads and prints them (omp/FORMAT.md C15). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // JSON values with JavaScript's meaning: what JSON.parse makes of a text and JSON.stringify makes of a value
-// (FACTS A8, A9, C23). The only place that includes RapidJSON. Nothing recurses on input.
+// (omp/FORMAT.md A8, A9, C23). The only place that includes RapidJSON. Nothing recurses on input.
 //
 // A Document owns its memory pool; a Value lives as long as the Document that it was made in. Strings are WTF-8
 // (utf8.h). A Document is used by one thread at a time.

@@ -1,4 +1,4 @@
-// The order in which JavaScript keeps the keys of an object (FACTS C23). Pure functions, any thread.
+// The order in which JavaScript keeps the keys of an object (omp/FORMAT.md C23). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Brings freshly parsed objects into the shape JavaScript gives them (FACTS A9, C23).
+// Brings freshly parsed objects into the shape JavaScript gives them (omp/FORMAT.md A9, C23).
 #pragma once
 
 #include "core/json/document.h"

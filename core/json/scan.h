@@ -1,4 +1,4 @@
-// Recogniser of JSON values inside a log, byte by byte, exactly as lenient as the agents are (FACTS A2 to A8).
+// Recogniser of JSON values inside a log, byte by byte, exactly as lenient as the agents are (omp/FORMAT.md A2 to A8).
 //
 // Push parser: bytes are fed in pieces of any size, memory does not grow with the value but by one bit a nesting
 // level. No recursion. One object serves one thread.
@@ -34,8 +34,8 @@ class ValueScanner {
   enum class Verdict {
     need_more,   // every byte was consumed and the value goes on
     value,       // a whole value ended; `used` bytes belong to it
-    error,       // a syntax error: the line on which the value started is dropped (FACTS A4)
-    unfinished,  // only from finish(): the text ended inside the value (FACTS A5)
+    error,       // a syntax error: the line on which the value started is dropped (omp/FORMAT.md A4)
+    unfinished,  // only from finish(): the text ended inside the value (omp/FORMAT.md A5)
   };
 
   explicit ValueScanner(FieldObserver* observer = nullptr);
@@ -48,7 +48,7 @@ class ValueScanner {
   Verdict feed(std::string_view piece, std::size_t& used);
 
   /// The text ends here. `value` for a number that was complete; `unfinished` where the agents wait for more, which
-  /// includes an offending token that touches the very end of the text (FACTS A5); `error` else.
+  /// includes an offending token that touches the very end of the text (omp/FORMAT.md A5); `error` else.
   Verdict finish();
 
   /// After the verdict `value`: the bytes of the value, counted from reset(). Differs from adding up pieces and `used`

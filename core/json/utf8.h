@@ -1,4 +1,4 @@
-// Text decoding as the agents do it (WHATWG rules, FACTS A1). Pure functions, any thread.
+// Text decoding as the agents do it (WHATWG rules, omp/FORMAT.md A1). Pure functions, any thread.
 //
 // "WTF-8" below is UTF-8 in which a lone surrogate, which JSON text may spell \ud800, stands as its three-byte form
 // (ED A0 80). Decoded input never holds that form by itself, so it is unambiguous.

@@ -1,5 +1,5 @@
 // The bytes of one readable file of the mount, fixed when it is made: literal text, ranges of a log, and parts that
-// are rendered when they are read but whose size is known already. Never mixes two states of a log (DESIGN 2): a
+// are rendered when they are read but whose size is known already. Never mixes two states of a log (CONTRACT.md 2.5): a
 // range that its log no longer has reads as `stale`.
 // Built by one thread, then shared by many. Copies share what they were built from; building goes on separately.
 #pragma once

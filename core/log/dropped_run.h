@@ -1,5 +1,5 @@
 // Takes the measure of a stretch of the log that the agents drop: what of it is not white space, and which of that is
-// NUL bytes (FACTS A3 to A6). Bytes arrive in pieces. Used by one thread.
+// NUL bytes (omp/FORMAT.md A3 to A6). Bytes arrive in pieces. Used by one thread.
 #pragma once
 
 #include <cstdint>

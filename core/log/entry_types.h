@@ -13,7 +13,7 @@ EntryType entry_type_of(std::string_view word);
 /// The word of a known type, "" for `none` and `other`.
 std::string_view entry_type_word(EntryType type);
 
-/// Only the younger generation writes these (FACTS J3).
+/// Only the younger generation writes these (omp/FORMAT.md J3).
 bool is_omp18_type(EntryType type);
 
 }  // namespace arborfs

@@ -33,7 +33,7 @@ double string_to_number(std::string_view text) {
              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// ECMAScript ToNumber, as the comparisons with `version` apply it (FACTS E8).
+// ECMAScript ToNumber, as the comparisons with `version` apply it (omp/FORMAT.md E8).
 double to_number(const json::Value* value) {
   while (value != nullptr && value->IsArray() && value->Size() == 1) {
     value = &(*value)[0];
@@ -70,7 +70,7 @@ std::string text_of(const json::Value& header, std::string_view key) {
   return std::string(json::string_member(header, key).value_or(""));
 }
 
-// Why the value is no header; "" when it is one (FACTS A12).
+// Why the value is no header; "" when it is one (omp/FORMAT.md A12).
 std::string problem_of(const json::Value& value) {
   if (!value.IsObject() || !json::is_string(json::member(value, "type"), "session")) {
     return "the log does not start with a session header";

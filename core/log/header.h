@@ -1,5 +1,5 @@
 // What stands at the head of a log: the title slot of the younger generation and the session's header, its version
-// and what follows from that (FACTS E2 to E10, A12). Pure functions but for the reading; any thread.
+// and what follows from that (omp/FORMAT.md E2 to E10, A12). Pure functions but for the reading; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TitleSlot {
   std::string source;  // "" for none
 };
 
-/// The slot that is the log's first line, with or without BOM and line feed (FACTS E3).
+/// The slot that is the log's first line, with or without BOM and line feed (omp/FORMAT.md E3).
 std::optional<TitleSlot> parse_title_slot_line(std::string_view line);
 
 struct LogHead {
@@ -32,7 +32,7 @@ Result<LogHead> read_head(LogWindow& window, std::optional<Flavour> flavour);
 /// The header and what its version asks for.
 struct SessionHeader {
   Header header;
-  bool gives_ids = false;  // version 1: ids and parents are made up (FACTS E9)
+  bool gives_ids = false;  // version 1: ids and parents are made up (omp/FORMAT.md E9)
 };
 
 /// The header for a log without any record.

@@ -1,5 +1,5 @@
 // The ids of a log, each stored once and known by a handle, and for each the last entry that has it. An id of eight
-// lower-case hex digits, as the agents make them (FACTS F1), takes 8 bytes and its share of the hash.
+// lower-case hex digits, as the agents make them (omp/FORMAT.md F1), takes 8 bytes and its share of the hash.
 // Not thread-safe; const members may be called together.
 #pragma once
 

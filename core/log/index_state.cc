@@ -211,7 +211,7 @@ void IndexState::note_writer(const RecordFields& record, EntryType type) {
       has_omp_marks_ || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
 }
 
-// FACTS O2. Where nothing else tells, the id does: without a slot omp's are no UUIDs (FACTS F2).
+// omp/FORMAT.md O2. Where nothing else tells, the id does: without a slot omp's are no UUIDs (omp/FORMAT.md F2).
 bool IndexState::is_of_pi() const {
   if (forced || !header.valid || head.slot || flavour == Flavour::omp18) {
     return false;

@@ -22,7 +22,7 @@ namespace arborfs {
 
 /// Hashes of bytes that growth leaves as they are, for telling growth from a rewrite.
 struct Fingerprint {
-  std::uint64_t slot = 0;      // of the title slot's line, which alone may change in place (FACTS E4)
+  std::uint64_t slot = 0;      // of the title slot's line, which alone may change in place (omp/FORMAT.md E4)
   std::uint64_t head_end = 0;  // the head: from the slot to here
   std::uint64_t head = 0;
   std::uint64_t tail_from = 0;  // the tail: from here to where the scan resumes
@@ -63,12 +63,12 @@ struct IndexState {
   NameTable names;
   LabelMap labels;
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // that Entry::length cannot hold
-  std::vector<std::uint64_t> dropped_sessions;              // places among the values, ascending (FACTS E7)
+  std::vector<std::uint64_t> dropped_sessions;              // places among the values, ascending (omp/FORMAT.md E7)
   std::uint64_t values = 0;                                 // of the log, the header included
   Ordinal tips = 0;
   Ordinal last_without_id = kNoEntry;
   bool has_duplicates = false;
-  std::uint32_t made_ids = 0;  // how many were given (FACTS E9)
+  std::uint32_t made_ids = 0;  // how many were given (omp/FORMAT.md E9)
   IdHandle last_made = 0;
 
   ScanLosses losses;

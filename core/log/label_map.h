@@ -1,5 +1,5 @@
 // Labels in force, with the order of a JavaScript Map: setting again keeps the place, deleting and setting moves to
-// the end (FACTS C6, C7). Not thread-safe.
+// the end (omp/FORMAT.md C6, C7). Not thread-safe.
 #pragma once
 
 #include <cstddef>

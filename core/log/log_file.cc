@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-// Below this size the agents decode the whole text, UTF-16 included; above they stream UTF-8 (FACTS A16).
+// Below this size the agents decode the whole text, UTF-16 included; above they stream UTF-8 (omp/FORMAT.md A16).
 constexpr std::uint64_t kDecodedBelow = 8 * 1024 * 1024;
 constexpr std::string_view kUtf16Mark = "\xFF\xFE";
 

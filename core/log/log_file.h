@@ -16,7 +16,7 @@ namespace arborfs {
 class LogFile {
  public:
   /// Opens `name` in `dir`. A log of less than 8 MiB that starts FF FE is decoded from UTF-16LE once, and every
-  /// offset counts bytes of the UTF-8 text (FACTS A1, A16). Errors: as File::open_in.
+  /// offset counts bytes of the UTF-8 text (omp/FORMAT.md A1, A16). Errors: as File::open_in.
   /// With `reopen` the log may be closed while it is not used (pooled_file.h); reads of one whose name leads elsewhere
   /// by then are `stale`.
   static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name,

@@ -1,4 +1,5 @@
-// Growth of an index: reading on where the scan ended, and telling growth from a rewrite (DESIGN 3, FACTS A5, G9).
+// Growth of an index: reading on where the scan ended, and telling growth from a rewrite (CONTRACT.md 3.2,
+// omp/FORMAT.md A5, G9).
 #include <string>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The compact index of one session log: where each record lies, what it is, who its parent is. No text in memory;
-// about 32 bytes an entry plus its id (DESIGN 6, PERF "Index memory").
+// about 32 bytes an entry plus its id (CONTRACT.md 6.12).
 //
 // An index only ever grows. Whatever cannot be told as growth - a rewrite, a truncation, a change of the rules under
 // which earlier entries were read - makes a new index. Not thread-safe: its owner (session/session.h) guards it.
@@ -22,7 +22,7 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// Which generation's rules a log is read by (DESIGN 6, FACTS J3).
+/// Which generation's rules a log is read by (CONTRACT.md 6.2, omp/FORMAT.md J3).
 enum class Flavour : std::uint8_t { omp13, omp18 };
 
 enum class EntryType : std::uint8_t {
@@ -48,7 +48,7 @@ enum class EntryType : std::uint8_t {
   other,
 };
 
-/// An id as JSON has it: 5 and "5" differ, 5.0 and 5 do not (FACTS C2).
+/// An id as JSON has it: 5 and "5" differ, 5.0 and 5 do not (omp/FORMAT.md C2).
 struct EntryId {
   enum class Kind : std::uint8_t { missing, string, other } kind = Kind::missing;
   std::string text;  // the string (WTF-8), or the canonical JSON text of another value
@@ -61,7 +61,7 @@ struct Entry {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;  // 0xFFFFFFFF: longer than that; see LogIndex::length
   std::uint32_t id = 0;      // handle of the index's id table; 0: no id
-  std::uint32_t parent = 0;  // handle of the parent's id; 0: a root by its own word (FACTS C3)
+  std::uint32_t parent = 0;  // handle of the parent's id; 0: a root by its own word (omp/FORMAT.md C3)
   std::uint16_t name = 0;    // handle of the stem's word: the role of a message, else the type
   EntryType type = EntryType::none;
   std::uint8_t flags = 0;
@@ -69,7 +69,8 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 32);
 
-/// Bytes of the log that are no entry, one run (FACTS A3 to A6). `in_progress`: the unterminated end of the log.
+/// Bytes of the log that are no entry, one run (omp/FORMAT.md A3 to A6). `in_progress`: the unterminated end of the
+/// log.
 struct Damage {
   enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled };
   std::uint64_t offset = 0;
@@ -79,7 +80,7 @@ struct Damage {
 };
 std::string_view damage_word(Damage::Kind kind);  // "malformed", "fused", ...
 
-/// A label in force (FACTS C6 to C8), in the order of JavaScript's Map.
+/// A label in force (omp/FORMAT.md C6 to C8), in the order of JavaScript's Map.
 struct Label {
   EntryId target;
   std::string text;  // as shown; the JSON text when it is no string
@@ -88,10 +89,10 @@ struct Label {
 
 /// What the log says of the session itself.
 struct Header {
-  bool valid = false;            // FACTS A12
+  bool valid = false;            // omp/FORMAT.md A12
   std::string problem;           // why not, or why it is not written to though it is, in words
   bool has_slot = false;         // an 18 title slot stands before it
-  bool migrated = false;         // versions 1 and 2, in memory (FACTS E8)
+  bool migrated = false;         // versions 1 and 2, in memory (omp/FORMAT.md E8)
   bool writable_version = true;  // false above 3, and for logs of pi
   std::string json;              // JSON.stringify of the header after slot and migration; "" when invalid
   std::string id;
@@ -138,7 +139,7 @@ class LogIndex {
 
   [[nodiscard]] Flavour flavour() const;
   [[nodiscard]] const Header& header() const;
-  /// Version 1: ids and parents are made up, those in the log do not count (FACTS E9).
+  /// Version 1: ids and parents are made up, those in the log do not count (omp/FORMAT.md E9).
   [[nodiscard]] bool gives_ids() const;
   /// Bytes of the log covered by the scan.
   [[nodiscard]] std::uint64_t scanned_size() const;
@@ -148,17 +149,17 @@ class LogIndex {
   [[nodiscard]] std::uint64_t length(Ordinal ordinal) const;
   [[nodiscard]] EntryId id(Ordinal ordinal) const;
   [[nodiscard]] EntryId parent_id(Ordinal ordinal) const;
-  /// The stem's word: role of a message, type of another entry, "value" for none (DESIGN 2).
+  /// The stem's word: role of a message, type of another entry, "value" for none (CONTRACT.md 2.2).
   [[nodiscard]] std::string_view name(Ordinal ordinal) const;
   [[nodiscard]] std::string_view type_text(Ordinal ordinal) const;
   [[nodiscard]] bool is_assistant(Ordinal ordinal) const;
 
-  /// The last entry with this id (FACTS C2), or kNoEntry.
+  /// The last entry with this id (omp/FORMAT.md C2), or kNoEntry.
   [[nodiscard]] Ordinal find(const EntryId& id) const;
   [[nodiscard]] Ordinal find(std::string_view string_id) const;
   /// Entries whose string id starts with the prefix, at most `limit`, in file order; linear.
   [[nodiscard]] std::vector<Ordinal> find_prefix(std::string_view prefix, std::size_t limit) const;
-  /// The parent by the agents' rules, kNoEntry for a root and for an orphan (FACTS C3).
+  /// The parent by the agents' rules, kNoEntry for a root and for an orphan (omp/FORMAT.md C3).
   [[nodiscard]] Ordinal parent(Ordinal ordinal) const;
   /// Names a parent that the log does not have.
   [[nodiscard]] bool is_orphan(Ordinal ordinal) const;
@@ -167,9 +168,9 @@ class LogIndex {
   /// Number of entries without children.
   [[nodiscard]] Ordinal tip_count() const;
   [[nodiscard]] std::vector<Ordinal> tips() const;  // file order
-  /// The last entry of the log (FACTS C1), kNoEntry when there is none.
+  /// The last entry of the log (omp/FORMAT.md C1), kNoEntry when there is none.
   [[nodiscard]] Ordinal leaf() const { return size(); }
-  /// The entry that is value `index` of the log, the header being 0 (FACTS E9); kNoEntry when it is none.
+  /// The entry that is value `index` of the log, the header being 0 (omp/FORMAT.md E9); kNoEntry when it is none.
   [[nodiscard]] Ordinal entry_at_value(std::uint64_t index) const;
 
   [[nodiscard]] const std::vector<Label>& labels() const;

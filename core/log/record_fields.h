@@ -46,13 +46,13 @@ struct RecordFields {
 /// Where the field of that key belongs; null for keys that the index does not keep. Not for `role`.
 FieldValue* field_of(RecordFields& record, std::string_view key);
 
-/// The value as an id; the text of a number is that of JavaScript (FACTS C2).
+/// The value as an id; the text of a number is that of JavaScript (omp/FORMAT.md C2).
 EntryId to_entry_id(const FieldValue& value);
 
 /// A label as shown: the string, else the JSON text.
 std::string shown_text(const FieldValue& value);
 
-/// new Date(value).getTime() where the value is a string, a number or null (FACTS C15), else Entry::kNoTime.
+/// new Date(value).getTime() where the value is a string, a number or null (omp/FORMAT.md C15), else Entry::kNoTime.
 std::int64_t to_timestamp(const FieldValue& value);
 
 /// The same record with its texts copied to `texts`, whose elements stay where they are.

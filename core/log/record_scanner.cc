@@ -120,7 +120,7 @@ Result<RecordScanner::Found> RecordScanner::find_value() {
   return skipped == text->size() ? Result<Found>(Found::nothing) : read_value();
 }
 
-// Behind a value: white space to the end of the line, or a rest that is dropped (FACTS A3).
+// Behind a value: white space to the end of the line, or a rest that is dropped (omp/FORMAT.md A3).
 Result<RecordScanner::Found> RecordScanner::end_line() {
   std::uint64_t offset = at_.offset;
   for (;;) {
@@ -221,7 +221,7 @@ Result<RecordScanner::Found> RecordScanner::accept() {
   return Found::record;
 }
 
-// No value starts here, as `fed` bytes told, and where `at_end` is set, the end of the text (FACTS A4, A5).
+// No value starts here, as `fed` bytes told, and where `at_end` is set, the end of the text (omp/FORMAT.md A4, A5).
 Result<RecordScanner::Found> RecordScanner::reject(Verdict verdict, std::uint64_t fed, bool at_end) {
   const std::uint64_t told = at_.offset + fed;
   if (at_end) {

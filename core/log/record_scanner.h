@@ -1,8 +1,8 @@
 // Splits a log into the values that the agents read and the bytes that they drop, exactly as leniently as they do
-// (FACTS A2 to A10, A16). Constant memory whatever the log holds. Used by one thread.
+// (omp/FORMAT.md A2 to A10, A16). Constant memory whatever the log holds. Used by one thread.
 //
 // Values and damage found up to the resume point stay as they are however the log grows; what comes behind it does
-// not (FACTS A5, G9).
+// not (omp/FORMAT.md A5, G9).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ScanPoint {
   Phase phase = Phase::line_start;
 };
 
-/// Whether a log of this size may have a BOM at the start of any line (FACTS A16).
+/// Whether a log of this size may have a BOM at the start of any line (omp/FORMAT.md A16).
 bool has_lenient_boms(const LogFile& log, std::uint64_t size);
 
 /// What a scan found besides records.

@@ -1,5 +1,5 @@
-// Members of a record that tell which agent wrote it, beside its type (FACTS H5, J3, K5, O2). Pure functions, any
-// thread.
+// Members of a record that tell which agent wrote it, beside its type (omp/FORMAT.md H5, J3, K5, O2). Pure functions,
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ bool has_omp18_key(Telltales keys, EntryType type);
 bool has_omp_key(Telltales keys, EntryType type);
 /// Only pi.
 bool has_pi_key(Telltales keys, EntryType type);
-/// Only pi has entries of that type (FACTS O2).
+/// Only pi has entries of that type (omp/FORMAT.md O2).
 bool is_pi_type(std::string_view type);
 /// Only omp, and no pi, has entries of that type.
 bool is_omp_type(EntryType type);

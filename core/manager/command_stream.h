@@ -1,5 +1,5 @@
-// Where one command ends and the next begins in what a program writes to a control file (DESIGN 4). One object stands
-// behind one open handle; offsets mean nothing. Pure. Used by one thread at a time.
+// Where one command ends and the next begins in what a program writes to a control file (CONTRACT.md 4.1). One object
+// stands behind one open handle; offsets mean nothing. Pure. Used by one thread at a time.
 //
 // Framing::lines: what is written is a command as soon as it ends with a line feed; all lines of it belong to the one
 // command. Anything else waits. At most kMaxLinesBytes.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostLookedAt = 50;
 
-// A Snowflake, which omp and arborfs give (FACTS F2).
+// A Snowflake, which omp and arborfs give (omp/FORMAT.md F2).
 bool is_id_of_omp(std::string_view id) {
   return id.size() == 16 &&
          std::all_of(id.begin(), id.end(), [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });

@@ -1,5 +1,5 @@
 // A log written anew with another header, every other byte as it was; a log of version 1 or 2 is migrated on the way
-// (DESIGN 6). Reads one state of a session; the caller makes sure afterwards that nobody changed it meanwhile
+// (CONTRACT.md 6.5). Reads one state of a session; the caller makes sure afterwards that nobody changed it meanwhile
 // (LogWriter::verify). Any thread.
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace arborfs {
 
-/// Why a log is never written to, in words (DESIGN 6): no header, a version above 3, UTF-16. Success when it may be.
+/// Why a log is never written to, in words (CONTRACT.md 6.3): no header, a version above 3, UTF-16. Success when it may
+/// be.
 Result<void> check_writable(const Session::Guard& guard);
 
 /// Makes the header's new text (JSON without line feed) of the present one.
@@ -53,7 +54,7 @@ struct LogEdit {
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
 
 /// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
-/// open bracket, which would swallow what follows (FACTS A5, B1). Errors: io.
+/// open bracket, which would swallow what follows (omp/FORMAT.md A5, B1). Errors: io.
 Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size);
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
-// How entries of versions 1 and 2 read in version 3 (FACTS E9, E10), as changes of their text: whatever migration does
-// not mean to change stays as it is spelled. The ids are those that the index gave them. Any thread.
+// How entries of versions 1 and 2 read in version 3 (omp/FORMAT.md E9, E10), as changes of their text: whatever
+// migration does not mean to change stays as it is spelled. The ids are those that the index gave them. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ using IdOfValue = std::function<std::string(std::uint64_t value)>;
 /// Looks in the session's index as it is at the time of the call.
 IdOfValue ids_of(const Session& session);
 
-/// The id (JSON text) that `firstKeptEntryIndex` of a compaction means (FACTS E9); "" when it means none.
+/// The id (JSON text) that `firstKeptEntryIndex` of a compaction means (omp/FORMAT.md E9); "" when it means none.
 std::string id_of_kept(double index, const IdOfValue& id_of);
 
 /// The entry's text in version 3; values that are no objects stay.

@@ -105,7 +105,7 @@ Result<std::string> label_lines(const LogIndex& index, const std::set<std::strin
 }
 
 /// The path without label entries. What hung on one of those hangs on the entry before it, which the agents forget
-/// (FACTS I3).
+/// (omp/FORMAT.md I3).
 Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, Source& source) {
   const Copies copies(index);
   std::set<std::string> ids;

@@ -1,7 +1,7 @@
 // One conversation, as a program that holds one writes it: what the agents' own class of this name does, over any
-// store. Nothing of a new session is on disk before its first assistant message (FACTS G1); until then it lives in a
-// store in memory, read and written by the same code. Every call returns when its change is as durable as the settings
-// say, so that there is nothing to flush and nothing that sticks after a failure.
+// store. Nothing of a new session is on disk before its first assistant message (omp/FORMAT.md G1); until then it lives
+// in a store in memory, read and written by the same code. Every call returns when its change is as durable as the
+// settings say, so that there is nothing to flush and nothing that sticks after a failure.
 //
 // Used by one thread at a time. Errors are those of Writer.
 #pragma once
@@ -19,8 +19,8 @@ namespace arborfs {
 struct ManagerSettings {
   Flavour flavour = Flavour::omp13;  // of sessions that are created
   WriteSettings writes;
-  std::string home;    // folder names are made relative to it; "" for $HOME
-  std::string state;   // folder, as Catalog has it
+  std::string home;   // folder names are made relative to it; "" for $HOME
+  std::string state;  // folder, as Catalog has it
 };
 
 class SessionManager {
@@ -33,10 +33,10 @@ class SessionManager {
   static Result<Ptr> in_memory(const std::string& cwd, ManagerSettings settings);
   /// `spelled` as Catalog::find has it.
   static Result<Ptr> open(std::shared_ptr<SessionStore> store, const std::string& spelled, ManagerSettings settings);
-  /// The session that this terminal used last in `cwd` (FACTS F9), else the newest one there, else a new one.
+  /// The session that this terminal used last in `cwd` (omp/FORMAT.md F9), else the newest one there, else a new one.
   static Result<Ptr> continue_recent(std::shared_ptr<SessionStore> store, const std::string& cwd,
                                      const std::string& terminal, ManagerSettings settings);
-  /// A copy of another session for another working directory, on disk at once (FACTS I2).
+  /// A copy of another session for another working directory, on disk at once (omp/FORMAT.md I2).
   static Result<Ptr> fork_from(std::shared_ptr<SessionStore> store, const std::string& source, const std::string& cwd,
                                ManagerSettings settings);
   ~SessionManager();
@@ -46,12 +46,12 @@ class SessionManager {
   /// Several, all or none; the id of the last.
   Result<std::string> append_all(const std::vector<const json::Value*>& entries);
   Result<std::string> append_message(const json::Value& message);
-  /// "" clears. Errors also: not_found (FACTS H8).
+  /// "" clears. Errors also: not_found (omp/FORMAT.md H8).
   Result<std::string> set_label(const std::string& target_id, const std::string& label);
   /// Errors also: not_found.
   Result<void> branch(const std::string& id);
   Result<void> reset_leaf();
-  /// "" for `id`: from the root (FACTS H7). `fields` may hold details and fromExtension. The summary's id.
+  /// "" for `id`: from the root (omp/FORMAT.md H7). `fields` may hold details and fromExtension. The summary's id.
   Result<std::string> branch_with_summary(const std::string& id, std::string_view summary, const json::Value& fields);
 
   /// From here on the manager holds the new session.
@@ -59,7 +59,7 @@ class SessionManager {
   Result<void> create_branched_session(const std::string& leaf_id);
   Result<void> new_session(const std::string& parent_session = "");
   Result<void> move_to(const std::string& cwd);
-  /// `source` is "user" or "auto"; an automatic title never takes the place of a user's (FACTS E6).
+  /// `source` is "user" or "auto"; an automatic title never takes the place of a user's (omp/FORMAT.md E6).
   Result<std::string> set_title(std::string_view title, std::string_view source = "user");
   /// Writes the log anew as it is.
   Result<void> rewrite();
@@ -81,7 +81,7 @@ class SessionManager {
   [[nodiscard]] std::string label(const std::string& id) const;  // "" for none
   /// What the model would be sent from the leaf, as JSON.
   [[nodiscard]] Result<std::string> context() const;
-  /// Usage statistics over the whole log, as JSON (FACTS C24).
+  /// Usage statistics over the whole log, as JSON (omp/FORMAT.md C24).
   [[nodiscard]] Result<std::string> usage() const;
 
  private:

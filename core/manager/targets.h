@@ -1,6 +1,6 @@
-// The entry that a person means (DESIGN 4): an id, a unique prefix of four or more of it, `#42`, a label, the name of
-// its file in entries/ or text/ with or without its ending. And what keeps it from being the end of a branch. Any
-// thread.
+// The entry that a person means (CONTRACT.md 4.6): an id, a unique prefix of four or more of it, `#42`, a label, the
+// name of its file in entries/ or text/ with or without its ending. And what keeps it from being the end of a branch.
+// Any thread.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
 /// Success unless the branch that ends there would end in tool calls without results, which models refuse
-/// (FIELD-FAILURES F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of
+/// (FAILURES.md F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of
 /// reading.
 Result<void> check_branch_end(const Session& session, Ordinal ordinal);
 

@@ -1,6 +1,6 @@
-// Where removed sessions wait to be restored (DESIGN 4): one private folder each under $XDG_DATA_HOME/arborfs/trash,
-// with the log, its artifacts and backups as they were, a note of where they came from, and what of it arborfs looked
-// after. Nothing is ever deleted from it by arborfs. Any thread.
+// Where removed sessions wait to be restored (CONTRACT.md 4.7): one private folder each under
+// $XDG_DATA_HOME/arborfs/trash, with the log, its artifacts and backups as they were, a note of where they came from,
+// and what of it arborfs looked after. Nothing is ever deleted from it by arborfs. Any thread.
 #pragma once
 
 #include <cstdint>

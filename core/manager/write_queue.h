@@ -1,6 +1,6 @@
-// The queue through which a store is written (DESIGN 6): commands for one session one after the other, those that wait
-// at the same time written and synced together; different sessions side by side. Bounded: who comes when too much is
-// waiting waits too.
+// The queue through which a store is written (CONTRACT.md 6.8): commands for one session one after the other, those
+// that wait at the same time written and synced together; different sessions side by side. Bounded: who comes when too
+// much is waiting waits too.
 //
 // Threads: any; the first that finds a session's lane free does the work for all that wait in it. Locks: mutex_ is a
 // leaf, released while anything is written. A lane holds the log's lock for the write only, never across a sync.
@@ -27,7 +27,7 @@ namespace arborfs {
 
 class AgentLook;
 
-/// Which sessions a command is for, by what an agent may be doing at them (DESIGN 5).
+/// Which sessions a command is for, by what an agent may be doing at them (CONTRACT.md 5.4).
 enum class Insist : std::uint8_t { on_quiet, on_maybe_live, on_live };
 constexpr Insist insist(bool force) {
   return force ? Insist::on_live : Insist::on_quiet;

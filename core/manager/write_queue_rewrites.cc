@@ -24,8 +24,8 @@ Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced)
 
 }  // namespace
 
-/// Lines that cannot just be appended: the first write to a log of version 1 or 2 makes it one of version 3 (FACTS B3),
-/// and a title slot of another length cannot be overwritten.
+/// Lines that cannot just be appended: the first write to a log of version 1 or 2 makes it one of version 3
+/// (omp/FORMAT.md B3), and a title slot of another length cannot be overwritten.
 Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
                                       Insist insist) {
   const LogPlace place = session->place();

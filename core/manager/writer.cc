@@ -217,7 +217,7 @@ Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool 
   return queue_->rewrite(session, request);
 }
 
-/// As the younger agents do it: an entry that tells of the change, and the slot (FACTS E4).
+/// As the younger agents do it: an entry that tells of the change, and the slot (omp/FORMAT.md E4).
 Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                                     const std::string& previous, bool force) {
   EntryFields fields("title_change");

@@ -1,5 +1,5 @@
-// The one door for writes to the sessions of a store: append, branch, label, title, fork, new, move, remove (DESIGN 4
-// to 6). The mount's control files, its shell verbs and the command line all come through here.
+// The one door for writes to the sessions of a store: append, branch, label, title, fork, new, move, remove
+// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all come through here.
 //
 // Each call returns when the change is on disk (unless Durability::none) and the session shows it; a call that fails
 // leaves the log as it was, and no failure sticks. Commands that come for one session at the same time are written with
@@ -91,13 +91,13 @@ class Writer {
   Writer(Catalog& catalog, WriteSettings settings);
   ~Writer();
 
-  /// Cuts off what appends left in logs whose process was killed (DESIGN 7), except where an agent may hold the
+  /// Cuts off what appends left in logs whose process was killed (CONTRACT.md 7.2), except where an agent may hold the
   /// session. To be called once when a process begins to write, behind the catalog's first look at the store.
   void take_back_parts();
   /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another, a
   /// log that cannot be opened for writing.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
-  /// Sets room aside on the session's disk until the reservation goes (DESIGN 4). Errors: no_space, over_quota;
+  /// Sets room aside on the session's disk until the reservation goes (CONTRACT.md 4.2). Errors: no_space, over_quota;
   /// too_large where the process may not let the log grow so far.
   [[nodiscard]] Result<Reservation> reserve(const SessionPtr& session, std::uint64_t bytes);
 
@@ -117,7 +117,7 @@ class Writer {
   /// All or none.
   Result<Written> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
   /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never takes the place of a
-  /// user's (FACTS E6), and one that is there already is not written again. The title in force. Errors also:
+  /// user's (omp/FORMAT.md E6), and one that is there already is not written again. The title in force. Errors also:
   /// invalid_argument when nothing is left.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user");

@@ -1,4 +1,4 @@
-// Blob references inside an entry, put in place of what was stored elsewhere (FACTS D5 to D7, DESIGN 7).
+// Blob references inside an entry, put in place of what was stored elsewhere (omp/FORMAT.md D5 to D7, CONTRACT.md 7.7).
 #pragma once
 
 #include <string_view>

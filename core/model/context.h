@@ -1,12 +1,12 @@
-// The context: what the agent would send to the model from a given leaf (FACTS C9 to C20, C22, C23).
+// The context: what the agent would send to the model from a given leaf (omp/FORMAT.md C9 to C20, C22, C23).
 //
 // Built in two steps so that no lock is held while the log is read: ContextPath copies what is needed from the index
 // under the session's read guard, build_context then reads the log. Its result holds ranges of the log where the
 // agent's text can be copied, so a context of any length takes little memory.
 //
 // Flavour omp18 means the rules of 18.3. Where the agents crash, the entry at fault is passed over or shown as it is
-// (DESIGN 6). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its other
-// members only those up to 1 MiB count.
+// (CONTRACT.md 6.12). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its
+// other members only those up to 1 MiB count.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@
 
 namespace arborfs {
 
-/// Where blob references are resolved (FACTS D5 to D7). Implemented by store/blob_store.h. Thread-safe.
+/// Where blob references are resolved (omp/FORMAT.md D5 to D7). Implemented by store/blob_store.h. Thread-safe.
 class BlobSource {
  public:
   virtual ~BlobSource() = default;
   /// The bytes of a blob, checked against its name (64 lower-case hex digits); nothing when it is missing, cut short
-  /// or has other bytes: the reference then stays as it is (DESIGN 7).
+  /// or has other bytes: the reference then stays as it is (CONTRACT.md 7.7).
   [[nodiscard]] virtual std::optional<std::string> read_blob(std::string_view hash) const = 0;
 };
 
@@ -45,9 +45,9 @@ struct ContextPath {
   /// may name them.
   std::vector<EntryId> ids;
   Flavour flavour = Flavour::omp13;
-  bool version_below_3 = false;  // hookMessage is read as custom (FACTS E10)
+  bool version_below_3 = false;  // hookMessage is read as custom (omp/FORMAT.md E10)
   /// Of logs below version 3: where the header lies, and for the entries of this path their value index, the header
-  /// being 0, with their id, ascending; compactions of version 1 name entries by it (FACTS E9).
+  /// being 0, with their id, ascending; compactions of version 1 name entries by it (omp/FORMAT.md E9).
   std::uint64_t header_offset = 0;
   std::uint64_t header_length = 0;
   std::vector<std::pair<Ordinal, EntryId>> kept_by_index;

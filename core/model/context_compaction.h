@@ -1,4 +1,5 @@
-// The compaction that counts on a path, and its message (FACTS C14, C17, C18, C20, K2 to K4). Internal to core/model.
+// The compaction that counts on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
+// core/model.
 #pragma once
 
 #include <optional>

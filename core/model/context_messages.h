@@ -74,7 +74,7 @@ class MessageReader {
 /// The JSON text of a piece that is no copy; empty where the agent sees no message. Errors: io, stale.
 Result<std::string> render_piece(const Piece& piece, const Source& source);
 
-/// 18's repairs: tool calls without a result go, and turns that failed (FACTS C20).
+/// 18's repairs: tool calls without a result go, and turns that failed (omp/FORMAT.md C20).
 void repair_as_18(Drafts& drafts, const ContextPath& path);
 
 }  // namespace arborfs::context

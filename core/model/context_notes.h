@@ -1,5 +1,5 @@
-// The notebook that the model keeps in `custom` entries of the type experimental_context_notes (FACTS M1 to M3). 18
-// only. Internal to core/model.
+// The notebook that the model keeps in `custom` entries of the type experimental_context_notes (omp/FORMAT.md M1 to
+// M3). 18 only. Internal to core/model.
 #pragma once
 
 #include <optional>

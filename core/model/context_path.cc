@@ -7,7 +7,8 @@
 namespace arborfs {
 namespace {
 
-// The rename of hookMessage happened if the migration ended in version 3; a version that is no number stays (FACTS E8).
+// The rename of hookMessage happened if the migration ended in version 3; a version that is no number stays
+// (omp/FORMAT.md E8).
 bool was_below_3(const Header& header) {
   json::Document document;
   if (!header.migrated || !json::parse(header.json, document)) {

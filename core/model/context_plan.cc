@@ -30,7 +30,7 @@ std::optional<std::size_t> first_with(const std::vector<EntryId>& ids, std::size
   return std::nullopt;
 }
 
-// `version < 2` as JavaScript compares, a missing version being 1 (FACTS E8).
+// `version < 2` as JavaScript compares, a missing version being 1 (omp/FORMAT.md E8).
 Result<bool> is_version_1(const ContextPath& path, const Source& source) {
   if (!path.version_below_3) {
     return false;

@@ -1,6 +1,5 @@
-// Which entries of a path the model gets to see: compactions and resets hide what was before (FACTS C16 to C20, K2 to
-// K4, M1 to M5).
-// Internal to core/model.
+// Which entries of a path the model gets to see: compactions and resets hide what was before (omp/FORMAT.md C16 to C20,
+// K2 to K4, M1 to M5). Internal to core/model.
 #pragma once
 
 #include <optional>

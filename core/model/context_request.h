@@ -1,4 +1,5 @@
-// The user's request that a rollover of the context leaves in sight (FACTS M4, M5). 18 only. Internal to core/model.
+// The user's request that a rollover of the context leaves in sight (omp/FORMAT.md M4, M5). 18 only. Internal to
+// core/model.
 #pragma once
 
 #include <optional>

@@ -126,7 +126,8 @@ void Reader::take_tools(const json::Value& entry) {
   }
 }
 
-// The default model is that of the last assistant before an explicit choice (FACTS C11, as DESIGN 6 has it).
+// The default model is that of the last assistant before an explicit choice (omp/FORMAT.md C11, as CONTRACT.md 6.2 has
+// it).
 Result<void> Reader::infer_default_model() {
   std::string provider = "undefined";
   std::string model = "undefined";

@@ -1,5 +1,5 @@
-// The settings in force at the end of a path: what follows the messages in a context (FACTS C9 to C13). Internal to
-// core/model.
+// The settings in force at the end of a path: what follows the messages in a context (omp/FORMAT.md C9 to C13).
+// Internal to core/model.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ struct Settings {
 /// Errors: io, stale.
 Result<Settings> read_settings(const ContextPath& path, const Source& source);
 
-/// 18's reading of a service tier (FACTS C12); nothing when it means none.
+/// 18's reading of a service tier (omp/FORMAT.md C12); nothing when it means none.
 std::optional<std::string> tier_by_family(const json::Value* value);
 
 }  // namespace arborfs::context

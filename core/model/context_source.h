@@ -24,14 +24,14 @@ struct Source {
 };
 
 /// Parses an entry and makes it what the agent holds in memory: migrated, blobs resolved, provider payloads dropped
-/// (FACTS D5, E10, C22). Of an entry that is too long only the short members come. Errors: io, stale when the bytes
-/// are no JSON any more.
+/// (omp/FORMAT.md D5, E10, C22). Of an entry that is too long only the short members come. Errors: io, stale when the
+/// bytes are no JSON any more.
 Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
 
 /// True when the message of a `message` entry can be copied as the log spells it. `message` is its JSON text.
 bool can_copy(const Source& source, std::string_view message, bool is_assistant);
 
-/// new Date(value).getTime() as JSON text (FACTS C15); null pointer for an absent value.
+/// new Date(value).getTime() as JSON text (omp/FORMAT.md C15); null pointer for an absent value.
 std::string date_json(const json::Value* timestamp);
 /// The same as a number, nothing for NaN.
 std::optional<double> date_ms(const json::Value* timestamp);

@@ -1,6 +1,6 @@
-// Array.prototype.sort of JavaScriptCore, for comparators that are no order (FACTS C5): which elements it compares
-// decides where NaN ends up. Powersort (Munro and Wild, "Nearly-Optimal Mergesorts", 2018) over ascending runs; a run
-// of 8 steps or less is first lengthened to 64 elements by binary insertion.
+// Array.prototype.sort of JavaScriptCore, for comparators that are no order (omp/FORMAT.md C5): which elements it
+// compares decides where NaN ends up. Powersort (Munro and Wild, "Nearly-Optimal Mergesorts", 2018) over ascending
+// runs; a run of 8 steps or less is first lengthened to 64 elements by binary insertion.
 #include <algorithm>
 #include <bit>
 

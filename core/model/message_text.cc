@@ -1,4 +1,4 @@
-// Messages rendered from their entries (FACTS C14).
+// Messages rendered from their entries (omp/FORMAT.md C14).
 #include <algorithm>
 
 #include "core/model/context_compaction.h"

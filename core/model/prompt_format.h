@@ -1,4 +1,4 @@
-// How omp 18 tidies a prompt after it has filled in the template (FACTS M3). Pure function, any thread.
+// How omp 18 tidies a prompt after it has filled in the template (omp/FORMAT.md M3). Pure function, any thread.
 #pragma once
 
 #include <string>

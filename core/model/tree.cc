@@ -6,7 +6,7 @@
 namespace arborfs {
 namespace {
 
-// The entry that lookups of this entry's id lead to: the last one with that id (FACTS C2).
+// The entry that lookups of this entry's id lead to: the last one with that id (omp/FORMAT.md C2).
 Ordinal last_of_id(const LogIndex& index, Ordinal ordinal) {
   if (!index.has_duplicate_ids()) {
     return ordinal;
@@ -146,7 +146,7 @@ TreeReader::TreeReader(const LogIndex& index)
   times_.assign(size_ + std::size_t{1}, Entry::kNoTime);
 }
 
-// getTree() knows entries by the last one of their id, those without an id as one (FACTS C2, C5).
+// getTree() knows entries by the last one of their id, those without an id as one (omp/FORMAT.md C2, C5).
 Ordinal TreeReader::node_of(const LogIndex& index, Ordinal ordinal) const {
   if (last_without_id_ != kNoEntry && has_no_id(index, ordinal)) {
     return last_without_id_;

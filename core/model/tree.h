@@ -9,8 +9,8 @@
 
 namespace arborfs {
 
-/// The entries from the root to `leaf`, in that order; a parent cycle is cut at the first id seen twice (DESIGN 6).
-/// Empty for kNoEntry.
+/// The entries from the root to `leaf`, in that order; a parent cycle is cut at the first id seen twice
+/// (CONTRACT.md 6.1). Empty for kNoEntry.
 std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf);
 
 /// One node of the tree in pre-order.
@@ -19,22 +19,23 @@ struct TreeNode {
   std::uint32_t depth = 0;
 };
 
-/// getTree() of the agents (FACTS C5): roots in file order, children by time, duplicates of an id once per line with
-/// the last one's content. Entries that only cycles lead to are absent here and listed by `unreachable`.
+/// getTree() of the agents (omp/FORMAT.md C5): roots in file order, children by time, duplicates of an id once per line
+/// with the last one's content. Entries that only cycles lead to are absent here and listed by `unreachable`.
 struct Tree {
   std::vector<TreeNode> nodes;
   std::vector<Ordinal> unreachable;
 };
 Tree tree_of(const LogIndex& index);
 
-/// JavaScript's stable sort by timestamp where NaN compares equal to all (FACTS C5): same order as the agents' engine.
+/// JavaScript's stable sort by timestamp where NaN compares equal to all (omp/FORMAT.md C5): same order as the agents'
+/// engine.
 void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index);
 
 /// The label in force for an entry's id, or nullptr.
 const Label* label_of(const LogIndex& index, const EntryId& id);
 
 /// The names of labels/ : each label whose target exists, with the name it is shown by - the newest keeps the plain
-/// name, the others get name@<id> (DESIGN 2). Names are not yet encoded for the file system.
+/// name, the others get name@<id> (CONTRACT.md 2.3). Names are not yet encoded for the file system.
 struct NamedLabel {
   std::string name;
   Ordinal target = kNoEntry;
@@ -49,8 +50,8 @@ Ordinal resolve_entry(const LogIndex& index, std::string_view spelled);
 /// resolve_entry() gives nothing because more than one thing fits.
 bool is_ambiguous_entry(const LogIndex& index, std::string_view spelled);
 inline constexpr std::size_t kShortestIdPrefix = 4;
-/// The same for names of files, where `42` too is the ordinal whatever labels are called so and ids begin so (DESIGN
-/// 2).
+/// The same for names of files, where `42` too is the ordinal whatever labels are called so and ids begin so
+/// (CONTRACT.md 2.2).
 Ordinal resolve_name(const LogIndex& index, std::string_view name);
 
 }  // namespace arborfs

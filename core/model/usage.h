@@ -1,4 +1,4 @@
-// Tokens and cost of a whole session (FACTS C24): all entries, whatever their branch.
+// Tokens and cost of a whole session (omp/FORMAT.md C24): all entries, whatever their branch.
 #pragma once
 
 #include <optional>

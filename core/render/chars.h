@@ -1,5 +1,5 @@
 // Characters that must not reach a terminal or a file name as they are, and one scanner that replaces them by a
-// spelling (FIELD-FAILURES S1, S4). Pure functions, any thread.
+// spelling (FAILURES.md S1, S4). Pure functions, any thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// File names made from what a log says, and back (DESIGN 2). No string from a log becomes a path of the store, and no
-// name can carry an escape, a separator or a look-alike trick (FIELD-FAILURES S1, S4). Pure functions, any thread.
+// File names made from what a log says, and back (CONTRACT.md 2.3). No string from a log becomes a path of the store,
+// and no name can carry an escape, a separator or a look-alike trick (FAILURES.md S1, S4). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ std::string branch_stem(const LogIndex& index, Ordinal ordinal);
 std::optional<Ordinal> leading_ordinal(std::string_view name);
 
 /// A project's name from its cwd: home prefix dropped, separators as '-', the rest as encode() has it, never starting
-/// with '-' or '.'; "home", "root", "unknown" (DESIGN 2).
+/// with '-' or '.'; "home", "root", "unknown" (CONTRACT.md 2.1).
 std::string project_name(std::string_view cwd, std::string_view home);
 
 /// A readable piece of a title for recent/: lower-case letters, digits and '-', at most 60 bytes; "untitled".

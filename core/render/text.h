@@ -1,6 +1,6 @@
 // What a person would read of one entry. One renderer serves bytes and sizes: with a counting sink it tells the exact
-// size of the text without making it (PERF: sizes must be known when a folder is listed).
-// Terminal escapes and other control characters are made visible, not sent (DESIGN 2, FIELD-FAILURES S4).
+// size of the text without making it (listing a folder needs the sizes of its files).
+// Terminal escapes and other control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4).
 // Pure functions, any thread.
 #pragma once
 

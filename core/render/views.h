@@ -60,7 +60,7 @@ struct SessionStatus {
   std::uint64_t cycles = 0;
   std::vector<Damage> damage;
   std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ holds whole
-  std::vector<std::string> erased_entries;           // ids that another program's rewrite left out (DESIGN 6)
+  std::vector<std::string> erased_entries;           // ids that another program's rewrite left out (CONTRACT.md 6.10)
   std::string erased_file;                           // where they are kept, "" when there are none
   std::vector<std::string> dangling_labels;
   std::uint64_t missing_blobs = 0;

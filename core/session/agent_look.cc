@@ -99,7 +99,7 @@ bool is_of_store(const AgentProcess& agent, const std::vector<std::string>& fold
          });
 }
 
-/// What agents call the terminal (FACTS F9), the name that counts first.
+/// What agents call the terminal (omp/FORMAT.md F9), the name that counts first.
 std::vector<std::string> terminals_of(const AgentProcess& agent) {
   constexpr std::string_view kDevices = "/dev/";
   if (!agent.terminal.empty()) {

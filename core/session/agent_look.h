@@ -1,5 +1,5 @@
-// One look at the agents that run, and what each of them may hold of a store: the rule of DESIGN 5. Made once for many
-// sessions, and not kept for long. Looking changes nothing. Any threads.
+// One look at the agents that run, and what each of them may hold of a store: the rule of CONTRACT.md 5.3. Made once
+// for many sessions, and not kept for long. Looking changes nothing. Any threads.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class AgentLook {
   /// For each agent that may hold the session, why, in words. `now` is the log as it is.
   [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
                                                  const WriteMarks& marks) const;
-  /// An agent owns the session by its lease, whoever it is (FACTS-NEWEST L1).
+  /// An agent owns the session by its lease, whoever it is (omp/FORMAT.md L1).
   [[nodiscard]] bool is_leased(const Session& session) const;
 
  private:

@@ -1,5 +1,5 @@
-// What the extended attributes of a mount say about entries and sessions (DESIGN 2): names without prefix, and values
-// without control characters. Thread-safe; the session was refreshed before (Depth::index).
+// What the extended attributes of a mount say about entries and sessions (CONTRACT.md 2.4): names without prefix, and
+// values without control characters. Thread-safe; the session was refreshed before (Depth::index).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The blobs that contexts lacked, so that the contexts are made anew when one of them comes back (DESIGN 7). Both
-// classes are thread-safe; their mutexes are leaves.
+// The blobs that contexts lacked, so that the contexts are made anew when one of them comes back (CONTRACT.md 7.7).
+// Both classes are thread-safe; their mutexes are leaves.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ void Catalog::publish_move(const CatalogView& old_view, const Placed& moved) {
   publish(moved.session, Change::Kind::session_added);
 }
 
-/// The projects of a view, one a cwd, in byte order of cwd while names are given out (DESIGN 2).
+/// The projects of a view, one a cwd, in byte order of cwd while names are given out (CONTRACT.md 2.1).
 void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
   std::map<std::string_view, std::vector<Placed*>> by_cwd;
   for (auto& placed : sessions) {

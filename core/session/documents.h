@@ -39,7 +39,7 @@ Depth depth_for(DocumentKind kind);
 
 struct DocumentOf {
   std::shared_ptr<const Content> content;
-  std::int64_t mtime_ns = 0;  // DESIGN 2: the entry's own time, or the log's
+  std::int64_t mtime_ns = 0;  // CONTRACT.md 2.4: the entry's own time, or the log's
 };
 
 /// Makes a document from the session's present state (refresh first). Errors: not_found (no such item, no leaf), stale,

@@ -1,6 +1,6 @@
 // Entries that arborfs acknowledged, kept so that they are not lost when another program writes the log anew without
-// them (DESIGN 6, FIELD-FAILURES F4). In the state folder `written/` holds what was appended lately, one file a
-// session, and `erased/` what of it the log has lost since. Both are private (FIELD-FAILURES S12). Thread-safe; several
+// them (CONTRACT.md 6.10, FAILURES.md F4). In the state folder `written/` holds what was appended lately, one file a
+// session, and `erased/` what of it the log has lost since. Both are private (FAILURES.md S12). Thread-safe; several
 // processes may use the same folders. What the last append had open stays open for the next.
 #pragma once
 
@@ -47,7 +47,7 @@ class ErasedEntries {
   /// The file that holds of(), JSON lines, for messages. Whoever removes it wants them no more.
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
 
-  /// The session is removed: what was written to it need not be watched any longer, nor kept here (FIELD-FAILURES S12).
+  /// The session is removed: what was written to it need not be watched any longer, nor kept here (FAILURES.md S12).
   void forget(const std::string& log_name);
 
   static constexpr std::size_t kKeptBytes = 4 << 20;

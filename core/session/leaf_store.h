@@ -1,7 +1,7 @@
-// Leaves that were moved without an append. The log itself has no place for them (FACTS C1: its last entry is the
-// leaf), so they are kept beside it, under the state folder, and hold until anybody appends (DESIGN 6). One small file
-// a session, named by a hash of the store and the log's name, so that a renamed folder loses none. Thread-safe; several
-// processes may use the same folder.
+// Leaves that were moved without an append. The log itself has no place for them (omp/FORMAT.md C1: its last entry is
+// the leaf), so they are kept beside it, under the state folder, and hold until anybody appends (CONTRACT.md 6.7). One
+// small file a session, named by a hash of the store and the log's name, so that a renamed folder loses none.
+// Thread-safe; several processes may use the same folder.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Is some agent holding this session? (DESIGN 5, FIELD-FAILURES 0.2.) Looking changes nothing on disk. Any thread.
+// Is some agent holding this session? (CONTRACT.md 5.1, FAILURES.md P1, P2.) Looking changes nothing on disk. Any
+// thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What a log's bytes were, in a few hashes: tells later whether the log still begins with them. Of a log that is only
-// appended to and now and then written anew, first and last bytes tell (DESIGN 3); a title slot at its beginning, which
-// is overwritten in place, is left out. A value; any thread.
+// appended to and now and then written anew, first and last bytes tell (CONTRACT.md 3.2); a title slot at its
+// beginning, which is overwritten in place, is left out. A value; any thread.
 #pragma once
 
 #include <cstdint>

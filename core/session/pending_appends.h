@@ -1,7 +1,7 @@
 // Appends that one write(2) may not make atomic: a deadly signal ends it between two pages of the log. What is to be
 // appended is kept beside the log until it is there, so that a part of it that the process left behind is cut off again
-// before anything stands behind it (DESIGN 7). In the state folder `appending/` one file a log, private (FIELD-FAILURES
-// S12). It is not synced: it outlives the process, and a power cut may take it.
+// before anything stands behind it (CONTRACT.md 7.2). In the state folder `appending/` one file a log, private
+// (FAILURES.md S12). It is not synced: it outlives the process, and a power cut may take it.
 //
 // Thread-safe; several processes may use the same folder. All but all() are for whoever has the log's lock.
 #pragma once

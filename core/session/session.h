@@ -117,8 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
       return session_->details_ && session_->details_->size() == index().size();
     }
     [[nodiscard]] const std::shared_ptr<const LogFile>& log() const { return session_->log_; }
-    /// The entry that the next append becomes a child of: the log's last one, or where it was moved to (DESIGN 6);
-    /// kNoEntry for the root.
+    /// The entry that the next append becomes a child of: the log's last one, or where it was moved to
+    /// (CONTRACT.md 6.7); kNoEntry for the root.
     [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
     /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
     [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
@@ -127,7 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
     /// Changes when earlier raw bytes may read differently.
     [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
     [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
-    /// The log's unterminated end has not moved for 2 s: it is damage now, not work in progress (DESIGN 3).
+    /// The log's unterminated end has not moved for 2 s: it is damage now, not work in progress (CONTRACT.md 3.3).
     [[nodiscard]] bool tail_aged() const { return session_->tail_aged_; }
 
    private:

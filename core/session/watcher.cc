@@ -317,7 +317,8 @@ struct Watcher::Impl {
     }
   }
 
-  /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old (DESIGN 3).
+  /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old
+  /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
     apart.ask_for(catalog.folders_apart());
     const auto names = catalog.store().folders();

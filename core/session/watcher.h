@@ -1,5 +1,5 @@
-// Notices what other processes do to a store: inotify where the kernel has it, a poll twice a second besides (DESIGN
-// 3). One thread of its own. It tells the catalog, the catalog tells the feed.
+// Notices what other processes do to a store: inotify where the kernel has it, a poll twice a second besides
+// (CONTRACT.md 3.2). One thread of its own. It tells the catalog, the catalog tells the feed.
 #pragma once
 
 #include <memory>

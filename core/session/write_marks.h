@@ -1,6 +1,7 @@
-// Which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent (DESIGN 5).
-// One small file a log in the state folder, so that another process, or the next mount, knows it too; without one the
-// log counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use the same folder.
+// Which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent
+// (CONTRACT.md 5.3). One small file a log in the state folder, so that another process, or the next mount, knows it
+// too; without one the log counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use
+// the same folder.
 #pragma once
 
 #include <cstdint>

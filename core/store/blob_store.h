@@ -1,4 +1,5 @@
-// The content-addressed blobs of a store (FACTS D), checked against their names (DESIGN 2, F11, S2). Thread-safe.
+// The content-addressed blobs of a store (omp/FORMAT.md D), checked against their names (CONTRACT.md 7.7, FAILURES.md
+// F11, S2). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class BlobStore : public BlobSource {
   /// Opens a blob whose content has been checked. Errors: not_found, corrupt (other bytes than the name says), io.
   [[nodiscard]] virtual Result<std::shared_ptr<const File>> open(std::string_view hash) const = 0;
   /// Puts bytes under their hash, whole or not at all; where a whole blob is already, it stays. With `sync` it is on
-  /// the disk when this returns (DESIGN 6: before the line that refers to it).
+  /// the disk when this returns (CONTRACT.md 6.8: before the line that refers to it).
   virtual Result<void> put(std::string_view hash, std::string_view bytes, bool sync) = 0;
   [[nodiscard]] std::optional<std::string> read_blob(std::string_view hash) const override;
 };

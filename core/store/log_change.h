@@ -26,7 +26,7 @@ class LogChange : public LogWriter {
 
  protected:
   enum class For : std::uint8_t { append, update };
-  /// `reader` is the log, open since before anything is changed: a failed sync shows on it (FIELD-FAILURES 4.1).
+  /// `reader` is the log, open since before anything is changed: a failed sync shows on it (FAILURES.md P3).
   LogChange(Disk& disk, File reader, const FileStat& stat) : disk_(disk), reader_(std::move(reader)), stat_(stat) {}
 
   virtual Result<UniqueFd> open(For what) = 0;

@@ -1,5 +1,6 @@
-// The right to change one log, held for a moment: the agents' publish lock and what is done under it (DESIGN 5, 6,
-// FIELD-FAILURES 4.3). And a log that is being written anew beside its place. One object is used by one thread.
+// The right to change one log, held for a moment: the agents' publish lock and what is done under it
+// (CONTRACT.md 5.5, 6.5, FAILURES.md P7). And a log that is being written anew beside its place. One object is used by
+// one thread.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ namespace arborfs {
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file);
 
-/// `.<log>.<16 hex digits>.tmp`, which agents know as a rewrite in progress (FACTS F8). Another one at each call.
+/// `.<log>.<16 hex digits>.tmp`, which agents know as a rewrite in progress (omp/FORMAT.md F8). Another one at each
+/// call.
 std::string omp_temporary_name(const std::string& file);
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file);

@@ -43,7 +43,7 @@ struct FoundLog {
 /// Which logs' heads a caller wants beside their places; empty for none.
 using HeadWanted = std::function<bool(const LogPlace& place)>;
 
-/// What a terminal used last (FACTS F9). The log may not exist.
+/// What a terminal used last (omp/FORMAT.md F9). The log may not exist.
 struct Breadcrumb {
   std::string terminal;  // file name below terminal-sessions/
   std::string cwd;
@@ -73,16 +73,16 @@ class SessionStore {
   [[nodiscard]] virtual bool present() const = 0;
   /// The folders of logs, in byte order.
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
-  /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out (FACTS F7).
-  /// Heads that are wanted are read while the folder is open, which takes a third of the calls that it takes one log at
-  /// a time; one that cannot be read, and any where that would gain nothing, is left out.
+  /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out
+  /// (omp/FORMAT.md F7). Heads that are wanted are read while the folder is open, which takes a third of the calls that
+  /// it takes one log at a time; one that cannot be read, and any where that would gain nothing, is left out.
   [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
   [[nodiscard]] virtual Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const = 0;
   /// The folder that holds the log, for looking at what else is there, or at many logs of it.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
-  /// The agent's files beside the log (FACTS F6); not_found when there are none.
+  /// The agent's files beside the log (omp/FORMAT.md F6); not_found when there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
   [[nodiscard]] virtual const std::shared_ptr<BlobStore>& blobs() const = 0;
@@ -105,7 +105,7 @@ class SessionStore {
 };
 
 /// Opens the store of an agent dir; "" means the user's own ($PI_CODING_AGENT_DIR, else ~/.omp/agent with the XDG rule
-/// of FACTS D1). A missing folder is no error: it is picked up when it appears (DESIGN 7).
+/// of omp/FORMAT.md D1). A missing folder is no error: it is picked up when it appears (CONTRACT.md 7.8).
 /// `disk` is what is written through; it outlives the store.
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
 /// The agent dir that "" stands for.

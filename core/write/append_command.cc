@@ -12,7 +12,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kDeepest = 512;  // levels; agents stop at some ten thousand (FACTS A15)
+constexpr std::size_t kDeepest = 512;  // levels; agents stop at some ten thousand (omp/FORMAT.md A15)
 
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxCommandBytes) {

@@ -1,5 +1,5 @@
-// What people may write to `append`: text, a message, entries (DESIGN 4). Turns it into drafts, and refuses what an
-// agent could not open again (FACTS A18). Pure; any thread.
+// What people may write to `append`: text, a message, entries (CONTRACT.md 4.1, 4.2). Turns it into drafts, and refuses
+// what an agent could not open again (omp/FORMAT.md A18). Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -130,7 +130,7 @@ json::Value* object_under(json::Value& owner_object, std::string_view key, json:
   return found->IsObject() ? found : nullptr;
 }
 
-// An agent that opens a log adds up usage.cost.total and does not look before (FACTS A18).
+// An agent that opens a log adds up usage.cost.total and does not look before (omp/FORMAT.md A18).
 Result<void> complete_usage(json::Value& holder, json::Document& owner) {
   json::Value* usage = object_under(holder, "usage", owner);
   if (usage == nullptr) {
@@ -145,7 +145,7 @@ Result<void> complete_usage(json::Value& holder, json::Document& owner) {
   return {};
 }
 
-// Where a message tells what it cost, if anywhere: a task's result counts too (FACTS C24).
+// Where a message tells what it cost, if anywhere: a task's result counts too (omp/FORMAT.md C24).
 json::Value* usage_holder(json::Value& message) {
   if (json::is_string(json::member(message, "role"), "assistant")) {
     return &message;

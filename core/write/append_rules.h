@@ -1,4 +1,4 @@
-// What the agents need of a message or an entry to open its log again (FACTS A18, C7, C13). Pure; any thread.
+// What the agents need of a message or an entry to open its log again (omp/FORMAT.md A18, C7, C13). Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ namespace {
 
 using Fields = std::array<std::string_view, 10>;  // the rest is empty
 
-// The order of an entry's fields on disk (FACTS H5): `type`, those before the stamp, id, parentId and timestamp, those
-// behind it.
+// The order of an entry's fields on disk (omp/FORMAT.md H5): `type`, those before the stamp, id, parentId and
+// timestamp, those behind it.
 struct Shape {
   EntryType type;
   Fields before;
@@ -89,7 +89,7 @@ class Arranger {
     is_taken_[i] = true;
     arranged.AddMember(std::move(from_[i].name), std::move(from_[i].value), owner_.GetAllocator());
   }
-  // Integer-like keys come first in every object (FACTS C23).
+  // Integer-like keys come first in every object (omp/FORMAT.md C23).
   void move_integers() {
     for (std::size_t i = 0; i < from_.size() && json::array_index(json::as_string(from_[i].name)); ++i) {
       move(i);

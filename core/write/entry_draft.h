@@ -1,5 +1,5 @@
-// An entry that is about to be appended: what the agents' persistence makes of it (FACTS H), all but its id, its parent
-// and its time, which are chosen under the log's lock. Pure; any thread.
+// An entry that is about to be appended: what the agents' persistence makes of it (omp/FORMAT.md H), all but its id,
+// its parent and its time, which are chosen under the log's lock. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ struct EntryStamp {
 
 struct EntryDraft {
   EntryType type = EntryType::none;
-  bool is_assistant = false;    // a message with that role: from here on a deferred session is written (FACTS G1)
-  bool from_is_parent = false;  // a branch_summary that names no fromId: it is the parent, or "root" (FACTS H7)
+  bool is_assistant = false;  // a message with that role: from here on a deferred session is written (omp/FORMAT.md G1)
+  bool from_is_parent = false;  // a branch_summary that names no fromId: it is the parent, or "root" (omp/FORMAT.md H7)
   std::string before;           // the line up to where id, parentId and timestamp stand; opens with {
   std::string after;            // the rest, closing brace included, no line feed
   std::vector<PendingBlob> blobs;
 
-  /// The line with its line feed. Bytes are what the agent of that flavour would have written (FACTS H5).
+  /// The line with its line feed. Bytes are what the agent of that flavour would have written (omp/FORMAT.md H5).
   [[nodiscard]] std::string line(const EntryStamp& stamp) const;
   /// The same behind what `out` holds.
   void add_line(const EntryStamp& stamp, std::string& out) const;
 };
 
 /// Makes a draft of an object that has `type` and the entry's own fields. id, parentId and timestamp in it are passed
-/// over. Fields come out in the order of FACTS H5, unknown ones behind them as given. Defaults as the agents' own
-/// append functions have them (attribution "agent", model_change role, ...). Checks nothing but that `type` is an
+/// over. Fields come out in the order of omp/FORMAT.md H5, unknown ones behind them as given. Defaults as the agents'
+/// own append functions have them (attribution "agent", model_change role, ...). Checks nothing but that `type` is an
 /// entry type that is known for this flavour; see append_command.h for what people may append.
 /// Errors: invalid_argument.
 Result<EntryDraft> make_draft(const json::Value& entry, Flavour flavour);

@@ -6,7 +6,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kSlotBytes = 256;  // with the line feed (FACTS E2)
+constexpr std::size_t kSlotBytes = 256;  // with the line feed (omp/FORMAT.md E2)
 
 void put_member(std::string_view key, std::string_view value, std::string& out) {
   out.append(",\"").append(key).append("\":");

@@ -1,4 +1,5 @@
-// The first lines of a log, as text: a new header, a changed one, a title slot (FACTS E1 to E6). Pure; any thread.
+// The first lines of a log, as text: a new header, a changed one, a title slot (omp/FORMAT.md E1 to E6). Pure; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ struct NewHeader {
   std::string title;             // "" for none
   std::string title_source;      // 18: "user", "auto" or ""
   std::string parent_session;    // "" for none
-  bool is_fork = false;          // the order of fields that fork() writes (FACTS E1, I1)
+  bool is_fork = false;          // the order of fields that fork() writes (omp/FORMAT.md E1, I1)
   std::string prompt_cache_key;  // 18, "" for none
 };
 
 /// The header's line with its line feed, behind a title slot's line for 18's flavour.
 std::string new_header_lines(const NewHeader& header);
 
-/// Exactly 256 bytes with the line feed; the title is cut at a code point so that it fits (FACTS E2).
+/// Exactly 256 bytes with the line feed; the title is cut at a code point so that it fits (omp/FORMAT.md E2).
 std::string title_slot_line(std::string_view title, std::string_view source, std::int64_t updated_ms);
 
-/// Control characters become spaces, runs of spaces one, ends trimmed (FACTS E6).
+/// Control characters become spaces, runs of spaces one, ends trimmed (omp/FORMAT.md E6).
 std::string clean_title(std::string_view title);
 
 /// The title of a session's fork: " (fork)" behind the title, which is cut so that both fit where 18's flavour keeps

@@ -14,7 +14,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::int64_t kSnowflakeEpoch = 1'420'070'400'000;  // 2015-01-01 (FACTS F2)
+constexpr std::int64_t kSnowflakeEpoch = 1'420'070'400'000;  // 2015-01-01 (omp/FORMAT.md F2)
 constexpr int kSequenceBits = 22;
 constexpr int kIdDraws = 100;
 
@@ -55,7 +55,7 @@ std::string uuid_v7(std::int64_t ms) {
   return uuid;
 }
 
-// The part of `path` below `root`, "" for the root itself; nothing when it is outside, or looks so (FACTS F4).
+// The part of `path` below `root`, "" for the root itself; nothing when it is outside, or looks so (omp/FORMAT.md F4).
 std::optional<std::string_view> relative_to(std::string_view root, std::string_view path) {
   if (root.empty() || !path.starts_with(root)) {
     return std::nullopt;

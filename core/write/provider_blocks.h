@@ -7,7 +7,7 @@
 namespace arborfs {
 
 /// Signed thinking, text and tool calls, redacted thinking, encrypted reasoning, history of server tools: such an
-/// object is never touched (FACTS H2).
+/// object is never touched (omp/FORMAT.md H2).
 bool is_bound_to_its_bytes(const json::Value& object);
 
 /// An assistant's thinking block whose `thinkingSignature` is the text of a reasoning item that also stands in the

@@ -1,6 +1,6 @@
 // An append to every log of the corpus, the damaged ones too: never glued to what is there, never swallowed by it,
-// never changing a byte of it, and read back by the rules of the agents (FACTS B; where an agent would lose its own
-// line, DESIGN 6 says not to).
+// never changing a byte of it, and read back by the rules of the agents (omp/FORMAT.md B; where an agent would lose its
+// own line, CONTRACT.md 6.6 says not to).
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A torn line that swallows the whole one behind it (FACTS A5) until more follows; then that one is read again.
+/// A torn line that swallows the whole one behind it (omp/FORMAT.md A5) until more follows; then that one is read
+/// again.
 constexpr std::string_view kSwallows = "h-open-bracket-swallow";
 
 class CorpusAppend : public ::testing::TestWithParam<std::string> {};

@@ -19,12 +19,13 @@ struct Exception {
   std::string_view reason;
 };
 
-// A tampered blob is served by the agents and left out by arborfs (DESIGN 7): compared with an unchecked blob folder.
+// A tampered blob is served by the agents and left out by arborfs (CONTRACT.md 7.7): compared with an unchecked blob
+// folder.
 constexpr Exception kTamperedBlobs[] = {
     {"h-blob-corrupt", "the blob's bytes are not what its name says"},
 };
 
-// 13 follows references that 18 and arborfs leave alone (FACTS D7).
+// 13 follows references that 18 and arborfs leave alone (omp/FORMAT.md D7).
 constexpr Exception kReferencesOf13[] = {
     {"h-blob-badref", "13 reads any path behind blob:sha256:"},
 };

@@ -33,14 +33,16 @@ struct Scenario {
 const std::map<std::string, std::string> kLeftOut = {
     {"w13-rewrite-a", "edits entries in memory before it rewrites"},
     {"w18-rewrite-a", "edits entries in memory before it rewrites"},
-    {"w13-branched-c", "13 writes branched sessions without the persistence filter (FACTS D9), on purpose not copied"},
+    {"w13-branched-c",
+     "13 writes branched sessions without the persistence filter (omp/FORMAT.md D9), on purpose not copied"},
     {"w18-branch-append-18", "appends to a branch without moving the leaf, which only the live agent of 18 can tell"},
     {"w18-all-types-18", "as w18-branch-append-18"},
-    {"w13-provider-payload", "13 drops the payload when it loads (FACTS C22) and keeps that for its next rewrite"},
-    {"w13-branched-a", "the agents orphan what hung on a label (FACTS I3); arborfs relinks it, see WriterTest"},
+    {"w13-provider-payload",
+     "13 drops the payload when it loads (omp/FORMAT.md C22) and keeps that for its next rewrite"},
+    {"w13-branched-a", "the agents orphan what hung on a label (omp/FORMAT.md I3); arborfs relinks it, see WriterTest"},
     {"w18-branched-a", "as w13-branched-a"},
     {"w18-title-a", "a title given before anything is on disk: 18 keeps it in the header, arborfs in the slot"},
-    {"w13-fork-b", "13 waits again for an assistant after a fork (FACTS G1); arborfs writes at once"},
+    {"w13-fork-b", "13 waits again for an assistant after a fork (omp/FORMAT.md G1); arborfs writes at once"},
 };
 
 const json::Value* member(const ReplayOp& op, std::string_view key) {

@@ -1,6 +1,6 @@
 // What the doctor makes of the logs of the corpus: no entry that could be read is lost, moved or changed, nothing is
 // left to be mended, and a log that was damaged without losing a byte of its entries is, mended, the log that it was,
-// which the agents read as the corpus says (DESIGN 6).
+// which the agents read as the corpus says (CONTRACT.md 6.11).
 
 #include <gtest/gtest.h>
 

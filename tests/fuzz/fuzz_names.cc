@@ -1,4 +1,4 @@
-// Whatever a log says, the names made of it are short, plain and distinct (DESIGN 2, FIELD-FAILURES S1, S4).
+// Whatever a log says, the names made of it are short, plain and distinct (CONTRACT.md 2.3, FAILURES.md S1, S4).
 #include <algorithm>
 #include <string>
 

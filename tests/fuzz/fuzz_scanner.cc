@@ -21,7 +21,7 @@ std::unique_ptr<LogIndex> index_of(std::string_view bytes) {
   return std::move(*built);
 }
 
-// Behind 18's title slot when the first line is one (FACTS E3), else `begin`.
+// Behind 18's title slot when the first line is one (omp/FORMAT.md E3), else `begin`.
 std::size_t skip_slot(std::string_view text, std::size_t begin) {
   const std::size_t newline = text.find('\n', begin);
   const std::size_t end = newline == std::string_view::npos ? text.size() : newline;

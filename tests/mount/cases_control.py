@@ -1,4 +1,4 @@
-"""Appending through the mount as real tools do it (DESIGN 4, FIELD-FAILURES 3.1), and what is refused: each case
+"""Appending through the mount as real tools do it (CONTRACT.md 4, FAILURES.md P5), and what is refused: each case
 asserts on the log's bytes."""
 
 import errno
@@ -296,8 +296,8 @@ def test_live_write_overrides(case):
 
 
 def test_f25_an_unknown_version_is_never_written(case):
-    """F25: a log of version 4 is shown and gives EROFS. One of version 1 or 2 is migrated by its first write: there
-    DESIGN 6 holds, not the page, which would have nothing migrated on disk."""
+    """F25: a log of version 4 is shown and gives EROFS. One of version 1 or 2 is migrated by its first write
+    (CONTRACT.md 6.4)."""
     with one_session(case, version=4) as (session, folder, _):
         refused("echo x > append", folder, "Read-only file system")
         refused("echo x > title", folder, "Read-only file system")

@@ -18,7 +18,7 @@ TIME = "2026-02-16T10-20-30-000Z"
 
 # Cases whose expectation is not the oracle's, with the reason.
 CONTEXT_EXCEPTIONS = {
-    "h-blob-corrupt": "a blob with other bytes is served by the agents; here its reference stays (DESIGN 7)",
+    "h-blob-corrupt": "a blob with other bytes is served by the agents; here its reference stays (CONTRACT.md 7.7)",
 }
 ENTRY_EXCEPTIONS = {
     "h-utf16le": "its entries are shown decoded: the bytes of the log are UTF-16",
@@ -38,7 +38,7 @@ class Sample:
 
     @cached_property
     def generation(self):
-        """18 for a log with a title slot or an entry that only 18 writes, else 13 (DESIGN 6)."""
+        """18 for a log with a title slot or an entry that only 18 writes, else 13 (CONTRACT.md 6.2)."""
         newer = self.oracles[18]
         types = {entry.get("type") for entry in json.loads(newer.get("entries", "[]")) if entry}
         return 18 if json.loads(newer.get("titleSlot", "null")) or types & NEWER_TYPES else 13
@@ -161,8 +161,8 @@ def as_dated_by_182(text):
 
 
 def same_context(path, oracle, newer):
-    """The text has the oracle's SHA-256. `models` of a generation 13 log follows 18's rule (DESIGN 6, FACTS C11), so it
-    is held against `newer` and put back before hashing."""
+    """The text has the oracle's SHA-256. `models` of a generation 13 log follows 18's rule (CONTRACT.md 6.2,
+    omp/FORMAT.md C11), so it is held against `newer` and put back before hashing."""
     text = context_text(path)
     if newer is not None:
         parts = members(text)
@@ -232,7 +232,8 @@ def test_contexts_at_other_branches_are_the_agents_own(case):
 
 
 def word_of(value):
-    """The word in an entry's name: the role of a message, else the type, "value" for what has none (DESIGN 2)."""
+    """The word in an entry's name: the role of a message, else the type, "value" for what has none (CONTRACT.md
+    2.2)."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return "value"
     message = value.get("message")
@@ -294,7 +295,7 @@ def test_raw_is_the_log_byte_for_byte(case):
 
 
 def parent_of(entry, last_with_id):
-    """Index of the parent by the agents' rules (FACTS C2, C3), None for a root and an orphan."""
+    """Index of the parent by the agents' rules (omp/FORMAT.md C2, C3), None for a root and an orphan."""
     parent = entry.get("parentId")
     return last_with_id.get(_key(parent)) if parent else None
 

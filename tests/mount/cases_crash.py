@@ -1,5 +1,6 @@
-"""Daemons that are killed and disks that lose their power (DESIGN 6, 7): what was acknowledged is there afterwards, once
-and whole; of what was not, nothing is half there; nothing that is left behind stands in anybody's way."""
+"""Daemons that are killed and disks that lose their power (CONTRACT.md 6.8, 7.2, 7.3): what was acknowledged is there
+afterwards, once and whole; of what was not, nothing is half there; nothing that is left behind stands in anybody's
+way."""
 
 import contextlib
 import errno

@@ -1,5 +1,5 @@
-"""Disks that fail under a mounted daemon (DESIGN 4, 6, 7): full, over quota, broken, read-only, short and torn. The
-writers are shells and programs as people use them; each is told, the log is as before, and nothing sticks."""
+"""Disks that fail under a mounted daemon (CONTRACT.md 4, 6, 7): full, over quota, broken, read-only, short and torn.
+The writers are shells and programs as people use them; each is told, the log is as before, and nothing sticks."""
 
 import contextlib
 import errno
@@ -233,8 +233,8 @@ def test_f22_each_fault_reaches_the_writer(case, plan, how):
 
 
 def test_f22_rest_of_a_long_write_tells_the_same(case):
-    """F22: of a command that the kernel hands on in pieces of a megabyte the first ones are taken; the writer that comes
-    back with the rest is told why the whole failed, and status.json too."""
+    """F22: of a command that the kernel hands on in pieces of a megabyte the first ones are taken; the writer that
+    comes back with the rest is told why the whole failed, and status.json too."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)

@@ -78,7 +78,7 @@ def test_f1_whole_tail_without_newline_is_an_entry(case):
 
 def test_f2_glued_records_show_the_first_and_keep_the_second(case):
     """F2: of two records on one line the agents see the first; the second is in damage/, named in status.json, and its
-    children are roots. The page would have it among the entries; DESIGN 6 holds: the tree is what the agent sees."""
+    children are roots. The tree is what the agent sees (CONTRACT.md 6.1)."""
     session = talk(case)
     lines = written_lines(session)
     lines[1] = lines[1].rstrip(b"\n")
@@ -144,7 +144,8 @@ def test_f10_missing_blob_leaves_the_reference(case):
 
 
 def test_f10_missing_blob_fails_where_files_are_not_opened(case):
-    """F10: without an OPEN, in a read-only mount, an image whose blob is missing or empty gives EIO too, not nothing."""
+    """F10: without an OPEN, in a read-only mount, an image whose blob is missing or empty gives EIO too, not
+    nothing."""
     session = case.agent.session()
     empty = case.agent.blob(PNG).removeprefix("blob:sha256:")
     (case.agent.blobs / empty).write_bytes(b"")
@@ -358,8 +359,8 @@ def test_f16_any_folder_name_holds_sessions(case):
 
 
 def test_f18_missing_parent_makes_a_root(case):
-    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it. The page
-    would have it under orphans/; DESIGN 6 holds."""
+    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it (CONTRACT.md
+    6.1)."""
     session = talk(case, 6)
     lines = written_lines(session)
     put_log(case, session.header_line + b"".join(lines[:2] + lines[3:]))
@@ -377,7 +378,7 @@ def test_f18_missing_parent_makes_a_root(case):
 
 def test_f19_cycles_and_doubles_end(case):
     """F19: an entry that is its own parent, two that are each other's, two with one id: everything ends, each line is
-    shown once. The page would have the first of two win and cut a cycle at its latest line; DESIGN 6 holds."""
+    shown once. Of two with one id the last counts for lookups (CONTRACT.md 6.1)."""
     session = talk(case, 2)
     session.user("own parent", entry_id="00000aaa", parent="00000aaa")
     session.user("first of two", entry_id="00000bbb", parent="00000ccc")

@@ -36,7 +36,7 @@ def test_f1_an_append_is_never_glued_to_a_torn_tail(case):
 
 def test_f3_a_log_without_header_is_never_written(case):
     """F3, F7: a log whose header cannot be read, and one that somebody went on with after its header was gone, are
-    shown and not written to; an empty one neither. EROFS, as DESIGN 4 has it, and not EIO or EUCLEAN."""
+    shown and not written to; an empty one neither. The errno is EROFS (CONTRACT.md 4.4, 6.3)."""
     for data in (b"#" + talk(case).bytes, b"".join(written_lines(talk(case))), b""):
         path = put_log(case, data)
         before = case.agent.state()
@@ -152,7 +152,7 @@ def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
 
 def test_f17_a_project_that_is_gone_keeps_its_sessions(case):
     """F17: sessions of a working directory that does not exist are listed under it like any other, and no write changes
-    the `cwd` of the header. The page would have them under `missing-cwd`; DESIGN 2 names projects by their cwd."""
+    the `cwd` of the header. Projects are named by their cwd (CONTRACT.md 2.1)."""
     session = talk(case, cwd=f"{case.root}/was/here", title="Old")
     session.write()
     before = case.agent.state()
@@ -206,7 +206,7 @@ def test_f23_what_is_not_utf8_is_refused(case):
 
 def test_f24_separators_in_what_is_written_end_no_line(case):
     """F24: U+2028, U+2029, U+0085 and CR in a message, a label and a title: each is one line of the log, by LF and by
-    nothing else, and reads back as it was. The page would have U+2028 escaped; the agents write it as it is."""
+    nothing else, and reads back as it was. U+2028 is written unescaped, as the agents do (omp/FORMAT.md C23)."""
     wild = "one\u2028two\u2029three\u0085four\rfive"
     with one_session(case) as (session, folder, _):
         (folder / "append").write_text(wild, newline="")
@@ -246,7 +246,7 @@ def test_f27_no_branch_ends_in_an_open_tool_call(case):
 
 def test_f28_too_much_is_refused_whole(case):
     """F28: a message of more than 64 MiB gives EFBIG to its writer, as text and as JSON, and nothing of it is written;
-    the daemon gives the memory back. Sizes are told as they are. The page would also take EMSGSIZE; DESIGN 4 holds."""
+    the daemon gives the memory back. Sizes are told as they are (CONTRACT.md 4.4)."""
     with one_session(case) as (session, folder, mount):
         before = case.agent.files()
         for begin in (b"", b'{"role":"user","content":"'):

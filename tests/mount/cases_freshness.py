@@ -1,5 +1,5 @@
-"""A foreign writer beside the mount (DESIGN 3): what another process did is seen in time, nothing that is read is a mix
-of two states, and open handles keep theirs.
+"""A foreign writer beside the mount (CONTRACT.md 3): what another process did is seen in time, nothing that is read is
+a mix of two states, and open handles keep theirs.
 
 Each case runs three times: with inotify and kernel notifications, with a daemon that polls, and with a daemon that
 never notifies the kernel.

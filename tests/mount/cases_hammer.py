@@ -1,6 +1,6 @@
-"""Everything at once, for as long as ARBORFS_HAMMER_SECONDS says: readers, writers through the mount, agents at the same
-logs, rewrites, renamed folders, attempts to unmount, pressure on memory and caches, crowds of small opens. No line is
-lost or doubled, nobody hangs, nothing grows (DESIGN 4 to 7, FIELD-FAILURES 3.2)."""
+"""Everything at once, for as long as ARBORFS_HAMMER_SECONDS says: readers, writers through the mount, agents at the
+same logs, rewrites, renamed folders, attempts to unmount, pressure on memory and caches, crowds of small opens. No line
+is lost or doubled, nobody hangs, nothing grows (CONTRACT.md 4 to 7, FAILURES.md U1 to U14)."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Sessions and agents that run: what the mount refuses, and says of it (DESIGN 5)."""
+"""Sessions and agents that run: what the mount refuses, and says of it (CONTRACT.md 5)."""
 
 import json
 import os

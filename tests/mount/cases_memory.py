@@ -1,4 +1,5 @@
-"""What the daemon does not keep in memory (DESIGN 7): indexes that are let go and read anew are missed by nobody."""
+"""What the daemon does not keep in memory (CONTRACT.md 7.12): indexes that are let go and read anew are missed by
+nobody."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""A daemon that may use 256 MB (DESIGN 7): whatever a log holds and whoever writes, the kernel never has to kill it."""
+"""A daemon that may use 256 MB (CONTRACT.md 7.6, 7.12): whatever a log holds and whoever writes, the kernel never has
+to kill it."""
 
 import contextlib
 import errno

@@ -1,5 +1,5 @@
-"""Sessions that an agent moves beside the mount (DESIGN 3): each name that leads to one leads to its new place in time,
-and no name that stays is missing meanwhile."""
+"""Sessions that an agent moves beside the mount (CONTRACT.md 3.2): each name that leads to one leads to its new place
+in time, and no name that stays is missing meanwhile."""
 
 import contextlib
 import os

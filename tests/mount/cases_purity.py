@@ -1,4 +1,4 @@
-"""Looking never writes (DESIGN 3): after any crawl every byte, mode, name, inode and mtime of the store is as
+"""Looking never writes (CONTRACT.md 3.5): after any crawl every byte, mode, name, inode and mtime of the store is as
 before."""
 
 import os

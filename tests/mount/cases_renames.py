@@ -1,4 +1,4 @@
-"""Renaming sessions through every door, by arborfs and by other processes (FACTS E2 to E6)."""
+"""Renaming sessions through every door, by arborfs and by other processes (omp/FORMAT.md E2 to E6)."""
 
 import errno
 import json

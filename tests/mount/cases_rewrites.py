@@ -1,5 +1,5 @@
 """A session that somebody rewrites all the time can be opened all the time: ESTALE is an answer to a condition of a
-command, never to a look (DESIGN 3)."""
+command, never to a look (CONTRACT.md 3.5)."""
 
 import os
 import threading

@@ -183,7 +183,7 @@ def test_s4_terminal_escapes_are_made_visible(case):
 @needs_root
 def test_s11_other_users_see_nothing(case):
     """S11: with allow_other the modes still keep everybody else out, whatever the modes of the store are; without it
-    the kernel does. The modes are those of DESIGN 2: control files can be read, where the page has 0200."""
+    the kernel does. Control files can be read (CONTRACT.md 2.4, 2.7)."""
     case.browse()
     for folder, _, files in os.walk(case.agent.path):
         os.chmod(folder, 0o777)

@@ -330,9 +330,9 @@ def added_since(session, before):
 
 
 def test_s17_nobody_speaks_for_others_unasked(case):
-    """S17: control files are 0600 (DESIGN 2; the page has 0200) and their owner's; text is a message of the user
-    whatever it says of itself; what is no message does not reach the model; JSON without a role, or of a type that is
-    not known, is refused."""
+    """S17: control files are 0600 (CONTRACT.md 2.4) and their owner's; text is a message of the user whatever it says
+    of itself; what is no message does not reach the model; JSON without a role, or of a type that is not known, is
+    refused."""
     with one_session(case) as (session, folder, mount):
         for path in (*(folder / name for name in ("append", "branch", "label", "fork", "title")), mount / "new",
                      folder / "branches" / "current" / "append"):

@@ -1,4 +1,4 @@
-"""Several programs at one store at the same time (DESIGN 3 to 5): two daemons, agents with the log's lock, many
+"""Several programs at one store at the same time (CONTRACT.md 3 to 5): two daemons, agents with the log's lock, many
 writers; and what each of them sees of the others."""
 
 import contextlib
@@ -360,8 +360,8 @@ def assert_free(folder, session):
 
 
 def test_f8_held_sessions_are_refused_but_forked(case):
-    """F8: a log that is open for writing is live, one that a running agent used last may be: EBUSY unless forced; a fork is
-    always made; afterwards it is as if nothing had been."""
+    """F8: a log that is open for writing is live, one that a running agent used last may be: EBUSY unless forced; a
+    fork is always made; afterwards it is as if nothing had been."""
     session = case.agent.talk()
     forced = '{"type":"custom","customType":"x","force":true}'
     with case.mount() as mount, case.mount("live=write") as bold:

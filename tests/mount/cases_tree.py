@@ -1,4 +1,4 @@
-"""The tree itself (DESIGN 2): names, modes, owners, times, inode numbers, and the names that resolve unlisted."""
+"""The tree itself (CONTRACT.md 2): names, modes, owners, times, inode numbers, and the names that resolve unlisted."""
 
 import errno
 import json

@@ -1,5 +1,5 @@
-"""Moving the leaf, labels, titles, sessions, and what is never done, through the mount (DESIGN 4): each case asserts on
-the store."""
+"""Moving the leaf, labels, titles, sessions, and what is never done, through the mount (CONTRACT.md 4): each case
+asserts on the store."""
 
 import errno
 import json
@@ -357,7 +357,7 @@ def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
 
 def test_f9_no_names_of_our_own_are_left(case):
     """F9: after writing no lock, backup or temporary is left beside the log. While a write goes on there are the
-    agents' own lock and temporary, which DESIGN 5 and 6 want; the page would have none of them."""
+    agents' own lock and temporary (CONTRACT.md 5.5, 6.5)."""
     with one_session(case) as (session, folder, _):
         shell("echo x > append; echo y > title; echo root > branch; ln -s '#1' labels/a || true", cwd=folder)
         equal(os.listdir(session.path.parent), [session.path.name])

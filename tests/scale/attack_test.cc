@@ -1,4 +1,4 @@
-// Bytes made to waste a reader's time or memory (FIELD-FAILURES S8): deep brackets, lines that look unfinished and
+// Bytes made to waste a reader's time or memory (FAILURES.md S8): deep brackets, lines that look unfinished and
 // swallow each other, one gigantic number.
 #include "core/log/log_index.h"
 #include "tests/scale/scale_support.h"

@@ -1,4 +1,4 @@
-// Parents that go deep, go wide or go round (FIELD-FAILURES F19, S7): no recursion, no quadratic walk.
+// Parents that go deep, go wide or go round (FAILURES.md F19, S7): no recursion, no quadratic walk.
 #include "core/json/document.h"
 #include "core/model/context.h"
 #include "core/model/tree.h"

@@ -1,4 +1,4 @@
-// One line of a gigabyte (FIELD-FAILURES F14, S5): read in constant memory and in the time of a few scans.
+// One line of a gigabyte (FAILURES.md F14, S5): read in constant memory and in the time of a few scans.
 #include "core/model/context.h"
 #include "tests/scale/scale_support.h"
 

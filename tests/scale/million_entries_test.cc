@@ -1,4 +1,4 @@
-// A million entries (FIELD-FAILURES S6): a compact index, made in the time of a few scans of the same bytes.
+// A million entries (FAILURES.md S6): a compact index, made in the time of a few scans of the same bytes.
 #include "core/model/tree.h"
 #include "tests/scale/scale_support.h"
 

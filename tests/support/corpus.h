@@ -41,7 +41,7 @@ struct CorpusSession {
 CorpusSession open_session(const CorpusCase& corpus_case);
 
 /// The case's blob folder. A checked one gives only blobs that are what their name says, as the store does; the
-/// agents serve whatever lies there (FACTS D6).
+/// agents serve whatever lies there (omp/FORMAT.md D6).
 class CorpusBlobs : public BlobSource {
  public:
   CorpusBlobs(const CorpusCase& corpus_case, bool is_checked);

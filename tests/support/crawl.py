@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mounting import equal
 
-# Files that take commands, at the root and in a session (DESIGN 2); reading one gives no content of its own.
+# Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of its own.
 ROOT_CONTROLS = {"new", "events"}
 SESSION_CONTROLS = {"append", "branch", "label", "fork"}
 

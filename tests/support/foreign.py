@@ -1,5 +1,5 @@
-"""Another program at a log, as the younger agents behave (FACTS G4 to G6): the abstract socket, the lock file, one
-write(2) through a descriptor that is closed before the lock is given back."""
+"""Another program at a log, as the younger agents behave (omp/FORMAT.md G4 to G6): the abstract socket, the lock file,
+one write(2) through a descriptor that is closed before the lock is given back."""
 
 import contextlib
 import errno

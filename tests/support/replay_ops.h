@@ -29,7 +29,7 @@ using IdOfOp = std::function<std::string(std::size_t op)>;
 
 /// What the operation gives its agent's append function, as objects with `type` and the entry's own fields; nothing
 /// for operations that append no entry, several for a batch. A title_change of 18's setName, which the agent makes
-/// from its state, is left out, and so is the fromId of a branch_summary, which is its parent (FACTS H7).
+/// from its state, is left out, and so is the fromId of a branch_summary, which is its parent (omp/FORMAT.md H7).
 std::vector<json::Document> appended_entries(const ReplayOp& op, const IdOfOp& id_of);
 
 /// Names of the cases written by an agent that have operations: w13-*, w18-*.

@@ -1,5 +1,5 @@
-// Which running program may hold which session: the rule of DESIGN 5, situation by situation, with processes that look
-// like the real agents.
+// Which running program may hold which session: the rule of CONTRACT.md 5.2, 5.3, situation by situation, with
+// processes that look like the real agents.
 #include "core/session/agent_look.h"
 
 #include <fcntl.h>

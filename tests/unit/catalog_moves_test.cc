@@ -1,4 +1,4 @@
-// Sessions that are shown elsewhere than before: who knows them by their old names is told (DESIGN 3).
+// Sessions that are shown elsewhere than before: who knows them by their old names is told (CONTRACT.md 3.2).
 #include <gtest/gtest.h>
 
 #include <filesystem>

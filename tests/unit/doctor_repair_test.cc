@@ -1,4 +1,5 @@
-// What the doctor does about damage: after a copy, never to live sessions, and no more than it says (DESIGN 5, 6).
+// What the doctor does about damage: after a copy, never to live sessions, and no more than it says
+// (CONTRACT.md 5.4, 6.11).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Entries that were acknowledged, and that somebody's rewrite left out (DESIGN 6, FIELD-FAILURES F4).
+// Entries that were acknowledged, and that somebody's rewrite left out (CONTRACT.md 6.10, FAILURES.md F4).
 
 #include <gtest/gtest.h>
 #include <sys/file.h>

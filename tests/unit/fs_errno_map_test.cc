@@ -1,4 +1,4 @@
-// Each failure has the errno that DESIGN 4 promises.
+// Each failure has the errno that CONTRACT.md 4.4 promises.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The mount without a mount: names, nodes, listings and open files over a real folder (DESIGN 2, 3, 7).
+// The mount without a mount: names, nodes, listings and open files over a real folder (CONTRACT.md 2, 3, 7).
 #include <gtest/gtest.h>
 
 #include <chrono>

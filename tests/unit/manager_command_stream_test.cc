@@ -1,4 +1,4 @@
-// Where commands end in what is written to a control file (DESIGN 4).
+// Where commands end in what is written to a control file (CONTRACT.md 4.1).
 #include <gtest/gtest.h>
 
 #include <string>

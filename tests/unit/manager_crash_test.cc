@@ -1,5 +1,5 @@
 // The power goes off behind each operation of the disk, in each thing that is done to a store, and whatever was not
-// synced is lost, torn or turned to NULs in turn (DESIGN 6 and 7; FIELD-FAILURES 4.1, 4.2): what was acknowledged is
+// synced is lost, torn or turned to NULs in turn (CONTRACT.md 6 and 7; FAILURES.md P3, P4): what was acknowledged is
 // there, what was there before is there, and the next append works. A killed process is the image in which all is kept.
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Each operation of the disk fails in turn, in each thing that the Writer does (DESIGN 6 and 7): the store is as before
-// or as after, what was acknowledged is there after a restart, and no error sticks.
+// Each operation of the disk fails in turn, in each thing that the Writer does (CONTRACT.md 6 and 7): the store is as
+// before or as after, what was acknowledged is there after a restart, and no error sticks.
 
 #include <gtest/gtest.h>
 

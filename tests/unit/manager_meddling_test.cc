@@ -1,4 +1,4 @@
-// Another program that takes no lock writes to the log at every moment of a rewrite (FIELD-FAILURES F4), and a log
+// Another program that takes no lock writes to the log at every moment of a rewrite (FAILURES.md F4), and a log
 // is swapped for another file at that moment (S15), and what a failure leaves behind for the next write (F5).
 
 #include <gtest/gtest.h>

@@ -70,7 +70,7 @@ TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
   EXPECT_FALSE(run("append", "[1]", true));
 }
 
-/// Only the younger agents know this entry; a log that has one is theirs (DESIGN 6).
+/// Only the younger agents know this entry; a log that has one is theirs (CONTRACT.md 6.2).
 constexpr char kYounger[] = R"({"type":"reset_boundary"})";
 
 TEST(Flavours, AnAppendIsMadeForTheLogAsItIsUnderTheLock) {

@@ -661,7 +661,7 @@ TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
   EXPECT_EQ(stage.lines(session).size(), 53U);
 }
 
-/// A disk on which an agent that takes no lock writes its old state over the log while it is synced (FACTS G3).
+/// A disk on which an agent that takes no lock writes its old state over the log while it is synced (omp/FORMAT.md G3).
 class Overwritten : public Disk {
  public:
   std::string log;

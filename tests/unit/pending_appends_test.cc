@@ -1,5 +1,5 @@
-// Appends whose process is killed in the middle of its write(2) (DESIGN 7): the log holds them whole or not at all once
-// the next process begins to write, and no byte that others wrote is ever cut off.
+// Appends whose process is killed in the middle of its write(2) (CONTRACT.md 7.2): the log holds them whole or not at
+// all once the next process begins to write, and no byte that others wrote is ever cut off.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Indexes that are let go and read anew: nobody can tell but by the time that it takes (DESIGN 2, 3).
+// Indexes that are let go and read anew: nobody can tell but by the time that it takes (CONTRACT.md 7.12).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -151,7 +151,7 @@ TEST_F(LetGoTest, BytesChangedInPlaceMeanwhileAreANewGeneration) {
   EXPECT_NE(state().generation, before.generation);
 }
 
-/// A second entry with the id of an earlier one takes its children (FACTS C2).
+/// A second entry with the id of an earlier one takes its children (omp/FORMAT.md C2).
 TEST_F(LetGoTest, AnIdGivenTwiceMeanwhileIsANewGenerationOfTheSameBytes) {
   ASSERT_TRUE(session->let_go());
   temp.append(kFolder, kName, TempStore::user("e1", "e2", "again") + "\n");

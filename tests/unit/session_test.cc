@@ -1,4 +1,4 @@
-// Sessions and catalog over a real folder: growth, rewrites, torn tails, moves, projects (DESIGN 2, 3, 6, 7).
+// Sessions and catalog over a real folder: growth, rewrites, torn tails, moves, projects (CONTRACT.md 2, 3, 6, 7).
 #include "core/session/session.h"
 
 #include <gtest/gtest.h>
@@ -343,7 +343,8 @@ TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
 TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt) {
   for (const std::string_view bytes : {"", "\r", "not JSON", "{\"type\":"}) {
     temp.write(kFolder, kName, bytes);
-    const auto later = std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // young until then
+    const auto later =
+        std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // young until then
     std::filesystem::last_write_time(temp.log(kFolder, kName), later);
     const auto session = only();
     ASSERT_TRUE(session->refresh(Depth::index));

@@ -20,7 +20,7 @@ namespace {
 
 using conformance::ReplayOp;
 
-// createBranchedSession() of 13 writes what is in memory, without the filter (FACTS D9).
+// createBranchedSession() of 13 writes what is in memory, without the filter (omp/FORMAT.md D9).
 constexpr std::string_view kUnfiltered = "w13-branched-c";
 
 std::filesystem::path folder_of(const std::string& name) {

@@ -30,7 +30,7 @@ class EntryWriter {
 
   /// Between begin and end the caller appends `,"key":value` members.
   void begin(std::string_view type);
-  /// For types whose own members come before id and parent (FACTS H5).
+  /// For types whose own members come before id and parent (omp/FORMAT.md H5).
   void begin_own_first(std::string_view type);
   IdNumber end();
   IdNumber end_own_first();

@@ -1,5 +1,5 @@
 // The lenient reader of the agents written down as plainly as possible: the whole text in memory, one pass, no
-// resuming, no fast path (FACTS A1 to A8). What the index is compared with.
+// resuming, no fast path (omp/FORMAT.md A1 to A8). What the index is compared with.
 #pragma once
 
 #include <cstdint>
