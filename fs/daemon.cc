@@ -13,13 +13,14 @@
 #include <thread>
 
 #include "core/base/log.h"
+#include "core/base/result_macros.h"
 #include "core/session/catalog.h"
 #include "core/session/watcher.h"
-#include "fs/events_file.h"
-#include "fs/fuse_server.h"
-#include "fs/invalidator.h"
+#include "fs/fuse/events_file.h"
+#include "fs/fuse/fuse_server.h"
+#include "fs/fuse/invalidator.h"
 #include "fs/mount_watch.h"
-#include "fs/vfs.h"
+#include "fs/tree/vfs.h"
 
 namespace arborfs {
 
@@ -109,9 +110,7 @@ class Daemon {
       writer_.take_back_parts();
     }
     vfs_.state().watching = [this] { return watcher_->how(); };
-    if (auto done = server_.mount(); !done) {
-      return done;
-    }
+    RETURN_IF_ERROR(server_.mount());
     const bool served = server_.serve([this] { start_threads(); }, on_ready);
     on_leaving();
     signals_.reset();
@@ -151,9 +150,9 @@ class Daemon {
   const DaemonPlan& plan_;
   Catalog catalog_;
   Vfs vfs_;
-  KernelNews news_;
+  InvalidationQueue news_;
   Writer writer_;
-  Changes changes_;
+  WriteOps changes_;
   EventsFile events_;
   FuseServer server_;
   std::optional<Watcher> watcher_;

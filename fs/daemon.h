@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "core/manager/writer.h"
 #include "core/store/session_store.h"
-#include "fs/mount_settings.h"
+#include "core/writer/writer.h"
+#include "fs/fuse/mount_settings.h"
 
 namespace arborfs {
 

@@ -11,11 +11,12 @@
 #include <cstdlib>
 
 #include "core/base/log.h"
+#include "core/base/result_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/store/agent_dir.h"
 #include "fs/daemon.h"
-#include "fs/fuse_messages.h"
-#include "fs/mountpoint.h"
+#include "fs/fuse/fuse_messages.h"
+#include "fs/fuse/mountpoint.h"
 #include "fs/service_manager.h"
 
 namespace arborfs {
@@ -51,12 +52,8 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   }
   const StorePaths& paths = plan.store->paths();
   const Access access = options.read_only ? Access::look : Access::write;
-  if (auto may = check_owner(paths, !options.agent_dir.empty(), access); !may) {
-    return may.error();
-  }
-  if (auto done = heal_mountpoint(*mountpoint); !done) {
-    return done.error();
-  }
+  RETURN_IF_ERROR(check_owner(paths, !options.agent_dir.empty(), access));
+  RETURN_IF_ERROR(heal_mountpoint(*mountpoint));
   if (auto done = check_apart(*mountpoint, {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}); !done) {
     return done.error();
   }
@@ -187,22 +184,17 @@ Result<void> mount_in_background(const MountOptions& options, const DaemonPlan& 
 }  // namespace
 
 Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell) {
-  const auto plan = plan_of(options);
-  if (!plan) {
-    return plan.error();
-  }
-  if (has_files(plan->settings.mountpoint)) {
+  ASSIGN_OR_RETURN(const auto plan, plan_of(options));
+  if (has_files(plan.settings.mountpoint)) {
     tell(options.mountpoint + " is not empty: what is in it is hidden until it is unmounted");
   }
   if (!options.foreground) {
-    return mount_in_background(options, *plan);
+    return mount_in_background(options, plan);
   }
-  if (auto done = start_log(options); !done) {
-    return done;
-  }
+  RETURN_IF_ERROR(start_log(options));
   const ServiceManager manager;
   return serve(
-      options, *plan, [&] { manager.tell("READY=1"); }, [&] { manager.tell("STOPPING=1"); });
+      options, plan, [&] { manager.tell("READY=1"); }, [&] { manager.tell("STOPPING=1"); });
 }
 
 }  // namespace arborfs

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/manager/writer.h"
 #include "core/session/loaded_indexes.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 
@@ -40,8 +40,5 @@ Result<MountOptions> parse_mount_options(std::string_view list);
 /// what is worth a word but keeps nothing from being mounted, a line each. Errors: what keeps it from being mounted, in
 /// words.
 Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell);
-
-/// Unmounts, at once even if busy. It is no error when nothing is mounted there; `said` then has a word about it.
-Result<void> unmount(const std::string& mountpoint, std::string* said = nullptr);
 
 }  // namespace arborfs

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/result_macros.h"
 #include "fs/mount.h"
 
 namespace arborfs {
@@ -120,9 +121,7 @@ Result<void> parse_mount_options(std::string_view list, MountOptions& into) {
   std::string word;
   for (std::size_t at = 0; at <= list.size(); ++at) {
     if (at == list.size() || list[at] == ',') {
-      if (auto done = apply_word(word, into); !done) {
-        return done;
-      }
+      RETURN_IF_ERROR(apply_word(word, into));
       word.clear();
     } else if (list[at] == '\\' && at + 1 < list.size()) {
       word += list[++at];

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "fs/mountpoint.h"
+#include "fs/fuse/mountpoint.h"
 
 namespace arborfs {
 

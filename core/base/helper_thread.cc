@@ -58,8 +58,7 @@ struct HelperThread::Task {
   }
 };
 
-HelperThread::HelperThread(std::function<void()> work)
-    : task_(new Task{std::move(work), allowed_processors()}) {
+HelperThread::HelperThread(std::function<void()> work) : task_(new Task{std::move(work), allowed_processors()}) {
   const auto others = task_->allowed ? other_processors(*task_->allowed) : std::nullopt;
   Attributes elsewhere;
   if (others) {

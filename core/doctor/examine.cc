@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "core/base/words.h"
+#include "core/base/number_format.h"
 #include "core/doctor/blob_check.h"
 #include "core/doctor/tree_findings.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/session/documents.h"
+#include "core/views/session_views.h"
 
 namespace arborfs {
 namespace {

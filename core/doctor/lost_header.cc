@@ -7,7 +7,7 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 #include "core/render/text.h"
 #include "core/write/header_text.h"
 

@@ -6,14 +6,15 @@
 #include <optional>
 #include <set>
 
-#include "core/base/words.h"
+#include "core/base/number_format.h"
+#include "core/base/result_macros.h"
 #include "core/doctor/finding.h"
 #include "core/doctor/lost_header.h"
 #include "core/json/document.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/session/documents.h"
+#include "core/views/session_views.h"
 #include "core/write/header_text.h"
 
 namespace arborfs {
@@ -98,9 +99,7 @@ class Planner {
       return Error{Errc::busy, "somebody is writing to the log; try again in a few seconds"};
     }
     for (const auto step : {&Planner::mend_runs, &Planner::mend_header, &Planner::end_last_line, &Planner::give_back}) {
-      if (auto done = (this->*step)(); !done) {
-        return done.error();
-      }
+      RETURN_IF_ERROR((this->*step)());
     }
     std::stable_sort(plan_.edits.begin(), plan_.edits.end(),
                      [](const LogEdit& a, const LogEdit& b) { return a.offset < b.offset; });
@@ -121,11 +120,8 @@ class Planner {
         continue;
       }
       if (!found.empty() && damage.offset - found.back().end <= kLine) {
-        const auto gap = read(found.back().end, damage.offset);
-        if (!gap) {
-          return gap.error();
-        }
-        if (is_blank(*gap)) {
+        ASSIGN_OR_RETURN(const auto gap, read(found.back().end, damage.offset));
+        if (is_blank(gap)) {
           found.back().end = end;
           found.back().only_nul = found.back().only_nul && nul;
           continue;
@@ -145,37 +141,26 @@ class Planner {
 
   /// Where the line begins, if nothing but blanks stands before `offset` on it.
   Result<Place> line_begin(std::uint64_t offset) const {
-    const auto before = read(offset - std::min(offset, kLine), offset);
-    if (!before) {
-      return before.error();
-    }
-    const std::size_t feed = before->rfind('\n');
-    const std::string_view blanks = std::string_view(*before).substr(feed == std::string::npos ? 0 : feed + 1);
-    const bool is_seen = feed != std::string::npos || before->size() == offset;
+    ASSIGN_OR_RETURN(const auto before, read(offset - std::min(offset, kLine), offset));
+    const std::size_t feed = before.rfind('\n');
+    const std::string_view blanks = std::string_view(before).substr(feed == std::string::npos ? 0 : feed + 1);
+    const bool is_seen = feed != std::string::npos || before.size() == offset;
     return is_seen && is_blank(blanks) ? Place(offset - blanks.size()) : Place();
   }
 
   /// Behind the line's feed, or the log's end, if nothing but blanks stands behind `offset` on it.
   Result<Place> line_end(std::uint64_t offset) const {
-    const auto behind = read(offset, std::min(patient_.size, offset + kLine));
-    if (!behind) {
-      return behind.error();
-    }
-    const std::size_t feed = behind->find('\n');
-    const bool is_seen = feed != std::string::npos || offset + behind->size() == patient_.size;
+    ASSIGN_OR_RETURN(const auto behind, read(offset, std::min(patient_.size, offset + kLine)));
+    const std::size_t feed = behind.find('\n');
+    const bool is_seen = feed != std::string::npos || offset + behind.size() == patient_.size;
     const std::uint64_t end = feed == std::string::npos ? patient_.size : offset + feed + 1;
-    return is_seen && is_blank(std::string_view(*behind).substr(0, feed)) ? Place(end) : Place();
+    return is_seen && is_blank(std::string_view(behind).substr(0, feed)) ? Place(end) : Place();
   }
 
   Result<void> mend_runs() {
-    const auto found = runs();
-    if (!found) {
-      return found.error();
-    }
-    for (const Run& run : *found) {
-      if (auto mended = mend_run(run); !mended) {
-        return mended;
-      }
+    ASSIGN_OR_RETURN(const auto found, runs());
+    for (const Run& run : found) {
+      RETURN_IF_ERROR(mend_run(run));
     }
     return {};
   }
@@ -241,11 +226,8 @@ class Planner {
     if (patient_.header_entry != patient_.size) {
       return move_header();
     }
-    const auto remains = read(0, std::min(patient_.first_entry, kMostRemains));
-    if (!remains) {
-      return remains.error();
-    }
-    const auto made = make_lost_header(session_, catalog_, *remains, patient_.has_ids);
+    ASSIGN_OR_RETURN(const auto remains, read(0, std::min(patient_.first_entry, kMostRemains)));
+    const auto made = make_lost_header(session_, catalog_, remains, patient_.has_ids);
     return put_header(made.json, made.words);
   }
 
@@ -269,13 +251,10 @@ class Planner {
 
   /// Before everything but a title slot and a byte order mark.
   Result<void> put_header(const std::string& json, std::string words) {
-    const auto head = read(0, std::min(patient_.size, kMostRemains));
-    if (!head) {
-      return head.error();
-    }
-    std::uint64_t offset = head->starts_with(kBom) ? kBom.size() : 0;
+    ASSIGN_OR_RETURN(const auto head, read(0, std::min(patient_.size, kMostRemains)));
+    std::uint64_t offset = head.starts_with(kBom) ? kBom.size() : 0;
     if (patient_.header.has_slot) {
-      offset = head->find('\n') + 1;
+      offset = head.find('\n') + 1;
     }
     plan_.edits.insert(plan_.edits.begin(), LogEdit{offset, offset, json + "\n"});
     plan_.words.push_back(std::move(words));

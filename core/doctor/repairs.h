@@ -1,4 +1,4 @@
-// What it takes to mend a log, as edits of its bytes and in words. Only plans; mender.h carries out.
+// What it takes to mend a log, as edits of its bytes and in words. Only plans; repairer.h carries out.
 //
 // Whole records among bytes that agents drop get lines of their own, the rest of those bytes is cut out; a missing
 // header is written anew; entries that another program's rewrite left out are put back before the last entry, so that
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/manager/log_rewrite.h"
+#include "core/writer/log_rewrite.h"
 
 namespace arborfs {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/base/byte_marks.h"
+#include "core/base/simd_classify.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 // The bytes of the rendered segment read last, while it is being read piece by piece.
@@ -84,9 +86,7 @@ Result<std::string> Content::read(std::uint64_t offset, std::uint64_t length) co
     const Segment& segment = segments_[at];
     const std::uint64_t from = offset - segment.start;
     const std::uint64_t count = std::min(end - offset, segment.size - from);
-    if (auto done = read_segment(segment, from, count, out); !done) {
-      return done.error();
-    }
+    RETURN_IF_ERROR(read_segment(segment, from, count, out));
     offset += count;
   }
   return out;
@@ -126,11 +126,8 @@ Result<void> Content::read_segment(const Segment& segment, std::uint64_t from, s
   }
   const std::size_t had = out.size();
   out.resize(had + length);
-  auto got = segment.log->read_at(segment.log_offset + from, std::span<char>(out).subspan(had));
-  if (!got) {
-    return got.error();
-  }
-  if (*got < length) {
+  ASSIGN_OR_RETURN(auto got, segment.log->read_at(segment.log_offset + from, std::span<char>(out).subspan(had)));
+  if (got < length) {
     return {Errc::stale, "the log no longer has these bytes"};
   }
   return {};

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/log/record_scanner.h"
 
@@ -123,9 +124,9 @@ std::optional<TitleSlot> parse_title_slot_line(std::string_view line) {
   return TitleSlot{std::string(*title), source == nullptr ? "" : std::string(json::as_string(*source))};
 }
 
-Result<LogHead> read_head(LogWindow& window, std::optional<Flavour> flavour) {
+Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect) {
   LogHead head;
-  if (flavour == Flavour::omp13) {
+  if (dialect == Dialect::omp13) {
     return head;
   }
   auto text = window.view(0, 1);
@@ -186,34 +187,28 @@ Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offse
     return out;
   }
   const auto size = static_cast<std::size_t>(length);
-  auto text = window.view(offset, size);
-  if (!text) {
-    return text.error();
-  }
-  return make_header(text->substr(0, size), offset, slot);
+  ASSIGN_OR_RETURN(auto text, window.view(offset, size));
+  return make_header(text.substr(0, size), offset, slot);
 }
 
-Result<Header> read_header(const LogFile& log, std::optional<Flavour> flavour) {
+Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
   // A decoded text has a size of its own; that of a file was asked for when it was opened.
   const auto size = log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size);
   if (!size) {
     return size.error();
   }
   LogWindow window(log, std::min(*size, kHeadLimit), nullptr, kHeadStep);
-  auto head = read_head(window, flavour);
-  if (!head) {
-    return head.error();
-  }
-  RecordScanner scanner(window, {head->slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, *size));
+  ASSIGN_OR_RETURN(auto head, read_head(window, dialect));
+  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, *size));
   auto record = scanner.next();
   if (!record) {
     return record.error();
   }
   if (*record == nullptr) {
-    return *size > kHeadLimit ? invalid_header("no record in the log's first MiB", head->slot.has_value())
-                              : missing_header(head->slot.has_value());
+    return *size > kHeadLimit ? invalid_header("no record in the log's first MiB", head.slot.has_value())
+                              : missing_header(head.slot.has_value());
   }
-  auto session = read_session_header(window, (*record)->offset, (*record)->length, head->slot);
+  auto session = read_session_header(window, (*record)->offset, (*record)->length, head.slot);
   return session ? Result<Header>(std::move(session->header)) : session.error();
 }
 

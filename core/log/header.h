@@ -27,7 +27,7 @@ struct LogHead {
 };
 
 /// Looks for a slot in the first physical line; 13's rules know none.
-Result<LogHead> read_head(LogWindow& window, std::optional<Flavour> flavour);
+Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect);
 
 /// The header and what its version asks for.
 struct SessionHeader {

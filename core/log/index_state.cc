@@ -4,8 +4,9 @@
 #include <cctype>
 
 #include "core/base/hash.h"
+#include "core/base/result_macros.h"
 #include "core/log/entry_types.h"
-#include "core/log/lines_ahead.h"
+#include "core/log/parallel_line_reader.h"
 
 namespace arborfs {
 
@@ -21,11 +22,8 @@ Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uin
   if (size == 0) {
     return xxh64({});
   }
-  auto text = window.view(from, size);
-  if (!text) {
-    return text.error();
-  }
-  return xxh64(text->substr(0, size));
+  ASSIGN_OR_RETURN(auto text, window.view(from, size));
+  return xxh64(text.substr(0, size));
 }
 
 constexpr std::string_view kOfPi =
@@ -98,16 +96,13 @@ bool IndexState::is_younger(const RecordFields& record) {
   return is_omp18_type(type) || (record.telltales != 0 && has_omp18_key(record.telltales, type));
 }
 
-Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter* noter) {
-  auto found = read_head(window, forced);
-  if (!found) {
-    return found.error();
-  }
-  head = *found;
+Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserver* noter) {
+  ASSIGN_OR_RETURN(auto found, read_head(window, forced));
+  head = found;
   header = missing_header(head.slot.has_value());
-  flavour = forced ? *forced : head.slot ? Flavour::omp18 : flavour;
-  std::optional<LinesAhead> ahead;
-  if (window.end() >= head.slot_end + LinesAhead::kHelpsFrom) {
+  dialect = forced ? *forced : head.slot ? Dialect::omp18 : dialect;
+  std::optional<ParallelLineReader> ahead;
+  if (window.end() >= head.slot_end + ParallelLineReader::kHelpsFrom) {
     ahead.emplace(log, head.slot_end, window.end(), window.cancelled(), noter);
   }
   if (noter != nullptr) {
@@ -116,25 +111,20 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter
   RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, window.end()),
                         ahead ? &*ahead : nullptr, noter);
   for (;;) {
-    auto record = scanner.next();
-    if (!record) {
-      return record.error();
-    }
-    if (*record == nullptr) {
+    ASSIGN_OR_RETURN(auto record, scanner.next());
+    if (record == nullptr) {
       break;
     }
-    if (turns_omp18(**record)) {
+    if (turns_omp18(*record)) {
       if (!dropped_sessions.empty()) {
         return false;
       }
-      flavour = Flavour::omp18;
+      dialect = Dialect::omp18;
     }
-    if (auto taken = take_first(window, **record); !taken) {
+    if (auto taken = take_first(window, *record); !taken) {
       return taken.error();
-    } else if (!*taken && admit(**record) && noter != nullptr) {
-      if (auto noted = note(*noter, **record, scanner.notes()); !noted) {
-        return noted.error();
-      }
+    } else if (!*taken && admit(*record) && noter != nullptr) {
+      RETURN_IF_ERROR(note(*noter, *record, scanner.notes()));
     }
     if (entries.size() >= kMostEntries) {
       return Error{Errc::too_large, "the log holds more entries than can be numbered"};
@@ -143,11 +133,8 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, RecordNoter
   tail = scanner.tail();
   losses = scanner.take_losses();
   scanned_size = window.end();
-  auto made = take_fingerprint(window, head.slot_end, tail.resume.offset);
-  if (!made) {
-    return made.error();
-  }
-  fingerprint = *made;
+  ASSIGN_OR_RETURN(auto made, take_fingerprint(window, head.slot_end, tail.resume.offset));
+  fingerprint = made;
   entries.shrink();
   ids.shrink();
   labels.settle();
@@ -160,18 +147,15 @@ Result<bool> IndexState::take_first(LogWindow& window, const RecordFields& recor
   if (values != 0) {
     return false;
   }
-  auto session = read_session_header(window, record.offset, record.length, head.slot);
-  if (!session) {
-    return session.error();
-  }
-  header = std::move(session->header);
-  gives_ids = session->gives_ids;
+  ASSIGN_OR_RETURN(auto session, read_session_header(window, record.offset, record.length, head.slot));
+  header = std::move(session.header);
+  gives_ids = session.gives_ids;
   values = header.valid ? 1 : 0;
   return header.valid;
 }
 
-Result<void> IndexState::note(RecordNoter& noter, const RecordFields& record, const RecordNotes* notes) const {
-  return noter.take(entries.at(entries.size()), record.length, flavour, notes);
+Result<void> IndexState::note(ScanObserver& noter, const RecordFields& record, const ScanNotes* notes) const {
+  return noter.take(entries.at(entries.size()), record.length, dialect, notes);
 }
 
 bool IndexState::admit(const RecordFields& record) {
@@ -213,7 +197,7 @@ void IndexState::note_writer(const RecordFields& record, EntryType type) {
 
 // omp/FORMAT.md O2. Where nothing else tells, the id does: without a slot omp's are no UUIDs (omp/FORMAT.md F2).
 bool IndexState::is_of_pi() const {
-  if (forced || !header.valid || head.slot || flavour == Flavour::omp18) {
+  if (forced || !header.valid || head.slot || dialect == Dialect::omp18) {
     return false;
   }
   return has_pi_marks_ || (is_uuid(header.id) && !has_omp_marks_ && header.title.empty());

@@ -34,26 +34,26 @@ Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_
                                           const Fingerprint& before);
 
 struct IndexState {
-  IndexState(std::optional<Flavour> forced_flavour, Flavour assumed) : forced(forced_flavour), flavour(assumed) {}
+  IndexState(std::optional<Dialect> forced_dialect, Dialect assumed) : forced(forced_dialect), dialect(assumed) {}
 
-  /// Reads the whole log. False when it turns out to be of the younger flavour after sessions' records were dropped:
+  /// Reads the whole log. False when it turns out to be of the younger dialect after sessions' records were dropped:
   /// it must then be read anew under that assumption. `noter` may be null.
-  Result<bool> scan(const LogFile& log, LogWindow& window, RecordNoter* noter);
+  Result<bool> scan(const LogFile& log, LogWindow& window, ScanObserver* noter);
   /// Takes in the next record, the header excepted. False when it becomes no entry.
   bool admit(const RecordFields& record);
 
   [[nodiscard]] bool drops(const RecordFields& record) const {
-    return header.valid && flavour == Flavour::omp13 && record.type.is_string("session");
+    return header.valid && dialect == Dialect::omp13 && record.type.is_string("session");
   }
   [[nodiscard]] bool turns_omp18(const RecordFields& record) const {
-    return !forced && flavour == Flavour::omp13 && is_younger(record);
+    return !forced && dialect == Dialect::omp13 && is_younger(record);
   }
   static bool is_younger(const RecordFields& record);
   /// Says in the header that the log is pi's, or says so no more. To be called when records have been admitted.
   void settle_writer();
 
-  std::optional<Flavour> forced;
-  Flavour flavour;
+  std::optional<Dialect> forced;
+  Dialect dialect;
   LogHead head;
   Header header;
   bool gives_ids = false;
@@ -80,7 +80,7 @@ struct IndexState {
   void note_writer(const RecordFields& record, EntryType type);
   [[nodiscard]] bool is_of_pi() const;
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
-  Result<void> note(RecordNoter& noter, const RecordFields& record, const RecordNotes* notes) const;
+  Result<void> note(ScanObserver& noter, const RecordFields& record, const ScanNotes* notes) const;
   void put_ids(const RecordFields& record, Entry& entry);
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);

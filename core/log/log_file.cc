@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/json/utf8.h"
 
 namespace arborfs {
@@ -58,22 +59,16 @@ Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::
 }
 
 Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener reopen) {
-  auto stat = file.stat();
-  if (!stat) {
-    return stat.error();
-  }
-  return of(std::move(file), *stat, std::move(reopen));
+  ASSIGN_OR_RETURN(auto stat, file.stat());
+  return of(std::move(file), stat, std::move(reopen));
 }
 
 Result<std::shared_ptr<const LogFile>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen) {
-  auto decoded = decode_utf16(file, stat.size);
-  if (!decoded) {
-    return decoded.error();
-  }
+  ASSIGN_OR_RETURN(auto decoded, decode_utf16(file, stat.size));
   const std::shared_ptr<LogFile> log(new LogFile);
   log->opened_ = stat;
   log->file_.emplace(std::move(file), stat, std::move(reopen));
-  log->memory_ = std::move(*decoded);
+  log->memory_ = std::move(decoded);
   return std::shared_ptr<const LogFile>(log);
 }
 
@@ -88,22 +83,16 @@ Result<std::uint64_t> LogFile::size() const {
   if (memory_) {
     return static_cast<std::uint64_t>(memory_->size());
   }
-  auto now = stat();
-  if (!now) {
-    return now.error();
-  }
-  return now->size;
+  ASSIGN_OR_RETURN(auto now, stat());
+  return now.size;
 }
 
 Result<FileStat> LogFile::stat() const {
   if (!file_) {
     return opened_;
   }
-  auto file = file_->acquire();
-  if (!file) {
-    return file.error();
-  }
-  return (*file)->stat();
+  ASSIGN_OR_RETURN(auto file, file_->acquire());
+  return (file)->stat();
 }
 
 Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into) const {
@@ -111,27 +100,18 @@ Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into)
 }
 
 Result<std::size_t> LogFile::read_file(std::uint64_t offset, std::span<char> into) const {
-  auto file = file_->acquire();
-  if (!file) {
-    return file.error();
-  }
-  return (*file)->read_at(offset, into);
+  ASSIGN_OR_RETURN(auto file, file_->acquire());
+  return (file)->read_at(offset, into);
 }
 
 Result<std::string> LogFile::read(std::uint64_t offset, std::uint64_t length) const {
-  auto total = size();
-  if (!total) {
-    return total.error();
-  }
-  if (offset > *total || length > *total - offset) {
+  ASSIGN_OR_RETURN(auto total, size());
+  if (offset > total || length > total - offset) {
     return Error{Errc::stale, "the log no longer has these bytes"};
   }
   std::string bytes(length, '\0');
-  auto got = read_at(offset, bytes);
-  if (!got) {
-    return got.error();
-  }
-  if (*got < length) {
+  ASSIGN_OR_RETURN(auto got, read_at(offset, bytes));
+  if (got < length) {
     return Error{Errc::stale, "the log was cut while it was read"};
   }
   return bytes;

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "core/env/file.h"
-#include "core/env/pooled_file.h"
+#include "core/os/file.h"
+#include "core/os/pooled_file.h"
 
 namespace arborfs {
 

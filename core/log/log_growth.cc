@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/base/result_macros.h"
 #include "core/log/index_state.h"
 
 namespace arborfs {
@@ -21,21 +22,15 @@ Result<bool> number_goes_on(LogWindow& window, const ScanPoint& point) {
   if (point.phase != ScanPoint::Phase::after_number) {
     return false;
   }
-  auto text = window.view(point.offset, 1);
-  if (!text) {
-    return text.error();
-  }
-  return !text->empty() && continues_number(text->front());
+  ASSIGN_OR_RETURN(auto text, window.view(point.offset, 1));
+  return !text.empty() && continues_number(text.front());
 }
 
 // The header under the slot as it reads now; nothing when the line is no slot of the same length any more.
 Result<std::optional<Header>> header_of_changed_slot(LogWindow& window, const IndexState& state) {
   const auto size = static_cast<std::size_t>(state.head.slot_end);
-  auto text = window.view(0, size);
-  if (!text) {
-    return text.error();
-  }
-  const std::string_view line = text->substr(0, size);
+  ASSIGN_OR_RETURN(auto text, window.view(0, size));
+  const std::string_view line = text.substr(0, size);
   const auto slot = line.find('\n') == size - 1 ? parse_title_slot_line(line) : std::nullopt;
   if (!slot) {
     return std::optional<Header>();
@@ -80,15 +75,12 @@ class ConflictCheck {
 
 // True when what growth leaves as it is has stayed; notes a changed title in `growth`.
 Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::Growth& growth) {
-  auto now = take_fingerprint(window, state.head.slot_end, state.tail.resume.offset);
-  if (!now) {
-    return now.error();
-  }
-  if (now->head != state.fingerprint.head || now->tail != state.fingerprint.tail) {
+  ASSIGN_OR_RETURN(auto now, take_fingerprint(window, state.head.slot_end, state.tail.resume.offset));
+  if (now.head != state.fingerprint.head || now.tail != state.fingerprint.tail) {
     return false;
   }
-  growth.fingerprint = *now;
-  if (now->slot != state.fingerprint.slot) {
+  growth.fingerprint = now;
+  if (now.slot != state.fingerprint.slot) {
     auto header = header_of_changed_slot(window, state);
     if (!header) {
       return header.error();
@@ -104,17 +96,14 @@ Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::G
 Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIndex::Growth& growth) {
   ConflictCheck check(state);
   for (;;) {
-    auto record = scanner.next();
-    if (!record) {
-      return record.error();
-    }
-    if (*record == nullptr) {
+    ASSIGN_OR_RETURN(auto record, scanner.next());
+    if (record == nullptr) {
       return true;
     }
-    if (check.conflicts(**record)) {
+    if (check.conflicts(*record)) {
       return false;
     }
-    growth.records.push_back(with_own_texts(**record, growth.texts));
+    growth.records.push_back(with_own_texts(*record, growth.texts));
   }
 }
 
@@ -127,29 +116,20 @@ bool must_rebuild(const LogFile& log, const IndexState& state, std::uint64_t siz
 }  // namespace
 
 Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
-  auto size = log.size();
-  if (!size) {
-    return size.error();
-  }
-  if (must_rebuild(log, *impl_, *size)) {
+  ASSIGN_OR_RETURN(auto size, log.size());
+  if (must_rebuild(log, *impl_, size)) {
     return GrowthPtr();
   }
   GrowthPtr growth(new Growth);
-  LogWindow checked(log, *size, nullptr, kCheckStep);
-  auto same = is_same_log(checked, *impl_, *growth);
+  LogWindow checked(log, size, nullptr, kCheckStep);
+  ASSIGN_OR_RETURN(auto same, is_same_log(checked, *impl_, *growth));
   if (!same) {
-    return same.error();
-  }
-  if (!*same) {
     return GrowthPtr();
   }
-  LogWindow window(log, *size);
-  RecordScanner scanner(window, impl_->tail.resume, has_lenient_boms(log, *size));
-  auto read = read_records(scanner, *impl_, *growth);
+  LogWindow window(log, size);
+  RecordScanner scanner(window, impl_->tail.resume, has_lenient_boms(log, size));
+  ASSIGN_OR_RETURN(auto read, read_records(scanner, *impl_, *growth));
   if (!read) {
-    return read.error();
-  }
-  if (!*read) {
     return GrowthPtr();
   }
   growth->tail = scanner.tail();
@@ -160,11 +140,9 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   }
   // Not in the scanner's window, which would read far more of the log's beginning than is asked for.
   LogWindow marks(log, window.end(), nullptr, kCheckStep);
-  auto made = fingerprint_of_growth(marks, impl_->head.slot_end, growth->tail.resume.offset, growth->fingerprint);
-  if (!made) {
-    return made.error();
-  }
-  growth->fingerprint = *made;  // the slot's as it was when the header was read
+  ASSIGN_OR_RETURN(auto made,
+                   fingerprint_of_growth(marks, impl_->head.slot_end, growth->tail.resume.offset, growth->fingerprint));
+  growth->fingerprint = made;  // the slot's as it was when the header was read
   return growth;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/log/entry_types.h"
 #include "core/log/index_state.h"
 
@@ -27,27 +28,21 @@ LogIndex::LogIndex() = default;
 LogIndex::~LogIndex() = default;
 
 Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Options& options) {
-  auto size = log.size();
-  if (!size) {
-    return size.error();
-  }
-  LogWindow window(log, *size, options.cancelled);
+  ASSIGN_OR_RETURN(auto size, log.size());
+  LogWindow window(log, size, options.cancelled);
   std::unique_ptr<LogIndex> index(new LogIndex);
-  for (const Flavour assumed : {Flavour::omp13, Flavour::omp18}) {
-    index->impl_ = std::make_unique<Impl>(options.flavour, assumed);
-    auto scanned = index->impl_->scan(log, window, options.noter);
-    if (!scanned) {
-      return scanned.error();
-    }
-    if (*scanned) {
+  for (const Dialect assumed : {Dialect::omp13, Dialect::omp18}) {
+    index->impl_ = std::make_unique<Impl>(options.dialect, assumed);
+    ASSIGN_OR_RETURN(auto scanned, index->impl_->scan(log, window, options.noter));
+    if (scanned) {
       break;
     }
   }
   return index;
 }
 
-Flavour LogIndex::flavour() const {
-  return impl_->flavour;
+Dialect LogIndex::dialect() const {
+  return impl_->dialect;
 }
 const Header& LogIndex::header() const {
   return impl_->header;

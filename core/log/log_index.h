@@ -22,8 +22,8 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// Which generation's rules a log is read by (CONTRACT.md 6.2, omp/FORMAT.md J3).
-enum class Flavour : std::uint8_t { omp13, omp18 };
+/// Which generation's rules a log is read by (DESIGN 6, FACTS J3).
+enum class Dialect : std::uint8_t { omp13, omp18 };
 
 enum class EntryType : std::uint8_t {
   none,  // a record without a string `type`, scalars included
@@ -106,16 +106,16 @@ struct Header {
 
 /// Reads just the head of a log as it was opened (4 KiB; up to 1 MiB where the first value is long or late). Same
 /// result as the header of the full index. Errors: io.
-Result<Header> read_header(const LogFile& log, std::optional<Flavour> flavour = std::nullopt);
+Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect = std::nullopt);
 
-class RecordNoter;
+class ScanObserver;
 
 class LogIndex {
  public:
   struct Options {
-    std::optional<Flavour> flavour;                // forced for conformance tests; else chosen per log
+    std::optional<Dialect> dialect;                // forced for conformance tests; else chosen per log
     const std::atomic<bool>* cancelled = nullptr;  // checked now and then; gives `interrupted`
-    RecordNoter* noter = nullptr;                  // told of every entry; see record_notes.h
+    ScanObserver* noter = nullptr;                 // told of every entry; see scan_observer.h
   };
   /// Scans the log from its first byte to its present end. Errors: io, interrupted, those of the noter.
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log, const Options& options);
@@ -124,20 +124,20 @@ class LogIndex {
   LogIndex(const LogIndex&) = delete;
   LogIndex& operator=(const LogIndex&) = delete;
 
-  /// What the log has more than the index. Made without changing the index, so that readers go on meanwhile.
+  /// What the log has more than the index. CreateResult without changing the index, so that readers go on meanwhile.
   class Growth;
   struct GrowthDeleter {
     void operator()(Growth*) const;
   };
   using GrowthPtr = std::unique_ptr<Growth, GrowthDeleter>;
   /// Reads on from where the scan ended. Null when earlier entries would read differently now: the last known bytes
-  /// changed, the flavour changed, a new id is a duplicate or is the missing parent of an earlier entry. Then build().
+  /// changed, the dialect changed, a new id is a duplicate or is the missing parent of an earlier entry. Then build().
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogFile& log) const;
   /// Where the entries that `growth` brings lie and what they are; ids, parents and times are left out.
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
   void apply(GrowthPtr growth);
 
-  [[nodiscard]] Flavour flavour() const;
+  [[nodiscard]] Dialect dialect() const;
   [[nodiscard]] const Header& header() const;
   /// Version 1: ids and parents are made up, those in the log do not count (omp/FORMAT.md E9).
   [[nodiscard]] bool gives_ids() const;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 LogWindow::LogWindow(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled, std::size_t step)
@@ -15,9 +17,7 @@ Result<std::string_view> LogWindow::view(std::uint64_t offset, std::size_t want)
   }
   const std::uint64_t needed = std::min<std::uint64_t>(want, end_ - offset);
   if (offset < start_ || offset + needed > start_ + length_) {
-    if (auto filled = fill(offset, static_cast<std::size_t>(needed)); !filled) {
-      return filled.error();
-    }
+    RETURN_IF_ERROR(fill(offset, static_cast<std::size_t>(needed)));
   }
   if (offset >= start_ + length_) {
     return std::string_view();  // the log was cut
@@ -38,12 +38,9 @@ Result<void> LogWindow::fill(std::uint64_t offset, std::size_t want) {
   length_ = kept;
   const std::uint64_t left = end_ - (start_ + length_);
   const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(capacity_ - length_, left));
-  auto got = log_.read_at(start_ + length_, std::span<char>(buffer_.get() + length_, room));
-  if (!got) {
-    return got.error();
-  }
-  length_ += *got;
-  if (*got < room) {
+  ASSIGN_OR_RETURN(auto got, log_.read_at(start_ + length_, std::span<char>(buffer_.get() + length_, room)));
+  length_ += got;
+  if (got < room) {
     end_ = start_ + length_;
   }
   return {};

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/log/dialect_hints.h"
 #include "core/log/log_index.h"
-#include "core/log/telltale.h"
 
 namespace arborfs {
 
@@ -38,7 +38,7 @@ struct RecordFields {
   FieldValue target;  // targetId of labels
   FieldValue label;
   FieldValue role;  // of `message`, when that is an object
-  Telltales telltales = 0;
+  DialectHints telltales = 0;
 
   [[nodiscard]] EntryType entry_type() const;
 };

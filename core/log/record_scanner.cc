@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 namespace {
@@ -41,8 +43,8 @@ bool has_lenient_boms(const LogFile& log, std::uint64_t size) {
   return !log.is_decoded() && size >= kStreamedFrom;
 }
 
-RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead,
-                             const RecordNoter* noter)
+RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead,
+                             const ScanObserver* noter)
     : window_(window),
       at_(start),
       bom_on_any_line_(bom_on_any_line),
@@ -53,15 +55,12 @@ RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any
 Result<const RecordFields*> RecordScanner::next() {
   notes_ = nullptr;
   for (;;) {
-    auto found = step();
-    if (!found) {
-      return found.error();
-    }
-    if (*found == Found::end) {
+    ASSIGN_OR_RETURN(auto found, step());
+    if (found == Found::end) {
       mark_tail(at_.offset, at_.phase);
       return nullptr;
     }
-    if (*found == Found::record) {
+    if (found == Found::record) {
       if (tail_) {
         tail_->has_records = true;
       }
@@ -83,7 +82,7 @@ Result<RecordScanner::Found> RecordScanner::step() {
 
 // A line that was read already.
 bool RecordScanner::take_line_ahead() {
-  const LinesAhead::Line* line = ahead_ == nullptr ? nullptr : ahead_->line_at(at_.offset);
+  const ParallelLineReader::Line* line = ahead_ == nullptr ? nullptr : ahead_->line_at(at_.offset);
   if (line == nullptr) {
     return false;
   }
@@ -95,21 +94,18 @@ bool RecordScanner::take_line_ahead() {
 
 // Skips white space between values; then reads the value.
 Result<RecordScanner::Found> RecordScanner::find_value() {
-  auto text = window_.view(at_.offset, kByteOrderMark.size());
-  if (!text) {
-    return text.error();
-  }
-  if (text->empty()) {
+  ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, kByteOrderMark.size()));
+  if (text.empty()) {
     return Found::end;
   }
-  if (at_.phase == Phase::line_start && (at_.offset == 0 || bom_on_any_line_) && text->starts_with(kByteOrderMark)) {
+  if (at_.phase == Phase::line_start && (at_.offset == 0 || bom_on_any_line_) && text.starts_with(kByteOrderMark)) {
     at_ = {at_.offset + kByteOrderMark.size(), Phase::before_value};
     return Found::nothing;
   }
   std::size_t skipped = 0;
-  while (skipped < text->size() && is_space((*text)[skipped])) {
+  while (skipped < text.size() && is_space((text)[skipped])) {
     ++skipped;
-    if ((*text)[skipped - 1] == '\n') {
+    if ((text)[skipped - 1] == '\n') {
       at_ = {at_.offset + skipped, Phase::line_start};
       return Found::nothing;
     }
@@ -117,23 +113,20 @@ Result<RecordScanner::Found> RecordScanner::find_value() {
   if (skipped != 0) {
     at_ = {at_.offset + skipped, Phase::before_value};
   }
-  return skipped == text->size() ? Result<Found>(Found::nothing) : read_value();
+  return skipped == text.size() ? Result<Found>(Found::nothing) : read_value();
 }
 
 // Behind a value: white space to the end of the line, or a rest that is dropped (omp/FORMAT.md A3).
 Result<RecordScanner::Found> RecordScanner::end_line() {
   std::uint64_t offset = at_.offset;
   for (;;) {
-    auto text = window_.view(offset, 1);
-    if (!text) {
-      return text.error();
-    }
-    if (text->empty()) {
+    ASSIGN_OR_RETURN(auto text, window_.view(offset, 1));
+    if (text.empty()) {
       return Found::end;
     }
-    const auto rest = std::find_if_not(text->begin(), text->end(), [](char c) { return c != '\n' && is_space(c); });
-    offset += static_cast<std::uint64_t>(rest - text->begin());
-    if (rest == text->end()) {
+    const auto rest = std::find_if_not(text.begin(), text.end(), [](char c) { return c != '\n' && is_space(c); });
+    offset += static_cast<std::uint64_t>(rest - text.begin());
+    if (rest == text.end()) {
       continue;
     }
     if (*rest == '\n') {
@@ -145,30 +138,24 @@ Result<RecordScanner::Found> RecordScanner::end_line() {
 }
 
 Result<RecordScanner::Found> RecordScanner::read_value() {
-  auto fast = read_fast();
-  if (!fast) {
-    return fast.error();
-  }
-  return *fast ? Result<Found>(Found::record) : read_slowly();
+  ASSIGN_OR_RETURN(auto fast, read_fast());
+  return fast ? Result<Found>(Found::record) : read_slowly();
 }
 
 // One line, one value, nothing odd about it.
 Result<bool> RecordScanner::read_fast() {
   for (std::size_t want = 1;; want = std::max(want * 4, kFirstLook)) {
-    auto text = window_.view(at_.offset, want);
-    if (!text) {
-      return text.error();
-    }
-    if (text->front() != '{' && text->front() != '[') {
+    ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, want));
+    if (text.front() != '{' && text.front() != '[') {
       return false;
     }
-    const std::size_t newline = find_newline(*text);
-    const bool at_end = at_.offset + text->size() >= window_.end();
-    if (newline == std::string_view::npos && !at_end && want < FastRecordParser::kMaxLine) {
+    const std::size_t newline = find_newline(text);
+    const bool at_end = at_.offset + text.size() >= window_.end();
+    if (newline == std::string_view::npos && !at_end && want < SimdRecordParser::kMaxLine) {
       continue;
     }
-    const std::string_view value = without_space_at_end(text->substr(0, newline));
-    if ((newline == std::string_view::npos && !at_end) || value.size() > FastRecordParser::kMaxLine ||
+    const std::string_view value = without_space_at_end(text.substr(0, newline));
+    if ((newline == std::string_view::npos && !at_end) || value.size() > SimdRecordParser::kMaxLine ||
         !fast_.parse(value, record_)) {
       return false;
     }
@@ -186,15 +173,12 @@ Result<RecordScanner::Found> RecordScanner::read_slowly() {
   scanner_.reset();
   observed_.reset();
   for (std::uint64_t fed = 0;;) {
-    auto text = window_.view(at_.offset + fed, 1);
-    if (!text) {
-      return text.error();
-    }
+    ASSIGN_OR_RETURN(auto text, window_.view(at_.offset + fed, 1));
     std::size_t used = 0;
-    const bool at_end = text->empty();
-    const Verdict verdict = at_end ? scanner_.finish() : scanner_.feed(*text, used);
+    const bool at_end = text.empty();
+    const Verdict verdict = at_end ? scanner_.finish() : scanner_.feed(text, used);
     if (verdict == Verdict::need_more) {
-      fed += text->size();
+      fed += text.size();
       continue;
     }
     return verdict == Verdict::value ? accept() : reject(verdict, fed + used, at_end);
@@ -203,11 +187,8 @@ Result<RecordScanner::Found> RecordScanner::read_slowly() {
 
 // The value that starts here ended well.
 Result<RecordScanner::Found> RecordScanner::accept() {
-  auto first = window_.view(at_.offset, 1);
-  if (!first) {
-    return first.error();
-  }
-  const char lead = first->empty() ? '{' : first->front();
+  ASSIGN_OR_RETURN(auto first, window_.view(at_.offset, 1));
+  const char lead = first.empty() ? '{' : first.front();
   auto record = observed_.finish(window_, at_.offset, scanner_.length());
   if (!record) {
     return record.error();
@@ -247,15 +228,12 @@ Result<RecordScanner::Found> RecordScanner::reject(Verdict verdict, std::uint64_
 Result<RecordScanner::Found> RecordScanner::drop_line(std::uint64_t from, Damage::Kind kind) {
   const ScanPoint before = at_;
   at_.offset = from;
-  DroppedRun run(from);
-  auto ended = measure(run, true);
+  DamageRun run(from);
+  ASSIGN_OR_RETURN(auto ended, measure(run, true));
   if (!ended) {
-    return ended.error();
-  }
-  if (!*ended) {
     mark_tail(before.offset, before.phase);
   }
-  lose(run, kind, !*ended);
+  lose(run, kind, !ended);
   at_.phase = Phase::line_start;
   return Found::nothing;
 }
@@ -263,33 +241,24 @@ Result<RecordScanner::Found> RecordScanner::drop_line(std::uint64_t from, Damage
 // Drops everything that is left of the log.
 Result<RecordScanner::Found> RecordScanner::drop_rest(Damage::Kind kind) {
   const std::uint64_t last = window_.end() == 0 ? 0 : window_.end() - 1;
-  DroppedRun run(at_.offset);
-  auto measured = measure(run, false);
-  if (!measured) {
-    return measured.error();
-  }
-  auto text = window_.view(last, 1);
-  if (!text) {
-    return text.error();
-  }
-  lose(run, kind, !text->empty() && text->front() != '\n');
+  DamageRun run(at_.offset);
+  RETURN_IF_ERROR(measure(run, false));
+  ASSIGN_OR_RETURN(auto text, window_.view(last, 1));
+  lose(run, kind, !text.empty() && text.front() != '\n');
   return Found::end;
 }
 
 // Takes in the bytes from here on, to the end of the line or of the text; true when a line feed was met. at_ is
 // behind it then, else at the end.
-Result<bool> RecordScanner::measure(DroppedRun& run, bool whole_line) {
+Result<bool> RecordScanner::measure(DamageRun& run, bool whole_line) {
   for (;;) {
-    auto text = window_.view(at_.offset, 1);
-    if (!text) {
-      return text.error();
-    }
-    if (text->empty()) {
+    ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, 1));
+    if (text.empty()) {
       return false;
     }
-    const std::size_t newline = whole_line ? find_newline(*text) : std::string_view::npos;
-    const std::size_t count = newline == std::string_view::npos ? text->size() : newline;
-    run.feed(text->substr(0, count));
+    const std::size_t newline = whole_line ? find_newline(text) : std::string_view::npos;
+    const std::size_t count = newline == std::string_view::npos ? text.size() : newline;
+    run.feed(text.substr(0, count));
     at_.offset += count;
     if (newline != std::string_view::npos) {
       ++at_.offset;
@@ -298,7 +267,7 @@ Result<bool> RecordScanner::measure(DroppedRun& run, bool whole_line) {
   }
 }
 
-void RecordScanner::lose(const DroppedRun& run, Damage::Kind kind, bool to_end) {
+void RecordScanner::lose(const DamageRun& run, Damage::Kind kind, bool to_end) {
   if (run.is_blank()) {
     return;
   }

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "core/json/scan.h"
-#include "core/log/dropped_run.h"
-#include "core/log/fast_record.h"
-#include "core/log/lines_ahead.h"
+#include "core/log/damage_run.h"
 #include "core/log/log_window.h"
-#include "core/log/observed_record.h"
+#include "core/log/parallel_line_reader.h"
 #include "core/log/record_fields.h"
-#include "core/log/record_notes.h"
+#include "core/log/record_parser_simd.h"
+#include "core/log/record_parser_stream.h"
+#include "core/log/scan_observer.h"
 
 namespace arborfs {
 
@@ -47,13 +47,13 @@ class RecordScanner {
  public:
   /// Scans `window` from `start`; see has_lenient_boms. `ahead` and `noter` may be null; the former is for the same
   /// bytes and the same noter.
-  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, LinesAhead* ahead = nullptr,
-                const RecordNoter* noter = nullptr);
+  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead = nullptr,
+                const ScanObserver* noter = nullptr);
 
   /// The next record, null at the end of the text; lives until the next call. Errors: io, interrupted.
   Result<const RecordFields*> next();
   /// What the noter read of that record, if anything; lives as long.
-  [[nodiscard]] const RecordNotes* notes() const { return notes_; }
+  [[nodiscard]] const ScanNotes* notes() const { return notes_; }
 
   [[nodiscard]] const ScanLosses& losses() const { return losses_; }
 
@@ -82,20 +82,20 @@ class RecordScanner {
   Result<Found> reject(json::ValueScanner::Verdict verdict, std::uint64_t fed, bool at_end);
   Result<Found> drop_line(std::uint64_t from, Damage::Kind kind);
   Result<Found> drop_rest(Damage::Kind kind);
-  Result<bool> measure(DroppedRun& run, bool whole_line);
-  void lose(const DroppedRun& run, Damage::Kind kind, bool to_end);
+  Result<bool> measure(DamageRun& run, bool whole_line);
+  void lose(const DamageRun& run, Damage::Kind kind, bool to_end);
   void mark_tail(std::uint64_t offset, ScanPoint::Phase phase);
 
   LogWindow& window_;
   ScanPoint at_;
   bool bom_on_any_line_;
-  LinesAhead* ahead_;
-  FastRecordParser fast_;
-  ObservedRecord observed_;
+  ParallelLineReader* ahead_;
+  SimdRecordParser fast_;
+  StreamedRecord observed_;
   json::ValueScanner scanner_;
   RecordFields record_;
-  std::unique_ptr<RecordNotes> own_notes_;  // of a record that was not read ahead
-  const RecordNotes* notes_ = nullptr;
+  std::unique_ptr<ScanNotes> own_notes_;  // of a record that was not read ahead
+  const ScanNotes* notes_ = nullptr;
   ScanLosses losses_;
   std::optional<Tail> tail_;
   std::uint64_t rescanned_ = 0;  // bytes behind the dropped line that were read in vain

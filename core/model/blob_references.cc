@@ -165,9 +165,9 @@ std::optional<std::string> blob_as_base64(std::string_view text, const BlobSourc
   return bytes ? std::optional(json::encode_base64(*bytes)) : std::nullopt;
 }
 
-void resolve_blobs(json::Document& entry, Flavour flavour, const BlobSource* blobs) {
+void resolve_blobs(json::Document& entry, Dialect dialect, const BlobSource* blobs) {
   Resolver resolver(entry, blobs);
-  flavour == Flavour::omp13 ? resolver.resolve_as_13() : resolver.resolve_as_18();
+  dialect == Dialect::omp13 ? resolver.resolve_as_13() : resolver.resolve_as_18();
 }
 
 }  // namespace arborfs

@@ -16,9 +16,9 @@ std::string_view blob_hash(std::string_view text);
 /// Its `mimeType` says that it is an image, in any case of letters.
 bool has_image_mime_type(const json::Value& object);
 
-/// Replaces every reference that the flavour resolves in `entry`, a whole entry. What `blobs` does not give, null
+/// Replaces every reference that the dialect resolves in `entry`, a whole entry. What `blobs` does not give, null
 /// included, stays a reference. Never recurses.
-void resolve_blobs(json::Document& entry, Flavour flavour, const BlobSource* blobs);
+void resolve_blobs(json::Document& entry, Dialect dialect, const BlobSource* blobs);
 
 /// The base64 text behind `text` if it is a reference whose blob can be read, else nothing.
 std::optional<std::string> blob_as_base64(std::string_view text, const BlobSource* blobs);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/base/result_macros.h"
 #include "core/model/context_layout.h"
 #include "core/model/context_messages.h"
 #include "core/model/context_plan.h"
@@ -16,7 +17,7 @@ constexpr std::size_t kStepsAtOnce = 4096;
 // 18 mends the list of messages as a whole; 13's are laid out as they come.
 Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const context::Source& source,
                      context::Layout& layout) {
-  const bool is_18 = path.flavour == Flavour::omp18;
+  const bool is_18 = path.dialect == Dialect::omp18;
   context::MessageReader reader(path, plan, source);
   for (;;) {
     auto drafts = reader.next(is_18 ? SIZE_MAX : kStepsAtOnce);
@@ -44,20 +45,12 @@ Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, st
                                                      std::shared_ptr<const BlobSource> blobs) {
   using namespace context;
   const auto source =
-      std::make_shared<const Source>(Source{std::move(log), std::move(blobs), path.flavour, path.version_below_3});
-  const auto settings = read_settings(path, *source);
-  if (!settings) {
-    return settings.error();
-  }
-  const auto plan = plan_of(path, *source);
-  if (!plan) {
-    return plan.error();
-  }
+      std::make_shared<const Source>(Source{std::move(log), std::move(blobs), path.dialect, path.version_below_3});
+  ASSIGN_OR_RETURN(const auto settings, read_settings(path, *source));
+  ASSIGN_OR_RETURN(const auto plan, plan_of(path, *source));
   Layout layout(source);
-  if (auto done = lay_out(path, *plan, *source, layout); !done) {
-    return done.error();
-  }
-  return layout.finish(settings->json(path.flavour));
+  RETURN_IF_ERROR(lay_out(path, plan, *source, layout));
+  return layout.finish(settings.json(path.dialect));
 }
 
 }  // namespace arborfs

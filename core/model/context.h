@@ -4,9 +4,9 @@
 // under the session's read guard, build_context then reads the log. Its result holds ranges of the log where the
 // agent's text can be copied, so a context of any length takes little memory.
 //
-// Flavour omp18 means the rules of 18.3. Where the agents crash, the entry at fault is passed over or shown as it is
-// (CONTRACT.md 6.12). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its
-// other members only those up to 1 MiB count.
+// Dialect omp18 means the rules of 18.3. Where the agents crash, the entry at fault is passed over or shown as it is
+// (DESIGN 6). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its other
+// members only those up to 1 MiB count.
 #pragma once
 
 #include <memory>
@@ -44,8 +44,8 @@ struct ContextPath {
   /// Ids of the steps as the agents see them, after migration; filled only where the path holds a compaction, which
   /// may name them.
   std::vector<EntryId> ids;
-  Flavour flavour = Flavour::omp13;
-  bool version_below_3 = false;  // hookMessage is read as custom (omp/FORMAT.md E10)
+  Dialect dialect = Dialect::omp13;
+  bool version_below_3 = false;  // hookMessage is read as custom (FACTS E10)
   /// Of logs below version 3: where the header lies, and for the entries of this path their value index, the header
   /// being 0, with their id, ascending; compactions of version 1 name entries by it (omp/FORMAT.md E9).
   std::uint64_t header_offset = 0;

@@ -16,8 +16,8 @@ bool has_text(const json::Value& object, std::string_view key) {
   return !json::string_member(object, key).value_or("").empty();
 }
 
-// The remote history when it is of a form that the flavour accepts.
-const json::Value* remote_of(const json::Document& entry, Flavour flavour) {
+// The remote history when it is of a form that the dialect accepts.
+const json::Value* remote_of(const json::Document& entry, Dialect dialect) {
   const json::Value* remote = preserved(entry, "openaiRemoteCompaction");
   if (remote == nullptr || !has_text(*remote, "provider")) {
     return nullptr;
@@ -26,16 +26,16 @@ const json::Value* remote_of(const json::Document& entry, Flavour flavour) {
   if (items == nullptr || !items->IsArray()) {
     return nullptr;
   }
-  const bool is_strict = flavour == Flavour::omp18;
+  const bool is_strict = dialect == Dialect::omp18;
   const auto is_object = [](const json::Value& item) { return item.IsObject(); };
   return !is_strict || std::all_of(items->Begin(), items->End(), is_object) ? remote : nullptr;
 }
 
 // The summary that Anthropic made when it is of a form that counts.
-const json::Value* anthropic_of(const json::Document& entry, Flavour flavour) {
+const json::Value* anthropic_of(const json::Document& entry, Dialect dialect) {
   const json::Value* found = preserved(entry, "anthropicCompaction");
   const bool is_valid = found != nullptr && has_text(*found, "provider") && has_text(*found, "content");
-  return flavour == Flavour::omp18 && is_valid ? found : nullptr;
+  return dialect == Dialect::omp18 && is_valid ? found : nullptr;
 }
 
 bool is_rollover(const json::Document& entry) {
@@ -43,13 +43,13 @@ bool is_rollover(const json::Document& entry) {
   return details != nullptr && json::is_string(json::member(*details, "kind"), "experimental-context-rollover");
 }
 
-std::string provider_payload(const json::Document& entry, Flavour flavour) {
+std::string provider_payload(const json::Document& entry, Dialect dialect) {
   std::string out = "{";
-  if (const json::Value* remote = remote_of(entry, flavour)) {
+  if (const json::Value* remote = remote_of(entry, dialect)) {
     add_member_json(out, "type", "\"openaiResponsesHistory\"");
     add_member(out, "provider", json::member(*remote, "provider"));
     add_member(out, "items", json::member(*remote, "replacementHistory"));
-  } else if (const json::Value* anthropic = anthropic_of(entry, flavour)) {
+  } else if (const json::Value* anthropic = anthropic_of(entry, dialect)) {
     add_member_json(out, "type", "\"anthropicCompaction\"");
     add_member(out, "provider", json::member(*anthropic, "provider"));
     add_member(out, "content", json::member(*anthropic, "content"));
@@ -88,9 +88,9 @@ std::optional<EntryId> id_at(const json::Value& value_index, const ContextPath& 
 Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
                            bool names_by_index) {
   Compaction found;
-  found.is_remote = remote_of(entry, source.flavour) != nullptr;
-  found.is_anthropic = anthropic_of(entry, source.flavour) != nullptr;
-  found.is_rollover = source.flavour == Flavour::omp18 && is_rollover(entry);
+  found.is_remote = remote_of(entry, source.dialect) != nullptr;
+  found.is_anthropic = anthropic_of(entry, source.dialect) != nullptr;
+  found.is_rollover = source.dialect == Dialect::omp18 && is_rollover(entry);
   found.first_kept = id_of(json::member(entry, "firstKeptEntryId"));
   const json::Value* index = json::member(entry, "firstKeptEntryIndex");
   if (names_by_index && index != nullptr && index->IsNumber()) {
@@ -99,7 +99,7 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
     }
   }
   const json::Value* replay = json::member(entry, "providerReplayThroughEntryId");
-  if (source.flavour == Flavour::omp18 && json::is_truthy(replay)) {
+  if (source.dialect == Dialect::omp18 && json::is_truthy(replay)) {
     found.replay_through = id_of(replay);
   }
   return found;
@@ -107,7 +107,7 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
 
 std::string compaction_message(const json::Document& entry, const Source& source,
                                std::optional<double> history_rewrite_at) {
-  const bool is_18 = source.flavour == Flavour::omp18;
+  const bool is_18 = source.dialect == Dialect::omp18;
   const auto copy = [&entry](std::string& out, std::string_view key) {
     add_member(out, key, json::member(entry, key));
   };
@@ -119,7 +119,7 @@ std::string compaction_message(const json::Document& entry, const Source& source
     copy(out, "tokensAfter");
     copy(out, "method");
   }
-  if (const std::string payload = provider_payload(entry, source.flavour); !payload.empty()) {
+  if (const std::string payload = provider_payload(entry, source.dialect); !payload.empty()) {
     add_member_json(out, "providerPayload", payload);
   }
   if (is_18) {

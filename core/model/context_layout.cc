@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "core/base/result_macros.h"
 #include "core/log/log_window.h"
 #include "core/model/oversized.h"
 
@@ -21,29 +22,20 @@ struct Block {
 };
 
 Result<std::string> render_block(const Block& block) {
-  const auto size = block.source->log->size();
-  if (!size) {
-    return size.error();
-  }
-  LogWindow window(*block.source->log, *size, nullptr, kWindowBytes);
+  ASSIGN_OR_RETURN(const auto size, block.source->log->size());
+  LogWindow window(*block.source->log, size, nullptr, kWindowBytes);
   std::string out;
   for (const Piece& piece : block.pieces) {
     if (!block.is_first || &piece != &block.pieces.front()) {
       out += kSeparator;
     }
     if (piece.kind != Piece::Kind::copy) {
-      auto text = render_piece(piece, *block.source);
-      if (!text) {
-        return text.error();
-      }
-      out += *text;
+      ASSIGN_OR_RETURN(auto text, render_piece(piece, *block.source));
+      out += text;
       continue;
     }
-    auto bytes = window.view(piece.offset, piece.length);
-    if (!bytes) {
-      return bytes.error();
-    }
-    out += bytes->substr(0, piece.length);
+    ASSIGN_OR_RETURN(auto bytes, window.view(piece.offset, piece.length));
+    out += bytes.substr(0, piece.length);
   }
   return out;
 }
@@ -104,12 +96,9 @@ void Layout::add_long_copy(const Piece& piece) {
 }
 
 Result<void> Layout::add_oversized(const Piece& piece) {
-  auto members = placed_members(*source_->log, piece.offset, piece.length);
-  if (!members) {
-    return members.error();
-  }
+  ASSIGN_OR_RETURN(auto members, placed_members(*source_->log, piece.offset, piece.length));
   if (piece.kind == Piece::Kind::message) {
-    if (const PlacedMember* message = find_member(*members, "message")) {
+    if (const PlacedMember* message = find_member(members, "message")) {
       add_long_copy({Piece::Kind::copy, message->offset, message->length, nullptr});
     }
     return {};
@@ -117,15 +106,13 @@ Result<void> Layout::add_oversized(const Piece& piece) {
   separate();
   content_->add_text("{\"role\":\"" + std::string(role_of(piece.kind)) + "\"");
   for (const std::string_view key : shown_members(piece.kind)) {
-    if (const PlacedMember* member = find_member(*members, key)) {
+    if (const PlacedMember* member = find_member(members, key)) {
       content_->add_text(",\"" + std::string(key) + "\":");
       content_->add_range(source_->log, member->offset, member->length);
     }
   }
   json::Document entry;
-  if (auto loaded = load_entry(*source_, piece.offset, piece.length, entry); !loaded) {
-    return loaded;
-  }
+  RETURN_IF_ERROR(load_entry(*source_, piece.offset, piece.length, entry));
   content_->add_text(",\"timestamp\":" + date_json(json::member(entry, "timestamp")) + "}");
   return {};
 }
@@ -141,14 +128,11 @@ Result<void> Layout::add(const Piece& piece) {
   }
   std::uint64_t size = piece.length;
   if (!is_copy) {
-    const auto text = render_piece(piece, *source_);
-    if (!text) {
-      return text.error();
-    }
-    if (text->empty()) {
+    ASSIGN_OR_RETURN(const auto text, render_piece(piece, *source_));
+    if (text.empty()) {
       return {};
     }
-    size = text->size();
+    size = text.size();
   }
   if (size > kShortMessage || block_size_ + size > kBlock) {
     flush();

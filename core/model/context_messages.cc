@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/log/log_window.h"
 #include "core/model/js_text.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 
 namespace arborfs::context {
 namespace {
@@ -99,7 +100,7 @@ class MessageReader::Drafter {
   void take_custom(std::string_view entry, const ContextPath::Step& step, std::size_t place);
   void note_facts(Draft& draft, const Fields& fields);
   void note_calls(Draft& draft, std::string_view content);
-  [[nodiscard]] bool is_18() const { return source_.flavour == Flavour::omp18; }
+  [[nodiscard]] bool is_18() const { return source_.dialect == Dialect::omp18; }
 
   const Source& source_;
   LogWindow window_;
@@ -139,14 +140,11 @@ Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::si
         step, place);
     return {};
   }
-  auto bytes = window_.view(step.entry.offset, step.length);
-  if (!bytes) {
-    return bytes.error();
-  }
-  if (bytes->size() < step.length) {
+  ASSIGN_OR_RETURN(auto bytes, window_.view(step.entry.offset, step.length));
+  if (bytes.size() < step.length) {
     return {Errc::stale, "the log is shorter than before"};
   }
-  const std::string_view entry = bytes->substr(0, step.length);
+  const std::string_view entry = bytes.substr(0, step.length);
   if (type == EntryType::message) {
     take_message(entry, step, place);
   } else if (type == EntryType::custom_message) {
@@ -238,14 +236,9 @@ MessageReader::~MessageReader() = default;
 
 Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
   if (!drafter_) {
-    const auto size = source_.log->size();
-    if (!size) {
-      return size.error();
-    }
-    drafter_ = std::make_unique<Drafter>(source_, *size);
-    if (auto done = drafter_->take_lead(path_, plan_); !done) {
-      return done.error();
-    }
+    ASSIGN_OR_RETURN(const auto size, source_.log->size());
+    drafter_ = std::make_unique<Drafter>(source_, size);
+    RETURN_IF_ERROR(drafter_->take_lead(path_, plan_));
   } else if (range_ == plan_.ranges.size()) {
     return std::optional<Drafts>();
   }
@@ -258,9 +251,7 @@ Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
     }
     const std::size_t place = begin + step_++;
     ++taken;
-    if (auto done = drafter_->take(path_.steps[place], place); !done) {
-      return done.error();
-    }
+    RETURN_IF_ERROR(drafter_->take(path_.steps[place], place));
   }
   return std::optional(drafter_->drafts());
 }

@@ -1,9 +1,10 @@
 #include "core/model/context_notes.h"
 
+#include "core/base/result_macros.h"
 #include "core/model/js_text.h"
+#include "core/model/json_cursor.h"
 #include "core/model/oversized.h"
 #include "core/model/prompt_format.h"
-#include "core/model/skim.h"
 
 namespace arborfs::context {
 namespace {
@@ -45,7 +46,7 @@ std::optional<std::string_view> text_of(const json::Value* data) {
 // The length of an entry's notes; nothing when it holds no valid ones.
 Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const Source& source) {
   auto entry = step.length > kLongNotesEntry ? short_members_json(*source.log, step.entry.offset, step.length)
-                                        : source.log->read(step.entry.offset, step.length);
+                                             : source.log->read(step.entry.offset, step.length);
   if (!entry) {
     return entry.error();
   }
@@ -60,7 +61,7 @@ Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, c
 }  // namespace
 
 Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source) {
-  if (source.flavour != Flavour::omp18) {
+  if (source.dialect != Dialect::omp18) {
     return std::optional<std::size_t>();
   }
   for (std::size_t i = path.steps.size(); i-- > 0;) {
@@ -71,12 +72,9 @@ Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Sou
     if (step.entry.type != EntryType::custom) {
       continue;
     }
-    const auto length = notes_length(step, source);
-    if (!length) {
-      return length.error();
-    }
-    if (*length) {
-      return **length > 0 ? std::optional(i) : std::nullopt;
+    ASSIGN_OR_RETURN(const auto length, notes_length(step, source));
+    if (length) {
+      return *length > 0 ? std::optional(i) : std::nullopt;
     }
   }
   return std::optional<std::size_t>();

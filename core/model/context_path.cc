@@ -18,7 +18,7 @@ bool was_below_3(const Header& header) {
   return version != nullptr && version->IsNumber();
 }
 
-// Second session lines are values but, for one of the flavours, no entries: then an index has no ordinal.
+// Second session lines are values but, for one of the dialects, no entries: then an index has no ordinal.
 std::vector<std::pair<Ordinal, EntryId>> ids_by_value(const LogIndex& index, const ContextPath& path) {
   std::vector<Ordinal> wanted;
   for (const ContextPath::Step& step : path.steps) {
@@ -53,7 +53,7 @@ ContextPath::Step::Speaker speaker_of(const LogIndex& index, Ordinal ordinal, bo
 
 ContextPath context_path(const LogIndex& index, Ordinal leaf) {
   ContextPath path;
-  path.flavour = index.flavour();
+  path.dialect = index.dialect();
   path.version_below_3 = was_below_3(index.header());
   path.header_offset = index.header().offset;
   path.header_length = index.header().length;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/result_macros.h"
 #include "core/model/context_compaction.h"
 #include "core/model/context_notes.h"
 #include "core/model/context_request.h"
@@ -36,9 +37,7 @@ Result<bool> is_version_1(const ContextPath& path, const Source& source) {
     return false;
   }
   json::Document header;
-  if (auto loaded = load_entry(source, path.header_offset, path.header_length, header); !loaded) {
-    return loaded.error();
-  }
+  RETURN_IF_ERROR(load_entry(source, path.header_offset, path.header_length, header));
   const json::Value* version = json::member(header, "version");
   if (version == nullptr || !(version->IsNumber() || version->IsString())) {
     return true;
@@ -83,14 +82,9 @@ Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const
 // What a path shows whose compaction counts.
 Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
   json::Document entry;
-  if (auto loaded = load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry); !loaded) {
-    return loaded;
-  }
-  const auto names_by_index = is_version_1(path, source);
-  if (!names_by_index) {
-    return names_by_index.error();
-  }
-  const Compaction compaction = read_compaction(entry, path, source, *names_by_index);
+  RETURN_IF_ERROR(load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry));
+  ASSIGN_OR_RETURN(const auto names_by_index, is_version_1(path, source));
+  const Compaction compaction = read_compaction(entry, path, source, names_by_index);
   auto request = hidden_request(path, source, last, compaction);
   if (!request) {
     return request.error();
@@ -123,7 +117,7 @@ Result<Plan> plan_of(const ContextPath& path, const Source& source) {
   }
   plan.notes = *notes;
   const auto last = last_of(steps, EntryType::compaction);
-  const auto reset = source.flavour == Flavour::omp18 ? last_of(steps, EntryType::reset_boundary) : std::nullopt;
+  const auto reset = source.dialect == Dialect::omp18 ? last_of(steps, EntryType::reset_boundary) : std::nullopt;
   if (!last || (reset && *reset > *last)) {
     plan.ranges.emplace_back(reset ? *reset + 1 : 0, steps.size());
     return plan;

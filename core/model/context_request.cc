@@ -1,7 +1,8 @@
 #include "core/model/context_request.h"
 
+#include "core/base/result_macros.h"
+#include "core/model/json_cursor.h"
 #include "core/model/oversized.h"
-#include "core/model/skim.h"
 
 namespace arborfs::context {
 namespace {
@@ -48,11 +49,8 @@ Result<bool> is_request(const ContextPath::Step& step, const Source& source) {
 
 Result<std::optional<std::size_t>> last_request(const ContextPath& path, const Source& source, std::size_t end) {
   for (std::size_t i = end; i-- > 0 && path.steps[i].entry.type != EntryType::reset_boundary;) {
-    const auto found = is_request(path.steps[i], source);
-    if (!found) {
-      return found.error();
-    }
-    if (*found) {
+    ASSIGN_OR_RETURN(const auto found, is_request(path.steps[i], source));
+    if (found) {
       return std::optional(i);
     }
   }

@@ -1,7 +1,8 @@
 #include "core/model/context_settings.h"
 
+#include "core/base/result_macros.h"
 #include "core/model/js_text.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 
 namespace arborfs::context {
 namespace {
@@ -58,9 +59,7 @@ Result<void> Reader::read(const ContextPath& path) {
       }
       inferred_from_ = &step;
     } else if (is_setting(step.entry.type)) {
-      if (auto done = take_change(step); !done) {
-        return done;
-      }
+      RETURN_IF_ERROR(take_change(step));
     }
   }
   return inferred_from_ == nullptr || has_explicit_default_ ? Result<void>() : infer_default_model();
@@ -68,9 +67,7 @@ Result<void> Reader::read(const ContextPath& path) {
 
 Result<void> Reader::take_change(const ContextPath::Step& step) {
   json::Document entry;
-  if (auto loaded = load_entry(source_, step.entry.offset, step.length, entry); !loaded) {
-    return loaded;
-  }
+  RETURN_IF_ERROR(load_entry(source_, step.entry.offset, step.length, entry));
   switch (step.entry.type) {
     case EntryType::model_change:
       take_model(entry);
@@ -116,7 +113,7 @@ void Reader::take_thinking_level(const json::Value& entry) {
 
 void Reader::take_tier(const json::Value& entry) {
   const json::Value* tier = json::member(entry, "serviceTier");
-  settings_.service_tier = source_.flavour == Flavour::omp13 ? json_of(unless_null(tier)) : tier_by_family(tier);
+  settings_.service_tier = source_.dialect == Dialect::omp13 ? json_of(unless_null(tier)) : tier_by_family(tier);
 }
 
 void Reader::take_tools(const json::Value& entry) {
@@ -132,11 +129,8 @@ Result<void> Reader::infer_default_model() {
   std::string provider = "undefined";
   std::string model = "undefined";
   if (inferred_from_->length <= kLongestLoaded) {
-    auto bytes = source_.log->read(inferred_from_->entry.offset, inferred_from_->length);
-    if (!bytes) {
-      return bytes.error();
-    }
-    const std::string_view message = skim::member(*bytes, "message");
+    ASSIGN_OR_RETURN(auto bytes, source_.log->read(inferred_from_->entry.offset, inferred_from_->length));
+    const std::string_view message = skim::member(bytes, "message");
     provider = js_text_of_json(skim::member(message, "provider"));
     model = js_text_of_json(skim::member(message, "model"));
   }
@@ -150,20 +144,18 @@ Result<void> Reader::infer_default_model() {
 
 Result<Settings> read_settings(const ContextPath& path, const Source& source) {
   Reader reader(source);
-  if (auto done = reader.read(path); !done) {
-    return done.error();
-  }
+  RETURN_IF_ERROR(reader.read(path));
   return reader.take();
 }
 
-std::string Settings::json(Flavour flavour) const {
+std::string Settings::json(Dialect dialect) const {
   std::string out = "{";
   const auto add = [&out](std::string_view key, const std::optional<std::string>& value) {
     if (value) {
       add_member_json(out, key, *value);
     }
   };
-  const bool is_18 = flavour == Flavour::omp18;
+  const bool is_18 = dialect == Dialect::omp18;
   add("thinkingLevel", thinking_level);
   add("configuredThinkingLevel", is_18 ? configured_thinking_level : std::nullopt);
   add("serviceTier", service_tier);

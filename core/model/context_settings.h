@@ -47,7 +47,7 @@ struct Settings {
   std::optional<std::string> mode_data;
 
   /// `],"thinkingLevel":...}`: the context from the end of its messages on.
-  [[nodiscard]] std::string json(Flavour flavour) const;
+  [[nodiscard]] std::string json(Dialect dialect) const;
 };
 
 /// Errors: io, stale.

@@ -5,8 +5,8 @@
 
 #include "core/json/date.h"
 #include "core/model/blob_references.h"
+#include "core/model/json_cursor.h"
 #include "core/model/oversized.h"
-#include "core/model/skim.h"
 
 namespace arborfs::context {
 namespace {
@@ -23,7 +23,7 @@ void migrate(json::Document& entry) {
   }
 }
 
-void drop_provider_payload(json::Document& entry, Flavour flavour) {
+void drop_provider_payload(json::Document& entry, Dialect dialect) {
   json::Value* message = json::member(static_cast<json::Value&>(entry), "message");
   if (message == nullptr || !json::is_string(json::member(entry, "type"), "message") ||
       !json::is_string(json::member(*message, "role"), "assistant")) {
@@ -31,7 +31,7 @@ void drop_provider_payload(json::Document& entry, Flavour flavour) {
   }
   const json::Value* payload = json::member(*message, "providerPayload");
   if (payload == nullptr || !json::is_string(json::member(*payload, "type"), kPayloadType) ||
-      (flavour == Flavour::omp18 && !json::is_string(json::member(*message, "provider"), "github-copilot"))) {
+      (dialect == Dialect::omp18 && !json::is_string(json::member(*message, "provider"), "github-copilot"))) {
     return;
   }
   json::erase(*message, "providerPayload");
@@ -60,8 +60,8 @@ Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_
   if (source.version_below_3) {
     migrate(out);
   }
-  resolve_blobs(out, source.flavour, source.blobs.get());
-  drop_provider_payload(out, source.flavour);
+  resolve_blobs(out, source.dialect, source.blobs.get());
+  drop_provider_payload(out, source.dialect);
   return {};
 }
 

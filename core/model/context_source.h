@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kLongestLoaded = 64U * 1024 * 1024;
 struct Source {
   std::shared_ptr<const LogFile> log;
   std::shared_ptr<const BlobSource> blobs;
-  Flavour flavour = Flavour::omp13;
+  Dialect dialect = Dialect::omp13;
   bool version_below_3 = false;
 };
 

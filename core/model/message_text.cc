@@ -1,6 +1,7 @@
 // Messages rendered from their entries (omp/FORMAT.md C14).
 #include <algorithm>
 
+#include "core/base/result_macros.h"
 #include "core/model/context_compaction.h"
 #include "core/model/context_messages.h"
 #include "core/model/context_notes.h"
@@ -46,12 +47,12 @@ std::string message_json(json::Document& entry, const Change* change) {
   return json::stringify(*message);
 }
 
-std::string custom_json(const json::Document& entry, Flavour flavour) {
+std::string custom_json(const json::Document& entry, Dialect dialect) {
   const json::Value* type = json::member(entry, "customType");
   const json::Value* display = json::member(entry, "display");
   const json::Value* attribution = json::member(entry, "attribution");
   std::string out = "{\"role\":\"custom\"";
-  if (flavour == Flavour::omp13) {
+  if (dialect == Dialect::omp13) {
     add_member(out, "customType", type);
     add_member(out, "content", json::member(entry, "content"));
     add_member(out, "display", display);
@@ -86,12 +87,10 @@ Result<std::string> render_piece(const Piece& piece, const Source& source) {
     return source.log->read(piece.offset, piece.length);
   }
   json::Document entry;
-  if (auto loaded = load_entry(source, piece.offset, piece.length, entry); !loaded) {
-    return loaded.error();
-  }
+  RETURN_IF_ERROR(load_entry(source, piece.offset, piece.length, entry));
   switch (piece.kind) {
     case Piece::Kind::custom:
-      return custom_json(entry, source.flavour);
+      return custom_json(entry, source.dialect);
     case Piece::Kind::branch_summary:
       return branch_summary_json(entry);
     case Piece::Kind::compaction:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/result_macros.h"
 #include "core/log/log_window.h"
 
 namespace arborfs {
@@ -95,18 +96,15 @@ Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64
   LogWindow window(log, offset + length);
   MemberScan scan;
   for (std::uint64_t at = offset; at < offset + length;) {
-    auto bytes = window.view(at, 1);
-    if (!bytes) {
-      return bytes.error();
-    }
-    if (bytes->empty()) {
+    ASSIGN_OR_RETURN(auto bytes, window.view(at, 1));
+    if (bytes.empty()) {
       return {Errc::stale, "the log is shorter than before"};
     }
-    if (at == offset && (*bytes)[0] != '{') {
+    if (at == offset && (bytes)[0] != '{') {
       break;
     }
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), offset + length - at));
-    for (const char c : bytes->substr(0, count)) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), offset + length - at));
+    for (const char c : bytes.substr(0, count)) {
       scan.take(c, at++);
     }
     if (scan.has_too_many()) {
@@ -124,20 +122,14 @@ const PlacedMember* find_member(const std::vector<PlacedMember>& members, std::s
 }
 
 Result<std::string> short_members_json(const LogFile& log, std::uint64_t offset, std::uint64_t length) {
-  auto members = placed_members(log, offset, length);
-  if (!members) {
-    return members.error();
-  }
+  ASSIGN_OR_RETURN(auto members, placed_members(log, offset, length));
   std::string out = "{";
-  for (const PlacedMember& member : *members) {
+  for (const PlacedMember& member : members) {
     if (member.length > kShortValue || member.key.size() == kLongestKey) {
       continue;
     }
-    auto value = log.read(member.offset, member.length);
-    if (!value) {
-      return value.error();
-    }
-    out += (out.size() > 1 ? ",\"" : "\"") + member.key + "\":" + *value;
+    ASSIGN_OR_RETURN(auto value, log.read(member.offset, member.length));
+    out += (out.size() > 1 ? ",\"" : "\"") + member.key + "\":" + value;
   }
   return out + "}";
 }

@@ -6,7 +6,7 @@
 
 #include "core/json/document.h"
 #include "core/json/number.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 
 namespace arborfs {
 namespace {
@@ -142,7 +142,7 @@ std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
 }
 
 void UsageTotals::add(EntryType type, const Usage& usage) {
-  if (type == EntryType::model_usage && flavour_ != Flavour::omp18) {
+  if (type == EntryType::model_usage && dialect_ != Dialect::omp18) {
     return;
   }
   for (double Usage::*sum : {&Usage::input, &Usage::output, &Usage::cache_read, &Usage::cache_write,
@@ -160,7 +160,7 @@ std::string UsageTotals::json() const {
   field("output", sums_.output);
   field("cacheRead", sums_.cache_read);
   field("cacheWrite", sums_.cache_write);
-  if (flavour_ == Flavour::omp18) {
+  if (dialect_ == Dialect::omp18) {
     field("totalTokens", sums_.total_tokens);
     field("orchestrationInput", 0);
     field("orchestrationOutput", 0);

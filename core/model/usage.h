@@ -28,16 +28,16 @@ std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 /// Sums as JavaScript adds them, so NaN is possible and printed as null.
 class UsageTotals {
  public:
-  explicit UsageTotals(Flavour flavour) : flavour_(flavour) {}
+  explicit UsageTotals(Dialect dialect) : dialect_(dialect) {}
   /// By whose rules it adds and prints from now on.
-  void set_flavour(Flavour flavour) { flavour_ = flavour; }
+  void set_dialect(Dialect dialect) { dialect_ = dialect; }
   /// Adds what an entry of that type used.
   void add(EntryType type, const Usage& usage);
   /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; 18 has more keys than 13.
   [[nodiscard]] std::string json() const;
 
  private:
-  Flavour flavour_;
+  Dialect dialect_;
   Usage sums_;
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json/scan.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 #include "core/render/views.h"
 
 namespace arborfs {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/result_macros.h"
 #include "core/json/base64.h"
-#include "core/model/skim.h"
+#include "core/model/json_cursor.h"
 #include "core/render/names.h"
 
 namespace arborfs {
@@ -99,15 +100,12 @@ Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, co
     text_from = from / 3 * 4;
     text_length = std::min(((from + count + 2) / 3 * 4) - text_from, image.data_length - text_from);
   }
-  auto text = log.read(entry.offset + image.data_offset + text_from, text_length);
-  if (!text) {
-    return text.error();
-  }
+  ASSIGN_OR_RETURN(auto text, log.read(entry.offset + image.data_offset + text_from, text_length));
   if (!image.plain_base64) {
-    auto whole = decode_whole(*text, image);
+    auto whole = decode_whole(text, image);
     return whole ? Result<std::string>(whole->substr(from, count)) : whole;
   }
-  const std::string bytes = json::decode_base64(*text);
+  const std::string bytes = json::decode_base64(text);
   const std::uint64_t skip = from - (from / 3 * 3);
   if (bytes.size() < skip + count) {
     return Result<std::string>(Errc::stale, "read image: the log has changed");

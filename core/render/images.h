@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/render/details.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 

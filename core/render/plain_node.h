@@ -8,19 +8,19 @@
 
 #include "core/json/places.h"
 #include "core/render/node.h"
-#include "core/render/spelled.h"
+#include "core/render/raw_string.h"
 
 namespace arborfs {
 
 /// An entry's JSON value.
 struct PlainEntry {
   const json::Places& places;
-  const SpelledText& spelled;
+  const RawText& spelled;
 };
 
 class PlainNode {
  public:
-  using Text = Spelled;
+  using Text = RawString;
   using Place = json::Places::Place;
 
   PlainNode() = default;
@@ -36,7 +36,7 @@ class PlainNode {
   /// False when JSON.parse might give the members another order, or fewer.
   [[nodiscard]] bool in_order() const;
 
-  /// Walks an array or an object once.
+  /// SequentialReaders an array or an object once.
   class Cursor {
    public:
     explicit Cursor(const PlainNode& node)

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/render/chars.h"
-#include "core/render/spelled.h"
+#include "core/render/raw_string.h"
 
 namespace arborfs {
 
@@ -141,29 +141,29 @@ inline void put_prefixed(FenceProbe& sink, std::string_view, std::string_view wt
 inline std::string_view without_end_newlines(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
-inline Spelled without_end_newlines(const Spelled& text) {
+inline RawString without_end_newlines(const RawString& text) {
   return text.without_end_newlines();
 }
 
 inline bool has_newline(std::string_view text) {
   return text.find('\n') != std::string_view::npos;
 }
-inline bool has_newline(const Spelled& text) {
+inline bool has_newline(const RawString& text) {
   return text.has_newline();
 }
 
 // The same of strings as they are spelled, where only sizes or backticks are asked for.
 
-inline void put_text(CountingSink& sink, const Spelled& text) {
+inline void put_text(CountingSink& sink, const RawString& text) {
   sink.count(text.shown_size<chars::TextPolicy>());
 }
-inline void put_line(CountingSink& sink, const Spelled& text) {
+inline void put_line(CountingSink& sink, const RawString& text) {
   sink.count(text.shown_size<chars::LinePolicy>());
 }
-inline void put_json_string(CountingSink& sink, const Spelled& text) {
+inline void put_json_string(CountingSink& sink, const RawString& text) {
   sink.count(text.shown_size<chars::JsonPolicy>() + 2);
 }
-inline void put_prefixed(CountingSink& sink, std::string_view prefix, const Spelled& text) {
+inline void put_prefixed(CountingSink& sink, std::string_view prefix, const RawString& text) {
   if (text.has_number('\n')) {
     return put_prefixed(sink, prefix, text.decoded());
   }
@@ -172,22 +172,22 @@ inline void put_prefixed(CountingSink& sink, std::string_view prefix, const Spel
 }
 
 /// An escape is no backtick, unless it gives the character's number, and ends a run as what it stands for does.
-inline void put_text(FenceProbe& sink, const Spelled& text) {
+inline void put_text(FenceProbe& sink, const RawString& text) {
   if (text.has_number('`')) {
     sink.raw(text.decoded());
   } else {
     sink.raw(text.literal());
   }
 }
-inline void put_line(FenceProbe& sink, const Spelled& text) {
+inline void put_line(FenceProbe& sink, const RawString& text) {
   put_text(sink, text);
 }
-inline void put_json_string(FenceProbe& sink, const Spelled& text) {
+inline void put_json_string(FenceProbe& sink, const RawString& text) {
   sink.raw("\"");
   put_text(sink, text);
   sink.raw("\"");
 }
-inline void put_prefixed(FenceProbe& sink, std::string_view, const Spelled& text) {
+inline void put_prefixed(FenceProbe& sink, std::string_view, const RawString& text) {
   sink.raw("\n");
   put_text(sink, text);
 }

@@ -76,7 +76,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.text_or_null("readOnlyReason", status.writable ? "" : status.read_only_reason);
   object.text_or_null("problem", status.problem).text_or_null("lastError", status.last_error);
   object.text_or_null("movedLeaf", status.moved_leaf);
-  object.text_or_null("flavour", status.flavour).number("bytes", status.bytes).number("entries", status.entries);
+  object.text_or_null("flavour", status.dialect).number("bytes", status.bytes).number("entries", status.entries);
   object.number("branches", status.branches).number("orphans", status.orphans);
   object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
   object.put("damage", damage_list(status.damage, owner));

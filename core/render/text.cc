@@ -4,16 +4,17 @@
 
 #include <algorithm>
 
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/render/entry_text.h"
 #include "core/render/images.h"
-#include "core/render/measure.h"
+#include "core/render/text_measurer.h"
 
 namespace arborfs {
 namespace {
 
-static_assert(Measurer::kPadding >= simdjson::SIMDJSON_PADDING && Measurer::kPadding >= json::Places::kPadding &&
-              Measurer::kPadding >= SpelledText::kPadding);
+static_assert(TextMeasurer::kPadding >= simdjson::SIMDJSON_PADDING &&
+              TextMeasurer::kPadding >= json::Places::kPadding && TextMeasurer::kPadding >= RawText::kPadding);
 
 /// Texts that swell beyond this are treated as those of entries that are too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
@@ -122,21 +123,21 @@ std::uint64_t text_size(EntryType type, std::string_view raw) {
   return measure(type, raw, Behind::nothing).size;
 }
 
-std::optional<Measure> Measurer::measure(EntryType type, std::string_view raw, const json::Places& places) {
+std::optional<TextMeasure> TextMeasurer::measure(EntryType type, std::string_view raw, const json::Places& places) {
   CountingSink sink;
   EntryText<PlainNode, CountingSink> text(sink);
   const PlainEntry plain{places, spelled_};
   if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
     return std::nullopt;
   }
-  Measure found{sink.size(), {}, find_usage(type, places)};
+  TextMeasure found{sink.size(), {}, find_usage(type, places)};
   if (text.images() > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
   return found;
 }
 
-Measure Measurer::measure(EntryType type, std::string_view raw) {
+TextMeasure TextMeasurer::measure(EntryType type, std::string_view raw) {
   const bool is_container = raw.starts_with('{') || raw.starts_with('[');
   if (is_container && raw.size() <= kCannotSwell && places_.find(raw)) {
     if (auto found = measure(type, raw, places_)) {
@@ -144,7 +145,7 @@ Measure Measurer::measure(EntryType type, std::string_view raw) {
     }
   }
   const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
-  Measure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw)};
+  TextMeasure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw)};
   if (extent.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
@@ -170,12 +171,9 @@ Result<std::string> read_text(const LogFile& log, EntryType type, std::uint64_t 
     render_too_long(length, out);
     return out;
   }
-  const auto raw = log.read(offset, length);
-  if (!raw) {
-    return raw.error();
-  }
+  ASSIGN_OR_RETURN(const auto raw, log.read(offset, length));
   std::string out;
-  render_text(type, *raw, out);
+  render_text(type, raw, out);
   return out;
 }
 

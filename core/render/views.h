@@ -23,7 +23,7 @@ struct TranscriptStep {
   std::uint64_t text_size = 0;
   std::string heading;  // the markdown heading line with its newlines
 };
-/// Copies a path out of the index, with LogDetails::text_size of each entry.
+/// Copies a path out of the index, with TextSizes::text_size of each entry.
 std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<Ordinal>& path,
                                              const std::vector<std::uint32_t>& text_sizes_of_path);
 /// `## user · 2026-02-16 10:20:30 · a1b2c3d4`, a blank line, the text, a blank line, for each step. What follows an
@@ -51,7 +51,7 @@ struct SessionStatus {
   std::string problem;  // header or reading problem in words, "" when none
   std::string last_error;
   std::string moved_leaf;  // in words, that the leaf is another than the agent's, "" when it is not
-  std::string flavour;     // "13" or "18"
+  std::string dialect;     // "13" or "18"
   std::uint64_t bytes = 0;
   Ordinal entries = 0;
   std::uint64_t branches = 0;

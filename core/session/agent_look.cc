@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/env/processes.h"
-#include "core/env/publish_lock.h"
 #include "core/json/date.h"
+#include "core/os/omp_file_lock.h"
+#include "core/os/processes.h"
 #include "core/render/text.h"
 #include "core/session/write_marks.h"
 

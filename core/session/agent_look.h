@@ -1,4 +1,4 @@
-// One look at the agents that run, and what each of them may hold of a store: the rule of CONTRACT.md 5.3. Made once
+// One look at the agents that run, and what each of them may hold of a store: the rule of DESIGN 5. CreateResult once
 // for many sessions, and not kept for long. Looking changes nothing. Any threads.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/env/agent_processes.h"
+#include "core/os/agent_processes.h"
 #include "core/session/session.h"
 
 namespace arborfs {

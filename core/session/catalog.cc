@@ -6,9 +6,9 @@
 
 #include "core/session/awaited_blobs.h"
 #include "core/session/catalog_known.h"
-#include "core/session/document_cache.h"
-#include "core/session/first_look.h"
 #include "core/session/loaded_indexes.h"
+#include "core/session/parallel_scan.h"
+#include "core/session/view_cache.h"
 #include "core/session/write_marks.h"
 
 namespace arborfs {
@@ -21,7 +21,7 @@ constexpr std::size_t kMaxErrors = 20;
 
 /// What one rescan found, before it is decided what moved, came and went.
 struct Catalog::Placing {
-  FirstLook found;  // folders that have been looked into
+  FolderScans found;  // folders that have been looked into
   std::list<FoundLog> appeared;
   std::vector<SessionPtr> missing;
   std::vector<SessionPtr> changed;
@@ -46,7 +46,7 @@ Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const st
       marks_(std::make_unique<WriteMarks>(state.empty() ? "" : state + "/marks", store_->paths().sessions,
                                           store_->disk())),
       pending_(state.empty() ? "" : state + "/appending", store_->paths().sessions, store_->disk()),
-      documents_(std::make_unique<DocumentCache>()),
+      documents_(std::make_unique<ViewCache>()),
       awaited_blobs_(std::make_shared<AwaitedBlobs>()),
       loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
       shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), loaded_.get(), {}},
@@ -207,12 +207,12 @@ void Catalog::rescan() {
   for (const auto& session : known) {
     folders.insert(session->place().folder);
   }
-  for (const auto& folder : folders_apart()) {
+  for (const auto& folder : submounts()) {
     folders.erase(folder);
   }
   Placing placing;
   if (known.empty()) {
-    placing.found = look_first(*store_, folders);
+    placing.found = scan_folders(*store_, folders);
   }
   rescan_locked(folders, placing);
   if (placing.has_lost_any()) {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/env/state_dir.h"
+#include "core/os/state_dir.h"
 #include "core/session/change_feed.h"
 #include "core/session/pending_appends.h"
 #include "core/session/session.h"
@@ -63,7 +63,7 @@ struct NamedSession {
 };
 
 class AwaitedBlobs;
-class DocumentCache;
+class ViewCache;
 class WriteMarks;
 
 class Catalog {
@@ -90,7 +90,7 @@ class Catalog {
 
   /// Folders of the store that lie apart: mounts of their own, which may hang while the others do not. A request
   /// for something in one of them may have to wait; a request for other folders never does.
-  [[nodiscard]] std::vector<std::string> folders_apart() const;
+  [[nodiscard]] std::vector<std::string> submounts() const;
   [[nodiscard]] bool lies_apart(const std::string& folder) const;
   [[nodiscard]] bool has_folders_apart() const { return has_folders_apart_; }
   /// Looks afresh which folders these are, none before the first time; waits for none of them.
@@ -135,7 +135,7 @@ class Catalog {
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return store_->blobs(); }
   [[nodiscard]] const std::shared_ptr<AwaitedBlobs>& awaited_blobs() const { return awaited_blobs_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
-  [[nodiscard]] DocumentCache& documents() const { return *documents_; }
+  [[nodiscard]] ViewCache& documents() const { return *documents_; }
   /// The last few failures, in words, without content.
   [[nodiscard]] std::vector<std::string> last_errors() const;
   void note_error(std::string text);
@@ -168,7 +168,7 @@ class Catalog {
   ErasedEntries erased_;
   const std::unique_ptr<WriteMarks> marks_;
   PendingAppends pending_;
-  const std::unique_ptr<DocumentCache> documents_;
+  const std::unique_ptr<ViewCache> documents_;
   const std::shared_ptr<AwaitedBlobs> awaited_blobs_;
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   Session::Shared shared_;

@@ -10,10 +10,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/words.h"
-#include "core/env/state_dir.h"
+#include "core/base/number_format.h"
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
+#include "core/os/state_dir.h"
 
 namespace arborfs {
 
@@ -131,11 +132,8 @@ Result<std::string> read_newest(const Dir& folder, const std::string& name, std:
     return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
   }
   std::string bytes(std::min<std::uint64_t>(st->size, most), '\0');
-  const auto got = file->read_at(st->size - bytes.size(), bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
+  ASSIGN_OR_RETURN(const auto got, file->read_at(st->size - bytes.size(), bytes));
+  bytes.resize(got);
   const std::size_t first_whole = st->size > most ? bytes.find('\n') : std::string::npos;
   return first_whole == std::string::npos ? bytes : bytes.substr(first_whole + 1);
 }
@@ -228,9 +226,7 @@ Result<std::uint64_t> ErasedEntries::open_written_file(const std::string& name) 
 
 Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
   const std::lock_guard alone(mutex_);
-  if (auto ready = open_written_folder(); !ready) {
-    return ready;
-  }
+  RETURN_IF_ERROR(open_written_folder());
   const Dir& folder = opened_->folder;
   const FolderLock lock(folder);
   if (!lock.is_held()) {
@@ -244,9 +240,7 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
   if (!size) {
     return size.error();
   }
-  if (auto written = write_all(disk_, opened_->file.get(), lines); !written) {
-    return written;
-  }
+  RETURN_IF_ERROR(write_all(disk_, opened_->file.get(), lines));
   if (*size + lines.size() <= 2 * kKeptBytes) {
     return {};
   }
@@ -295,10 +289,7 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   if (lost != written.end() && !is_current()) {
     return false;
   }
-  auto folder = make_private_folder(disk_, folder_ + std::string(kErased));
-  if (!folder) {
-    return folder.error();
-  }
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + std::string(kErased)));
   const Entries again(back, erased.end());
   erased.erase(back, erased.end());
   erased.insert(erased.end(), lost, written.end());
@@ -310,7 +301,7 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   }
   written.erase(lost, written.end());
   written.insert(written.end(), again.begin(), again.end());
-  auto saved = replace(*folder, erased_name(log_name), erased);
+  auto saved = replace(folder, erased_name(log_name), erased);
   saved = saved ? replace(*watched, written_name(log_name), written) : saved;
   return saved ? Result<bool>(true) : saved.error();
 }

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/env/disk.h"
 #include "core/log/log_index.h"
+#include "core/os/disk.h"
 
 namespace arborfs {
 

@@ -2,9 +2,10 @@
 
 #include <array>
 
-#include "core/env/state_dir.h"
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/log/id_text.h"
+#include "core/os/state_dir.h"
 
 namespace arborfs {
 
@@ -87,12 +88,9 @@ Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf, 
     in_memory_[log_name] = leaf;
     return {};
   }
-  auto folder = make_private_folder(disk_, folder_, sync);
-  if (!folder) {
-    return folder.error();
-  }
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_, sync));
   const std::lock_guard lock(mutex_);
-  return replace_private_file(disk_, *folder, file_of(log_name), text_of(leaf), sync);
+  return replace_private_file(disk_, folder, file_of(log_name), text_of(leaf), sync);
 }
 
 void LeafStore::forget(const std::string& log_name) {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "core/env/disk.h"
 #include "core/log/log_index.h"
+#include "core/os/disk.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/env/processes.h"
-#include "core/env/publish_lock.h"
+#include "core/os/omp_file_lock.h"
+#include "core/os/processes.h"
 
 namespace arborfs {
 

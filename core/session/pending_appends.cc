@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "core/base/words.h"
-#include "core/env/state_dir.h"
+#include "core/base/number_format.h"
+#include "core/base/result_macros.h"
+#include "core/os/state_dir.h"
 
 namespace arborfs {
 
@@ -99,15 +100,12 @@ std::string PendingAppends::file_of(const std::string& log_name) const {
 }
 
 Result<void> PendingAppends::write(const LogPlace& place, const FileStat& log, std::string_view text) {
-  auto folder = make_private_folder(disk_, folder_, false);
-  if (!folder) {
-    return folder.error();
-  }
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_, false));
   const std::string name = file_of(place.file);
-  auto file = disk_.create(*folder, name, kNoteMode);
+  auto file = disk_.create(folder, name, kNoteMode);
   if (!file && file.error().code == Errc::already_exists) {
-    static_cast<void>(disk_.remove(*folder, name));
-    file = disk_.create(*folder, name, kNoteMode);
+    static_cast<void>(disk_.remove(folder, name));
+    file = disk_.create(folder, name, kNoteMode);
   }
   if (!file) {
     return file.error();
@@ -115,7 +113,7 @@ Result<void> PendingAppends::write(const LogPlace& place, const FileStat& log, s
   auto done = write_all(disk_, file->get(), head_text(place, log, text.size()));
   done = done ? write_all(disk_, file->get(), text) : done;
   if (!done) {
-    static_cast<void>(disk_.remove(*folder, name));
+    static_cast<void>(disk_.remove(folder, name));
   }
   return done;
 }

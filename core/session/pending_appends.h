@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/env/disk.h"
+#include "core/os/disk.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

@@ -18,13 +18,13 @@
 
 #include "core/base/clock.h"
 #include "core/log/log_index.h"
-#include "core/render/details.h"
+#include "core/render/text_sizes.h"
 #include "core/session/change_feed.h"
-#include "core/session/document_cache.h"
+#include "core/session/content_fingerprint.h"
 #include "core/session/erased_entries.h"
-#include "core/session/index_mark.h"
+#include "core/session/index_fingerprint.h"
 #include "core/session/leaf_store.h"
-#include "core/session/log_mark.h"
+#include "core/session/view_cache.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
@@ -61,7 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
     ChangeFeed* feed = nullptr;                 // may be null
     LeafStore* leaves = nullptr;                // may be null
     ErasedEntries* erased = nullptr;            // may be null
-    DocumentCache* documents = nullptr;         // may be null
+    ViewCache* documents = nullptr;             // may be null
     LoadedIndexes* loaded = nullptr;            // may be null: nothing is let go
     std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
   };
@@ -112,7 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   class Guard {
    public:
     [[nodiscard]] const LogIndex& index() const { return *session_->index_; }
-    [[nodiscard]] const LogDetails& details() const { return *session_->details_; }
+    [[nodiscard]] const TextSizes& details() const { return *session_->details_; }
     [[nodiscard]] bool has_details() const {
       return session_->details_ && session_->details_->size() == index().size();
     }
@@ -241,8 +241,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<bool> grow_index(const FileStat& looked);
   [[nodiscard]] Result<std::string> current_slot() const;
   Result<void> load_details(const std::atomic<bool>* cancelled);
-  static Result<std::unique_ptr<LogDetails>> read_details(const LogFile& log, const LogIndex& index,
-                                                          const std::atomic<bool>* cancelled);
+  static Result<std::unique_ptr<TextSizes>> read_details(const LogFile& log, const LogIndex& index,
+                                                         const std::atomic<bool>* cancelled);
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
   [[nodiscard]] bool has_locked(Depth depth) const;
@@ -280,12 +280,13 @@ class Session : public std::enable_shared_from_this<Session> {
   bool gone_ = false;
   std::shared_ptr<const LogFile> log_;
   std::unique_ptr<LogIndex> index_;
-  std::unique_ptr<LogDetails> details_;
-  std::optional<LogMark> whole_mark_;  // of all that index_ was read from, behind the slot, when the log is short
+  std::unique_ptr<TextSizes> details_;
+  std::optional<ContentFingerprint>
+      whole_mark_;  // of all that index_ was read from, behind the slot, when the log is short
   // Both without index_ alone:
-  std::optional<LogMark> log_mark_;  // of the log at head_.stat, when it is open
+  std::optional<ContentFingerprint> log_mark_;  // of the log at head_.stat, when it is open
   struct LetGo {
-    IndexMark mark;
+    IndexFingerprint mark;
     FileStat stat;  // of the log then
   };
   std::optional<LetGo> let_go_;   // what is told of an index that is to be read anew

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -15,11 +16,8 @@ constexpr std::size_t kMaxSlot = 4096;
 /// The first line, newline included; "" when it is longer than any slot.
 Result<std::string> first_line(const LogFile& log) {
   std::string bytes(kMaxSlot, '\0');
-  auto got = log.read_raw_at(0, bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
+  ASSIGN_OR_RETURN(auto got, log.read_raw_at(0, bytes));
+  bytes.resize(got);
   const std::size_t end = bytes.find('\n');
   return end == std::string::npos ? std::string() : bytes.substr(0, end + 1);
 }
@@ -46,13 +44,13 @@ FileStat seen_at(const FileStat& look, const LogFile& log) {
 }
 
 /// Of a log that is short enough to be told by all of its bytes; nothing for others, and where it cannot be read.
-std::optional<LogMark> short_mark(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
-  const auto mark =
-      size <= LogMark::kWhole ? LogMark::of(log, slot, size) : Result<LogMark>(Errc::unsupported, "too long");
+std::optional<ContentFingerprint> short_mark(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
+  const auto mark = size <= ContentFingerprint::kWhole ? ContentFingerprint::of(log, slot, size)
+                                                       : Result<ContentFingerprint>(Errc::unsupported, "too long");
   return mark ? std::optional(*mark) : std::nullopt;
 }
 
-bool is_still_of(const std::optional<LogMark>& mark, const LogFile& log) {
+bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogFile& log) {
   const auto same = mark ? mark->is_of(log) : Result<bool>(false);
   return same && *same;
 }
@@ -61,14 +59,14 @@ bool is_still_of(const std::optional<LogMark>& mark, const LogFile& log) {
 class BeforeReading {
  public:
   BeforeReading(const LogFile& log, std::uint64_t size) : log_(log), size_(size) {
-    if (size <= LogMark::kWhole) {
+    if (size <= ContentFingerprint::kWhole) {
       const auto line = first_line(log);
       line_ = line ? *line : "";
       mark_ = short_mark(log, line_.size(), size);
     }
   }
   /// The mark of what was read, behind the slot; nothing when somebody else wrote there meanwhile.
-  [[nodiscard]] std::optional<LogMark> mark_of_read(const std::string& slot) const {
+  [[nodiscard]] std::optional<ContentFingerprint> mark_of_read(const std::string& slot) const {
     const auto mark = short_mark(log_, slot.size(), size_);
     const auto line = slot.empty() && mark_ ? first_line(log_) : Result<std::string>(line_);
     return line && *line == line_ && is_still_of(mark_, log_) ? mark : std::nullopt;
@@ -78,7 +76,7 @@ class BeforeReading {
   const LogFile& log_;
   const std::uint64_t size_;
   std::string line_;
-  std::optional<LogMark> mark_;
+  std::optional<ContentFingerprint> mark_;
 };
 
 /// While it lives, callers that must not wait are told so.
@@ -105,19 +103,13 @@ void Session::keep_head(const FileStat& st, const Header& header) {
 }
 
 Result<void> Session::load_head(const FileStat& st) {
-  auto log = shared_.store->open(place());
-  if (!log) {
-    return log.error();
-  }
-  auto header = read_header(**log);
-  if (!header) {
-    return header.error();
-  }
+  ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
+  ASSIGN_OR_RETURN(auto header, read_header(*log));
   bool news = false;
   {
     const std::unique_lock lock(mutex_);
     news = head_loaded_ && !(head_.stat == st);
-    keep_head(st, *header);
+    keep_head(st, header);
     ++epoch_;
   }
   if (news) {
@@ -144,7 +136,7 @@ Result<void> Session::load_raw(const FileStat& st) {
   auto header = log ? read_header(**log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
-  auto mark = slot ? LogMark::of(**log, slot->size(), seen.size) : Result<LogMark>(slot.error());
+  auto mark = slot ? ContentFingerprint::of(**log, slot->size(), seen.size) : Result<ContentFingerprint>(slot.error());
   const auto kept = mark ? keeps_bytes(**log, seen, *slot) : Result<bool>(mark.error());
   if (!kept) {
     return kept.error();
@@ -183,9 +175,9 @@ Result<void> Session::load_raw(const FileStat& st) {
 }
 
 /// Gathers the details of a whole log.
-Result<std::unique_ptr<LogDetails>> Session::read_details(const LogFile& log, const LogIndex& index,
-                                                          const std::atomic<bool>* cancelled) {
-  auto details = std::make_unique<LogDetails>(index.flavour());
+Result<std::unique_ptr<TextSizes>> Session::read_details(const LogFile& log, const LogIndex& index,
+                                                         const std::atomic<bool>* cancelled) {
+  auto details = std::make_unique<TextSizes>(index.dialect());
   std::vector<Entry> entries;
   entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
@@ -209,45 +201,39 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   const BeforeReading before(**log, seen.size);
   LogIndex::Options options;
   options.cancelled = cancelled;
-  DetailsNoter noter(**log);
+  TextSizesObserver noter(**log);
   options.noter = depth == Depth::details ? &noter : nullptr;
   auto index = LogIndex::build(**log, options);
   if (!index) {
     return index.error();
   }
-  std::unique_ptr<LogDetails> details;
+  std::unique_ptr<TextSizes> details;
   if (depth == Depth::details) {
-    details = std::make_unique<LogDetails>(noter.take_details((*index)->flavour()));
+    details = std::make_unique<TextSizes>(noter.take_details((*index)->dialect()));
   }
-  auto slot = slot_of(**log, (*index)->header());
-  if (!slot) {
-    return slot.error();
-  }
-  const auto kept = keeps_bytes(**log, st, *slot);
-  if (!kept) {
-    return kept.error();
-  }
-  const bool goes_on = *kept && let_go_ && let_go_->mark.is_of(**index);
+  ASSIGN_OR_RETURN(auto slot, slot_of(**log, (*index)->header()));
+  ASSIGN_OR_RETURN(const auto kept, keeps_bytes(**log, st, slot));
+  const bool goes_on = kept && let_go_ && let_go_->mark.is_of(**index);
   auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);
-  const auto whole_mark = before.mark_of_read(*slot);
+  const auto whole_mark = before.mark_of_read(slot);
   std::optional<Change> news;
   {
     const std::unique_lock lock(mutex_);
-    const bool raw_goes_on = *kept && *slot == slot_bytes_;
+    const bool raw_goes_on = kept && slot == slot_bytes_;
     const bool is_same = raw_goes_on && st == head_.stat;
     news = news_of(**index, goes_on, is_same);
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;
     }
-    if (!*kept) {
+    if (!kept) {
       bytes_generation_ = ++shared_.generations;
     }
     if (!goes_on) {
       generation_ = ++shared_.generations;
     }
     keep_head(seen, (*index)->header());
-    slot_bytes_ = *slot;  // copied, as the head is
+    slot_bytes_ = slot;  // copied, as the head is
     log_ = std::move(log).value();
     index_ = std::move(index).value();
     details_ = std::move(details);
@@ -323,7 +309,7 @@ Result<bool> Session::grow_index(const FileStat& looked) {
     return false;  // written, yet neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();
-  std::optional<LogDetails::Delta> delta;
+  std::optional<TextSizes::Delta> delta;
   if (details_) {
     auto read = details_->read(*log_, before + 1, index_->new_entries(**growth), nullptr);
     if (!read) {

@@ -177,13 +177,13 @@ bool Session::let_go() {
   if (!refreshing || !index_ || uses_ != 0 || !is_at_rest()) {
     return false;
   }
-  const auto log_mark = LogMark::of(*log_, slot_bytes_.size(), head_.stat.size);
+  const auto log_mark = ContentFingerprint::of(*log_, slot_bytes_.size(), head_.stat.size);
   if (!log_mark || !is_at_rest()) {
     return false;
   }
-  const LetGo mark{IndexMark::of(*index_), head_.stat};
+  const LetGo mark{IndexFingerprint::of(*index_), head_.stat};
   std::unique_ptr<LogIndex> index;  // freed without the lock, as are the details
-  std::unique_ptr<LogDetails> details;
+  std::unique_ptr<TextSizes> details;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || uses_ != 0) {
     return false;

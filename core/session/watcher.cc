@@ -17,10 +17,10 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/short_turns.h"
-#include "core/base/thrown.h"
+#include "core/base/exception_log.h"
+#include "core/base/thread_slice.h"
 #include "core/base/unique_fd.h"
-#include "core/session/apart_looks.h"
+#include "core/session/submount_scanner.h"
 
 namespace arborfs {
 
@@ -63,7 +63,7 @@ struct Watcher::Impl {
       set_how("polling: asked for");
     }
     catalog.look_for_folders_apart();
-    apart.ask_for(catalog.folders_apart());
+    apart.ask_for(catalog.submounts());
     renew_watches();
     look_at_leaves();
     look_at_everything();
@@ -85,13 +85,13 @@ struct Watcher::Impl {
   static UniqueFd list_of_mounts() { return UniqueFd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)); }
 
   void run() {
-    ask_for_short_turns();
+    request_short_thread_slice();
     next_poll = Clock::now() + kPollEvery;
     for (bool goes_on = true; goes_on;) {
       try {
         goes_on = take_turn();
       } catch (const std::exception&) {
-        log_thrown("changes of the store cannot be followed");
+        log_exception("changes of the store cannot be followed");
         next_check = {};  // news was lost: everything is looked at
         goes_on = !is_stopped_until(Clock::now() + kShortOfMemory);
       }
@@ -155,9 +155,9 @@ struct Watcher::Impl {
   }
 
   void look_for_mounts() {
-    const auto before = catalog.folders_apart();
+    const auto before = catalog.submounts();
     catalog.look_for_folders_apart();
-    if (catalog.folders_apart() != before) {
+    if (catalog.submounts() != before) {
       renew_watches();
       next_poll = next_check = {};
     }
@@ -320,7 +320,7 @@ struct Watcher::Impl {
   /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old
   /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
-    apart.ask_for(catalog.folders_apart());
+    apart.ask_for(catalog.submounts());
     const auto names = catalog.store().folders();
     const bool unwatched = (names ? names->size() : 0) != watched_folders;
     if (unwatched) {
@@ -364,7 +364,7 @@ struct Watcher::Impl {
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
   UniqueFd mounts = list_of_mounts();
-  ApartLooks apart{catalog};
+  SubmountScanner apart{catalog};
   std::thread thread;
 };
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/env/state_dir.h"
+#include "core/os/state_dir.h"
 
 namespace arborfs {
 

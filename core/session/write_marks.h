@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "core/env/disk.h"
+#include "core/os/disk.h"
 
 namespace arborfs {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/env/disk.h"
-#include "core/env/file.h"
 #include "core/model/context.h"
+#include "core/os/disk.h"
+#include "core/os/file.h"
 
 namespace arborfs {
 

@@ -5,7 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/env/file_hash.h"
+#include "core/base/result_macros.h"
+#include "core/os/file_hash.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs {
@@ -38,16 +39,10 @@ class FileBlobs : public BlobStore {
 };
 
 Result<std::vector<std::string>> FileBlobs::list() const {
-  auto dir = Dir::open_root(folder_);
-  if (!dir) {
-    return dir.error();
-  }
-  auto entries = dir->list();
-  if (!entries) {
-    return entries.error();
-  }
+  ASSIGN_OR_RETURN(auto dir, Dir::open_root(folder_));
+  ASSIGN_OR_RETURN(auto entries, dir.list());
   std::vector<std::string> names;
-  for (auto& entry : *entries) {
+  for (auto& entry : entries) {
     if (entry.type == DT_REG && is_blob_name(entry.name)) {
       names.push_back(std::move(entry.name));
     }
@@ -59,11 +54,8 @@ Result<FileStat> FileBlobs::stat(std::string_view hash) const {
   if (!is_blob_name(hash)) {
     return Error{Errc::not_found, "no blob has such a name"};
   }
-  auto dir = Dir::open_root(folder_);
-  if (!dir) {
-    return dir.error();
-  }
-  auto st = dir->stat(std::string(hash));
+  ASSIGN_OR_RETURN(auto dir, Dir::open_root(folder_));
+  auto st = dir.stat(std::string(hash));
   if (st && !S_ISREG(st->mode)) {
     return Error{Errc::not_found, "not a regular file"};
   }
@@ -79,11 +71,8 @@ Result<void> FileBlobs::check(const File& file, const FileStat& st, std::string_
       return {};
     }
   }
-  const auto digest = sha256_of(file);
-  if (!digest) {
-    return digest.error();
-  }
-  if (*digest != hash) {
+  ASSIGN_OR_RETURN(const auto digest, sha256_of(file));
+  if (digest != hash) {
     return Error{Errc::corrupt, "blob " + name + " does not hold the bytes that its name promises"};
   }
   const std::lock_guard lock(mutex_);
@@ -98,21 +87,13 @@ Result<std::shared_ptr<const File>> FileBlobs::open(std::string_view hash) const
   if (!is_blob_name(hash)) {
     return Error{Errc::not_found, "no blob has such a name"};
   }
-  auto dir = Dir::open_root(folder_);
-  if (!dir) {
-    return dir.error();
-  }
-  auto file = File::open_in(*dir, std::string(hash));
+  ASSIGN_OR_RETURN(auto dir, Dir::open_root(folder_));
+  auto file = File::open_in(dir, std::string(hash));
   if (!file) {
     return file.error();
   }
-  auto st = file->stat();
-  if (!st) {
-    return st.error();
-  }
-  if (auto ok = check(*file, *st, hash); !ok) {
-    return ok.error();
-  }
+  ASSIGN_OR_RETURN(auto st, file->stat());
+  RETURN_IF_ERROR(check(*file, st, hash));
   return std::shared_ptr<const File>(std::make_shared<File>(std::move(file).value()));
 }
 
@@ -127,24 +108,17 @@ Result<Dir> FileBlobs::make_folder(bool sync) const {
   if (!parent) {
     return parent;
   }
-  if (auto made = disk_.make_folder(*parent, folder_.substr(slash + 1), kBlobFolderMode); !made) {
-    return made.error();
-  }
-  if (auto synced = sync ? disk_.sync_folder(*parent) : Result<void>(); !synced) {
-    return synced.error();
-  }
+  RETURN_IF_ERROR(disk_.make_folder(*parent, folder_.substr(slash + 1), kBlobFolderMode));
+  RETURN_IF_ERROR(sync ? disk_.sync_folder(*parent) : Result<void>());
   return Dir::open_root(folder_);
 }
 
 Result<void> FileBlobs::write(const Dir& dir, const std::string& temporary, const std::string& name,
                               std::string_view bytes, bool sync) {
-  auto fd = disk_.create(dir, temporary, kBlobMode);
-  if (!fd) {
-    return fd.error();
-  }
-  auto done = write_all(disk_, fd->get(), bytes);
+  ASSIGN_OR_RETURN(auto fd, disk_.create(dir, temporary, kBlobMode));
+  auto done = write_all(disk_, fd.get(), bytes);
   if (done && sync) {
-    done = disk_.sync(fd->get());
+    done = disk_.sync(fd.get());
   }
   if (done) {
     done = disk_.rename(dir, temporary, dir, name, Disk::Existing::replace);
@@ -159,19 +133,14 @@ Result<void> FileBlobs::put(std::string_view hash, std::string_view bytes, bool 
   if (!is_blob_name(hash)) {
     return Error{Errc::invalid_argument, "no blob has such a name"};
   }
-  auto dir = make_folder(sync);
-  if (!dir) {
-    return dir.error();
-  }
+  ASSIGN_OR_RETURN(auto dir, make_folder(sync));
   const std::string name(hash);
   if (auto there = open(hash)) {  // the agents write theirs unsynced
     return sync ? disk_.sync((*there)->fd()) : Result<void>();
   }
   const std::string temporary = "." + name + "." + std::to_string(::getpid()) + "-" + std::to_string(++temporaries_);
-  if (auto written = write(*dir, temporary, name, bytes, sync); !written) {
-    return written;
-  }
-  return sync ? disk_.sync_folder(*dir) : Result<void>();
+  RETURN_IF_ERROR(write(dir, temporary, name, bytes, sync));
+  return sync ? disk_.sync_folder(dir) : Result<void>();
 }
 
 }  // namespace

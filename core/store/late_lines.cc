@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "core/env/processes.h"
+#include "core/base/result_macros.h"
 #include "core/log/header.h"
+#include "core/os/processes.h"
 #include "core/store/omp_log_change.h"
 
 namespace arborfs {
@@ -22,11 +23,8 @@ constexpr std::chrono::milliseconds kPatience{200};
 
 Result<std::string> bytes_at(const File& file, std::uint64_t from, std::uint64_t end) {
   std::string bytes(std::min<std::uint64_t>(end - std::min(from, end), kStep), '\0');
-  const auto got = file.read_at(from, bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
+  ASSIGN_OR_RETURN(const auto got, file.read_at(from, bytes));
+  bytes.resize(got);
   return bytes;
 }
 
@@ -103,12 +101,9 @@ Result<void> LateLines::note_copied(const FileStat& copied) {
   if (!file_) {
     return {};
   }
-  auto tail = tail_before(*file_, copied.size);
-  if (!tail) {
-    return tail.error();
-  }
+  ASSIGN_OR_RETURN(auto tail, tail_before(*file_, copied.size));
   taken_ = copied.size;
-  tail_ = std::move(*tail);
+  tail_ = std::move(tail);
   return copied.same_file(stat_) ? Result<void>() : Result<void>(log_changed());
 }
 
@@ -137,11 +132,8 @@ Result<void> LateLines::check_grown() const {
 Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::uint64_t end) {
   while (end > from) {
     const std::uint64_t start = end - std::min<std::uint64_t>(end - from, kStep);
-    const auto bytes = bytes_at(file, start, end);
-    if (!bytes) {
-      return bytes.error();
-    }
-    if (const std::size_t at = bytes->rfind('\n'); at != std::string::npos) {
+    ASSIGN_OR_RETURN(const auto bytes, bytes_at(file, start, end));
+    if (const std::size_t at = bytes.rfind('\n'); at != std::string::npos) {
       return start + at + 1;
     }
     end = start;
@@ -218,9 +210,7 @@ Result<void> LateLines::carry_new(const LogPlace& to, Taken taken, bool locks) {
     if (auto lock = locks && !lock_ ? store_->writer(to) : log_changed(); lock) {
       lock_ = std::move(*lock);
     }
-    if (auto opened = open_target(to); !opened) {
-      return opened;
-    }
+    RETURN_IF_ERROR(open_target(to));
     const bool begins_line = tail_.empty() || tail_.back() == '\n';
     const auto is_open = begins_line ? ends_inside_line(to) : Result<bool>(false);
     if (!is_open) {
@@ -259,9 +249,7 @@ Result<void> LateLines::sync(const LogPlace& at) {
   if (!has_news_) {
     return {};
   }
-  if (auto opened = open_target(at); !opened) {
-    return opened;
-  }
+  RETURN_IF_ERROR(open_target(at));
   return store_->disk().sync(target_.get());
 }
 

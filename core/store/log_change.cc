@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 namespace {
@@ -21,27 +23,18 @@ Error torn() {
 
 Result<std::string> read_exactly(const File& file, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
-  auto got = file.read_at(offset, bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
+  ASSIGN_OR_RETURN(auto got, file.read_at(offset, bytes));
+  bytes.resize(got);
   return bytes;
 }
 
 }  // namespace
 
 Result<LogVersion> LogChange::version() const {
-  const auto st = reader_.stat();
-  if (!st) {
-    return st.error();
-  }
-  const std::size_t size = std::min<std::uint64_t>(st->size, LogVersion::kTail);
-  auto tail = read_exactly(reader_, st->size - size, size);
-  if (!tail) {
-    return tail.error();
-  }
-  return LogVersion{*st, std::move(*tail)};
+  ASSIGN_OR_RETURN(const auto st, reader_.stat());
+  const std::size_t size = std::min<std::uint64_t>(st.size, LogVersion::kTail);
+  ASSIGN_OR_RETURN(auto tail, read_exactly(reader_, st.size - size, size));
+  return LogVersion{st, std::move(tail)};
 }
 
 Result<UniqueFd> LogChange::open_same(For what) {
@@ -52,21 +45,15 @@ Result<UniqueFd> LogChange::open_same(For what) {
     return is_denied ? Error{why.code, why.message + "; look at the log's mode and attributes (ls -l, lsattr)"} : why;
   }
   File file = File::of(std::move(*fd));
-  const auto st = file.stat();
-  if (!st) {
-    return st.error();
-  }
-  if (!st->same_file(stat_) || st->size != stat_.size + appended_bytes_) {
+  ASSIGN_OR_RETURN(const auto st, file.stat());
+  if (!st.same_file(stat_) || st.size != stat_.size + appended_bytes_) {
     return replaced();
   }
   return std::move(file).take();
 }
 
 Result<void> LogChange::append(std::string_view lines) {
-  auto fd = open_same(For::append);
-  if (!fd) {
-    return fd.error();
-  }
+  ASSIGN_OR_RETURN(auto fd, open_same(For::append));
   const std::uint64_t start = stat_.size + appended_bytes_;
   const bool is_kept = appended_.size() == appended_bytes_ && appended_bytes_ + lines.size() <= kUndone;
   appended_.reserve(is_kept ? appended_.size() + lines.size()
@@ -74,10 +61,10 @@ Result<void> LogChange::append(std::string_view lines) {
   changed_bytes_ = true;
   std::size_t done = 0;
   while (done < lines.size()) {
-    auto written = disk_.write(fd->get(), lines.substr(done));
+    auto written = disk_.write(fd.get(), lines.substr(done));
     if (!written || *written == 0) {
       const Error failure = written ? Error{Errc::no_space, "write: the disk took nothing"} : written.error();
-      auto cut = cut_back(fd->get(), start, lines.substr(0, done));
+      auto cut = cut_back(fd.get(), start, lines.substr(0, done));
       return cut ? failure : Error{failure.code, failure.message + "; " + cut.error().message};
     }
     done += *written;
@@ -149,14 +136,11 @@ Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::ui
 }
 
 Result<void> LogChange::undo_append() {
-  auto fd = open_same(For::append);
-  if (!fd) {
-    return fd.error();
-  }
+  ASSIGN_OR_RETURN(auto fd, open_same(For::append));
   if (appended_.size() != appended_bytes_) {
     return torn();
   }
-  auto cut = cut_back(fd->get(), stat_.size, appended_);
+  auto cut = cut_back(fd.get(), stat_.size, appended_);
   if (cut) {
     appended_.clear();
     appended_bytes_ = 0;
@@ -165,39 +149,28 @@ Result<void> LogChange::undo_append() {
 }
 
 Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) {
-  auto fd = open_same(For::update);
-  if (!fd) {
-    return fd.error();
-  }
-  const auto before = read_exactly(reader_, offset, bytes.size());
-  if (!before) {
-    return before.error();
-  }
+  ASSIGN_OR_RETURN(auto fd, open_same(For::update));
+  ASSIGN_OR_RETURN(const auto before, read_exactly(reader_, offset, bytes.size()));
   changed_bytes_ = true;
-  auto written = disk_.write_at(fd->get(), bytes, offset);
+  auto written = disk_.write_at(fd.get(), bytes, offset);
   if (written && *written == bytes.size()) {
     return {};
   }
-  static_cast<void>(disk_.write_at(fd->get(), *before, offset));
+  static_cast<void>(disk_.write_at(fd.get(), before, offset));
   return written ? Error{Errc::no_space, "write: the disk took a part only"} : written.error();
 }
 
 Result<void> LogChange::verify(const LogVersion& before) const {
-  const auto now = version();
-  if (!now) {
-    return now.error();
-  }
+  ASSIGN_OR_RETURN(const auto now, version());
   const auto named = stat_name();
-  if (!named || !named->same_file(now->stat) || !(now->stat == before.stat) || now->tail != before.tail) {
+  if (!named || !named->same_file(now.stat) || !(now.stat == before.stat) || now.tail != before.tail) {
     return replaced();
   }
   return {};
 }
 
 Result<void> LogChange::replace(LogDraft& draft, const LogVersion& before) {
-  if (auto same = verify(before); !same) {
-    return same;
-  }
+  RETURN_IF_ERROR(verify(before));
   auto done = put_in_place(draft);
   changed_names_ = changed_names_ || done;
   return done;
@@ -205,9 +178,7 @@ Result<void> LogChange::replace(LogDraft& draft, const LogVersion& before) {
 
 Result<void> LogChange::sync() {
   if (changed_bytes_) {
-    if (auto done = disk_.sync(reader_.fd()); !done) {
-      return done;
-    }
+    RETURN_IF_ERROR(disk_.sync(reader_.fd()));
   }
   return changed_names_ ? sync_names() : Result<void>();
 }

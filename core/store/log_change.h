@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/env/disk.h"
+#include "core/os/disk.h"
 #include "core/store/log_writer.h"
 
 namespace arborfs {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/env/file.h"
+#include "core/os/file.h"
 
 namespace arborfs {
 

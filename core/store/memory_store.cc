@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/hash.h"
+#include "core/base/result_macros.h"
 #include "core/store/log_change.h"
 
 namespace arborfs {
@@ -56,15 +57,10 @@ class MemoryBlobs : public BlobStore {
     return found->second;
   }
   Result<void> put(std::string_view hash, std::string_view bytes, bool /*sync*/) override {
-    auto fd = make_file("blob");
-    if (!fd) {
-      return fd.error();
-    }
-    if (auto written = write_all(Disk::real(), fd->get(), bytes); !written) {
-      return written;
-    }
+    ASSIGN_OR_RETURN(auto fd, make_file("blob"));
+    RETURN_IF_ERROR(write_all(Disk::real(), fd.get(), bytes));
     const std::lock_guard lock(mutex_);
-    files_.emplace(std::string(hash), std::make_shared<File>(File::of(std::move(*fd))));
+    files_.emplace(std::string(hash), std::make_shared<File>(File::of(std::move(fd))));
     return {};
   }
 

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/env/processes.h"
+#include "core/base/result_macros.h"
+#include "core/os/processes.h"
 #include "core/store/log_change.h"
 
 namespace arborfs {
@@ -53,7 +54,7 @@ class OmpDraft : public LogDraft {
 
 class OmpLogWriter : public LogChange {
  public:
-  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, PublishLock lock, File reader,
+  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, OmpFileLock lock, File reader,
                const FileStat& stat)
       : LogChange(disk, std::move(reader), stat),
         folder_(std::move(folder)),
@@ -76,7 +77,7 @@ class OmpLogWriter : public LogChange {
  private:
   const std::shared_ptr<const Dir> folder_;  // the lock refers to it
   const std::string file_;
-  PublishLock lock_;
+  OmpFileLock lock_;
 };
 
 }  // namespace
@@ -90,13 +91,10 @@ std::string omp_temporary_name(const std::string& file) {
 }
 
 Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
-  auto entries = folder.list();
-  if (!entries) {
-    return entries.error();
-  }
+  ASSIGN_OR_RETURN(auto entries, folder.list());
   const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
   std::vector<std::string> names;
-  for (auto& entry : *entries) {
+  for (auto& entry : entries) {
     const bool is_backup = entry.name.starts_with(file + ".") && entry.name.ends_with(kBackupSuffix);
     if (entry.name == file || (entry.name == stem && entry.type == DT_DIR) || is_backup) {
       names.push_back(std::move(entry.name));
@@ -108,47 +106,29 @@ Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::st
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file) {
   const auto held = std::make_shared<const Dir>(std::move(folder));  // outlives the lock, wherever that ends
-  if (auto there = held->stat(file); !there) {
-    return there.error();
-  }
-  auto lock = PublishLock::take(disk, *held, folder_path, file);
-  if (!lock) {
-    return lock.error();
-  }
-  auto reader = File::open_in(*held, file);
-  if (!reader) {
-    return reader.error();
-  }
-  const auto st = reader->stat();
-  if (!st) {
-    return st.error();
-  }
+  RETURN_IF_ERROR(held->stat(file));
+  ASSIGN_OR_RETURN(auto lock, OmpFileLock::take(disk, *held, folder_path, file));
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
+  ASSIGN_OR_RETURN(const auto st, reader.stat());
   return std::unique_ptr<LogWriter>(
-      std::make_unique<OmpLogWriter>(disk, held, file, std::move(*lock), std::move(*reader), *st));
+      std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
 }
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file) {
   const auto present = folder.stat(file);
   const std::string temporary = omp_temporary_name(file);
-  auto fd = disk.create(folder, temporary, kLogMode);
-  if (!fd) {
-    return fd.error();
-  }
-  const int file_number = fd->get();
-  auto draft = std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(*fd));
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kLogMode));
+  const int file_number = fd.get();
+  auto draft = std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd));
   if (present) {
-    if (auto set = disk.set_mode(file_number, present->mode & kPermissions); !set) {
-      return set.error();
-    }
+    RETURN_IF_ERROR(disk.set_mode(file_number, present->mode & kPermissions));
   }
   return std::unique_ptr<LogDraft>(std::move(draft));
 }
 
 Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
   auto& ours = static_cast<OmpDraft&>(draft);
-  if (auto done = ours.publish(ours.folder(), file, existing); !done) {
-    return done;
-  }
+  RETURN_IF_ERROR(ours.publish(ours.folder(), file, existing));
   auto synced = sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
   if (!synced && existing == Disk::Existing::keep) {
     static_cast<void>(ours.disk().remove(ours.folder(), file));  // nobody has been told of it
@@ -158,14 +138,11 @@ Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::E
 
 Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
                           const std::string& new_name) {
-  auto names = omp_belongings(from, file);
-  if (!names) {
-    return names.error();
-  }
+  ASSIGN_OR_RETURN(auto names, omp_belongings(from, file));
   const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
   const std::string new_stem = new_name.substr(0, new_name.size() - kJsonlSuffix.size());
   std::vector<std::pair<std::string, std::string>> moved;
-  for (const auto& name : *names) {
+  for (const auto& name : names) {
     const std::string target = new_stem + name.substr(stem.size());
     if (auto done = disk.rename(from, name, to, target, Disk::Existing::keep); !done) {
       while (!moved.empty()) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/env/publish_lock.h"
+#include "core/os/omp_file_lock.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/base/result_macros.h"
 #include "core/store/omp_log_change.h"
 
 namespace arborfs {
@@ -74,16 +75,10 @@ class OmpStore : public SessionStore {
   [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
-    auto root = Dir::open_root(paths_.sessions);
-    if (!root) {
-      return root.error();
-    }
-    auto entries = root->list();
-    if (!entries) {
-      return entries.error();
-    }
+    ASSIGN_OR_RETURN(auto root, Dir::open_root(paths_.sessions));
+    ASSIGN_OR_RETURN(auto entries, root.list());
     std::vector<std::string> names;
-    for (auto& entry : *entries) {
+    for (auto& entry : entries) {
       if (entry.type == DT_DIR && entry.name.front() != '.') {
         names.push_back(std::move(entry.name));
       }
@@ -93,23 +88,17 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override {
-    auto dir = open_folder(folder);
-    if (!dir) {
-      return dir.error();
-    }
-    auto entries = dir->list();
-    if (!entries) {
-      return entries.error();
-    }
+    ASSIGN_OR_RETURN(auto dir, open_folder(folder));
+    ASSIGN_OR_RETURN(auto entries, dir.list());
     std::vector<FoundLog> found;
-    for (auto& entry : *entries) {
+    for (auto& entry : entries) {
       if (entry.type != DT_REG || !is_log_name(entry.name)) {
         continue;
       }
       FoundLog log{LogPlace{folder, std::move(entry.name)}, {}, {}};
-      if (wants_head && wants_head(log.place) && read_head(*dir, log)) {
+      if (wants_head && wants_head(log.place) && read_head(dir, log)) {
         found.push_back(std::move(log));
-      } else if (auto st = dir->stat(log.place.file)) {
+      } else if (auto st = dir.stat(log.place.file)) {
         log.stat = *st;
         found.push_back(std::move(log));
       }
@@ -118,19 +107,13 @@ class OmpStore : public SessionStore {
   }
 
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
-    auto dir = open_folder(place.folder);
-    if (!dir) {
-      return dir.error();
-    }
-    return stat_log(*dir, place.file);
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return stat_log(dir, place.file);
   }
 
   [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
-    auto dir = open_folder(place.folder);
-    if (!dir) {
-      return dir.error();
-    }
-    return LogFile::open(*dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
       const auto folder = Dir::open_below_root(sessions, place.folder);
       return folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
     });
@@ -139,11 +122,8 @@ class OmpStore : public SessionStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return open_folder(place.folder); }
 
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override {
-    auto dir = open_folder(place.folder);
-    if (!dir) {
-      return dir.error();
-    }
-    return dir->open_in(place.file.substr(0, place.file.size() - kLogSuffix.size()));
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return dir.open_in(place.file.substr(0, place.file.size() - kLogSuffix.size()));
   }
 
   [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override {
@@ -198,15 +178,10 @@ class OmpStore : public SessionStore {
   }
 
   Result<void> remove(const LogPlace& place, const Dir& trash) override {
-    auto source = open_folder(place.folder);
-    if (!source) {
-      return source.error();
-    }
-    if (auto moved = move_omp_log(disk_, *source, place.file, trash, place.file); !moved) {
-      return moved;
-    }
+    ASSIGN_OR_RETURN(auto source, open_folder(place.folder));
+    RETURN_IF_ERROR(move_omp_log(disk_, source, place.file, trash, place.file));
     auto synced = disk_.sync_folder(trash);
-    return synced ? disk_.sync_folder(*source) : synced;
+    return synced ? disk_.sync_folder(source) : synced;
   }
 
  private:
@@ -231,12 +206,8 @@ class OmpStore : public SessionStore {
     if (!root) {
       return root;
     }
-    if (auto made = disk_.make_folder(*root, folder, kFolderMode); !made) {
-      return made.error();
-    }
-    if (auto synced = disk_.sync_folder(*root); !synced) {
-      return synced.error();
-    }
+    RETURN_IF_ERROR(disk_.make_folder(*root, folder, kFolderMode));
+    RETURN_IF_ERROR(disk_.sync_folder(*root));
     return root->open_in(folder);
   }
 

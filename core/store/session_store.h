@@ -1,5 +1,5 @@
 // A place where an agent keeps sessions. One implementation a format; registry.cc holds the one list of them, so that
-// a new format is a folder and a row there. Thread-safe. Who writes must be the manager (core/manager/writer.h), which
+// a new format is a folder and a row there. Thread-safe. Who writes must be the manager (core/writer/writer.h), which
 // keeps two writers of one process apart.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/env/file.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
+#include "core/os/file.h"
 #include "core/store/blob_store.h"
 #include "core/store/log_writer.h"
 

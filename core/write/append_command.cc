@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/result_macros.h"
 #include "core/json/parse_in_place.h"
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"
@@ -109,7 +110,7 @@ json::Value message_entry(json::Value message, json::Document& owner) {
   return entry;
 }
 
-Result<void> add_object(std::span<char> text, Flavour flavour, std::int64_t now_ms, AppendCommand& command) {
+Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_ms, AppendCommand& command) {
   json::Document owner;
   if (!json::parse_in_place(text, owner)) {
     return {Errc::invalid_argument, "is not valid JSON"};
@@ -122,12 +123,12 @@ Result<void> add_object(std::span<char> text, Flavour flavour, std::int64_t now_
   if (!is_entry && json::member(object, "role") == nullptr) {
     return {Errc::invalid_argument, R"(needs "role" (a message) or "type" (an entry))"};
   }
-  auto completed = is_entry ? complete_entry(object, owner, flavour, now_ms) : complete_message(object, owner, now_ms);
+  auto completed = is_entry ? complete_entry(object, owner, dialect, now_ms) : complete_message(object, owner, now_ms);
   if (!completed.has_value()) {
     return completed;
   }
   auto draft =
-      make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, flavour, text.size());
+      make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, dialect, text.size());
   if (!draft) {
     return draft.error();
   }
@@ -144,7 +145,7 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::int64_t now_ms) {
+Result<AppendCommand> text_command(std::string_view text, Dialect dialect, std::int64_t now_ms) {
   if (auto checked = check_text(text); !checked.has_value()) {
     return checked.error();
   }
@@ -162,12 +163,9 @@ Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::
   json::set(message, "role", json::make_string("user", owner), owner);
   json::set(message, "content", std::move(content), owner);
   json::set(message, "timestamp", json::Value(static_cast<double>(now_ms)), owner);
-  auto draft = make_draft(message_entry(std::move(message), owner), owner, flavour);
-  if (!draft) {
-    return draft.error();
-  }
+  ASSIGN_OR_RETURN(auto draft, make_draft(message_entry(std::move(message), owner), owner, dialect));
   AppendCommand command;
-  command.drafts.push_back(std::move(*draft));
+  command.drafts.push_back(std::move(draft));
   return command;
 }
 
@@ -195,7 +193,7 @@ std::uint64_t memory_for_json(std::string_view text) {
   return text.size() + kValue * std::max(most, values);
 }
 
-Result<AppendCommand> json_command(std::string text, Flavour flavour, std::int64_t now_ms) {
+Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64_t now_ms) {
   if (auto checked = check_text(text); !checked.has_value()) {
     return checked.error();
   }
@@ -210,7 +208,7 @@ Result<AppendCommand> json_command(std::string text, Flavour flavour, std::int64
       return of_object(number, object.error());
     }
     const std::span<char> bytes(text.data() + at, object->size());
-    if (auto added = add_object(bytes, flavour, now_ms, command); !added.has_value()) {
+    if (auto added = add_object(bytes, dialect, now_ms, command); !added.has_value()) {
       return of_object(number, added.error());
     }
     at = skip_space(text, at + bytes.size());

@@ -24,17 +24,17 @@ struct AppendCommand {
   std::vector<EntryDraft> drafts;      // in order; at least one
   std::optional<std::string> if_leaf;  // "ifLeaf": the leaf must be this entry (its id, or "root")
   bool force = false;                  // "force": write although the session may be live
-  std::optional<Flavour> flavour;      // of the log that it is for; `stale` where that is another one by then
+  std::optional<Dialect> dialect;      // of the log that it is for; `stale` where that is another one by then
 };
 
 /// A user message of this text; one line feed at its end is dropped.
 /// Errors: invalid_argument (empty), text that is not UTF-8 (not_utf8), too_large.
-Result<AppendCommand> text_command(std::string_view text, Flavour flavour, std::int64_t now_ms);
+Result<AppendCommand> text_command(std::string_view text, Dialect dialect, std::int64_t now_ms);
 
 /// JSON objects, one behind the other: messages (they have `role` and no `type`) or entries (they have `type`).
 /// "force" and "ifLeaf" stand at the top of any of them and do not reach the log.
 /// Errors: invalid_argument with the reason and the number of the object, not_utf8, too_large.
-Result<AppendCommand> json_command(std::string text, Flavour flavour, std::int64_t now_ms);
+Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64_t now_ms);
 
 /// About how much memory json_command() takes besides the text, and the command it gives.
 std::uint64_t memory_for_json(std::string_view text);

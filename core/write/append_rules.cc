@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/log/dialect_hints.h"
 #include "core/log/entry_types.h"
-#include "core/log/telltale.h"
 
 namespace arborfs {
 namespace {
@@ -159,7 +159,7 @@ json::Value* usage_holder(json::Value& message) {
   return usage != nullptr && usage->IsObject() ? details : nullptr;
 }
 
-Result<void> check_type(const json::Value& entry, Flavour flavour) {
+Result<void> check_type(const json::Value& entry, Dialect dialect) {
   const auto word = json::string_member(entry, "type");
   if (!word) {
     return {Errc::invalid_argument, "\"type\" must be a string"};
@@ -171,7 +171,7 @@ Result<void> check_type(const json::Value& entry, Flavour flavour) {
   if (type == EntryType::other || type == EntryType::none) {
     return {Errc::invalid_argument, "\"type\" is none that agents know"};
   }
-  if (is_omp18_type(type) && flavour != Flavour::omp18) {
+  if (is_omp18_type(type) && dialect != Dialect::omp18) {
     return {Errc::invalid_argument, "\"" + std::string(*word) +
                                         "\" is written by the younger generation only and would change how this "
                                         "whole log is read"};
@@ -180,10 +180,10 @@ Result<void> check_type(const json::Value& entry, Flavour flavour) {
 }
 
 // A key by which the whole log would be taken for another agent's, or another generation's.
-Result<void> check_keys(const json::Value& entry, EntryType type, Flavour flavour) {
+Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialect) {
   for (const json::Value::Member& member : json::members(entry)) {
-    const Telltales keys = telltale_of(json::as_string(member.name));
-    const bool is_youngers = has_omp18_key(keys, type) && flavour != Flavour::omp18;
+    const DialectHints keys = dialect_hint_of(json::as_string(member.name));
+    const bool is_youngers = has_omp18_key(keys, type) && dialect != Dialect::omp18;
     if (is_youngers || has_pi_key(keys, type)) {
       return {Errc::invalid_argument, "\"" + std::string(json::as_string(member.name)) + "\" is written by " +
                                           (is_youngers ? "the younger generation" : "pi") +
@@ -224,12 +224,12 @@ Result<void> complete_message(json::Value& message, json::Document& owner, std::
   return {};
 }
 
-Result<void> complete_entry(json::Value& entry, json::Document& owner, Flavour flavour, std::int64_t now_ms) {
-  if (auto checked = check_type(entry, flavour); !checked.has_value()) {
+Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect dialect, std::int64_t now_ms) {
+  if (auto checked = check_type(entry, dialect); !checked.has_value()) {
     return checked;
   }
   const EntryType type = entry_type_of(*json::string_member(entry, "type"));
-  if (auto checked = check_keys(entry, type, flavour); !checked.has_value()) {
+  if (auto checked = check_keys(entry, type, dialect); !checked.has_value()) {
     return checked;
   }
   for (const EntryRule& rule : kEntryRules) {

@@ -15,6 +15,6 @@ namespace arborfs {
 Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms);
 
 /// The same for an entry, which has `type`.
-Result<void> complete_entry(json::Value& entry, json::Document& owner, Flavour flavour, std::int64_t now_ms);
+Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect dialect, std::int64_t now_ms);
 
 }  // namespace arborfs

@@ -66,8 +66,8 @@ constexpr Default kDefaults[] = {
     {[] { return json::Value(false); }, "resolvedModelIsFallback", EntryType::model_change, true},
 };
 
-const Shape* shape_of(EntryType type, Flavour flavour) {
-  if (is_omp18_type(type) && flavour != Flavour::omp18) {
+const Shape* shape_of(EntryType type, Dialect dialect) {
+  if (is_omp18_type(type) && dialect != Dialect::omp18) {
     return nullptr;
   }
   const auto* shape =
@@ -111,13 +111,13 @@ class Arranger {
       }
     }
   }
-  void move_fields(const Fields& fields, EntryType type, Flavour flavour) {
+  void move_fields(const Fields& fields, EntryType type, Dialect dialect) {
     for (const std::string_view key : fields) {
       if (key.empty() || move_named(key)) {
         continue;
       }
       for (const Default& row : kDefaults) {
-        if (row.type == type && row.key == key && (!row.is_18_only || flavour == Flavour::omp18)) {
+        if (row.type == type && row.key == key && (!row.is_18_only || dialect == Dialect::omp18)) {
           arranged.AddMember(json::make_string(key, owner_), row.make(), owner_.GetAllocator());
         }
       }
@@ -164,31 +164,31 @@ void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
   out.append(after).append("\n");
 }
 
-Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavour flavour, std::size_t bytes) {
+Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialect dialect, std::size_t bytes) {
   const auto word = json::string_member(entry, "type");
   if (!word) {
     return {Errc::invalid_argument, "an entry needs \"type\", a string"};
   }
   EntryDraft draft;
   draft.type = entry_type_of(*word);
-  const Shape* shape = shape_of(draft.type, flavour);
+  const Shape* shape = shape_of(draft.type, dialect);
   if (shape == nullptr) {
     return {Errc::invalid_argument, "this type of entry is not appended to a log of this generation"};
   }
-  if (flavour == Flavour::omp18) {
+  if (dialect == Dialect::omp18) {
     drop_replayed_signatures(entry);
   }
   Arranger arranger(entry, owner);
   arranger.move_integers();
   arranger.move_named("type");
-  arranger.move_fields(shape->before, draft.type, flavour);
+  arranger.move_fields(shape->before, draft.type, dialect);
   const std::size_t members_before = arranger.arranged.MemberCount();
-  const bool has_own = flavour == Flavour::omp18 && !shape->behind18[0].empty();
-  arranger.move_fields(has_own ? shape->behind18 : shape->behind, draft.type, flavour);
+  const bool has_own = dialect == Dialect::omp18 && !shape->behind18[0].empty();
+  arranger.move_fields(has_own ? shape->behind18 : shape->behind, draft.type, dialect);
   arranger.move_rest();
 
   json::Value& arranged = arranger.arranged;
-  persist(arranged, owner, flavour, draft.blobs);
+  persist(arranged, owner, dialect, draft.blobs);
   const json::Value* message = json::member(arranged, "message");
   draft.is_assistant = draft.type == EntryType::message && message != nullptr &&
                        json::is_string(json::member(*message, "role"), "assistant");
@@ -202,9 +202,9 @@ Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Flavou
   return draft;
 }
 
-Result<EntryDraft> make_draft(const json::Value& entry, Flavour flavour) {
+Result<EntryDraft> make_draft(const json::Value& entry, Dialect dialect) {
   json::Document owner;
-  return make_draft(json::copy(entry, owner), owner, flavour);
+  return make_draft(json::copy(entry, owner), owner, dialect);
 }
 
 }  // namespace arborfs

@@ -21,7 +21,7 @@ void put_if_any(std::string_view key, std::string_view value, std::string& out) 
 
 void put_title(const NewHeader& header, std::string& out) {
   put_if_any("title", header.title, out);
-  if (header.flavour == Flavour::omp18) {
+  if (header.dialect == Dialect::omp18) {
     put_if_any("titleSource", header.title_source, out);
   }
 }
@@ -59,7 +59,7 @@ Fitting fitting_title(std::string_view title, std::size_t room) {
 }  // namespace
 
 std::string new_header_lines(const NewHeader& header) {
-  const bool is_18 = header.flavour == Flavour::omp18;
+  const bool is_18 = header.dialect == Dialect::omp18;
   std::string out = is_18 ? title_slot_line(header.title, header.title_source, header.timestamp_ms) : std::string();
   out += R"({"type":"session","version":3)";
   put_member("id", header.id, out);
@@ -93,14 +93,14 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
   return line.append(kEnd);
 }
 
-std::string title_of_fork(std::string_view title, Flavour flavour) {
+std::string title_of_fork(std::string_view title, Dialect dialect) {
   constexpr std::string_view kMark = " (fork)";
   constexpr std::string_view kCut = "…";
   constexpr std::size_t kRoom = 150;  // a slot keeps that much of a title, whatever its source
   if (title.empty() || title.ends_with(kMark)) {
     return std::string(title);
   }
-  const bool fits = flavour != Flavour::omp18 || fitting_title(title, kRoom - kMark.size()).bytes == title.size();
+  const bool fits = dialect != Dialect::omp18 || fitting_title(title, kRoom - kMark.size()).bytes == title.size();
   const std::size_t room = kRoom - kMark.size() - kCut.size();
   const std::string kept =
       fits ? std::string(title) : std::string(title.substr(0, fitting_title(title, room).bytes)) + std::string(kCut);

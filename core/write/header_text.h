@@ -13,7 +13,7 @@
 namespace arborfs {
 
 struct NewHeader {
-  Flavour flavour = Flavour::omp13;
+  Dialect dialect = Dialect::omp13;
   std::string id;
   std::int64_t timestamp_ms = 0;
   std::string cwd;
@@ -24,7 +24,7 @@ struct NewHeader {
   std::string prompt_cache_key;  // 18, "" for none
 };
 
-/// The header's line with its line feed, behind a title slot's line for 18's flavour.
+/// The header's line with its line feed, behind a title slot's line for 18's dialect.
 std::string new_header_lines(const NewHeader& header);
 
 /// Exactly 256 bytes with the line feed; the title is cut at a code point so that it fits (omp/FORMAT.md E2).
@@ -33,9 +33,9 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
 /// Control characters become spaces, runs of spaces one, ends trimmed (omp/FORMAT.md E6).
 std::string clean_title(std::string_view title);
 
-/// The title of a session's fork: " (fork)" behind the title, which is cut so that both fit where 18's flavour keeps
+/// The title of a session's fork: " (fork)" behind the title, which is cut so that both fit where 18's dialect keeps
 /// them. One that ends so stays as it is, none stays none.
-std::string title_of_fork(std::string_view title, Flavour flavour);
+std::string title_of_fork(std::string_view title, Dialect dialect);
 
 /// `object` (the text of one JSON object) with the member set to `value_json`, in its place or at the end, or removed
 /// where `value_json` is nothing. Every other byte stays. Errors: invalid_argument when it is no object.

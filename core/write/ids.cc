@@ -92,8 +92,8 @@ std::string new_entry_id(const std::function<bool(std::string_view)>& taken) {
   return snowflake(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), next_sequence());
 }
 
-std::string new_session_id(Flavour flavour, std::int64_t now_ms) {
-  return flavour == Flavour::omp13 ? snowflake(now_ms, next_sequence()) : uuid_v7(now_ms);
+std::string new_session_id(Dialect dialect, std::int64_t now_ms) {
+  return dialect == Dialect::omp13 ? snowflake(now_ms, next_sequence()) : uuid_v7(now_ms);
 }
 
 std::string snowflake(std::int64_t ms, std::uint32_t sequence) {

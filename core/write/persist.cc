@@ -88,7 +88,7 @@ void recount_lines(json::Value& object) {
 
 class Persister {
  public:
-  Persister(json::Document& owner, Flavour flavour, std::vector<PendingBlob>& blobs);
+  Persister(json::Document& owner, Dialect dialect, std::vector<PendingBlob>& blobs);
   void run(json::Value& root);
 
  private:
@@ -115,8 +115,8 @@ class Persister {
   std::vector<Open> open_;
 };
 
-Persister::Persister(json::Document& owner, Flavour flavour, std::vector<PendingBlob>& blobs)
-    : owner_(owner), is_18_(flavour == Flavour::omp18), blobs_(blobs) {
+Persister::Persister(json::Document& owner, Dialect dialect, std::vector<PendingBlob>& blobs)
+    : owner_(owner), is_18_(dialect == Dialect::omp18), blobs_(blobs) {
   for (const PendingBlob& blob : blobs) {
     known_.insert(blob.hash);
   }
@@ -256,8 +256,8 @@ void Persister::move_to_blob(json::Value& text, std::string bytes) {
 
 }  // namespace
 
-void persist(json::Value& value, json::Document& owner, Flavour flavour, std::vector<PendingBlob>& blobs) {
-  Persister(owner, flavour, blobs).run(value);
+void persist(json::Value& value, json::Document& owner, Dialect dialect, std::vector<PendingBlob>& blobs) {
+  Persister(owner, dialect, blobs).run(value);
 }
 
 }  // namespace arborfs

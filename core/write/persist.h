@@ -17,6 +17,6 @@ struct PendingBlob {
 };
 
 /// Changes `value`, which was made in `owner`, in place. Blobs are appended to `blobs`, each hash once.
-void persist(json::Value& value, json::Document& owner, Flavour flavour, std::vector<PendingBlob>& blobs);
+void persist(json::Value& value, json::Document& owner, Dialect dialect, std::vector<PendingBlob>& blobs);
 
 }  // namespace arborfs

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/manager/writer.h"
+#include "core/writer/writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, CorpusAppend, ::testing::ValuesIn(logs()), [](c
 });
 
 AppendCommand command() {
-  return std::move(*text_command("appended", Flavour::omp13, 1771237231000));
+  return std::move(*text_command("appended", Dialect::omp13, 1771237231000));
 }
 
 TEST_P(CorpusAppend, ArrivesAndLeavesTheRestAlone) {

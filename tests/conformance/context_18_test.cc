@@ -37,7 +37,7 @@ class Log {
   [[nodiscard]] std::string shown() const {
     const std::shared_ptr<const LogFile> log = LogFile::from_bytes(bytes_);
     const auto index = LogIndex::build(*log);
-    EXPECT_TRUE(index && (*index)->flavour() == Flavour::omp18);
+    EXPECT_TRUE(index && (*index)->dialect() == Dialect::omp18);
     const auto content = build_context(context_path(**index, (*index)->leaf()), log, nullptr);
     json::Document context;
     EXPECT_TRUE(content && json::parse(*(*content)->read_all(), context));

@@ -80,7 +80,7 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
     session_ = open_session(GetParam());
     read_oracle(GetParam(), oracle_);
     if (is_13()) {
-      read_oracle({GetParam().name, Flavour::omp18}, oracle_18_);
+      read_oracle({GetParam().name, Dialect::omp18}, oracle_18_);
     }
   }
 
@@ -114,7 +114,7 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
 
   void check(Ordinal leaf, const json::Value& answer, const json::Value* answer_of_18) const;
   [[nodiscard]] std::string expected_hash(Ordinal leaf, const json::Value& answer) const;
-  [[nodiscard]] bool is_13() const { return GetParam().flavour == Flavour::omp13; }
+  [[nodiscard]] bool is_13() const { return GetParam().dialect == Dialect::omp13; }
 
   CorpusSession session_;
   json::Document oracle_;
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Newest, ContextConformance, testing::ValuesIn(newest_ca
 
 TEST(ContextBlobs, TamperedBlobLeavesTheReference) {
   for (const Exception& exception : kTamperedBlobs) {
-    const CorpusCase corpus_case{std::string(exception.name), Flavour::omp18};
+    const CorpusCase corpus_case{std::string(exception.name), Dialect::omp18};
     const CorpusSession session = open_session(corpus_case);
     const auto content = build_context(context_path(*session.index, session.index->leaf()), session.log,
                                        std::make_shared<CorpusBlobs>(corpus_case, true));

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/manager/session_manager.h"
 #include "core/store/memory_store.h"
+#include "core/writer/session_manager.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
 #include "tests/support/replay_ops.h"
@@ -57,7 +57,7 @@ class Player {
   explicit Player(const Scenario& scenario)
       : ops_(conformance::read_ops(scenario.name)),
         store_(scenario.storage == Storage::files ? open_store(temp_.root()) : make_memory_store()) {
-    settings_.flavour = conformance::flavour_of_case(scenario.name);
+    settings_.dialect = conformance::dialect_of_case(scenario.name);
     settings_.home = "/home/dev";
     settings_.writes.durability = Durability::none;
     settings_.state = scenario.storage == Storage::files ? temp_.root() + "/state" : "";

@@ -160,7 +160,7 @@ TEST(ResolveEntry, APlaceIsAPlaceWhateverLabelsAreCalled) {
 }
 
 TEST(Usage, AddsAsJavaScriptDoes) {
-  UsageTotals totals(Flavour::omp13);
+  UsageTotals totals(Dialect::omp13);
   const auto add = [&totals](std::string_view usage) {
     const std::string raw = R"({"type":"message","message":{"role":"assistant","usage":)" + std::string(usage) + "}}";
     if (const auto found = find_usage(EntryType::message, raw)) {

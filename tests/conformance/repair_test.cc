@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/doctor/mender.h"
+#include "core/doctor/repairer.h"
 #include "core/doctor/repairs.h"
 #include "core/doctor/tree_findings.h"
 #include "tests/support/corpus.h"
@@ -65,8 +65,8 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
     }
     return texts;
   }
-  Result<Mended> mend(const SessionPtr& session) {
-    return Mender(writer_, {false, false, temp_.root() + "/copies"}).mend(session);
+  Result<RepairResult> mend(const SessionPtr& session) {
+    return Repairer(writer_, {false, false, temp_.root() + "/copies"}).mend(session);
   }
 
   const testing::TempStore temp_;

@@ -136,7 +136,7 @@ TEST_P(TreeConformance, Labels) {
 
 TEST_P(TreeConformance, Usage) {
   const LogIndex& index = *session_.index;
-  UsageTotals totals(GetParam().flavour);
+  UsageTotals totals(GetParam().dialect);
   for (Ordinal o = 1; o <= index.size(); ++o) {
     const auto raw = session_.log->read(index.entry(o).offset, index.length(o));
     ASSERT_TRUE(raw);

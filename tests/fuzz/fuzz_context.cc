@@ -71,10 +71,10 @@ void check_names(const LogIndex& index) {
   }
 }
 
-void check_log(std::string_view input, Flavour flavour) {
+void check_log(std::string_view input, Dialect dialect) {
   const auto log = LogFile::from_bytes(std::string(input));
   LogIndex::Options options;
-  options.flavour = flavour;
+  options.dialect = dialect;
   const auto index = LogIndex::build(*log, options);
   check(index.has_value(), "an index of bytes in memory cannot fail");
   check_tree(**index);
@@ -94,8 +94,8 @@ void run(std::string_view input) {
   if (input.size() > kLongest) {
     return;
   }
-  check_log(input, Flavour::omp13);
-  check_log(input, Flavour::omp18);
+  check_log(input, Dialect::omp13);
+  check_log(input, Dialect::omp18);
 }
 
 }  // namespace arborfs::fuzz

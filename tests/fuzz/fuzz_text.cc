@@ -3,9 +3,9 @@
 #include <string>
 
 #include "core/json/utf8.h"
-#include "core/render/details.h"
-#include "core/render/measure.h"
 #include "core/render/text.h"
+#include "core/render/text_measurer.h"
+#include "core/render/text_sizes.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 
@@ -40,7 +40,7 @@ void check_text(EntryType type, std::string_view raw, std::uint64_t promised) {
   check(characters(words) <= kColumns, "too many first words", words);
 }
 
-void check_images(const LogFile& log, const LogIndex& index, const LogDetails& details) {
+void check_images(const LogFile& log, const LogIndex& index, const TextSizes& details) {
   for (const ImageRef& image : details.images()) {
     check(image.ordinal >= 1 && image.ordinal <= index.size(), "an image of no entry");
     if (!image.blob.empty()) {
@@ -62,7 +62,7 @@ void run(std::string_view input) {
     return;
   }
   const auto log = LogFile::from_bytes(std::string(input));
-  DetailsNoter noter(*log);
+  TextSizesObserver noter(*log);
   LogIndex::Options options;
   options.noter = &noter;
   const auto index = LogIndex::build(*log, options);
@@ -71,11 +71,11 @@ void run(std::string_view input) {
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     entries.push_back((*index)->entry(o));
   }
-  LogDetails details((*index)->flavour());
+  TextSizes details((*index)->dialect());
   auto delta = details.read(*log, 1, entries, nullptr);
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
-  const LogDetails noted = noter.take_details((*index)->flavour());
+  const TextSizes noted = noter.take_details((*index)->dialect());
   check_equal(details.size(), (*index)->size(), "texts");
   check_equal(noted.size(), details.size(), "texts noted");
   for (Ordinal o = 1; o <= details.size(); ++o) {

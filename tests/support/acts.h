@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/manager/trash.h"
 #include "core/write/header_text.h"
+#include "core/writer/trash.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"
 
@@ -106,7 +106,7 @@ inline Result<void> append_image(Stage& stage, const SessionPtr& session) {
   const std::string data(16 * 1024, 'A');
   auto command = json_command(R"({"role":"user","content":[{"type":"text","text":")" + std::string(kMarker) +
                                   R"("},{"type":"image","mimeType":"image/png","data":")" + data + "\"}]}",
-                              Flavour::omp13, 1771237231000);
+                              Dialect::omp13, 1771237231000);
   EXPECT_TRUE(command);
   EXPECT_EQ(command->drafts.at(0).blobs.size(), 1U);
   return plain(stage.writer().append(session, std::move(*command)));

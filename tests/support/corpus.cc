@@ -22,7 +22,7 @@ fs::path folder_of(const CorpusCase& corpus_case) {
 }
 
 fs::path oracle_of(const CorpusCase& corpus_case) {
-  const std::string_view own = corpus_case.flavour == Flavour::omp13 ? "oracle-13.json" : "oracle-18.json";
+  const std::string_view own = corpus_case.dialect == Dialect::omp13 ? "oracle-13.json" : "oracle-18.json";
   return folder_of(corpus_case) / (corpus_case.oracle.empty() ? own : std::string_view(corpus_case.oracle));
 }
 
@@ -34,7 +34,7 @@ std::vector<CorpusCase> in_order(std::vector<CorpusCase> cases) {
 }  // namespace
 
 std::string CorpusCase::title() const {
-  std::string title = name + (flavour == Flavour::omp13 ? "_13" : "_18");
+  std::string title = name + (dialect == Dialect::omp13 ? "_13" : "_18");
   std::replace(title.begin(), title.end(), '-', '_');
   return title;
 }
@@ -46,8 +46,8 @@ std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case) {
 std::vector<CorpusCase> corpus_cases() {
   std::vector<CorpusCase> cases;
   for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
-    for (const Flavour flavour : {Flavour::omp13, Flavour::omp18}) {
-      CorpusCase corpus_case{entry.path().filename(), flavour, {}};
+    for (const Dialect dialect : {Dialect::omp13, Dialect::omp18}) {
+      CorpusCase corpus_case{entry.path().filename(), dialect, {}};
       if (fs::exists(entry.path() / "session.jsonl") && fs::exists(oracle_of(corpus_case))) {
         cases.push_back(std::move(corpus_case));
       }
@@ -60,7 +60,7 @@ std::vector<CorpusCase> newest_cases() {
   std::vector<CorpusCase> cases;
   for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "newest")) {
     if (entry.is_directory()) {
-      cases.push_back({entry.path().filename(), Flavour::omp18, std::string(kNewestOracle)});
+      cases.push_back({entry.path().filename(), Dialect::omp18, std::string(kNewestOracle)});
     }
   }
   return in_order(std::move(cases));
@@ -88,7 +88,7 @@ CorpusSession open_session(const CorpusCase& corpus_case) {
     throw std::runtime_error(log.error().message);
   }
   session.log = *log;
-  auto index = LogIndex::build(*session.log, LogIndex::Options{corpus_case.flavour, nullptr});
+  auto index = LogIndex::build(*session.log, LogIndex::Options{corpus_case.dialect, nullptr});
   if (!index) {
     throw std::runtime_error(index.error().message);
   }

@@ -17,7 +17,7 @@ namespace arborfs::conformance {
 /// One log as one generation of the agent read it.
 struct CorpusCase {
   std::string name;
-  Flavour flavour = Flavour::omp13;
+  Dialect dialect = Dialect::omp13;
   std::string oracle = {};                  // its file beside the log; empty for the corpus' own of that generation
   [[nodiscard]] std::string title() const;  // "h_bom_13", fit for a test's name
 };

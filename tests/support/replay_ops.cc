@@ -228,8 +228,8 @@ std::vector<std::string> written_cases() {
   return names;
 }
 
-Flavour flavour_of_case(const std::string& case_name) {
-  return case_name.starts_with("w18") ? Flavour::omp18 : Flavour::omp13;
+Dialect dialect_of_case(const std::string& case_name) {
+  return case_name.starts_with("w18") ? Dialect::omp18 : Dialect::omp13;
 }
 
 }  // namespace arborfs::conformance

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/env/disk.h"
+#include "core/os/disk.h"
 
 namespace arborfs::testing {
 

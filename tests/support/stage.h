@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/json/document.h"
-#include "core/manager/writer.h"
 #include "core/store/memory_store.h"
+#include "core/writer/writer.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::testing {
@@ -93,7 +93,7 @@ class Stage {
     return std::string(json::string_member(document, key).value_or(std::string_view()));
   }
   static AppendCommand text(std::string_view words, bool force = false) {
-    auto command = text_command(words, Flavour::omp13, 1771237231000);
+    auto command = text_command(words, Dialect::omp13, 1771237231000);
     EXPECT_TRUE(command.has_value());
     command->force = force;
     return std::move(*command);

@@ -16,7 +16,7 @@
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/words.h"
+#include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
 namespace {

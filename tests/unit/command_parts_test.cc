@@ -12,7 +12,7 @@
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/suggestion.h"
-#include "tools/arborfs/words.h"
+#include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
 namespace {

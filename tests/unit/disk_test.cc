@@ -1,6 +1,6 @@
 // The disk refuses names that lead elsewhere, and says what went wrong in words of this domain.
 
-#include "core/env/disk.h"
+#include "core/os/disk.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/doctor/examine.h"
-#include "core/doctor/mender.h"
+#include "core/doctor/repairer.h"
 #include "core/doctor/repairs.h"
 #include "core/write/append_command.h"
 #include "tests/support/stage.h"
@@ -46,8 +46,8 @@ class DoctorRepair : public ::testing::Test {
   static void age(const fs::path& path) {
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
   }
-  Result<Mended> mend(const SessionPtr& session, bool dry_run = false, bool maybe_live = false) {
-    return Mender(stage_.writer(), {dry_run, maybe_live, copies_}).mend(session);
+  Result<RepairResult> mend(const SessionPtr& session, bool dry_run = false, bool maybe_live = false) {
+    return Repairer(stage_.writer(), {dry_run, maybe_live, copies_}).mend(session);
   }
   [[nodiscard]] std::vector<std::string> kinds(const SessionPtr& session) {
     std::vector<std::string> found;
@@ -284,7 +284,7 @@ TEST_F(DoctorRepair, ADeadEndIsLedOutOf) {
 
 TEST_F(DoctorRepair, WhereTheUserBranchedAndWroteIsNoDeadEnd) {
   const auto session = put(line(header_) + line(one_) + line(two_));
-  auto note = json_command(R"({"type":"custom","customType":"tests","data":1})", Flavour::omp13, 1771237231000);
+  auto note = json_command(R"({"type":"custom","customType":"tests","data":1})", Dialect::omp13, 1771237231000);
   ASSERT_TRUE(note);
   ASSERT_TRUE(stage_.writer().append(session, std::move(*note), "#1"));
   EXPECT_THAT(kinds(session), IsEmpty());
@@ -328,13 +328,13 @@ class DoctorLeftovers : public DoctorRepair {
     std::ofstream(log().parent_path() / name) << bytes;
     age(log().parent_path() / name);
   }
-  std::vector<Mended> mend_all(bool dry_run = false) {
-    std::vector<Mended> all;
-    Mender mender(stage_.writer(), {dry_run, false, copies_});
-    for (const Leftover& leftover : find_leftovers(stage_.store())) {
+  std::vector<RepairResult> mend_all(bool dry_run = false) {
+    std::vector<RepairResult> all;
+    Repairer mender(stage_.writer(), {dry_run, false, copies_});
+    for (const OrphanFile& leftover : find_leftovers(stage_.store())) {
       auto mended = mender.mend(leftover);
       EXPECT_TRUE(mended) << (mended ? "" : mended.error().message);
-      all.push_back(mended ? std::move(*mended) : Mended{});
+      all.push_back(mended ? std::move(*mended) : RepairResult{});
     }
     return all;
   }
@@ -384,7 +384,7 @@ TEST_F(DoctorLeftovers, OfALogThatIsBeingWrittenStay) {
   ASSERT_TRUE(writer);
   const auto leftovers = find_leftovers(stage_.store());
   ASSERT_THAT(leftovers, SizeIs(1));
-  EXPECT_EQ(Mender(stage_.writer(), {false, false, copies_}).mend(leftovers.front()).error().code, Errc::busy);
+  EXPECT_EQ(Repairer(stage_.writer(), {false, false, copies_}).mend(leftovers.front()).error().code, Errc::busy);
   EXPECT_TRUE(names().contains(file_ + ".12.bak"));
 }
 

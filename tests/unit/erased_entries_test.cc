@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/session/session_status.h"
+#include "core/views/session_status.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

@@ -1,6 +1,6 @@
 // Copying and removing what lies below a folder.
 
-#include "core/env/file_tree.h"
+#include "core/os/file_tree.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/errno_map.h"
+#include "fs/fuse/errno_map.h"
 
 namespace arborfs {
 namespace {

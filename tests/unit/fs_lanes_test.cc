@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "fs/events_file.h"
-#include "fs/slow_lane.h"
-#include "fs/store_space.h"
+#include "fs/fuse/events_file.h"
+#include "fs/fuse/store_space.h"
+#include "fs/fuse/worker_pool.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/scarce.h"
 
@@ -23,10 +23,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SlowLane, RunsWhatItIsGiven) {
+TEST(WorkerPool, RunsWhatItIsGiven) {
   std::atomic<int> done{0};
   {
-    SlowLane lane;
+    WorkerPool lane;
     for (int i = 0; i < 100; ++i) {
       lane.submit([&](const std::atomic<bool>*) { ++done; });
     }
@@ -34,9 +34,9 @@ TEST(SlowLane, RunsWhatItIsGiven) {
   EXPECT_EQ(done, 100);
 }
 
-TEST(SlowLane, StoppingCancelsAndStillRunsEveryJob) {
+TEST(WorkerPool, StoppingCancelsAndStillRunsEveryJob) {
   std::atomic<int> cancelled{0};
-  SlowLane lane;
+  WorkerPool lane;
   for (int i = 0; i < 20; ++i) {
     lane.submit([&](const std::atomic<bool>* stop) {
       while (!*stop) {
@@ -51,8 +51,8 @@ TEST(SlowLane, StoppingCancelsAndStillRunsEveryJob) {
   EXPECT_EQ(cancelled, 21);
 }
 
-TEST(SlowLane, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
-  SlowLane lane;
+TEST(WorkerPool, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
+  WorkerPool lane;
   std::thread::id worker;
   const auto job = [&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); };
   {
@@ -65,11 +65,11 @@ TEST(SlowLane, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
   EXPECT_NE(worker, std::this_thread::get_id()) << "later there are threads again";
 }
 
-TEST(SlowLane, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
+TEST(WorkerPool, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
   std::atomic<int> begun{0};
   std::atomic<bool> go_on{false};
   std::thread::id worker;
-  SlowLane lane;
+  WorkerPool lane;
   lane.submit([&](const std::atomic<bool>*) {
     ++begun;
     go_on.wait(false);
@@ -86,9 +86,9 @@ TEST(SlowLane, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
   EXPECT_NE(worker, std::this_thread::get_id());
 }
 
-TEST(SlowLane, WhatAJobThrowsEndsNothing) {
+TEST(WorkerPool, WhatAJobThrowsEndsNothing) {
   std::atomic<int> done{0};
-  SlowLane lane;
+  WorkerPool lane;
   const auto broken = [](const std::atomic<bool>*) { throw std::bad_alloc(); };
   lane.submit(broken);
   lane.run_or_submit(broken);
@@ -124,13 +124,13 @@ TEST(ChangeFeed, AChangeThatRanOutOfMemoryIsNone) {
   EXPECT_GT(told, 200U - 200U / 2);
 }
 
-TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
+TEST(WorkerPool, BorrowsTheThreadsOfAFewCallersOnly) {
   std::atomic<bool> go_on{false};
   std::atomic<std::size_t> here{0};
   std::atomic<std::size_t> elsewhere{0};
-  SlowLane lane;
+  WorkerPool lane;
   std::vector<std::thread> callers;
-  for (std::size_t i = 0; i < SlowLane::kBorrowed; ++i) {
+  for (std::size_t i = 0; i < WorkerPool::kBorrowed; ++i) {
     callers.emplace_back([&] {
       EXPECT_TRUE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
         here += std::this_thread::get_id() == caller ? 1 : 0;
@@ -138,7 +138,7 @@ TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
       }));
     });
   }
-  while (here < SlowLane::kBorrowed) {
+  while (here < WorkerPool::kBorrowed) {
     std::this_thread::yield();
   }
   EXPECT_FALSE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
@@ -155,7 +155,7 @@ TEST(SlowLane, BorrowsTheThreadsOfAFewCallersOnly) {
   EXPECT_TRUE(lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
     here += std::this_thread::get_id() == caller ? 1 : 0;
   }));
-  EXPECT_EQ(here, SlowLane::kBorrowed + 1) << "a thread is given back";
+  EXPECT_EQ(here, WorkerPool::kBorrowed + 1) << "a thread is given back";
 }
 
 Change appended(Ordinal last) {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "fs/fuse/mountpoint.h"
 #include "fs/mount.h"
-#include "fs/mountpoint.h"
 
 namespace arborfs {
 namespace {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "fs/inode_number.h"
-#include "fs/intern_table.h"
-#include "fs/lineages.h"
-#include "fs/node_id.h"
-#include "fs/node_table.h"
-#include "fs/slot_table.h"
+#include "fs/tree/inode_number.h"
+#include "fs/tree/intern_table.h"
+#include "fs/tree/node_id.h"
+#include "fs/tree/node_table.h"
+#include "fs/tree/session_ids.h"
+#include "fs/tree/transcript_versions.h"
 
 namespace arborfs {
 namespace {
@@ -51,8 +51,8 @@ TEST(NodeTable, EveryKindHasARowOfItsOwnWord) {
   EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end()) << "two kinds share inode numbers";
 }
 
-TEST(SlotTable, AGenerationHasASlotOfItsOwn) {
-  SlotTable slots;
+TEST(SessionIds, AGenerationHasASlotOfItsOwn) {
+  SessionIds slots;
   EXPECT_EQ(slots.find(1, 0), 0U);
   const auto home = slots.slot_of(1, 0);
   const auto first = slots.slot_of(1, 10);

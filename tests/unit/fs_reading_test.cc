@@ -9,11 +9,11 @@
 #include <sstream>
 #include <thread>
 
-#include "fs/node_table.h"
-#include "fs/read_ahead.h"
-#include "fs/unopened_files.h"
-#include "fs/vfs.h"
-#include "fs/walks.h"
+#include "fs/cache/read_ahead.h"
+#include "fs/cache/sequential_readers.h"
+#include "fs/tree/implicit_handles.h"
+#include "fs/tree/node_table.h"
+#include "fs/tree/vfs.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -31,16 +31,16 @@ NodeId entry(Ordinal ordinal, std::uint32_t slot = 1) {
   return {Kind::entry, slot, ordinal};
 }
 
-// -- Walks
+// -- SequentialReaders
 
-Ordinal last_of(const WalkStretch& stretch) {
+Ordinal last_of(const ReadAheadRange& stretch) {
   return stretch.nth(stretch.count - 1);
 }
 
 /// One who reads the files of a folder, all of which are handed over that are said.
 class Reader {
  public:
-  Reader(Walks& walks, Ordinal files) : walks_(walks), has_(files + 1) {}
+  Reader(SequentialReaders& walks, Ordinal files) : walks_(walks), has_(files + 1) {}
   void read(Ordinal at, int step) {
     if (has_[at]) {
       return;
@@ -64,26 +64,26 @@ class Reader {
   [[nodiscard]] int asked() const { return asked_; }
 
  private:
-  Walks& walks_;
+  SequentialReaders& walks_;
   std::vector<bool> has_;
   int asked_ = 0;
 };
 
 constexpr int kToBegin = 20;  // files that are asked for until enough is said, at most
 
-TEST(Walks, OneWhoGoesInOrderAsksForMarkersAlone) {
+TEST(SequentialReaders, OneWhoGoesInOrderAsksForMarkersAlone) {
   for (const Ordinal files : {5000U, 20000U}) {
-    Walks walks;
+    SequentialReaders walks;
     Reader reader(walks, files);
     for (Ordinal at = 1; at <= files; ++at) {
       reader.read(at, 1);
     }
-    EXPECT_LE(reader.asked(), static_cast<int>(files / Walks::kApart) + kToBegin) << files;
+    EXPECT_LE(reader.asked(), static_cast<int>(files / SequentialReaders::kApart) + kToBegin) << files;
   }
 }
 
-TEST(Walks, BackwardTooDownToTheFirst) {
-  Walks walks;
+TEST(SequentialReaders, BackwardTooDownToTheFirst) {
+  SequentialReaders walks;
   Reader reader(walks, 1000);
   for (Ordinal at = 1000; at >= 1; --at) {
     reader.read(at, -1);
@@ -91,40 +91,40 @@ TEST(Walks, BackwardTooDownToTheFirst) {
   EXPECT_LE(reader.asked(), 60);
 }
 
-TEST(Walks, NothingIsSaidToOneWhoLooksHereAndThere) {
-  Walks walks;
+TEST(SequentialReaders, NothingIsSaidToOneWhoLooksHereAndThere) {
+  SequentialReaders walks;
   for (const Ordinal at : {1U, 2U, 900U, 901U, 17U, 400U, 399U, 3000U, 50U, 50U, 50U, 50U}) {
     EXPECT_FALSE(walks.note(entry(at))) << at;
   }
 }
 
-TEST(Walks, ReadersOfSeveralFoldersAreToldApart) {
-  Walks walks;
+TEST(SequentialReaders, ReadersOfSeveralFoldersAreToldApart) {
+  SequentialReaders walks;
   int stretches = 0;
-  for (Ordinal at = 1; at <= Walks::kSure; ++at) {
-    for (std::uint32_t slot = 1; slot <= Walks::kMost; ++slot) {
+  for (Ordinal at = 1; at <= SequentialReaders::kSure; ++at) {
+    for (std::uint32_t slot = 1; slot <= SequentialReaders::kMost; ++slot) {
       const auto stretch = walks.note(entry(at, slot));
       stretches += stretch && stretch->folder.slot() == slot ? 1 : 0;
     }
   }
-  EXPECT_EQ(stretches, static_cast<int>(Walks::kMost));
+  EXPECT_EQ(stretches, static_cast<int>(SequentialReaders::kMost));
 }
 
 /// As the threads of rg do, which take turns at a list from its ends.
-TEST(Walks, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
+TEST(SequentialReaders, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
   constexpr Ordinal kFiles = 2000;
-  Walks walks;
+  SequentialReaders walks;
   Reader reader(walks, kFiles);
   for (Ordinal at = 1; at <= kFiles / 2; ++at) {
     reader.read(at, 1);
     reader.read(kFiles + 1 - at, -1);
   }
-  EXPECT_LE(reader.asked(), 2 * (kFiles / 2 / static_cast<int>(Walks::kApart) + kToBegin));
+  EXPECT_LE(reader.asked(), 2 * (kFiles / 2 / static_cast<int>(SequentialReaders::kApart) + kToBegin));
 }
 
-TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
-  Walks walks;
-  std::optional<WalkStretch> first;
+TEST(SequentialReaders, OneWhoOvertakesIsMetFurtherOn) {
+  SequentialReaders walks;
+  std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
@@ -134,9 +134,9 @@ TEST(Walks, OneWhoOvertakesIsMetFurtherOn) {
   EXPECT_GT(next->first, beyond);
 }
 
-TEST(Walks, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
-  Walks walks;
-  std::optional<WalkStretch> first;
+TEST(SequentialReaders, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
+  SequentialReaders walks;
+  std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
@@ -147,9 +147,9 @@ TEST(Walks, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
   EXPECT_LT(next->first, last_of(*first));
 }
 
-TEST(Walks, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
-  Walks walks;
-  std::optional<WalkStretch> first;
+TEST(SequentialReaders, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
+  SequentialReaders walks;
+  std::optional<ReadAheadRange> first;
   Ordinal at = 1;
   for (; !first; ++at) {
     first = walks.note(entry(at));
@@ -160,9 +160,9 @@ TEST(Walks, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
   EXPECT_NE(walks.mark(*second), kNoEntry);
 }
 
-TEST(Walks, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
-  Walks walks;
-  std::optional<WalkStretch> first;
+TEST(SequentialReaders, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
+  SequentialReaders walks;
+  std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
@@ -171,8 +171,8 @@ TEST(Walks, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
 }
 
 /// So far that the reader is led by as many as there may be.
-WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot) {
-  std::optional<WalkStretch> last;
+ReadAheadRange walk_to_the_end(SequentialReaders& walks, std::uint32_t slot) {
+  std::optional<ReadAheadRange> last;
   const auto read = [&](Ordinal at) {
     const auto stretch = walks.note(entry(at, slot));
     last = stretch ? stretch : last;
@@ -180,15 +180,15 @@ WalkStretch walk_to_the_end(Walks& walks, std::uint32_t slot) {
   for (Ordinal at = 1; !last; ++at) {
     read(at);
   }
-  for (std::int64_t lead = Walks::kFirstLead; lead < Walks::kLongestLead; lead *= 2) {
+  for (std::int64_t lead = SequentialReaders::kFirstLead; lead < SequentialReaders::kLongestLead; lead *= 2) {
     read(walks.mark(*last));
   }
   walks.note_end(*last);
   return *last;
 }
 
-TEST(Walks, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
-  Walks walks;
+TEST(SequentialReaders, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
+  SequentialReaders walks;
   walk_to_the_end(walks, 1);
   const NodeId folder = entry(kNoEntry, 2);
   EXPECT_FALSE(walks.note_listed(folder, true, 170)) << "the kernel does not know the names yet";
@@ -209,9 +209,9 @@ TEST(Walks, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
   EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), false, 340)) << "only the next one";
 }
 
-TEST(Walks, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
-  constexpr auto kLead = static_cast<Ordinal>(Walks::kLongestLead);
-  Walks walks;
+TEST(SequentialReaders, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
+  constexpr auto kLead = static_cast<Ordinal>(SequentialReaders::kLongestLead);
+  SequentialReaders walks;
   walk_to_the_end(walks, 1);
   const NodeId folder = entry(kNoEntry, 2);
   walks.note_listed(folder, true, 2 * kLead);
@@ -224,9 +224,9 @@ TEST(Walks, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
   EXPECT_EQ(next->first, kLead + 1);
 }
 
-TEST(Walks, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
-  Walks walks;
-  std::optional<WalkStretch> first;
+TEST(SequentialReaders, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
+  SequentialReaders walks;
+  std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
@@ -235,33 +235,35 @@ TEST(Walks, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
   walks.note_listed(folder, true, 500);
   const auto listed = walks.note_listed(folder, false, kNoEntry);
   ASSERT_TRUE(listed);
-  EXPECT_EQ(listed->count, static_cast<std::uint32_t>(Walks::kFirstLead));
+  EXPECT_EQ(listed->count, static_cast<std::uint32_t>(SequentialReaders::kFirstLead));
 }
 
-TEST(Walks, WhoListsAFolderAgainIsNotTakenToReadIt) {
-  Walks walks;
-  const WalkStretch read = walk_to_the_end(walks, 1);
+TEST(SequentialReaders, WhoListsAFolderAgainIsNotTakenToReadIt) {
+  SequentialReaders walks;
+  const ReadAheadRange read = walk_to_the_end(walks, 1);
   EXPECT_FALSE(walks.note_listed(read.folder, true, 100));
   EXPECT_FALSE(walks.note_listed(read.folder, false, kNoEntry));
 }
 
-TEST(Walks, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
-  Walks walks;
+TEST(SequentialReaders, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
+  SequentialReaders walks;
   for (Ordinal at = UINT32_MAX - 5; at != 0; ++at) {
     EXPECT_FALSE(walks.note(entry(at)));
   }
 }
 
-// -- UnopenedFiles
+// -- ImplicitHandles
 
 class NoFile final : public OpenFile {
  public:
-  Result<std::size_t> read(MountState&, Call&, std::uint64_t, std::span<char>) override { return std::size_t{0}; }
+  Result<std::size_t> read(MountState&, RequestContext&, std::uint64_t, std::span<char>) override {
+    return std::size_t{0};
+  }
 };
 
-TEST(UnopenedFiles, AFileIsHeldWhileItIsReadAndNotMuchLonger) {
-  UnopenedFiles files;
-  const auto start = UnopenedFiles::Clock::time_point(1h);
+TEST(ImplicitHandles, AFileIsHeldWhileItIsReadAndNotMuchLonger) {
+  ImplicitHandles files;
+  const auto start = ImplicitHandles::Clock::time_point(1h);
   const OpenFilePtr file = std::make_shared<NoFile>();
   files.hold(entry(1), file, start);
   EXPECT_EQ(files.find(entry(1), start + 9s), file);
@@ -272,18 +274,18 @@ TEST(UnopenedFiles, AFileIsHeldWhileItIsReadAndNotMuchLonger) {
   EXPECT_EQ(file.use_count(), 1);
 }
 
-TEST(UnopenedFiles, TheFirstOfTwoReadersSaysWhatIsHeld) {
-  UnopenedFiles files;
+TEST(ImplicitHandles, TheFirstOfTwoReadersSaysWhatIsHeld) {
+  ImplicitHandles files;
   const OpenFilePtr first = std::make_shared<NoFile>();
   files.hold(entry(1), first);
   files.hold(entry(1), std::make_shared<NoFile>());
   EXPECT_EQ(files.find(entry(1)), first);
 }
 
-TEST(UnopenedFiles, TheOneReadLongestAgoMakesRoom) {
-  UnopenedFiles files;
-  const auto start = UnopenedFiles::Clock::time_point(1h);
-  for (std::uint32_t i = 0; i < UnopenedFiles::kMost; ++i) {
+TEST(ImplicitHandles, TheOneReadLongestAgoMakesRoom) {
+  ImplicitHandles files;
+  const auto start = ImplicitHandles::Clock::time_point(1h);
+  for (std::uint32_t i = 0; i < ImplicitHandles::kMost; ++i) {
     files.hold(entry(i + 1), std::make_shared<NoFile>(), start + i * 1ms);
   }
   EXPECT_NE(files.find(entry(1), start + 1s), nullptr);
@@ -316,8 +318,8 @@ class ReadingTest : public ::testing::Test {
   }
 
   Found find(const std::string& path) {
-    Call call{&never};
-    Found found{{NodeId::root(), 1, FileType::directory, Life::moment, 0, 0}, Life::moment};
+    RequestContext call{&never};
+    Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(std::string(kSession) + "/" + path);
     for (std::string name; std::getline(names, name, '/');) {
       found = vfs.lookup(call, found.attr.node, name).value();
@@ -326,7 +328,7 @@ class ReadingTest : public ::testing::Test {
   }
   /// "error" when it cannot be read.
   std::string read(NodeId node, std::size_t most = 1 << 20, std::uint64_t offset = 0) {
-    Call call{&never};
+    RequestContext call{&never};
     std::string bytes(most, '\0');
     const auto got = vfs.read_unopened(call, node, offset, bytes);
     return got ? bytes.substr(0, *got) : "error";
@@ -346,10 +348,10 @@ TEST_F(ReadingTest, ANodeIsReadWithoutAnOpen) {
 
 TEST_F(ReadingTest, NamesOfWhatMayChangeAreLookedUpEachTime) {
   for (const char* name : {"context.json", "raw.jsonl", "title", "status.json", "transcript.md", "entries/7.json"}) {
-    EXPECT_EQ(find(name).name_life, Life::glance) << name;
+    EXPECT_EQ(find(name).name_life, CacheTtl::glance) << name;
   }
-  EXPECT_EQ(find("entries/000007-user-" + id_of(7) + ".json").name_life, Life::forever);
-  EXPECT_EQ(find("entries").name_life == Life::glance, false) << "folders have opens of their own";
+  EXPECT_EQ(find("entries/000007-user-" + id_of(7) + ".json").name_life, CacheTtl::forever);
+  EXPECT_EQ(find("entries").name_life == CacheTtl::glance, false) << "folders have opens of their own";
 }
 
 TEST_F(ReadingTest, WhatWasLookedUpIsReadWhateverComesBetween) {
@@ -416,11 +418,11 @@ TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
   ReadAhead ahead(vfs.state(), kernel.store());
   for (const char* folder : {"entries/", "text/"}) {
     const std::string suffix = folder[0] == 'e' ? ".json" : ".md";
-    for (int number = 1; number <= static_cast<int>(Walks::kSure); ++number) {
+    for (int number = 1; number <= static_cast<int>(SequentialReaders::kSure); ++number) {
       ahead.note(find(folder + std::to_string(number) + suffix).attr.node);
     }
   }
-  constexpr std::size_t kHas = 2 * (Walks::kFirstLead - 1);  // without the markers
+  constexpr std::size_t kHas = 2 * (SequentialReaders::kFirstLead - 1);  // without the markers
   const auto has = kernel.wait_for(kHas);
   ASSERT_EQ(has.size(), kHas);
   for (const auto& [node, bytes] : has) {
@@ -488,7 +490,7 @@ TEST_F(ReadingTest, NothingIsHandedOverOfALogThatHasJustChanged) {
   std::ofstream(temp.log(kFolder, kName), std::ios::binary | std::ios::in).seekp(300).write("#", 1);
   {
     ReadAhead ahead(vfs.state(), kernel.store());
-    for (std::uint32_t number = 0; number < Walks::kSure; ++number) {
+    for (std::uint32_t number = 0; number < SequentialReaders::kSure; ++number) {
       ahead.note(NodeId(first.kind(), first.slot(), first.item() + number));
     }
     while (ahead.is_busy()) {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "fs/fuse_request_loop.h"
+#include "fs/fuse/fuse_request_loop.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <thread>
 
-#include "fs/change_map.h"
-#include "fs/vfs.h"
+#include "fs/cache/invalidation_map.h"
+#include "fs/tree/vfs.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -50,8 +50,8 @@ class VfsTest : public ::testing::Test {
   }
 
   Result<Found> find(const std::string& path) {
-    Call call{&never};
-    Found found{{NodeId::root(), 1, FileType::directory, Life::moment, 0, 0}, Life::moment};
+    RequestContext call{&never};
+    Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(path);
     for (std::string name; std::getline(names, name, '/');) {
       auto next = vfs.lookup(call, found.attr.node, name);
@@ -66,12 +66,12 @@ class VfsTest : public ::testing::Test {
 
   std::string read(OpenFile& file, std::uint64_t offset = 0) {
     std::string bytes(1 << 16, '\0');
-    Call call{&never};
+    RequestContext call{&never};
     const auto got = vfs.read(call, file, offset, bytes);
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
   OpenFilePtr open(const Found& found) {
-    Call call{&never};
+    RequestContext call{&never};
     auto file = vfs.open(call, found.attr.node);
     return file ? *file : nullptr;
   }
@@ -92,17 +92,17 @@ class VfsTest : public ::testing::Test {
   }
   std::string target_of(const std::string& path) {
     const auto found = in_session(path);
-    Call call{&never};
+    RequestContext call{&never};
     return found ? *vfs.readlink(call, found->attr.node) : "absent";
   }
   std::vector<std::string> list(const std::string& path, std::size_t at_once = 1000) {
-    Call call{&never};
+    RequestContext call{&never};
     auto dir = vfs.opendir(call, find(path)->attr.node);
     std::vector<std::string> names;
     for (std::uint64_t offset = 0;;) {
       const std::size_t before = names.size();
       std::size_t room = at_once;
-      const auto done = vfs.readdir(call, **dir, offset, [&](const ListItem& item) {
+      const auto done = vfs.readdir(call, **dir, offset, [&](const DirectoryItem& item) {
         if (room == 0) {
           return false;
         }
@@ -131,7 +131,7 @@ TEST_F(VfsTest, TheRootListsWhatItHas) {
 
 TEST_F(VfsTest, AReadOnlyMountHasNeitherEventsNorControls) {
   Vfs read_only(catalog, true);
-  Call call;
+  RequestContext call;
   EXPECT_EQ(read_only.lookup(call, NodeId::root(), "events").error().code, Errc::not_found);
   EXPECT_EQ(read_only.lookup(call, NodeId::root(), "new").error().code, Errc::not_found);
 }
@@ -141,8 +141,8 @@ TEST_F(VfsTest, EntriesHaveTheBytesOfTheLogAndTheirSize) {
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(read(*open(*found)), TempStore::user("e1aaaaaa", "", "one") + "\n");
   EXPECT_EQ(found->attr.size, TempStore::user("e1aaaaaa", "", "one").size() + 1);
-  EXPECT_EQ(found->attr.life, Life::forever);
-  EXPECT_EQ(found->name_life, Life::forever);
+  EXPECT_EQ(found->attr.life, CacheTtl::forever);
+  EXPECT_EQ(found->name_life, CacheTtl::forever);
 }
 
 TEST_F(VfsTest, EverySpellingOfAnEntryIsTheSameNode) {
@@ -152,7 +152,7 @@ TEST_F(VfsTest, EverySpellingOfAnEntryIsTheSameNode) {
     ASSERT_TRUE(other) << name;
     EXPECT_EQ(other->attr.node, full->attr.node) << name;
     EXPECT_EQ(other->attr.ino, full->attr.ino) << name;
-    EXPECT_EQ(other->name_life, Life::moment) << name;
+    EXPECT_EQ(other->name_life, CacheTtl::moment) << name;
   }
   for (const char* name :
        {"3.json", "000001-user-e2aaaaaa.json", "2.md", "2", ".json", "000002-assistant-e2aaaaaa.json"}) {
@@ -176,14 +176,14 @@ TEST_F(VfsTest, ListingsGiveEachNameOnceWhateverTheBuffer) {
 }
 
 TEST_F(VfsTest, AListingShowsWhatItShowedWhenItWasRewound) {
-  Call call{&never};
+  RequestContext call{&never};
   const auto dir = *vfs.opendir(call, in_session("entries")->attr.node);
   std::size_t seen = 0;
-  const auto count = [&](const ListItem&) { return ++seen > 0; };
+  const auto count = [&](const DirectoryItem&) { return ++seen > 0; };
   ASSERT_TRUE(vfs.readdir(call, *dir, 0, count));
   EXPECT_EQ(seen, 4U);
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
-  Call later{&never};
+  RequestContext later{&never};
   seen = 0;
   ASSERT_TRUE(vfs.readdir(later, *dir, 4, count));
   EXPECT_EQ(seen, 0U) << "no more than the snapshot had";
@@ -193,11 +193,11 @@ TEST_F(VfsTest, AListingShowsWhatItShowedWhenItWasRewound) {
 
 TEST_F(VfsTest, TheKernelsListIsGoodOnlyForTheSameVersion) {
   const NodeId entries = in_session("entries")->attr.node;
-  Call call{&never};
+  RequestContext call{&never};
   EXPECT_FALSE((*vfs.opendir(call, entries))->keeps_cache());
   EXPECT_TRUE((*vfs.opendir(call, entries))->keeps_cache());
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
-  Call later{&never};
+  RequestContext later{&never};
   EXPECT_FALSE((*vfs.opendir(later, entries))->keeps_cache());
 }
 
@@ -238,7 +238,7 @@ TEST_F(VfsTest, ARewriteMakesOldNodesStaleAndHandlesKeepTheirs) {
   let_time_pass();
   EXPECT_EQ(read(*file), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*raw), raw_before);
-  Call call{&never};
+  RequestContext call{&never};
   EXPECT_EQ(vfs.getattr(call, entry.attr.node)->size, entry.attr.size) << "an open file has its attributes";
   EXPECT_EQ(vfs.open(call, entry.attr.node).error().code, Errc::stale);
   EXPECT_FALSE(in_session("entries/000002-user-e2aaaaaa.json"));
@@ -261,7 +261,7 @@ TEST_F(VfsTest, WhatSaysNothingOfEntriesNeedsNoIndex) {
   EXPECT_EQ(text_of("title"), "");
   EXPECT_FALSE(session->read());
   const auto node = in_session("raw.jsonl")->attr.node;
-  Call call{&never};
+  RequestContext call{&never};
   ASSERT_TRUE(vfs.opendir(call, in_session("entries")->attr.node));
   EXPECT_TRUE(session->read());
   EXPECT_EQ(in_session("raw.jsonl")->attr.node, node) << "the index tells nothing new of the bytes";
@@ -296,7 +296,7 @@ TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
   const auto context = open(*in_session("context.json"));
   const std::string context_text = read(*context);
   {
-    Call call{&never};
+    RequestContext call{&never};
     const auto dir = vfs.opendir(call, in_session("entries")->attr.node);
     EXPECT_FALSE(session->let_go()) << "a folder is open";
   }
@@ -304,7 +304,7 @@ TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
   EXPECT_EQ(read(*entry), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*context), context_text);
   EXPECT_FALSE(session->read()) << "handles need none";
-  Call call{&never};
+  RequestContext call{&never};
   const auto attr = vfs.getattr(call, before.attr.node);
   ASSERT_TRUE(attr) << attr.error().message;
   EXPECT_EQ(attr->size, before.attr.size);
@@ -319,7 +319,7 @@ TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node);
   temp.replace(kFolder, kName, lines({TempStore::user("zzzzzzzz", "", "other")}));
   let_time_pass();
-  Call later{&never};
+  RequestContext later{&never};
   EXPECT_EQ(vfs.getattr(later, before.attr.node).error().code, Errc::stale);
 }
 
@@ -382,7 +382,7 @@ TEST_F(VfsTest, ArtifactsAreFilesAndFoldersButNoLinks) {
 TEST_F(VfsTest, SessionsAreFoundByPrefixAndByTheStoresFolder) {
   const auto by_id = find("by-id/aaaa");
   ASSERT_TRUE(by_id);
-  Call call{&never};
+  RequestContext call{&never};
   EXPECT_EQ(*vfs.readlink(call, by_id->attr.node), std::string("../") + kSession);
   EXPECT_EQ(*vfs.readlink(call, find("projects/--work-pi--")->attr.node), "work-pi");
   EXPECT_FALSE(find("by-id/b"));
@@ -393,12 +393,12 @@ TEST_F(VfsTest, WhatWouldTakeLongIsDeferredAndThenDone) {
   temp.write(kFolder, "long", text);
   catalog.rescan();
   const auto session = find("projects/work-pi/long");
-  Call quick;
+  RequestContext quick;
   EXPECT_FALSE(vfs.lookup(quick, session->attr.node, "entries"));
   EXPECT_TRUE(quick.is_deferred());
-  Call slow{&never};
+  RequestContext slow{&never};
   EXPECT_TRUE(vfs.lookup(slow, session->attr.node, "entries"));
-  Call again;
+  RequestContext again;
   EXPECT_TRUE(vfs.lookup(again, session->attr.node, "entries")) << "the index is there now";
   EXPECT_FALSE(again.is_deferred());
 }
@@ -407,14 +407,14 @@ TEST_F(VfsTest, AVanishedSessionIsStaleAndItsNameAbsent) {
   const auto session = find(kSession);
   std::filesystem::remove(temp.log(kFolder, kName));
   catalog.rescan();
-  Call call{&never};
+  RequestContext call{&never};
   EXPECT_EQ(vfs.getattr(call, session->attr.node).error().code, Errc::stale);
   EXPECT_EQ(vfs.lookup(call, session->attr.node, "entries").error().code, Errc::stale);
   EXPECT_EQ(find(kSession).error().code, Errc::not_found);
 }
 
 TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
-  const ChangeMap map(vfs.state());
+  const InvalidationMap map(vfs.state());
   const NodeId session = find(kSession)->attr.node;
   const NodeId entries = in_session("entries")->attr.node;
   const NodeId transcript = in_session("transcript.md")->attr.node;
@@ -426,7 +426,7 @@ TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
   const auto forgets = map.forgets(catalog.feed().after(seen, 10));
   const auto tells = [&](NodeId node, const std::string& name) {
     return std::any_of(forgets.begin(), forgets.end(),
-                       [&](const Forget& forget) { return forget.node == node && forget.name == name; });
+                       [&](const Invalidation& forget) { return forget.node == node && forget.name == name; });
   };
   EXPECT_TRUE(tells(entries, ""));
   EXPECT_TRUE(tells(transcript, ""));
@@ -439,46 +439,46 @@ TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
 }
 
 TEST_F(VfsTest, NamesOfShortcutsAreToldAsLongAsTheKernelMayKnowThem) {
-  const ChangeMap map(vfs.state());
+  const InvalidationMap map(vfs.state());
   const auto recent = find("recent");
-  Call call{&never};
+  RequestContext call{&never};
   const auto dir = vfs.opendir(call, recent->attr.node);
   ASSERT_TRUE(recent && dir);
   std::string listed;
-  ASSERT_TRUE(vfs.readdir(call, **dir, 2, [&](const ListItem& item) {
+  ASSERT_TRUE(vfs.readdir(call, **dir, 2, [&](const DirectoryItem& item) {
     listed = item.name;
     return true;
   }));
   Change change;
   change.kind = Change::Kind::session_touched;
   const auto forgets = map.forgets({change});
-  EXPECT_EQ(forgets, (std::vector<Forget>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
+  EXPECT_EQ(forgets, (std::vector<Invalidation>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
 }
 
 TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
   const auto first = in_session("append");
   ASSERT_TRUE(first);
   {
-    const Doors::Stay inside(vfs.state().doors, first->attr.node);
+    const ControlInodes::Stay inside(vfs.state().doors, first->attr.node);
     const auto second = in_session("append");
     ASSERT_TRUE(second);
     EXPECT_NE(second->attr.node, first->attr.node);
     EXPECT_EQ(in_session("append")->attr.node, second->attr.node) << "as long as nobody is there";
     EXPECT_EQ(second->attr.ino, first->attr.ino);
-    EXPECT_EQ(second->name_life, Life::glance);
-    EXPECT_EQ(Doors::first_door(second->attr.node), first->attr.node);
-    EXPECT_EQ(Doors::verb_place(second->attr.node), Doors::verb_place(first->attr.node));
+    EXPECT_EQ(second->name_life, CacheTtl::glance);
+    EXPECT_EQ(ControlInodes::first_door(second->attr.node), first->attr.node);
+    EXPECT_EQ(ControlInodes::verb_place(second->attr.node), ControlInodes::verb_place(first->attr.node));
     EXPECT_NE(in_session("branch")->attr.node, second->attr.node);
-    const Doors::Stay both(vfs.state().doors, second->attr.node);
+    const ControlInodes::Stay both(vfs.state().doors, second->attr.node);
     EXPECT_NE(in_session("append")->attr.node, second->attr.node);
   }
   EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
 }
 
 TEST_F(VfsTest, AControlFileWithEveryDoorTakenCanStillBeOpened) {
-  std::vector<std::unique_ptr<Doors::Stay>> all;
-  for (std::uint32_t i = 0; i < Doors::kDoors; ++i) {
-    all.push_back(std::make_unique<Doors::Stay>(vfs.state().doors, in_session("append")->attr.node));
+  std::vector<std::unique_ptr<ControlInodes::Stay>> all;
+  for (std::uint32_t i = 0; i < ControlInodes::kCount; ++i) {
+    all.push_back(std::make_unique<ControlInodes::Stay>(vfs.state().doors, in_session("append")->attr.node));
   }
   EXPECT_TRUE(in_session("append"));
 }

@@ -10,11 +10,11 @@
 #include <future>
 #include <thread>
 
-#include "fs/changes.h"
-#include "fs/client_process.h"
-#include "fs/client_signals.h"
-#include "fs/kernel_news.h"
-#include "fs/removals.h"
+#include "fs/cache/invalidation_queue.h"
+#include "fs/control/client_process.h"
+#include "fs/control/recursive_remove.h"
+#include "fs/control/write_ops.h"
+#include "fs/fuse/client_signals.h"
 #include "tests/support/scarce.h"
 #include "tests/support/temp_store.h"
 
@@ -30,16 +30,16 @@ pid_t own_thread() {
   return static_cast<pid_t>(::syscall(SYS_gettid));
 }
 
-TEST(KernelNews, ARequestWaitsUntilItsNewsAreTold) {
+TEST(InvalidationQueue, ARequestWaitsUntilItsNewsAreTold) {
   ChangeFeed feed;
-  KernelNews news(feed);
+  InvalidationQueue news(feed);
   news.open([](NodeId) {});
   feed.publish({});
   auto answered = std::async(std::launch::async, [&] { news.tell_and_wait({{kLabels, "a"}}); });
-  std::vector<Forget> told;
+  std::vector<Invalidation> told;
   std::size_t changes = 0;
   while (told.empty()) {
-    KernelNews::Work work;
+    InvalidationQueue::Work work;
     ASSERT_TRUE(news.wait(work));
     changes += work.changes.size();
     told.insert(told.end(), work.more.begin(), work.more.end());
@@ -54,9 +54,9 @@ TEST(KernelNews, ARequestWaitsUntilItsNewsAreTold) {
   news.close();
 }
 
-TEST(KernelNews, NamesInHeldFoldersArePutOffUntilTheAnswer) {
+TEST(InvalidationQueue, NamesInHeldFoldersArePutOffUntilTheAnswer) {
   ChangeFeed feed;
-  KernelNews news(feed);
+  InvalidationQueue news(feed);
   news.open([](NodeId) {});
   auto first = news.hold({kLabels});
   auto second = news.hold({kLabels});
@@ -66,16 +66,16 @@ TEST(KernelNews, NamesInHeldFoldersArePutOffUntilTheAnswer) {
   first.reset();
   EXPECT_TRUE(news.put_off({kLabels, "b"}));
   second.reset();
-  KernelNews::Work work;
+  InvalidationQueue::Work work;
   ASSERT_TRUE(news.wait(work));
   EXPECT_EQ(work.more.size(), 2U);
   EXPECT_FALSE(news.put_off({kLabels, "a"}));
   news.close();
 }
 
-TEST(KernelNews, NobodyWaitsForLongOrForNobody) {
+TEST(InvalidationQueue, NobodyWaitsForLongOrForNobody) {
   ChangeFeed feed;
-  KernelNews news(feed);
+  InvalidationQueue news(feed);
   feed.publish({});
   auto start = std::chrono::steady_clock::now();
   news.tell_and_wait({});
@@ -83,17 +83,17 @@ TEST(KernelNews, NobodyWaitsForLongOrForNobody) {
   news.open([](NodeId) {});
   start = std::chrono::steady_clock::now();
   news.tell_and_wait({});
-  EXPECT_GE(std::chrono::steady_clock::now() - start, KernelNews::kPatience);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, InvalidationQueue::kPatience);
   auto waiting = std::async(std::launch::async, [&] { news.tell_and_wait({}); });
   news.close();
   waiting.wait();
-  KernelNews::Work work;
+  InvalidationQueue::Work work;
   EXPECT_FALSE(news.wait(work));
 }
 
-TEST(KernelNews, RequestsTellOfNodesThemselves) {
+TEST(InvalidationQueue, RequestsTellOfNodesThemselves) {
   ChangeFeed feed;
-  KernelNews news(feed);
+  InvalidationQueue news(feed);
   std::vector<NodeId> told;
   EXPECT_TRUE(news.tell_at_once({{kLabels, ""}})) << "there is nobody to tell";
   news.open([&](NodeId node) { told.push_back(node); });
@@ -104,9 +104,9 @@ TEST(KernelNews, RequestsTellOfNodesThemselves) {
   news.close();
 }
 
-TEST(KernelNews, WhatOneRequestHasToldOthersNeedNot) {
+TEST(InvalidationQueue, WhatOneRequestHasToldOthersNeedNot) {
   ChangeFeed feed;
-  KernelNews news(feed);
+  InvalidationQueue news(feed);
   news.note_told(4, 6);
   EXPECT_TRUE(news.has_told(4, 6) && news.has_told(5, 6) && news.has_told(5, 5));
   EXPECT_FALSE(news.has_told(3, 6) || news.has_told(5, 7));
@@ -149,8 +149,8 @@ TEST(ClientProcess, FindsTheProcessOfAThread) {
   EXPECT_EQ(identity_of(0), 0U);
 }
 
-TEST(Removals, AProcessIsAtWorkOnTheSessionItUnlinkedIn) {
-  Removals removals;
+TEST(RecursiveRemoves, AProcessIsAtWorkOnTheSessionItUnlinkedIn) {
+  RecursiveRemoves removals;
   EXPECT_FALSE(removals.is_at_work(::getpid(), 1));
   removals.note(own_thread(), 1);
   EXPECT_TRUE(removals.is_at_work(::getpid(), 1));
@@ -178,20 +178,20 @@ class ChangesTest : public ::testing::Test {
   }
 
   NodeId in(NodeId folder, std::string_view name) {
-    Call call{&never};
+    RequestContext call{&never};
     const auto found = vfs.lookup(call, folder, name);
     EXPECT_TRUE(found) << name;
     return found ? found->attr.node : NodeId();
   }
   NodeId session() { return in(in(in(NodeId::root(), "projects"), "work-pi"), kName); }
   ControlFilePtr open(NodeId node) {
-    Call call{&never};
+    RequestContext call{&never};
     auto file = changes.open_control(call, node, own_thread());
     EXPECT_TRUE(file);
     return file ? *file : nullptr;
   }
   std::string read(ControlFile& file) {
-    Call call{&never};
+    RequestContext call{&never};
     const auto bytes = file.read(call, 4096);
     return bytes ? *bytes : "error: " + bytes.error().message;
   }
@@ -206,9 +206,9 @@ class ChangesTest : public ::testing::Test {
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
-  KernelNews news;
+  InvalidationQueue news;
   Writer writer;
-  Changes changes;
+  WriteOps changes;
 };
 
 TEST_F(ChangesTest, AWriterIsAtItsDoorUntilItCloses) {
@@ -356,7 +356,7 @@ TEST_F(ChangesTest, JsonOfWhichOnlyTheLineFeedIsMissingIsJudgedInItsWrite) {
 }
 
 TEST_F(ChangesTest, LabelsAreLinks) {
-  Call call{&never};
+  RequestContext call{&never};
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "a%2Fb"}, "../entries/000001-user-e1aaaaaa.json"));
   EXPECT_NE(log().find("\"label\":\"a/b\""), std::string::npos);
@@ -373,7 +373,7 @@ TEST_F(ChangesTest, LabelsAreLinks) {
 }
 
 TEST_F(ChangesTest, AProcessThatTakesASessionApartClearsNoLabel) {
-  Call call{&never};
+  RequestContext call{&never};
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "kept"}, "#1"));
   EXPECT_EQ(changes.unlink(call, {session(), "title"}, own_thread()).error().code, Errc::not_permitted);
@@ -384,7 +384,7 @@ TEST_F(ChangesTest, AProcessThatTakesASessionApartClearsNoLabel) {
 TEST_F(ChangesTest, AnOwnWriteIsNotHiddenByWhatWasLookedUpBefore) {
   const NodeId before = in(session(), "title");
   ASSERT_TRUE(open(before)->write("New\n", false, own_thread()));
-  Call call{&never};
+  RequestContext call{&never};
   EXPECT_EQ(vfs.open(call, before).error().code, Errc::stale);
   EXPECT_NE(in(session(), "title"), before);
 }

@@ -52,17 +52,17 @@ void compare_leaf(const LogIndex& index, const json::Document& oracle) {
   EXPECT_EQ(got, leaf == nullptr ? "" : "\"leafId\":" + json::stringify(*leaf));
 }
 
-void compare(const std::string& name, Flavour flavour, const std::string& oracle_name) {
+void compare(const std::string& name, Dialect dialect, const std::string& oracle_name) {
   const auto path = test::corpus() / name / oracle_name;
   json::Document oracle;
   ASSERT_TRUE(json::parse(test::read_file(path), oracle)) << path;
   const auto log = test::open_log(name);
-  const auto index = build(*log, flavour);
+  const auto index = build(*log, dialect);
   const auto outcome = json::string_member(oracle, "outcome").value();
-  if (flavour == Flavour::omp18 && json::member(oracle, "malformedRecords") != nullptr) {
+  if (dialect == Dialect::omp18 && json::member(oracle, "malformedRecords") != nullptr) {
     EXPECT_EQ(std::to_string(index->malformed_records()), member_json(oracle, "malformedRecords"));
   }
-  const auto head = read_header(*log, flavour);
+  const auto head = read_header(*log, dialect);
   ASSERT_TRUE(head.has_value());
   EXPECT_EQ(head->json, index->header().json);
   EXPECT_EQ(head->problem, index->header().problem);
@@ -81,19 +81,19 @@ void compare(const std::string& name, Flavour flavour, const std::string& oracle
 }
 
 TEST_P(LogCorpus, ReadsAs13Does) {
-  compare(GetParam(), Flavour::omp13, "oracle-13.json");
+  compare(GetParam(), Dialect::omp13, "oracle-13.json");
 }
 TEST_P(LogCorpus, ReadsAs18Does) {
-  compare(GetParam(), Flavour::omp18, "oracle-18.json");
+  compare(GetParam(), Dialect::omp18, "oracle-18.json");
 }
 
-TEST_P(LogCorpus, ChoosesTheFlavourOfItsWriter) {
+TEST_P(LogCorpus, ChoosesTheDialectOfItsWriter) {
   const auto index = build(*test::open_log(GetParam()));
   if (index->header().has_slot) {
-    EXPECT_EQ(index->flavour(), Flavour::omp18);
+    EXPECT_EQ(index->dialect(), Dialect::omp18);
   }
   if (GetParam().starts_with("w13")) {
-    EXPECT_EQ(index->flavour(), Flavour::omp13);
+    EXPECT_EQ(index->dialect(), Dialect::omp13);
   }
 }
 
@@ -127,7 +127,7 @@ void compare_vectors(const char* file_name) {
       input.insert(0, 1, '\n');  // the vectors are of text that was decoded already: this BOM is a character
     }
     const auto log = LogFile::from_bytes(input);
-    const auto index = build(*log, Flavour::omp18);
+    const auto index = build(*log, Dialect::omp18);
     EXPECT_EQ(values_json(*log, *index), json::string_member(vector, "values").value()) << line;
     EXPECT_EQ(std::to_string(index->malformed_records()), member_json(vector, "malformed")) << line;
   }

@@ -74,12 +74,12 @@ TEST(LogIndexHeader, LaterSessionsCountAsValuesOnly) {
   EXPECT_EQ(older->entry_at_value(2), kNoEntry);
   EXPECT_EQ(older->entry_at_value(3), 2U);
   const auto younger = build(bytes + "{\"type\":\"reset_boundary\"}\n");
-  EXPECT_EQ(younger->flavour(), Flavour::omp18);
+  EXPECT_EQ(younger->dialect(), Dialect::omp18);
   EXPECT_EQ(younger->size(), 4U);
 }
 
 // Keys that only the younger generation writes count in their own type of entry, however they are spelled.
-TEST(LogIndexFlavour, OfALogWithoutSlotByItsKeys) {
+TEST(LogIndexDialect, OfALogWithoutSlotByItsKeys) {
   struct Row {
     std::string type;
     std::string member;
@@ -93,24 +93,24 @@ TEST(LogIndexFlavour, OfALogWithoutSlotByItsKeys) {
                                          {"compaction", R"("providerReplayThroughEntryId":"a")"},
                                          {"session_init", R"("compactionThreshold":{"thresholdTokens":9})"},
                                          {"session_init", R"("retryFallback":[])"}}) {
-    const auto flavour = [](const std::string& type, const std::string& between, const std::string& member) {
-      return build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n")->flavour();
+    const auto dialect = [](const std::string& type, const std::string& between, const std::string& member) {
+      return build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n")->dialect();
     };
     std::string escaped = row.member;
     escaped.replace(1, 1, "\\u00" + std::string(1, "67"[escaped[1] >= 'p']) + "0123456789abcdef"[escaped[1] % 16]);
-    EXPECT_EQ(flavour(row.type, "", row.member), Flavour::omp18) << row.member;
-    EXPECT_EQ(flavour(row.type, "\n", row.member), Flavour::omp18) << row.member << " on a line of its own";
-    EXPECT_EQ(flavour(row.type, "", escaped), Flavour::omp18) << escaped;
-    EXPECT_EQ(flavour(row.type, "\n", escaped), Flavour::omp18) << escaped << " on a line of its own";
-    EXPECT_EQ(flavour(row.type, "", R"("data":{)" + row.member + "}"), Flavour::omp13) << "inside another member";
-    EXPECT_EQ(flavour("custom", "", row.member), Flavour::omp13) << row.member << " of another type";
+    EXPECT_EQ(dialect(row.type, "", row.member), Dialect::omp18) << row.member;
+    EXPECT_EQ(dialect(row.type, "\n", row.member), Dialect::omp18) << row.member << " on a line of its own";
+    EXPECT_EQ(dialect(row.type, "", escaped), Dialect::omp18) << escaped;
+    EXPECT_EQ(dialect(row.type, "\n", escaped), Dialect::omp18) << escaped << " on a line of its own";
+    EXPECT_EQ(dialect(row.type, "", R"("data":{)" + row.member + "}"), Dialect::omp13) << "inside another member";
+    EXPECT_EQ(dialect("custom", "", row.member), Dialect::omp13) << row.member << " of another type";
   }
 }
 
-TEST(LogIndexFlavour, ChangesWithAGrownLog) {
+TEST(LogIndexDialect, ChangesWithAGrownLog) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
   const auto index = build(bytes);
-  EXPECT_EQ(index->flavour(), Flavour::omp13);
+  EXPECT_EQ(index->dialect(), Dialect::omp13);
   const auto grown = LogFile::from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
   const auto growth = index->read_growth(*grown);
   ASSERT_TRUE(growth);

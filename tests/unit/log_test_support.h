@@ -46,14 +46,14 @@ inline std::shared_ptr<const LogFile> open_log(const std::string& name) {
   return *log;
 }
 
-inline std::unique_ptr<LogIndex> build(const LogFile& log, std::optional<Flavour> flavour = std::nullopt) {
-  auto index = LogIndex::build(log, LogIndex::Options{flavour, nullptr});
+inline std::unique_ptr<LogIndex> build(const LogFile& log, std::optional<Dialect> dialect = std::nullopt) {
+  auto index = LogIndex::build(log, LogIndex::Options{dialect, nullptr});
   EXPECT_TRUE(index.has_value());
   return std::move(*index);
 }
 
-inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<Flavour> flavour = std::nullopt) {
-  return build(*LogFile::from_bytes(std::move(bytes)), flavour);
+inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<Dialect> dialect = std::nullopt) {
+  return build(*LogFile::from_bytes(std::move(bytes)), dialect);
 }
 
 /// Appends `"key":value` with the id's JSON, nothing for a missing one; `first` tells whether a comma is due.
@@ -91,7 +91,7 @@ inline std::string entries_json(const LogIndex& index) {
 /// Everything an index says, for comparing two of them.
 inline std::string dump(const LogIndex& index) {
   std::string out = index.header().json + "|" + index.header().problem + "|" + index.header().title + "\n";
-  out += std::string(index.flavour() == Flavour::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
+  out += std::string(index.dialect() == Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
   for (Ordinal i = 1; i <= index.size(); ++i) {
     const Entry& entry = index.entry(i);
     out += std::to_string(entry.offset) + "+" + std::to_string(index.length(i)) + " " +

@@ -65,7 +65,7 @@ class PendingAppendsTest : public ::testing::Test {
     for (int line = 0; line < kLines; ++line) {
       text += R"({"type":"custom","customType":"x","data":")" + std::string(kLine, 'x') + "\"}\n";
     }
-    auto command = json_command(text, Flavour::omp13, 1771237231000);
+    auto command = json_command(text, Dialect::omp13, 1771237231000);
     EXPECT_TRUE(command);
     return std::move(*command);
   }

@@ -1,5 +1,5 @@
-// Many logs, few descriptors (FAILURES.md S10).
-#include "core/env/pooled_file.h"
+// Many logs, few descriptors (FIELD-FAILURES S10).
+#include "core/os/pooled_file.h"
 
 #include <gtest/gtest.h>
 

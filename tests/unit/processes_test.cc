@@ -1,5 +1,5 @@
-// Who looks whether a log is open for writing keeps nobody from writing to it (FAILURES.md P1).
-#include "core/env/processes.h"
+// Who looks whether a log is open for writing keeps nobody from writing to it (FIELD-FAILURES 0.2).
+#include "core/os/processes.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
-#include "core/env/agent_processes.h"
-#include "core/env/disk.h"
-#include "core/env/publish_lock.h"
+#include "core/os/agent_processes.h"
+#include "core/os/disk.h"
+#include "core/os/omp_file_lock.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
@@ -129,7 +129,7 @@ TEST_F(ProcessesTest, AZombieIsDeadAndLocksNothing) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const testing::Child owner([&] {
-    const auto lock = PublishLock::take(Disk::real(), folder_, path, "log.jsonl");
+    const auto lock = OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl");
     if (lock && ::write(ends[1], "x", 1) == 1) {
       ::pause();
     }
@@ -138,12 +138,12 @@ TEST_F(ProcessesTest, AZombieIsDeadAndLocksNothing) {
   ASSERT_EQ(::read(ends[0], &taken, 1), 1);
   const LockFile lock = read_lock_file(folder_, "log.jsonl");
   EXPECT_TRUE(is_process_alive(lock.pid));
-  EXPECT_EQ(PublishLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
+  EXPECT_EQ(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
   ::kill(static_cast<pid_t>(lock.pid), SIGKILL);
   siginfo_t info{};
   ::waitid(P_PID, static_cast<id_t>(lock.pid), &info, WEXITED | WNOWAIT);
   EXPECT_FALSE(is_process_alive(lock.pid));
-  EXPECT_TRUE(PublishLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
+  EXPECT_TRUE(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
   ::close(ends[0]);
   ::close(ends[1]);
 }

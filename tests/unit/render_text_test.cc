@@ -11,8 +11,8 @@
 
 #include "core/json/utf8.h"
 #include "core/render/images.h"
-#include "core/render/measure.h"
 #include "core/render/text.h"
+#include "core/render/text_measurer.h"
 #include "tests/support/paths.h"
 
 namespace arborfs {
@@ -51,9 +51,9 @@ void check_entry(EntryType type, const std::string& raw) {
   const std::string text = text_of(type, raw);
   std::string slow;
   render_text_slowly(type, raw, slow);
-  const std::string padded = raw + std::string(Measurer::kPadding, '"');
-  Measurer measurer;
-  const Measure measure = measurer.measure(type, std::string_view(padded).substr(0, raw.size()));
+  const std::string padded = raw + std::string(TextMeasurer::kPadding, '"');
+  TextMeasurer measurer;
+  const TextMeasure measure = measurer.measure(type, std::string_view(padded).substr(0, raw.size()));
   std::vector<ImageRef> images;
   find_images(1, type, raw, images);
 
@@ -219,10 +219,10 @@ class RandomJson {
 
 /// Whether it is measured without being parsed into a tree.
 bool is_plain(const std::string& raw) {
-  const std::string padded = raw + std::string(Measurer::kPadding, ' ');
+  const std::string padded = raw + std::string(TextMeasurer::kPadding, ' ');
   const std::string_view text = std::string_view(padded).substr(0, raw.size());
   json::Places places;
-  Measurer measurer;
+  TextMeasurer measurer;
   return places.find(text) && measurer.measure(EntryType::message, text, places).has_value();
 }
 

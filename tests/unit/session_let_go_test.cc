@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "core/session/catalog.h"
-#include "core/session/documents.h"
 #include "core/session/leaf_store.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
+#include "core/views/session_views.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -54,8 +54,8 @@ class LetGoTest : public ::testing::Test {
                  : State{};
   }
   std::vector<Change> changes() { return catalog.feed().after(seen, 10); }
-  std::string bytes_of(DocumentKind kind, std::uint32_t item) {
-    auto document = make_document(*session, kind, item, catalog);
+  std::string bytes_of(ViewKind kind, std::uint32_t item) {
+    auto document = make_view(*session, kind, item, catalog);
     auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
     return bytes ? *bytes : "error: " + bytes.error().message;
   }
@@ -68,14 +68,14 @@ class LetGoTest : public ::testing::Test {
 };
 
 TEST_F(LetGoTest, ReadAnewEverythingIsAsItWas) {
-  const std::string text = bytes_of(DocumentKind::entry_text, 2);
+  const std::string text = bytes_of(ViewKind::entry_text, 2);
   ASSERT_TRUE(session->let_go());
   EXPECT_FALSE(session->read());
   EXPECT_EQ(session->memory_bytes(), 0U);
   EXPECT_EQ(session->generations().entries, before.generation);
   expect_ok(session->refresh(Depth::details));
   EXPECT_EQ(state(), before);
-  EXPECT_EQ(bytes_of(DocumentKind::entry_text, 2), text);
+  EXPECT_EQ(bytes_of(ViewKind::entry_text, 2), text);
   EXPECT_TRUE(changes().empty());
 }
 
@@ -203,8 +203,8 @@ TEST_F(LetGoTest, AMovedLeafStaysMovedAndMovesAreTold) {
 
 TEST_F(LetGoTest, TheRawLogNeedsNoIndex) {
   ASSERT_TRUE(session->let_go());
-  EXPECT_EQ(bytes_of(DocumentKind::raw, 0), TempStore::two_entries());
-  EXPECT_EQ(document_facts(*session, DocumentKind::raw, 0, catalog)->size, TempStore::two_entries().size());
+  EXPECT_EQ(bytes_of(ViewKind::raw, 0), TempStore::two_entries());
+  EXPECT_EQ(view_facts(*session, ViewKind::raw, 0, catalog)->size, TempStore::two_entries().size());
   EXPECT_FALSE(session->read());
 }
 

@@ -1,7 +1,7 @@
 // How a program comes to hold a session, and what it can ask of one. What the agents' own manager does to logs is in
 // tests/conformance/manager_replay_test.cc.
 
-#include "core/manager/session_manager.h"
+#include "core/writer/session_manager.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/session/catalog.h"
-#include "core/session/documents.h"
+#include "core/views/session_views.h"
 #include "core/session/watcher.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
@@ -23,8 +23,8 @@ using testing::TempStore;
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-std::string bytes_of(const SessionPtr& session, DocumentKind kind, std::uint32_t item, const Catalog& catalog) {
-  auto document = make_document(*session, kind, item, catalog);
+std::string bytes_of(const SessionPtr& session, ViewKind kind, std::uint32_t item, const Catalog& catalog) {
+  auto document = make_view(*session, kind, item, catalog);
   if (!document) {
     return "error: " + document.error().message;
   }
@@ -68,7 +68,7 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
   EXPECT_EQ(changes[0].first, 3U);
-  EXPECT_EQ(bytes_of(session, DocumentKind::entry_text, 3, catalog), "three\n");
+  EXPECT_EQ(bytes_of(session, ViewKind::entry_text, 3, catalog), "three\n");
 }
 
 TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
@@ -103,7 +103,7 @@ TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   const auto generation = session->read()->generation();
-  auto old_entry = make_document(*session, DocumentKind::entry_json, 2, catalog);
+  auto old_entry = make_view(*session, ViewKind::entry_json, 2, catalog);
   ASSERT_TRUE(old_entry);
   temp.replace(kFolder, kName,
                TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("f1", "", "shifted") + "\n" +
@@ -118,7 +118,7 @@ TEST_F(SessionTest, TruncationInPlaceIsNoticedAndOldHandlesGoStale) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
-  auto old_entry = make_document(*session, DocumentKind::entry_json, 2, catalog);
+  auto old_entry = make_view(*session, ViewKind::entry_json, 2, catalog);
   ASSERT_TRUE(old_entry);
   std::filesystem::resize_file(temp.log(kFolder, kName), 150);
   expect_ok(session->refresh(Depth::index));
@@ -274,7 +274,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   const auto generation = session->read()->generation();
   const auto raw = session->read()->raw_generation();
   const auto bytes = session->raw()->bytes;
-  auto old_raw = make_document(*session, DocumentKind::raw, 0, catalog);
+  auto old_raw = make_view(*session, ViewKind::raw, 0, catalog);
   ASSERT_TRUE(old_raw);
   std::fstream(temp.log(kFolder, kName), std::ios::in | std::ios::out) << line("New");
   expect_ok(session->refresh(Depth::index));
@@ -283,19 +283,19 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   EXPECT_NE(session->read()->raw_generation(), raw);
   EXPECT_EQ(session->raw()->bytes, bytes);
   EXPECT_EQ(*old_raw->content->read_all(), line("Old") + TempStore::two_entries());
-  EXPECT_EQ(bytes_of(session, DocumentKind::raw, 0, catalog), line("New") + TempStore::two_entries());
+  EXPECT_EQ(bytes_of(session, ViewKind::raw, 0, catalog), line("New") + TempStore::two_entries());
 }
 
 TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
   temp.write(kFolder, kName, TempStore::two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
-  for (int kind = 0; kind <= static_cast<int>(DocumentKind::damage); ++kind) {
-    const auto which = static_cast<DocumentKind>(kind);
-    const std::uint32_t item = which == DocumentKind::damage || which == DocumentKind::image ? 0 : 2;
-    auto facts = document_facts(*session, which, item, catalog);
-    auto document = make_document(*session, which, item, catalog);
-    if (which == DocumentKind::image) {
+  for (int kind = 0; kind <= static_cast<int>(ViewKind::damage); ++kind) {
+    const auto which = static_cast<ViewKind>(kind);
+    const std::uint32_t item = which == ViewKind::damage || which == ViewKind::image ? 0 : 2;
+    auto facts = view_facts(*session, which, item, catalog);
+    auto document = make_view(*session, which, item, catalog);
+    if (which == ViewKind::image) {
       EXPECT_FALSE(document);
       continue;
     }

@@ -1,6 +1,6 @@
 // The trash when the disk fails.
 
-#include "core/manager/trash.h"
+#include "core/writer/trash.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

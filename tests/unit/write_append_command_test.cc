@@ -17,8 +17,8 @@ std::string line_of(const EntryDraft& draft) {
 }
 
 /// The one line that a command gives, without its line feed; "!" and the error for a refused one.
-std::string json_line(std::string_view text, Flavour flavour = Flavour::omp13) {
-  const auto command = json_command(std::string(text), flavour, kNow);
+std::string json_line(std::string_view text, Dialect dialect = Dialect::omp13) {
+  const auto command = json_command(std::string(text), dialect, kNow);
   if (!command) {
     return "!" + command.error().message;
   }
@@ -29,8 +29,8 @@ std::string json_line(std::string_view text, Flavour flavour = Flavour::omp13) {
   return line;
 }
 
-Errc refusal(std::string_view text, Flavour flavour = Flavour::omp13) {
-  const auto command = json_command(std::string(text), flavour, kNow);
+Errc refusal(std::string_view text, Dialect dialect = Dialect::omp13) {
+  const auto command = json_command(std::string(text), dialect, kNow);
   EXPECT_FALSE(command.has_value()) << text;
   return command ? Errc::io : command.error().code;
 }
@@ -40,7 +40,7 @@ std::string message_line(const std::string& message) {
 }
 
 TEST(WriteAppendText, IsOneUserMessage) {
-  const auto command = text_command("say \"hi\"\nand bye\n\n", Flavour::omp13, kNow);
+  const auto command = text_command("say \"hi\"\nand bye\n\n", Dialect::omp13, kNow);
   ASSERT_TRUE(command.has_value());
   ASSERT_EQ(command->drafts.size(), 1U);
   EXPECT_FALSE(command->force);
@@ -54,11 +54,11 @@ TEST(WriteAppendText, IsOneUserMessage) {
 }
 
 TEST(WriteAppendText, RefusesWhatIsNoText) {
-  EXPECT_EQ(text_command("", Flavour::omp13, kNow).error().code, Errc::invalid_argument);
-  EXPECT_EQ(text_command("\n", Flavour::omp13, kNow).error().code, Errc::invalid_argument);
-  EXPECT_EQ(text_command("a\xFF", Flavour::omp13, kNow).error().code, Errc::not_utf8);
-  EXPECT_EQ(text_command("\xED\xA0\x80", Flavour::omp13, kNow).error().code, Errc::not_utf8);
-  EXPECT_EQ(text_command(std::string(kMaxCommandBytes + 1, 'a'), Flavour::omp13, kNow).error().code, Errc::too_large);
+  EXPECT_EQ(text_command("", Dialect::omp13, kNow).error().code, Errc::invalid_argument);
+  EXPECT_EQ(text_command("\n", Dialect::omp13, kNow).error().code, Errc::invalid_argument);
+  EXPECT_EQ(text_command("a\xFF", Dialect::omp13, kNow).error().code, Errc::not_utf8);
+  EXPECT_EQ(text_command("\xED\xA0\x80", Dialect::omp13, kNow).error().code, Errc::not_utf8);
+  EXPECT_EQ(text_command(std::string(kMaxCommandBytes + 1, 'a'), Dialect::omp13, kNow).error().code, Errc::too_large);
 }
 
 TEST(WriteAppendJson, MessagesGetTheirTime) {
@@ -87,7 +87,7 @@ TEST(WriteAppendJson, AnAssistantGetsTheUsageThatAgentsReadBlindly) {
                          time));
   EXPECT_EQ(refusal(R"({"role":"assistant","content":"a","usage":5})"), Errc::invalid_argument);
   EXPECT_EQ(refusal(R"({"role":"assistant","content":"a","usage":{"cost":5}})"), Errc::invalid_argument);
-  const auto command = json_command(R"({"role":"assistant","content":[]})", Flavour::omp13, kNow);
+  const auto command = json_command(R"({"role":"assistant","content":[]})", Dialect::omp13, kNow);
   EXPECT_TRUE(command->drafts.at(0).is_assistant);
   EXPECT_NE(json_line(R"({"role":"toolResult","toolCallId":"c","toolName":"task","content":"","details":{"usage":{}}})")
                 .find(R"("cost":{)"),
@@ -103,7 +103,7 @@ TEST(WriteAppendJson, MessagesThatAgentsCannotReadAreRefused) {
         R"({"type":"message","message":null})", R"({"type":"message","message":"a"})",
         R"({"type":"message","message":{}})", R"({"type":"message","message":{"role":"user"}})"}) {
     EXPECT_EQ(refusal(text), Errc::invalid_argument) << text;
-    EXPECT_EQ(refusal(text, Flavour::omp18), Errc::invalid_argument) << text;
+    EXPECT_EQ(refusal(text, Dialect::omp18), Errc::invalid_argument) << text;
   }
 }
 
@@ -120,10 +120,10 @@ TEST(WriteAppendJson, OneEntryOfEachTypeInTheAgentsOrder) {
                 kStamp + "}");
   EXPECT_EQ(json_line(R"({"type":"thinking_level_change","thinkingLevel":"high"})"),
             plain("thinking_level_change", R"(,"thinkingLevel":"high")"));
-  EXPECT_EQ(json_line(R"({"type":"thinking_level_change","thinkingLevel":"high"})", Flavour::omp18),
+  EXPECT_EQ(json_line(R"({"type":"thinking_level_change","thinkingLevel":"high"})", Dialect::omp18),
             plain("thinking_level_change", R"(,"thinkingLevel":"high","configured":null)"));
   EXPECT_EQ(json_line(R"({"type":"model_change","model":"a/b"})"), plain("model_change", R"(,"model":"a/b")"));
-  EXPECT_EQ(json_line(R"({"type":"model_change","model":"a/b"})", Flavour::omp18),
+  EXPECT_EQ(json_line(R"({"type":"model_change","model":"a/b"})", Dialect::omp18),
             plain("model_change", R"(,"model":"a/b","role":"default","resolvedModelIsFallback":false)"));
   EXPECT_EQ(json_line(R"({"type":"service_tier_change","serviceTier":null})"),
             plain("service_tier_change", R"(,"serviceTier":null)"));
@@ -143,17 +143,17 @@ TEST(WriteAppendJson, OneEntryOfEachTypeInTheAgentsOrder) {
   EXPECT_EQ(json_line(R"({"type":"mcp_tool_selection","selectedToolNames":[]})"),
             plain("mcp_tool_selection", R"(,"selectedToolNames":[])"));
   EXPECT_EQ(json_line(R"({"type":"title_change","trigger":"r","title":"t","source":"user","previousTitle":"p"})",
-                      Flavour::omp18),
+                      Dialect::omp18),
             plain("title_change", R"(,"title":"t","source":"user","previousTitle":"p","trigger":"r")"));
-  EXPECT_EQ(json_line(R"({"type":"credential_pin","hash":"h","provider":"p"})", Flavour::omp18),
+  EXPECT_EQ(json_line(R"({"type":"credential_pin","hash":"h","provider":"p"})", Dialect::omp18),
             plain("credential_pin", R"(,"provider":"p","hash":"h")"));
-  EXPECT_EQ(json_line(R"({"type":"reset_boundary"})", Flavour::omp18), plain("reset_boundary", ""));
-  EXPECT_NE(json_line(R"({"type":"model_usage","purpose":"title"})", Flavour::omp18).find(R"("cost":{)"),
+  EXPECT_EQ(json_line(R"({"type":"reset_boundary"})", Dialect::omp18), plain("reset_boundary", ""));
+  EXPECT_NE(json_line(R"({"type":"model_usage","purpose":"title"})", Dialect::omp18).find(R"("cost":{)"),
             std::string::npos);
 }
 
 TEST(WriteAppendJson, ASummaryOfABranchComesFromItsParent) {
-  const auto command = json_command(R"({"type":"branch_summary","summary":"s"})", Flavour::omp13, kNow);
+  const auto command = json_command(R"({"type":"branch_summary","summary":"s"})", Dialect::omp13, kNow);
   ASSERT_TRUE(command.has_value());
   const EntryDraft& draft = command->drafts.at(0);
   EXPECT_EQ(draft.line({"0000000a", "\"0000000b\"", kNow}),
@@ -201,7 +201,7 @@ TEST(WriteAppendJson, EntriesThatAgentsCannotReadAreRefused) {
                            R"({"role":"user","content":"a",})",
                            R"({"role":'user'})"}) {
     EXPECT_EQ(refusal(text), Errc::invalid_argument) << text;
-    EXPECT_EQ(refusal(text, Flavour::omp18), Errc::invalid_argument) << text;
+    EXPECT_EQ(refusal(text, Dialect::omp18), Errc::invalid_argument) << text;
   }
 }
 
@@ -210,7 +210,7 @@ TEST(WriteAppendJson, TypesOfTheYoungerGenerationStayOutOfElderLogs) {
                            R"({"type":"credential_pin","provider":"p","hash":"h"})", R"({"type":"reset_boundary"})"}) {
     EXPECT_EQ(refusal(text), Errc::invalid_argument) << text;
     EXPECT_NE(json_line(text).find("younger generation"), std::string::npos);
-    EXPECT_NE(json_line(text, Flavour::omp18)[0], '!');
+    EXPECT_NE(json_line(text, Dialect::omp18)[0], '!');
   }
 }
 
@@ -218,7 +218,7 @@ TEST(WriteAppendJson, SeveralObjectsAndTheirOptions) {
   const auto command = json_command(
       "{\"role\":\"user\",\"content\":\"a\",\"force\":true}\n\n {\"ifLeaf\":\"root\",\"type\":\"custom\",\n"
       "\"customType\":\"c\"}{\"role\":\"user\",\"content\":\"b\",\"force\":false,\"ifLeaf\":\"root\"}",
-      Flavour::omp13, kNow);
+      Dialect::omp13, kNow);
   ASSERT_TRUE(command.has_value()) << command.error().message;
   ASSERT_EQ(command->drafts.size(), 3U);
   EXPECT_TRUE(command->force);
@@ -256,24 +256,24 @@ TEST(WriteAppendJson, RefusesWhatIsTooMuch) {
 }
 
 TEST(WriteDraft, KnowsOnlyTypesOfItsGeneration) {
-  const auto code = [](std::string_view text, Flavour flavour) {
+  const auto code = [](std::string_view text, Dialect dialect) {
     json::Document entry;
     EXPECT_TRUE(json::parse(text, entry));
-    const auto draft = make_draft(entry, flavour);
+    const auto draft = make_draft(entry, dialect);
     return draft ? std::string("ok") : draft.error().code == Errc::invalid_argument ? "invalid" : "other";
   };
-  EXPECT_EQ(code(R"({"type":"reset_boundary"})", Flavour::omp18), "ok");
-  EXPECT_EQ(code(R"({"type":"reset_boundary"})", Flavour::omp13), "invalid");
-  EXPECT_EQ(code(R"({"type":"session"})", Flavour::omp13), "invalid");
-  EXPECT_EQ(code(R"({"type":"own"})", Flavour::omp13), "invalid");
-  EXPECT_EQ(code("[]", Flavour::omp13), "invalid");
-  EXPECT_EQ(code(R"({"type":"message"})", Flavour::omp13), "ok") << "what is in it is not its business";
+  EXPECT_EQ(code(R"({"type":"reset_boundary"})", Dialect::omp18), "ok");
+  EXPECT_EQ(code(R"({"type":"reset_boundary"})", Dialect::omp13), "invalid");
+  EXPECT_EQ(code(R"({"type":"session"})", Dialect::omp13), "invalid");
+  EXPECT_EQ(code(R"({"type":"own"})", Dialect::omp13), "invalid");
+  EXPECT_EQ(code("[]", Dialect::omp13), "invalid");
+  EXPECT_EQ(code(R"({"type":"message"})", Dialect::omp13), "ok") << "what is in it is not its business";
 }
 
 TEST(WriteDraft, AnIdMayBeAnything) {
   json::Document entry;
   ASSERT_TRUE(json::parse(R"({"type":"mode_change","mode":"none"})", entry));
-  const auto draft = make_draft(entry, Flavour::omp13);
+  const auto draft = make_draft(entry, Dialect::omp13);
   ASSERT_TRUE(draft.has_value());
   EXPECT_EQ(draft->line({"a\"\n", "5", 0}),
             "{\"type\":\"mode_change\",\"id\":\"a\\\"\\n\",\"parentId\":5,\"timestamp\":\"1970-01-01T00:00:00.000Z\","

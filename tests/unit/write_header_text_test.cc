@@ -13,9 +13,9 @@ namespace arborfs {
 namespace {
 
 TEST(TitleOfFork, SaysSoOnceAndFitsASlot) {
-  EXPECT_EQ(title_of_fork("Kites", Flavour::omp13), "Kites (fork)");
-  EXPECT_EQ(title_of_fork("Kites (fork)", Flavour::omp18), "Kites (fork)");
-  EXPECT_EQ(title_of_fork("", Flavour::omp18), "");
+  EXPECT_EQ(title_of_fork("Kites", Dialect::omp13), "Kites (fork)");
+  EXPECT_EQ(title_of_fork("Kites (fork)", Dialect::omp18), "Kites (fork)");
+  EXPECT_EQ(title_of_fork("", Dialect::omp18), "");
   const std::string wide = [] {
     std::string text;
     for (int i = 0; i < 100; ++i) {
@@ -23,8 +23,8 @@ TEST(TitleOfFork, SaysSoOnceAndFitsASlot) {
     }
     return text;
   }();
-  EXPECT_EQ(title_of_fork(wide, Flavour::omp13), wide + " (fork)");
-  const std::string cut = title_of_fork(wide, Flavour::omp18);
+  EXPECT_EQ(title_of_fork(wide, Dialect::omp13), wide + " (fork)");
+  const std::string cut = title_of_fork(wide, Dialect::omp18);
   EXPECT_TRUE(wide.starts_with(cut.substr(0, cut.find("…")))) << cut;
   EXPECT_TRUE(cut.ends_with("… (fork)")) << cut;
   for (const std::string source : {"", "user", "auto"}) {
@@ -57,10 +57,10 @@ TEST(WriteHeaderText, ASlotSpelledWithEscapesIsASlot) {
 }
 
 /// A new header like the one that `line` has.
-NewHeader header_like(const json::Value& line, Flavour flavour, bool is_fork) {
+NewHeader header_like(const json::Value& line, Dialect dialect, bool is_fork) {
   const auto text = [&line](std::string_view key) { return std::string(json::string_member(line, key).value_or("")); };
   NewHeader header;
-  header.flavour = flavour;
+  header.dialect = dialect;
   header.id = text("id");
   header.timestamp_ms = json::parse_date(text("timestamp")).value_or(0);
   header.cwd = text("cwd");
@@ -77,14 +77,14 @@ TEST(WriteHeaderText, NewHeadersAreTheAgents) {
        {"w13-basic", "w13-fork", "w13-fork-from", "w13-branched-a", "w13-title-a", "w13-new-session", "w18-basic",
         "w18-fork", "w18-fork-from", "w18-branched-a", "w18-new-session", "w18-ensure-on-disk"}) {
     SCOPED_TRACE(name);
-    const Flavour flavour = name.starts_with("w18") ? Flavour::omp18 : Flavour::omp13;
+    const Dialect dialect = name.starts_with("w18") ? Dialect::omp18 : Dialect::omp13;
     const auto lines =
         json::testing::lines_of(std::filesystem::path(arborfs::tests::kTestData) / "corpus" / name / "session.jsonl");
-    const std::size_t at = flavour == Flavour::omp18 ? 1 : 0;
+    const std::size_t at = dialect == Dialect::omp18 ? 1 : 0;
     const std::string want = at == 0 ? lines.at(0) + "\n" : lines.at(0) + "\n" + lines.at(1) + "\n";
     json::Document line;
     ASSERT_TRUE(json::parse(lines.at(at), line));
-    EXPECT_EQ(new_header_lines(header_like(line, flavour, name.ends_with("-fork"))), want);
+    EXPECT_EQ(new_header_lines(header_like(line, dialect, name.ends_with("-fork"))), want);
   }
 }
 

@@ -57,9 +57,9 @@ TEST(WriteIds, NamesOfFiles) {
 }
 
 TEST(WriteIds, SessionIdsHaveTheShapeOfTheirGeneration) {
-  const std::string old_id = new_session_id(Flavour::omp13, kNow);
+  const std::string old_id = new_session_id(Dialect::omp13, kNow);
   EXPECT_TRUE(std::regex_match(old_id, std::regex("1470cb256c[0-9a-f]{6}"))) << old_id;
-  const std::string new_id = new_session_id(Flavour::omp18, kNow);
+  const std::string new_id = new_session_id(Dialect::omp18, kNow);
   EXPECT_TRUE(std::regex_match(new_id, std::regex("019c65f7-45b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
       << new_id;
 }
@@ -85,8 +85,8 @@ TEST(WriteIds, AreDifferentOnAllThreads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i) {
-        const std::string a = new_session_id(Flavour::omp13, kNow);
-        const std::string b = new_session_id(Flavour::omp18, kNow);
+        const std::string a = new_session_id(Dialect::omp13, kNow);
+        const std::string b = new_session_id(Dialect::omp18, kNow);
         const std::lock_guard lock(mutex);
         ids.insert(a);
         ids.insert(b);

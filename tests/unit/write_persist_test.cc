@@ -19,19 +19,19 @@ struct Persisted {
   std::vector<PendingBlob> blobs;
 };
 
-Persisted persisted(const json::Value& input, Flavour flavour) {
+Persisted persisted(const json::Value& input, Dialect dialect) {
   json::Document owner;
   json::Value value = conformance::expand_macros(input, owner);
   Persisted result;
-  persist(value, owner, flavour, result.blobs);
+  persist(value, owner, dialect, result.blobs);
   json::stringify(value, result.text);
   return result;
 }
 
-Persisted persisted(std::string_view text, Flavour flavour) {
+Persisted persisted(std::string_view text, Dialect dialect) {
   json::Document input;
   EXPECT_TRUE(json::parse(text, input));
-  return persisted(input, flavour);
+  return persisted(input, dialect);
 }
 
 void expect_answer(const json::Value& answer, const Persisted& result) {
@@ -56,14 +56,14 @@ TEST(WritePersist, GivesTheAgentsAnswers) {
   std::size_t compared = 0;
   json::testing::for_each_vector("persist.jsonl", [&](const json::Value& vector) {
     const json::Value& input = *json::member(vector, "input");
-    for (const Flavour flavour : {Flavour::omp13, Flavour::omp18}) {
+    for (const Dialect dialect : {Dialect::omp13, Dialect::omp18}) {
       const json::Value* answer = json::member(vector, "both");
       if (answer == nullptr) {
-        answer = json::member(vector, flavour == Flavour::omp13 ? "v13" : "v18");
+        answer = json::member(vector, dialect == Dialect::omp13 ? "v13" : "v18");
       }
       ASSERT_NE(answer, nullptr);
-      SCOPED_TRACE(flavour == Flavour::omp13 ? "13" : "18");
-      expect_answer(*answer, persisted(input, flavour));
+      SCOPED_TRACE(dialect == Dialect::omp13 ? "13" : "18");
+      expect_answer(*answer, persisted(input, dialect));
       ++compared;
     }
   });
@@ -72,26 +72,26 @@ TEST(WritePersist, GivesTheAgentsAnswers) {
 
 TEST(WritePersist, NamesABlobOnce) {
   const std::string image = R"({"type":"image","data":{"$b64":[900,5]}})";
-  const auto result = persisted(R"({"content":[)" + image + "," + image + "]}", Flavour::omp13);
+  const auto result = persisted(R"({"content":[)" + image + "," + image + "]}", Dialect::omp13);
   EXPECT_EQ(result.blobs.size(), 1U);
   json::Document owner;
   json::Document input;
   ASSERT_TRUE(json::parse(R"({"content":[)" + image + "]}", input));
   json::Value value = conformance::expand_macros(input, owner);
   auto blobs = result.blobs;
-  persist(value, owner, Flavour::omp13, blobs);
+  persist(value, owner, Dialect::omp13, blobs);
   EXPECT_EQ(blobs.size(), 1U);
 }
 
 TEST(WritePersist, DropsOneHighSurrogateAtTheCutAndNotTwo) {
   // The pair is cut in two and its half dropped; the lone half before it stays.
-  const auto result = persisted(R"({"$cat":[{"$rep":["a",499951]},"\ud83d",{"$rep":["😀",30]}]})", Flavour::omp13);
+  const auto result = persisted(R"({"$cat":[{"$rep":["a",499951]},"\ud83d",{"$rep":["😀",30]}]})", Dialect::omp13);
   EXPECT_TRUE(result.text.ends_with("aa\\ud83d\\n\\n[Session persistence truncated large content]\""));
 }
 
 TEST(WritePersist, KeepsWhatProvidersCheckByteForByte) {
   const auto kept = [](const std::string& object) {
-    return persisted(object, Flavour::omp18).text.find("truncated large content") == std::string::npos;
+    return persisted(object, Dialect::omp18).text.find("truncated large content") == std::string::npos;
   };
   const std::string big = R"({"$rep":["x",500001]})";
   EXPECT_TRUE(kept(R"({"type":"text","text":)" + big + R"(,"textSignature":"S"})"));
@@ -118,7 +118,7 @@ TEST(WritePersist, DoesNotRecurse) {
     json::Document value;
     ASSERT_TRUE(json::parse(text, value));
     std::vector<PendingBlob> blobs;
-    persist(value, value, Flavour::omp18, blobs);
+    persist(value, value, Dialect::omp18, blobs);
     std::string out;
     json::stringify(value, out);
     EXPECT_EQ(out.size(), text.size() - std::string(R"("jsonlEvents":1)").size());

@@ -82,13 +82,13 @@ void replay(const std::string& name, Replayed& replayed) {
   const auto ops = conformance::read_ops(name);
   const auto lines = lines_by_id(name);
   const auto edited = edited_ids(ops);
-  const Flavour flavour = conformance::flavour_of_case(name);
+  const Dialect dialect = conformance::dialect_of_case(name);
   const auto id_of = [&ops](std::size_t op) { return ops.at(op - 1).result_id; };
   for (const ReplayOp& op : ops) {
     const auto entries = conformance::appended_entries(op, id_of);
     EXPECT_TRUE(op.result_id.empty() || !entries.empty()) << op.name << " is not known to the replay";
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const auto draft = make_draft(entries[i], flavour);
+      const auto draft = make_draft(entries[i], dialect);
       ASSERT_TRUE(draft.has_value()) << draft.error().message;
       for (const PendingBlob& blob : draft->blobs) {
         replayed.blobs.insert(blob.hash);

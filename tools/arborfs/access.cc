@@ -8,15 +8,16 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "core/manager/targets.h"
+#include "core/base/result_macros.h"
 #include "core/render/text.h"
-#include "core/session/opening.h"
 #include "core/store/agent_dir.h"
-#include "fs/errno_map.h"
+#include "core/views/first_user_text.h"
+#include "core/writer/resolve_target.h"
+#include "fs/fuse/errno_map.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/words.h"
+#include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
 namespace {
@@ -62,7 +63,7 @@ std::string lines_of(const std::vector<Listed>& sessions, const Catalog& catalog
   for (const auto& of : sessions) {
     const std::string title = of.session->head().header.title;
     table.add({of.id, of.project->name,
-               title.empty() ? opening_words(*of.session, catalog.store(), kTitleCharacters)
+               title.empty() ? first_user_text(*of.session, catalog.store(), kTitleCharacters)
                              : visible_line(title, kTitleCharacters)});
   }
   auto lines = table.lines(0);
@@ -92,9 +93,7 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
   auto store = open_store(line.agent_dir);
   const Access access = only_looks(line) ? Access::look : Access::write;
-  if (auto may = check_owner(store->paths(), !line.agent_dir.empty(), access); !may) {
-    return may.error();
-  }
+  RETURN_IF_ERROR(check_owner(store->paths(), !line.agent_dir.empty(), access));
   if (!store->present()) {
     return Error{Errc::not_found, "no sessions folder at " + visible(store->paths().sessions)};
   }
@@ -143,20 +142,12 @@ Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector
 }
 
 Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) {
-  auto catalog = open_catalog(line, io);
-  if (!catalog) {
-    return catalog.error();
-  }
-  auto session = find_session(**catalog, line.session);
-  if (!session) {
-    return session.error();
-  }
+  ASSIGN_OR_RETURN(auto catalog, open_catalog(line, io));
+  ASSIGN_OR_RETURN(auto session, find_session(*catalog, line.session));
   const Progress progress(io, "reading the log");
-  if (auto read = (*session)->refresh(depth); !read) {
-    return read.error();
-  }
-  auto of = listed(**catalog, *session);
-  return Opened{std::move(*catalog), std::move(of)};
+  RETURN_IF_ERROR((session)->refresh(depth));
+  auto of = listed(*catalog, session);
+  return Opened{std::move(catalog), std::move(of)};
 }
 
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
@@ -186,7 +177,7 @@ std::string log_path(const Session& session, const Catalog& catalog) {
 
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters) {
   constexpr std::uint64_t kBytesACharacter = 16;  // leading white space and combining characters included
-  const auto document = make_document(session, DocumentKind::entry_text, ordinal, catalog);
+  const auto document = make_view(session, ViewKind::entry_text, ordinal, catalog);
   if (!document) {
     return "";
   }

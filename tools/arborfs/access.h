@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/manager/writer.h"
 #include "core/session/catalog.h"
-#include "core/session/documents.h"
+#include "core/views/session_views.h"
+#include "core/writer/writer.h"
 #include "tools/arborfs/command_line.h"
 
 namespace arborfs::cli {

@@ -2,15 +2,15 @@
 #include <map>
 
 #include "core/doctor/examine.h"
-#include "core/doctor/leftovers.h"
-#include "core/doctor/mender.h"
+#include "core/doctor/orphan_files.h"
+#include "core/doctor/repairer.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
-#include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
 namespace {
@@ -24,7 +24,7 @@ struct Report {
   std::string path;
   std::string title;
   std::vector<Finding> findings;
-  Mended mended;
+  RepairResult mended;
   std::string not_mended;  // why nothing was done, "" when that did not fail
   std::size_t left = 0;    // findings that still stand
 };
@@ -36,7 +36,7 @@ Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& cat
   return listed_all(catalog, line.sessions);
 }
 
-bool belongs_to(const Leftover& leftover, const std::vector<Listed>& sessions) {
+bool belongs_to(const OrphanFile& leftover, const std::vector<Listed>& sessions) {
   return std::any_of(sessions.begin(), sessions.end(), [&](const Listed& of) {
     const LogPlace place = of.session->place();
     return place.folder == leftover.place.folder && place.file == leftover.log_file;
@@ -68,9 +68,9 @@ class Doctor {
   }
 
  private:
-  static MendSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
+  static RepairSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
 
-  void look_at(Leftover& leftover) {
+  void look_at(OrphanFile& leftover) {
     const std::string path = leftover_path(leftover, catalog_.store().paths());
     leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
     reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
@@ -99,7 +99,7 @@ class Doctor {
   const CommandLine& line_;
   Catalog& catalog_;
   Writer writer_;
-  Mender mender_;
+  Repairer mender_;
   std::vector<Report> reports_;
 };
 

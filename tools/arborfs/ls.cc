@@ -5,17 +5,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/two_threads.h"
+#include "core/base/parallel_for.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
+#include "core/views/first_user_text.h"
 #include "core/session/liveness.h"
-#include "core/session/opening.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
-#include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
 namespace {
@@ -33,7 +33,7 @@ struct Row {
 Row read_row(const Listed& of, const Catalog& catalog, const LivenessRound::Folder& liveness) {
   Row row{of, of.session->head(), "", ""};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
-    row.words = opening_words(*of.session, catalog.store(), kTitleCharacters);
+    row.words = first_user_text(*of.session, catalog.store(), kTitleCharacters);
   }
   row.state = liveness_word(liveness.check(*of.session).state);
   return row;
@@ -173,7 +173,7 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
   const LivenessRound liveness(catalog);
   const auto folders = by_folder(sessions);
   std::vector<Row> rows(sessions.size());
-  on_two_threads(folders.size(), [&](std::size_t i) {
+  parallel_for(folders.size(), [&](std::size_t i) {
     const auto& [folder, members] = folders[i];
     const auto looked = liveness.in(folder);
     for (const std::size_t at : members) {

@@ -1,6 +1,7 @@
 #include "fs/mount.h"
 
 #include "core/render/text.h"
+#include "fs/fuse/mountpoint.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/run.h"

@@ -7,13 +7,13 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/text.h"
-#include "core/session/session_status.h"
+#include "core/views/session_status.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
-#include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
 namespace {

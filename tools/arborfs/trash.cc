@@ -1,19 +1,19 @@
 // The verbs that take sessions out of a store and bring them back: rm, restore.
 
-#include "core/manager/trash.h"
+#include "core/writer/trash.h"
 
 #include <algorithm>
 
-#include "core/env/state_dir.h"
 #include "core/json/date.h"
+#include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/session/erased_entries.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
-#include "tools/arborfs/words.h"
 
 namespace arborfs::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The verbs that change or make a session: each hands the command that a control file of the mount would get to the
-// same table (core/manager/verbs.h).
+// same table (core/writer/verbs.h).
 
 #include <cerrno>
 #include <filesystem>
@@ -8,8 +8,8 @@
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
-#include "core/manager/verbs.h"
 #include "core/render/text.h"
+#include "core/writer/verbs.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"

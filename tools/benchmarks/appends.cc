@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/env/publish_lock.h"
+#include "core/os/omp_file_lock.h"
 
 namespace {
 
@@ -60,8 +60,8 @@ class Lock {
         name_(std::filesystem::path(log).filename()),
         folder_(arborfs::Dir::open_root(folder_path_)) {}
   bool take() {
-    auto taken = folder_ ? arborfs::PublishLock::take(disk_, *folder_, folder_path_, name_, std::chrono::minutes(1))
-                         : arborfs::Result<arborfs::PublishLock>(folder_.error());
+    auto taken = folder_ ? arborfs::OmpFileLock::take(disk_, *folder_, folder_path_, name_, std::chrono::minutes(1))
+                         : arborfs::Result<arborfs::OmpFileLock>(folder_.error());
     if (!taken) {
       std::fprintf(stderr, "arborfs-appends: %s\n", taken.error().message.c_str());
       return false;
@@ -76,7 +76,7 @@ class Lock {
   std::string folder_path_;
   std::string name_;
   arborfs::Result<arborfs::Dir> folder_;
-  std::optional<arborfs::PublishLock> held_;
+  std::optional<arborfs::OmpFileLock> held_;
 };
 
 bool append(const Task& task, const std::string& line, std::optional<Lock>& lock) {

@@ -18,9 +18,9 @@
 #include <memory>
 #include <string>
 
-#include "core/manager/writer.h"
 #include "core/model/context.h"
 #include "core/session/catalog.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 namespace {
@@ -161,11 +161,12 @@ void append(benchmark::State& state) {
   }
   const std::string text(200, 'x');
   const auto write = [&] {
-    auto command = text_command(text, Flavour::omp18, 1771237231000);
+    auto command = text_command(text, Dialect::omp18, 1771237231000);
     if (command) {
       command->force = true;  // else agents are looked for, which counts what else runs on the machine
     }
-    const auto written = command ? writer.append(made->session, std::move(*command)) : Result<Written>(command.error());
+    const auto written =
+        command ? writer.append(made->session, std::move(*command)) : Result<AppendResult>(command.error());
     if (!written) {
       fail("appending", written.error());
     }

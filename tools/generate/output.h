@@ -20,7 +20,7 @@ class Output {
       flush();
     }
   }
-  /// Written and waiting.
+  /// AppendResult and waiting.
   [[nodiscard]] std::uint64_t size() const { return written_ + buffer_.size(); }
   Result<void> close();
 

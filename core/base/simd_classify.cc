@@ -1,0 +1,162 @@
+#include "core/base/simd_classify.h"
+
+#include <bit>
+#include <vector>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace arborfs {
+
+namespace {
+
+template <std::size_t kCount>
+void one_by_one(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets, Marks<kCount>* marks) {
+  for (std::size_t block = 0; block < blocks; ++block, bytes += kMarkedBytes) {
+    marks[block] = {};
+    for (std::size_t i = 0; i < kMarkedBytes; ++i) {
+      for (std::size_t set = 0; set < kCount; ++set) {
+        marks[block][set] |= std::uint64_t{(sets.kind(bytes[i]) & sets.kinds(set)) != 0} << i;
+      }
+    }
+  }
+}
+
+#ifdef __x86_64__
+
+[[gnu::target("avx2")]] __m256i kinds_of_32(const char* bytes, __m256i low, __m256i high) {
+  const __m256i half = _mm256_set1_epi8(15);
+  const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+  const __m256i by_low = _mm256_shuffle_epi8(low, _mm256_and_si256(here, half));
+  const __m256i by_high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(here, 4), half));
+  return _mm256_and_si256(by_low, by_high);
+}
+
+[[gnu::target("avx2")]] std::uint64_t mark_of_32(__m256i kinds, __m256i wanted) {
+  const __m256i out = _mm256_cmpeq_epi8(_mm256_and_si256(kinds, wanted), _mm256_setzero_si256());
+  return ~static_cast<std::uint32_t>(_mm256_movemask_epi8(out));
+}
+
+template <std::size_t kCount>
+[[gnu::target("avx2")]] void by_32(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets,
+                                   Marks<kCount>* marks) {
+  const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.low())));
+  const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.high())));
+  for (std::size_t block = 0; block < blocks; ++block, bytes += kMarkedBytes) {
+    const __m256i first = kinds_of_32(bytes, low, high);
+    const __m256i second = kinds_of_32(bytes + sizeof(__m256i), low, high);
+    for (std::size_t set = 0; set < kCount; ++set) {
+      const __m256i wanted = _mm256_set1_epi8(static_cast<char>(sets.kinds(set)));
+      marks[block][set] = mark_of_32(first, wanted) | mark_of_32(second, wanted) << sizeof(__m256i);
+    }
+  }
+}
+
+template <std::size_t kCount>
+[[gnu::target("avx512f,avx512bw")]] void by_64(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets,
+                                               Marks<kCount>* marks) {
+  constexpr __mmask16 kAll = 0xFFFF;  // without it g++ 12 warns of its own header
+  const __m512i low = _mm512_maskz_broadcast_i32x4(kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.low())));
+  const __m512i high =
+      _mm512_maskz_broadcast_i32x4(kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.high())));
+  const __m512i half = _mm512_set1_epi8(15);
+  for (std::size_t block = 0; block < blocks; ++block, bytes += kMarkedBytes) {
+    const __m512i here = _mm512_loadu_si512(bytes);
+    const __m512i by_low = _mm512_shuffle_epi8(low, _mm512_and_si512(here, half));
+    const __m512i by_high = _mm512_shuffle_epi8(high, _mm512_and_si512(_mm512_srli_epi16(here, 4), half));
+    const __m512i kinds = _mm512_and_si512(by_low, by_high);
+    for (std::size_t set = 0; set < kCount; ++set) {
+      marks[block][set] = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(static_cast<char>(sets.kinds(set))));
+    }
+  }
+}
+
+#endif
+
+[[gnu::always_inline]] inline std::uint64_t count_bits(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
+  if (begin == end) {
+    return 0;
+  }
+  const std::size_t last = (end - 1) / kMarkedBytes;
+  std::uint64_t wanted = ~std::uint64_t{0} << (begin % kMarkedBytes);
+  std::uint64_t count = 0;
+  for (std::size_t i = begin / kMarkedBytes; i < last; ++i) {
+    count += static_cast<std::uint64_t>(std::popcount(marks[i] & wanted));
+    wanted = ~std::uint64_t{0};
+  }
+  wanted &= ~std::uint64_t{0} >> (kMarkedBytes - 1 - (end - 1) % kMarkedBytes);
+  return count + static_cast<std::uint64_t>(std::popcount(marks[last] & wanted));
+}
+
+std::uint64_t count_anywhere(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
+  return count_bits(marks, begin, end);
+}
+
+#ifdef __x86_64__
+[[gnu::target("popcnt")]] std::uint64_t count_by_popcnt(const std::uint64_t* marks, std::size_t begin,
+                                                        std::size_t end) {
+  return count_bits(marks, begin, end);
+}
+#endif
+
+using Counter = std::uint64_t (*)(const std::uint64_t* marks, std::size_t begin, std::size_t end);
+
+Counter find_counter() {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("popcnt") != 0) {
+    return count_by_popcnt;
+  }
+#endif
+  return count_anywhere;
+}
+
+template <std::size_t kCount>
+std::vector<Marker<kCount>> find_markers() {
+  std::vector<Marker<kCount>> found;
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512bw") != 0) {
+    found.push_back(by_64<kCount>);
+  }
+  if (__builtin_cpu_supports("avx2") != 0) {
+    found.push_back(by_32<kCount>);
+  }
+#endif
+  found.push_back(one_by_one<kCount>);
+  return found;
+}
+
+}  // namespace
+
+template <std::size_t kCount>
+std::span<const Marker<kCount>> markers() {
+  static const std::vector<Marker<kCount>> kMarkers = find_markers<kCount>();
+  return kMarkers;
+}
+
+template <std::size_t kCount>
+void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks) {
+  static const Marker<kCount> kFastest = markers<kCount>().front();
+  kFastest(text.data(), marks_for(text.size()), sets, marks);
+  if (const std::size_t rest = text.size() % kMarkedBytes; rest != 0) {
+    for (std::uint64_t& last : marks[text.size() / kMarkedBytes]) {
+      last &= (std::uint64_t{1} << rest) - 1;
+    }
+  }
+}
+
+template std::span<const Marker<1>> markers();
+template std::span<const Marker<2>> markers();
+template std::span<const Marker<4>> markers();
+template void mark(std::string_view text, const ByteSets<1>& sets, Marks<1>* marks);
+template void mark(std::string_view text, const ByteSets<2>& sets, Marks<2>* marks);
+template void mark(std::string_view text, const ByteSets<4>& sets, Marks<4>* marks);
+
+std::uint64_t count_marked(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
+  static const Counter kFastest = find_counter();
+  return kFastest(marks, begin, end);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,37 @@
+#include "core/base/thread_slice.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kTurnNs = 100'000;
+
+/// `struct sched_attr` of the kernel, which the C library does not know.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0;  // of an ordinary thread: how long a turn is to be
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
+};
+
+}  // namespace
+
+void request_short_thread_slice() {
+  SchedulingAttributes attributes;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 && attributes.policy == SCHED_OTHER) {
+    attributes.runtime_ns = kTurnNs;
+    ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,193 @@
+#include "core/doctor/repairer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/doctor/repairs.h"
+#include "core/doctor/tree_findings.h"
+#include "core/json/date.h"
+#include "core/os/omp_file_lock.h"
+#include "core/os/state_dir.h"
+#include "core/render/text.h"
+#include "core/session/liveness.h"
+
+namespace arborfs {
+namespace {
+
+constexpr mode_t kPrivateFile = 0600;
+constexpr std::size_t kStep = 1 << 20;
+/// Not in the context (omp/FORMAT.md C19), yet the log's last entry, behind which agents go on (omp/FORMAT.md C1).
+constexpr std::string_view kSignpost = R"({"type":"custom","customType":"arborfs.resume","data":{}})";
+
+/// A name that sorts by time: 2026-02-16T10-20-30-000Z.
+std::string folder_of_now() {
+  std::string name = json::iso_time(now_ms());
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '.'; }, '-');
+  return name;
+}
+
+Result<void> copy_bytes(const File& from, Disk& disk, int to) {
+  std::string buffer(kStep, '\0');
+  for (std::uint64_t at = 0;;) {
+    ASSIGN_OR_RETURN(const auto got, from.read_at(at, buffer));
+    RETURN_IF_ERROR(write_all(disk, to, std::string_view(buffer).substr(0, got)));
+    at += got;
+    if (got < buffer.size()) {
+      return disk.sync(to);
+    }
+  }
+}
+
+Error live_error(const Liveness& liveness) {
+  return {Errc::busy, liveness_words(liveness) + (liveness.state == Liveness::State::live
+                                                      ? "; end that program first"
+                                                      : "; end that program first, or force it")};
+}
+
+}  // namespace
+
+Repairer::Repairer(Writer& writer, RepairSettings settings)
+    : writer_(writer),
+      settings_(std::move(settings)),
+      copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
+
+/// A copy that is on the disk; one of an earlier try is replaced.
+Result<std::string> Repairer::keep_copy(const File& file, const LogPlace& place) {
+  const std::string path = copies_ + "/" + place.folder;
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk(), path));
+  static_cast<void>(disk().remove(folder, place.file));
+  ASSIGN_OR_RETURN(auto fd, disk().create(folder, place.file, kPrivateFile));
+  auto copied = copy_bytes(file, disk(), fd.get());
+  copied = copied ? disk().sync_folder(folder) : copied;
+  return copied ? Result<std::string>(path + "/" + place.file) : copied.error();
+}
+
+Result<std::string> Repairer::keep_copy_of(const Session& session) {
+  const LogPlace place = session.place();
+  auto folder = writer_.catalog().store().folder(place);
+  const auto log = folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
+  return log ? keep_copy(*log, place) : Result<std::string>(log.error());
+}
+
+Result<RepairResult> Repairer::mend(const SessionPtr& session) {
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const Liveness liveness = check_liveness(*session, writer_.catalog());
+  const bool may =
+      liveness.state == Liveness::State::quiet || (liveness.state == Liveness::State::maybe && settings_.maybe_live);
+  if (!may) {
+    return live_error(liveness);
+  }
+  RepairResult mended;
+  RETURN_IF_ERROR(rewrite(session, mended));
+  if (auto done = lead_out_of_dead_end(session, mended); !done) {
+    if (mended.words.empty()) {
+      return done.error();
+    }
+    mended.words.push_back("the leaf left at its dead end: " + visible_line(done.error().message, 400));
+  }
+  return mended;
+}
+
+Result<void> Repairer::rewrite(const SessionPtr& session, RepairResult& mended) {
+  auto first_look = plan_repairs(*session, writer_.catalog());
+  if (!first_look || first_look->edits.empty() || settings_.dry_run) {
+    mended.words = first_look ? std::move(first_look->words) : std::vector<std::string>{};
+    return first_look ? Result<void>() : Result<void>(first_look.error());
+  }
+  const auto plan = [&](const Session& now) -> Result<std::vector<LogEdit>> {
+    auto copy = keep_copy_of(now);
+    auto repairs = copy ? plan_repairs(now, writer_.catalog()) : Result<RepairPlan>(copy.error());
+    if (!repairs) {
+      return repairs.error();
+    }
+    mended = {std::move(repairs->words), std::move(*copy)};
+    return std::move(repairs->edits);
+  };
+  return writer_.edit(session, plan, settings_.maybe_live);
+}
+
+Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairResult& mended) {
+  std::string target;
+  std::string words;
+  {
+    const Ordinal message = message_behind_dead_end(*session, writer_.catalog());
+    const auto guard = session->read();
+    if (message == kNoEntry || !guard || message > guard->index().size()) {
+      return {};
+    }
+    target = "#" + std::to_string(message);
+    words = "an entry put behind the newest message, " + entry_words(guard->index(), message) +
+            ", so that agents go on there";
+  }
+  if (!settings_.dry_run) {
+    ASSIGN_OR_RETURN(auto signpost, json_command(std::string(kSignpost), session->read()->index().dialect(), now_ms()));
+    signpost.force = settings_.maybe_live;
+    auto copy = mended.copy.empty() ? keep_copy_of(*session) : Result<std::string>(mended.copy);
+    if (!copy) {
+      return copy.error();
+    }
+    mended.copy = std::move(*copy);
+    RETURN_IF_ERROR(writer_.append(session, std::move(signpost), target));
+  }
+  mended.words.push_back(std::move(words));
+  return {};
+}
+
+Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
+  const SessionStore& store = writer_.catalog().store();
+  auto folder = leftover.kind == OrphanFile::Kind::blob ? Dir::open_root(store.paths().blobs)
+                                                        : store.folder({leftover.place.folder, leftover.log_file});
+  if (!folder) {
+    return folder.error();
+  }
+  RepairResult mended;
+  auto done = clear_away(*folder, leftover, mended);
+  return done ? Result<RepairResult>(std::move(mended)) : done.error();
+}
+
+Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended) {
+  const bool is_only_copy = leftover.kind == OrphanFile::Kind::backup && !folder.stat(leftover.log_file);
+  mended.words.push_back(leftover.kind == OrphanFile::Kind::lock ? "the lock removed"
+                         : is_only_copy
+                             ? "renamed to " + visible_line(leftover.log_file, NAME_MAX) + ": it is a session again"
+                             : "put away");
+  if (settings_.dry_run) {
+    return {};
+  }
+  if (leftover.kind == OrphanFile::Kind::blob) {
+    return put_away(folder, {"blobs", leftover.place.file}, mended);
+  }
+  // A lock without an owner is taken over as an agent would do it, and is gone when it is given back.
+  const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
+  auto lock = OmpFileLock::take(disk(), folder, path, leftover.log_file);
+  if (!lock) {
+    return lock.error();
+  }
+  if (leftover.kind == OrphanFile::Kind::lock) {
+    return {};
+  }
+  return is_only_copy ? bring_back(folder, leftover) : put_away(folder, leftover.place, mended);
+}
+
+Result<void> Repairer::bring_back(const Dir& folder, const OrphanFile& leftover) {
+  auto done = disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep);
+  return done ? disk().sync_folder(folder) : done;
+}
+
+Result<void> Repairer::put_away(const Dir& folder, const LogPlace& place, RepairResult& mended) {
+  auto file = File::open_in(folder, place.file);
+  auto copy = file ? keep_copy(*file, place) : Result<std::string>(file.error());
+  if (!copy) {
+    return copy.error();
+  }
+  mended.copy = std::move(*copy);
+  auto removed = disk().remove(folder, place.file);
+  return removed ? disk().sync_folder(folder) : removed;
+}
+
+}  // namespace arborfs

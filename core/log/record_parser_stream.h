@@ -1,0 +1,47 @@
+// Collects the fields of a record from what a ValueScanner observes, for values that are too long, too deep or too
+// odd for the fast parser. Memory is bounded by a few observed scalars. Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/json/scan.h"
+#include "core/log/log_window.h"
+#include "core/log/record_fields.h"
+
+namespace arborfs {
+
+class StreamedRecord final : public json::FieldObserver {
+ public:
+  /// Arrays and objects as ids or labels are kept as JSON text up to this size, longer ones as [] or {}.
+  static constexpr std::uint64_t kMaxContainer = 64 * 1024;
+
+  /// Forgets what was observed.
+  void reset();
+
+  void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) override;
+  void on_container(std::string_view key, char opener, std::uint64_t offset) override;
+  void on_container_end(std::uint64_t offset) override;
+
+  /// The record, once the value from `offset` on, `length` bytes, ended. Its texts live until reset(). Errors: those
+  /// of the window, which is asked for the texts of containers.
+  Result<RecordFields> finish(LogWindow& window, std::uint64_t offset, std::uint64_t length);
+
+ private:
+  struct Container {
+    FieldValue* field = nullptr;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    char opener = 0;
+  };
+  void take(FieldValue& field, std::string_view raw, bool complete);
+  Result<void> read_container(LogWindow& window, std::uint64_t base, const Container& container);
+
+  RecordFields record_;
+  std::deque<std::string> texts_;
+  std::deque<Container> containers_;
+  Container* open_ = nullptr;
+};
+
+}  // namespace arborfs

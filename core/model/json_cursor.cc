@@ -1,0 +1,201 @@
+#include "core/model/json_cursor.h"
+
+#include <cstring>
+
+#include "core/json/document.h"
+
+namespace arborfs::skim {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Just behind the string whose opening quote stands at `begin`.
+std::size_t string_end(std::string_view text, std::size_t begin) {
+  for (std::size_t at = begin + 1; at < text.size();) {
+    const std::size_t quote = text.find('"', at);
+    if (quote == kNone) {
+      return kNone;
+    }
+    std::size_t first_backslash = quote;
+    while (first_backslash > at && text[first_backslash - 1] == '\\') {
+      --first_backslash;
+    }
+    at = quote + 1;
+    if ((quote - first_backslash) % 2 == 0) {
+      return at;
+    }
+  }
+  return kNone;
+}
+
+std::size_t container_end(std::string_view text, std::size_t begin) {
+  std::size_t depth = 0;
+  for (std::size_t at = begin; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      if (at == kNone) {
+        return kNone;
+      }
+      continue;
+    }
+    ++at;
+    if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return at;
+    }
+  }
+  return kNone;
+}
+
+}  // namespace
+
+std::size_t value_end(std::string_view text, std::size_t begin) {
+  if (begin >= text.size()) {
+    return kNone;
+  }
+  const char c = text[begin];
+  if (c == '"') {
+    return string_end(text, begin);
+  }
+  if (c == '{' || c == '[') {
+    return container_end(text, begin);
+  }
+  std::size_t at = begin;
+  while (at < text.size() && !is_space(text[at]) && text[at] != ',' && text[at] != '}' && text[at] != ']') {
+    ++at;
+  }
+  return at == begin ? kNone : at;
+}
+
+Cursor::Cursor(std::string_view container) : text_(container) {
+  if (!text_.empty() && (text_[0] == '{' || text_[0] == '[')) {
+    is_object_ = text_[0] == '{';
+    at_ = 1;
+  } else {
+    text_ = {};
+  }
+}
+
+void Cursor::skip_space() {
+  while (at_ < text_.size() && is_space(text_[at_])) {
+    ++at_;
+  }
+}
+
+bool Cursor::read_key() {
+  const std::size_t end = at_ < text_.size() && text_[at_] == '"' ? string_end(text_, at_) : kNone;
+  if (end == kNone) {
+    return false;
+  }
+  key_ = text_.substr(at_ + 1, end - at_ - 2);
+  at_ = end;
+  skip_space();
+  if (at_ == text_.size() || text_[at_] != ':') {
+    return false;
+  }
+  ++at_;
+  skip_space();
+  return true;
+}
+
+bool Cursor::next() {
+  skip_space();
+  if (at_ < text_.size() && text_[at_] == ',') {
+    ++at_;
+    skip_space();
+  }
+  const std::size_t end = !is_object_ || read_key() ? value_end(text_, at_) : kNone;
+  if (end == kNone) {
+    text_ = {};
+    at_ = 0;
+    return false;
+  }
+  value_ = text_.substr(at_, end - at_);
+  at_ = end;
+  return true;
+}
+
+bool Cursor::key_is(std::string_view name) const {
+  return means(key_, name);
+}
+
+std::string_view member(std::string_view object, std::string_view name) {
+  std::string_view found;
+  if (object.empty() || object[0] != '{') {
+    return found;
+  }
+  for (Cursor cursor(object); cursor.next();) {
+    if (cursor.key_is(name)) {
+      found = cursor.value();
+    }
+  }
+  return found;
+}
+
+std::optional<json::Places::Place> member(const json::Places& places, json::Places::Place object,
+                                          std::string_view name) {
+  std::optional<json::Places::Place> found;
+  if (places.lead(object) == '{') {
+    for (json::Places::Cursor members(places, object); !members.done(); members.step()) {
+      if (members.key_may_be(name) && means(members.key(), name)) {
+        found = members.value();
+      }
+    }
+  }
+  return found;
+}
+
+std::optional<std::string> string_value(std::string_view literal) {
+  if (literal.size() < 2 || literal[0] != '"') {
+    return std::nullopt;
+  }
+  if (literal.find('\\') == kNone) {
+    return std::string(literal.substr(1, literal.size() - 2));
+  }
+  json::Document document;
+  if (!json::parse(literal, document) || !document.IsString()) {
+    return std::nullopt;
+  }
+  return std::string(json::as_string(document));
+}
+
+bool is_string(std::string_view literal, std::string_view text) {
+  if (literal.size() < text.size() + 2 || literal[0] != '"') {
+    return false;
+  }
+  if (literal.find('\\') == kNone) {
+    return literal.substr(1, literal.size() - 2) == text;
+  }
+  return string_value(literal) == text;
+}
+
+bool means(std::string_view spelled, std::string_view text) {
+  if (spelled.size() <= text.size()) {  // escapes only make it longer
+    return spelled == text;
+  }
+  const bool may_mean = text.empty() || spelled[0] == text[0] || spelled[0] == '\\';
+  return may_mean && spelled.find('\\') != kNone && is_string('"' + std::string(spelled) + '"', text);
+}
+
+bool is_truthy(std::string_view literal) {
+  if (literal.empty() || literal == "null" || literal == "false" || literal == "\"\"") {
+    return false;
+  }
+  if (literal[0] != '-' && (literal[0] < '0' || literal[0] > '9')) {
+    return true;
+  }
+  json::Document number;
+  return json::parse(literal, number) && json::is_truthy(&number);
+}
+
+bool contains(std::string_view text, std::string_view needle) {
+  return ::memmem(text.data(), text.size(), needle.data(), needle.size()) != nullptr;
+}
+
+}  // namespace arborfs::skim

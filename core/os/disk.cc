@@ -1,0 +1,235 @@
+#include "core/os/disk.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+/// A lease on the file holds openers up for as long as somebody looks whether it is open (processes.h).
+constexpr std::chrono::milliseconds kLeasePatience{200};
+constexpr std::chrono::milliseconds kBetweenTries{1};
+
+/// Calls until it is not interrupted; -1 and errno as ever.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
+  }
+  return result;
+}
+
+template <class Number>
+Result<void> done_or(Number result, const char* doing) {
+  return result < 0 ? Result<void>(error_from_errno(errno, doing)) : Result<void>();
+}
+
+Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int flags, const char* doing) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain file name"};
+  }
+  const auto until = std::chrono::steady_clock::now() + kLeasePatience;
+  const auto open = [&] {
+    return uninterrupted([&] {
+      return ::openat(folder.fd(), name.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    });
+  };
+  UniqueFd fd(open());
+  while (!fd && errno == EWOULDBLOCK && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kBetweenTries);
+    fd = UniqueFd(open());
+  }
+  if (!fd) {
+    return error_from_errno(errno, doing);
+  }
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) {
+    return error_from_errno(errno, doing);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return Error{Errc::corrupt, "not a regular file"};
+  }
+  return fd;
+}
+
+/// What file systems say that know no flags of renameat2.
+bool is_unsupported(int errnum) {
+  return errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP;
+}
+
+/// Folders have no second name, and some file systems know none at all.
+bool has_no_links(int errnum) {
+  return is_unsupported(errnum) || errnum == EPERM || errnum == EMLINK;
+}
+
+/// 0, or -1 and errno; then all is as it was.
+int link_and_unlink(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name) {
+  if (::linkat(from.fd(), name.c_str(), to.fd(), new_name.c_str(), 0) != 0) {
+    return -1;
+  }
+  if (::unlinkat(from.fd(), name.c_str(), 0) != 0) {
+    const int why = errno;
+    ::unlinkat(to.fd(), new_name.c_str(), 0);
+    errno = why;
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Disk& Disk::real() {
+  static Disk disk;
+  return disk;
+}
+
+Result<UniqueFd> Disk::open_append(const Dir& folder, const std::string& name) {
+  return open_regular(folder, name, O_APPEND, "open for appending");
+}
+
+Result<UniqueFd> Disk::open_update(const Dir& folder, const std::string& name) {
+  return open_regular(folder, name, 0, "open for writing");
+}
+
+Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t mode) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain file name"};
+  }
+  UniqueFd fd(uninterrupted(
+      [&] { return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); }));
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "create file");
+}
+
+Result<std::size_t> Disk::write(int fd, std::string_view bytes) {
+  const ssize_t done = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+}
+
+Result<std::size_t> Disk::write_at(int fd, std::string_view bytes, std::uint64_t offset) {
+  const ssize_t done =
+      uninterrupted([&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+}
+
+Result<void> Disk::set_mode(int fd, mode_t mode) {
+  return done_or(::fchmod(fd, mode), "set permissions");
+}
+
+Result<void> Disk::set_mtime(int fd, std::int64_t mtime_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  std::int64_t seconds = mtime_ns / kSecond;
+  std::int64_t rest = mtime_ns % kSecond;
+  if (rest < 0) {
+    --seconds;
+    rest += kSecond;
+  }
+  const timespec times[2] = {{0, UTIME_OMIT}, {seconds, rest}};
+  return done_or(::futimens(fd, times), "set the time");
+}
+
+Result<void> Disk::truncate(int fd, std::uint64_t size) {
+  return done_or(uninterrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); }), "cut back");
+}
+
+Result<void> Disk::sync(int fd) {
+  return done_or(::fdatasync(fd), "sync to disk");
+}
+
+Result<void> Disk::sync_folder(const Dir& folder) {
+  return done_or(::fsync(folder.fd()), "sync folder to disk");
+}
+
+Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                          Existing existing) {
+  if (!is_plain_name(name) || !is_plain_name(new_name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  const auto rename_as = [&](unsigned flags) { return rename_at(from, name.c_str(), to, new_name.c_str(), flags); };
+  if (existing == Existing::replace) {
+    return done_or(rename_as(0), "rename");
+  }
+  const int done = rename_as(RENAME_NOREPLACE);
+  if (done == 0 || !is_unsupported(errno)) {
+    return done_or(done, "rename");
+  }
+  const int linked = link_and_unlink(from, name, to, new_name);
+  if (linked == 0 || !has_no_links(errno)) {
+    return done_or(linked, "rename");
+  }
+  if (to.stat(new_name)) {
+    return error_from_errno(EEXIST, "rename");
+  }
+  return done_or(rename_as(0), "rename");
+}
+
+int Disk::rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) {
+  return static_cast<int>(::syscall(SYS_renameat2, from.fd(), name, to.fd(), new_name, flags));
+}
+
+Result<void> Disk::remove(const Dir& folder, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  return done_or(::unlinkat(folder.fd(), name.c_str(), 0), "remove file");
+}
+
+Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_t mode) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain folder name"};
+  }
+  if (::mkdirat(folder.fd(), name.c_str(), mode) != 0 && errno != EEXIST) {
+    return error_from_errno(errno, "make folder");
+  }
+  return {};
+}
+
+Result<void> Disk::remove_folder(const Dir& folder, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain folder name"};
+  }
+  return done_or(::unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR), "remove folder");
+}
+
+Result<void> Disk::make_link(const Dir& folder, const std::string& name, const std::string& target) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  return done_or(::symlinkat(target.c_str(), folder.fd(), name.c_str()), "make link");
+}
+
+Result<UniqueFd> Disk::reserve(const Dir& folder, std::uint64_t bytes) {
+  UniqueFd file(::openat(folder.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file) {
+    return errno == EOPNOTSUPP || errno == EISDIR ? Result<UniqueFd>(UniqueFd())
+                                                  : error_from_errno(errno, "reserve room");
+  }
+  const int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (failed == EOPNOTSUPP || failed == EINVAL) {
+    return UniqueFd();
+  }
+  return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "reserve room");
+}
+
+Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ASSIGN_OR_RETURN(auto done, disk.write(fd, bytes));
+    if (done == 0) {
+      return Error{Errc::no_space, "write: the disk took nothing"};
+    }
+    bytes.remove_prefix(done);
+  }
+  return {};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,173 @@
+#include "core/os/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+FileStat from_stat(const struct stat& st) {
+  FileStat out;
+  out.dev = st.st_dev;
+  out.ino = st.st_ino;
+  out.size = static_cast<std::uint64_t>(st.st_size);
+  out.mtime_ns = static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
+  out.mode = st.st_mode;
+  out.uid = st.st_uid;
+  return out;
+}
+
+Result<FileStat> stat_fd(int fd) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) {
+    return error_from_errno(errno, "fstat");
+  }
+  return from_stat(st);
+}
+
+unsigned char type_from_mode(std::uint32_t mode) {
+  return static_cast<unsigned char>(IFTODT(mode));
+}
+
+}  // namespace
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+Result<File> File::open_in(const Dir& dir, const std::string& name, FileStat* seen) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain file name"};
+  }
+  UniqueFd fd(::openat(dir.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) {
+    return error_from_errno(errno, "open");
+  }
+  ASSIGN_OR_RETURN(auto st, stat_fd(fd.get()));
+  if (!S_ISREG(st.mode)) {
+    return Error{Errc::corrupt, "not a regular file"};
+  }
+  if (seen != nullptr) {
+    *seen = st;
+  }
+  return File(std::move(fd));
+}
+
+Result<FileStat> File::stat() const {
+  return stat_fd(fd_.get());
+}
+
+Result<std::size_t> File::read_at(std::uint64_t offset, std::span<char> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t got = ::pread(fd_.get(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return error_from_errno(errno, "read");
+    }
+    if (got == 0) {
+      break;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+Result<Dir> Dir::open_root(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return error_from_errno(errno, "open " + path);
+  }
+  return Dir(std::move(fd));
+}
+
+// O_NOFOLLOW is about the last component alone.
+Result<Dir> Dir::open_below_root(const std::string& root, const std::string& name) {
+  return open_at(AT_FDCWD, root + "/", name);
+}
+
+Result<Dir> Dir::open_in(const std::string& name) const {
+  return open_at(fd_.get(), "", name);
+}
+
+Result<Dir> Dir::open_at(int base, const std::string& before, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain folder name"};
+  }
+  UniqueFd fd(::openat(base, (before + name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) {
+    return error_from_errno(errno, "open folder");
+  }
+  return Dir(std::move(fd));
+}
+
+Result<FileStat> Dir::stat(const std::string& name) const {
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  struct stat st {};
+  if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return error_from_errno(errno, "stat");
+  }
+  return from_stat(st);
+}
+
+Result<FileStat> Dir::stat_root(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) {
+    return error_from_errno(errno, "stat " + path);
+  }
+  return from_stat(st);
+}
+
+Result<FileStat> Dir::stat() const {
+  return stat_fd(fd_.get());
+}
+
+Result<std::vector<DirEntry>> Dir::list() const {
+  // A descriptor of its own, so that several threads can list at once.
+  UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return error_from_errno(errno, "list folder");
+  }
+  std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
+  if (!stream) {
+    return error_from_errno(errno, "list folder");
+  }
+  static_cast<void>(fd.release());  // the stream owns it now
+  std::vector<DirEntry> entries;
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") {
+      continue;
+    }
+    unsigned char type = entry->d_type;
+    if (type == DT_UNKNOWN) {
+      auto st = stat(std::string(name));
+      if (!st) {
+        continue;
+      }
+      type = type_from_mode(st->mode);
+    }
+    entries.push_back({std::string(name), type});
+    errno = 0;
+  }
+  if (errno != 0) {
+    return error_from_errno(errno, "list folder");
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return entries;
+}
+
+}  // namespace arborfs

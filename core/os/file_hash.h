@@ -1,0 +1,13 @@
+// The hash of a file's bytes. Any thread.
+#pragma once
+
+#include <string>
+
+#include "core/os/file.h"
+
+namespace arborfs {
+
+/// SHA-256 of the whole file, 64 lower-case hex digits; reads it in steps. Errors: io.
+Result<std::string> sha256_of(const File& file);
+
+}  // namespace arborfs

@@ -1,0 +1,141 @@
+#include "core/os/file_tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr int kMaxDepth = 100;  // two descriptors each
+constexpr std::size_t kStep = 256 * 1024;
+constexpr mode_t kPermissions = 0777;
+constexpr mode_t kPrivateCopy = 0600;
+constexpr mode_t kPrivateFolder = 0700;
+
+Error too_deep() {
+  return {Errc::unsupported, "folders nested too deeply"};
+}
+
+Result<void> copy_attributes(Disk& disk, const FileStat& st, int fd) {
+  auto set = disk.set_mode(fd, st.mode & kPermissions);
+  return set ? disk.set_mtime(fd, st.mtime_ns) : set;
+}
+
+Result<void> copy_bytes(Disk& disk, const File& source, int fd) {
+  std::vector<char> buffer(kStep);
+  for (std::uint64_t at = 0;;) {
+    const auto got = source.read_at(at, buffer);
+    if (!got || *got == 0) {
+      return got ? Result<void>() : Result<void>(got.error());
+    }
+    if (auto written = write_all(disk, fd, {buffer.data(), *got}); !written) {
+      return written;
+    }
+    at += *got;
+  }
+}
+
+Result<void> copy_file(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
+                       const std::string& new_name) {
+  auto source = File::open_in(from, name);
+  const auto st = source ? source->stat() : Result<FileStat>(source.error());
+  auto fd = st ? disk.create(to, new_name, kPrivateCopy) : Result<UniqueFd>(st.error());
+  if (!fd) {
+    return fd.error();
+  }
+  auto done = copy_bytes(disk, *source, fd->get());
+  done = done ? copy_attributes(disk, *st, fd->get()) : done;
+  return done ? disk.sync(fd->get()) : done;
+}
+
+Result<void> copy_link(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
+                       const std::string& new_name) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlinkat(from.fd(), name.c_str(), target.data(), target.size());
+  return length < 0 ? Result<void>(error_from_errno(errno, "read link"))
+                    : disk.make_link(to, new_name, std::string(target.data(), static_cast<std::size_t>(length)));
+}
+
+Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      int depth);
+
+Result<void> copy_folder(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
+                         const std::string& new_name, int depth) {
+  const auto source = from.open_in(name);
+  const auto st = source ? source->stat() : Result<FileStat>(source.error());
+  const auto entries = st ? source->list() : Result<std::vector<DirEntry>>(st.error());
+  if (!entries) {
+    return entries.error();
+  }
+  auto made = disk.make_folder(to, new_name, kPrivateFolder);
+  const auto copy = made ? to.open_in(new_name) : Result<Dir>(made.error());
+  if (!copy) {
+    return copy.error();
+  }
+  for (const DirEntry& entry : *entries) {
+    RETURN_IF_ERROR(copy_any(disk, *source, entry.name, *copy, entry.name, depth + 1));
+  }
+  auto set = copy_attributes(disk, *st, copy->fd());
+  return set ? disk.sync_folder(*copy) : set;
+}
+
+Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      int depth) {
+  ASSIGN_OR_RETURN(const auto st, from.stat(name));
+  if (S_ISREG(st.mode)) {
+    return copy_file(disk, from, name, to, new_name);
+  }
+  if (S_ISLNK(st.mode)) {
+    return copy_link(disk, from, name, to, new_name);
+  }
+  if (!S_ISDIR(st.mode)) {
+    return Error{Errc::unsupported, "neither a file nor a folder nor a link"};
+  }
+  return depth < kMaxDepth ? copy_folder(disk, from, name, to, new_name, depth) : too_deep();
+}
+
+Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, int depth) {
+  const auto st = folder.stat(name);
+  if (!st) {
+    return st.error().code == Errc::not_found ? Result<void>() : Result<void>(st.error());
+  }
+  if (!S_ISDIR(st->mode)) {
+    return disk.remove(folder, name);
+  }
+  if (depth >= kMaxDepth) {
+    return too_deep();
+  }
+  const auto below = folder.open_in(name);
+  const auto entries = below ? below->list() : Result<std::vector<DirEntry>>(below.error());
+  if (!entries) {
+    return entries.error();
+  }
+  for (const DirEntry& entry : *entries) {
+    RETURN_IF_ERROR(remove_any(disk, *below, entry.name, depth + 1));
+  }
+  return disk.remove_folder(folder, name);
+}
+
+}  // namespace
+
+Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
+                       const std::string& new_name) {
+  if (to.stat(new_name)) {
+    return Error{Errc::already_exists, "copy: the name is taken"};
+  }
+  return copy_any(disk, from, name, to, new_name, 0);
+}
+
+Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name) {
+  return remove_any(disk, folder, name, 0);
+}
+
+}  // namespace arborfs

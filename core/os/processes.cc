@@ -1,0 +1,155 @@
+#include "core/os/processes.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <climits>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMostSaid = 1024;  // by the files in /proc that are read here
+constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
+
+long as_pid(const std::string& name) {
+  long pid = 0;
+  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  return failed == std::errc() && end == name.data() + name.size() ? pid : 0;
+}
+
+/// Nothing where it is gone meanwhile, or may not be read.
+std::vector<DirEntry> entries_of(const Result<Dir>& folder) {
+  auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
+  return entries ? std::move(entries).value() : std::vector<DirEntry>();
+}
+
+std::string text_of(const Dir& folder, const std::string& name) {
+  std::string text(kMostSaid, '\0');
+  const auto file = File::open_in(folder, name);
+  const auto got = file ? file->read_at(0, text) : Result<std::size_t>(file.error());
+  text.resize(got ? *got : 0);
+  return text;
+}
+
+/// Whether `wanted` is true of a process of this user but this one. It gets the pid and the folder in /proc.
+template <class Wanted>
+bool any_own_process(const Wanted& wanted) {
+  const auto processes = Dir::open_root("/proc");
+  for (const auto& entry : entries_of(processes)) {
+    const long pid = as_pid(entry.name);
+    if (pid <= 0 || pid == ::getpid()) {
+      continue;
+    }
+    const auto folder = processes->open_in(entry.name);
+    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+    if (st && st->uid == ::getuid() && wanted(pid, *folder)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_writable_descriptor(const Dir& process, const std::string& number) {
+  constexpr std::string_view kKey = "flags:\t";
+  const auto descriptors = process.open_in("fdinfo");
+  const std::string info = descriptors ? text_of(*descriptors, number) : "";
+  const std::size_t at = info.find(kKey);
+  if (at == std::string::npos) {
+    return false;
+  }
+  unsigned long flags = O_RDONLY;
+  std::from_chars(info.data() + at + kKey.size(), info.data() + info.size(), flags, 8);
+  return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/// As far as the kernel knows: a file system that is asked may be the one that this process serves, or a dead one.
+bool leads_to(const FileStat& wanted, const Dir& descriptors, const std::string& number) {
+  struct statx st {};
+  return ::statx(descriptors.fd(), number.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
+         makedev(st.stx_dev_major, st.stx_dev_minor) == wanted.dev && st.stx_ino == wanted.ino;
+}
+
+bool has_open_for_writing(const Dir& process, const FileStat& wanted) {
+  const auto descriptors = process.open_in("fd");
+  const auto entries = entries_of(descriptors);
+  return std::any_of(entries.begin(), entries.end(), [&](const DirEntry& entry) {
+    return leads_to(wanted, *descriptors, entry.name) && is_writable_descriptor(process, entry.name);
+  });
+}
+
+bool search_descriptors(const File& file) {
+  const auto wanted = file.stat();
+  return wanted &&
+         any_own_process([&](long /*pid*/, const Dir& process) { return has_open_for_writing(process, *wanted); });
+}
+
+/// It has ended, and only its parent has not asked how. While threads of it run, it is none.
+bool is_zombie(const Dir& process) {
+  constexpr int kFieldsBetween = 17;  // between the state and the number of threads
+  const std::string stat = text_of(process, "stat");
+  std::size_t at = stat.rfind(')');
+  if (at == std::string::npos || at + 2 >= stat.size() ||
+      std::string_view("ZX").find(stat[at + 2]) == std::string_view::npos) {
+    return false;
+  }
+  for (int field = 0; field <= kFieldsBetween && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  int threads = 0;
+  if (at != std::string::npos) {
+    std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), threads);
+  }
+  return threads <= 1;
+}
+
+bool seems_open_for_writing(const File& file) {
+  return !is_surely_not_open_for_writing(file) && (errno == EAGAIN || search_descriptors(file));
+}
+
+}  // namespace
+
+bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (seen()) {
+    if (std::chrono::steady_clock::now() >= until) {
+      return true;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return false;
+}
+
+bool is_open_for_writing(const File& file, std::chrono::milliseconds patience) {
+  return is_lasting([&file] { return seems_open_for_writing(file); }, patience);
+}
+
+bool is_surely_not_open_for_writing(const File& file) {
+  if (::fcntl(file.fd(), F_SETLEASE, F_RDLCK) != 0) {
+    return false;
+  }
+  ::fcntl(file.fd(), F_SETLEASE, F_UNLCK);
+  return true;
+}
+
+bool is_process_alive(long pid) {
+  if (pid <= 0 || (::kill(static_cast<pid_t>(pid), 0) != 0 && errno != EPERM)) {
+    return false;
+  }
+  const auto process = Dir::open_root("/proc/" + std::to_string(pid));
+  return !process || !is_zombie(*process);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,123 @@
+#include "core/os/state_dir.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr mode_t kPrivate = 0700;
+constexpr mode_t kPrivateFile = 0600;
+constexpr std::uint64_t kMostRead = 64 << 20;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+std::string base_path(const char* name, const char* below_home, const std::string& below) {
+  std::string base = variable(name);
+  if (base.empty()) {
+    base = variable("HOME") + below_home;
+  }
+  return base + "/arborfs" + (below.empty() ? "" : "/" + below);
+}
+
+Error of_another_user(const std::string& path) {
+  return {Errc::permission, path + " belongs to another user"};
+}
+
+/// The folder, made if need be; it may be root's.
+Result<Dir> folder_to_make_in(Disk& disk, const std::string& path, bool sync) {
+  auto there = Dir::open_root(path);
+  if (!there) {
+    return there.error().code == Errc::not_found ? make_private_folder(disk, path, sync) : std::move(there);
+  }
+  ASSIGN_OR_RETURN(const auto st, there->stat());
+  return st.uid == ::geteuid() || st.uid == 0 ? std::move(there) : Result<Dir>(of_another_user(path));
+}
+
+}  // namespace
+
+std::string state_path(const std::string& below) {
+  return base_path("XDG_STATE_HOME", "/.local/state", below);
+}
+
+std::string data_path(const std::string& below) {
+  return base_path("XDG_DATA_HOME", "/.local/share", below);
+}
+
+std::string state_file_name(const std::string& store_key, const std::string& log_name) {
+  char name[24];
+  std::snprintf(name, sizeof name, "%016llx",
+                static_cast<unsigned long long>(xxh64(store_key + std::string(1, '\0') + log_name)));
+  return name;
+}
+
+Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
+                                  bool sync) {
+  const std::string temporary = "." + name + "." + std::to_string(::getpid());
+  static_cast<void>(disk.remove(folder, temporary));
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kPrivateFile));
+  auto done = write_all(disk, fd.get(), text);
+  done = done && sync ? disk.sync(fd.get()) : done;
+  done = done ? disk.rename(folder, temporary, folder, name, Disk::Existing::replace) : done;
+  if (!done) {
+    static_cast<void>(disk.remove(folder, temporary));
+    return done;
+  }
+  return sync ? disk.sync_folder(folder) : Result<void>();
+}
+
+Result<Dir> open_private_folder(const std::string& path) {
+  auto folder = Dir::open_root(path);
+  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+  if (!st) {
+    return st.error();
+  }
+  return st->uid == ::geteuid() ? std::move(folder) : Result<Dir>(of_another_user(path));
+}
+
+Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) {
+  auto there = open_private_folder(path);
+  if (there || there.error().code != Errc::not_found) {
+    return there;
+  }
+  const std::filesystem::path whole(path);
+  if (!whole.has_parent_path() || whole.parent_path() == whole) {
+    return Error{Errc::not_found, "no folder " + path};
+  }
+  auto parent = folder_to_make_in(disk, whole.parent_path().string(), sync);
+  if (!parent) {
+    return parent;
+  }
+  RETURN_IF_ERROR(disk.make_folder(*parent, whole.filename().string(), kPrivate));
+  RETURN_IF_ERROR(sync ? disk.sync_folder(*parent) : Result<void>());
+  return parent->open_in(whole.filename().string());
+}
+
+Result<std::string> read_private_file(const Dir& folder, const std::string& name) {
+  auto file = File::open_in(folder, name);
+  const auto st = file ? file->stat() : Result<FileStat>(file.error());
+  if (!st) {
+    return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
+  }
+  if (st->size > kMostRead) {
+    return Error{Errc::too_large, "the state file " + name + " is larger than arborfs makes them"};
+  }
+  std::string bytes(st->size, '\0');
+  ASSIGN_OR_RETURN(auto got, file->read_at(0, bytes));
+  bytes.resize(got);
+  return bytes;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,85 @@
+// What listing a session needs beyond the index: exact sizes of the rendered texts, the images, usage. Gathered while
+// the index is made, or in a pass of its own over the log when first asked for later; extended as the log grows. About
+// 8 bytes an entry. Not thread-safe: its owner (session/session.h) guards it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/log/log_index.h"
+#include "core/log/scan_observer.h"
+#include "core/model/usage.h"
+
+namespace arborfs {
+
+/// One image block of an entry (`content` and 18's `images` arrays of a message or custom message).
+struct ImageRef {
+  Ordinal ordinal = kNoEntry;
+  std::uint32_t number = 0;       // from 1 within the entry
+  std::string extension;          // png, jpg, ...
+  std::string blob;               // 64 hex digits when it is a reference, else ""
+  std::uint64_t data_offset = 0;  // inline: the base64 text within the entry's value, quotes not counted
+  std::uint64_t data_length = 0;
+  std::uint64_t size = 0;     // of the decoded bytes when inline; a blob's size is the store's to tell
+  bool plain_base64 = false;  // no escapes, padding only at the end: any range decodes by itself
+};
+
+struct TextMeasure;  // text_measurer.h
+
+class TextSizes {
+ public:
+  /// What a pass found beyond what the details have; made without changing them.
+  struct Delta {
+    Ordinal first = 1;
+    std::vector<std::uint32_t> text_sizes;
+    std::vector<ImageRef> images;
+    UsageTotals usage{Dialect::omp13};  // of the whole log so far
+    /// Adds the next entry.
+    void add(EntryType type, const TextMeasure& measure);
+  };
+  explicit TextSizes(Dialect dialect) : usage_(dialect) {}
+
+  /// Reads entries (size(), entries.size()] of a log. `entries` is a copy of the new part of the index, the first one
+  /// having ordinal `first`. Errors: stale, io, interrupted.
+  [[nodiscard]] Result<Delta> read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
+                                   const std::atomic<bool>* cancelled) const;
+  void apply(Delta delta);
+
+  [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }
+  [[nodiscard]] std::uint64_t text_size(Ordinal ordinal) const { return text_sizes_[ordinal - 1]; }
+  [[nodiscard]] const std::vector<ImageRef>& images() const { return images_; }
+  [[nodiscard]] const UsageTotals& usage() const { return usage_; }
+
+ private:
+  std::vector<std::uint32_t> text_sizes_;
+  std::vector<ImageRef> images_;
+  UsageTotals usage_;
+};
+
+/// Gathers details while an index is made.
+class TextSizesObserver : public ScanObserver {
+ public:
+  /// `log` is the one that is indexed; it must outlive this.
+  explicit TextSizesObserver(const LogFile& log) : log_(log) {}
+
+  [[nodiscard]] std::unique_ptr<ScanNotes> read(EntryType type, std::string_view text,
+                                                const json::Places& places) const override;
+  void begin() override { delta_ = {}; }
+  Result<void> take(const Entry& entry, std::uint64_t length, Dialect dialect, const ScanNotes* notes) override;
+
+  /// Once the index has been made: details of all its entries.
+  [[nodiscard]] TextSizes take_details(Dialect dialect);
+
+ private:
+  const LogFile& log_;
+  TextSizes::Delta delta_;
+};
+
+/// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.
+Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, const ImageRef& image,
+                                      std::uint64_t offset, std::uint64_t length);
+
+}  // namespace arborfs

@@ -1,0 +1,45 @@
+#include "core/session/content_fingerprint.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kHashed = ContentFingerprint::kWhole / 2;  // at either end
+
+/// Of as many of these bytes as there are.
+Result<std::uint64_t> hash_of(const LogFile& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
+  std::string bytes(std::min(to - from, kHashed), '\0');
+  ASSIGN_OR_RETURN(auto got, log.read_raw_at(from, bytes));
+  bytes.resize(got);
+  return xxh64(bytes, seed);
+}
+
+}  // namespace
+
+Result<ContentFingerprint> ContentFingerprint::of(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
+  ContentFingerprint mark;
+  mark.size_ = size;
+  mark.slot_ = std::min(slot, size);
+  auto hash = hash_of(log, mark.slot_, size, size);
+  if (hash) {
+    hash = hash_of(log, std::max(mark.slot_, size - std::min(size, kHashed)), size, *hash);
+  }
+  if (!hash) {
+    return hash.error();
+  }
+  mark.hash_ = *hash;
+  return mark;
+}
+
+Result<bool> ContentFingerprint::is_of(const LogFile& log) const {
+  const auto now = of(log, slot_, size_);
+  return now ? Result<bool>(now->hash_ == hash_) : now.error();
+}
+
+}  // namespace arborfs

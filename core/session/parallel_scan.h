@@ -1,0 +1,19 @@
+// The first look at a store, which a start waits for. Pure but for the reading; any thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// By folder: its logs with their heads, as SessionStore::logs found them, or why not.
+using FolderScans = std::map<std::string, Result<std::vector<FoundLog>>>;
+
+/// Looks into these folders on two threads.
+FolderScans scan_folders(const SessionStore& store, const std::set<std::string>& folders);
+
+}  // namespace arborfs

@@ -1,0 +1,78 @@
+#include "core/session/submount_scanner.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "core/base/exception_log.h"
+
+namespace arborfs {
+
+SubmountScanner::~SubmountScanner() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (auto& [name, folder] : folders_) {
+    folder->thread.join();
+  }
+}
+
+void SubmountScanner::ask_for(const std::vector<std::string>& folders) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& name : folders) {
+    auto found = folders_.find(name);
+    if (found == folders_.end() && folders_.size() < kMost) {
+      auto folder = std::make_unique<Folder>();
+      folder->name = name;
+      if (start(*folder)) {
+        found = folders_.emplace(name, std::move(folder)).first;
+      }
+    }
+    if (found != folders_.end() && !found->second->is_at_work) {
+      found->second->is_wanted = true;
+    }
+  }
+  changed_.notify_all();
+}
+
+bool SubmountScanner::start(Folder& folder) {
+  try {
+    folder.thread = std::thread([this, &folder] { run(folder); });
+    return true;
+  } catch (const std::exception&) {
+    log_exception("a folder that is a mount cannot be looked at");
+    return false;
+  }
+}
+
+void SubmountScanner::wait(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest, [this] {
+    return std::none_of(folders_.begin(), folders_.end(),
+                        [](const auto& row) { return row.second->is_wanted || row.second->is_at_work; });
+  });
+}
+
+void SubmountScanner::run(Folder& folder) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || folder.is_wanted; });
+    if (stopping_) {
+      return;
+    }
+    folder.is_wanted = false;
+    folder.is_at_work = true;
+    lock.unlock();
+    try {
+      catalog_.rescan_apart(folder.name);
+    } catch (const std::exception&) {
+      log_exception("a folder that is a mount was not looked at");
+    }
+    lock.lock();
+    folder.is_at_work = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace arborfs

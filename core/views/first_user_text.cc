@@ -1,0 +1,36 @@
+#include "core/views/first_user_text.h"
+
+#include <algorithm>
+
+#include "core/log/record_scanner.h"
+#include "core/render/text.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kWindowBytes = 16 * 1024;
+
+}  // namespace
+
+std::string first_user_text(const Session& session, const SessionStore& store, std::size_t columns) {
+  const auto log = store.open(session.place());
+  const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
+  if (!size) {
+    return "";
+  }
+  LogWindow window(**log, std::min(*size, kFirstUserTextBytes), nullptr, kWindowBytes);
+  RecordScanner scanner(window, {}, has_lenient_boms(**log, *size));
+  for (auto record = scanner.next(); record && *record != nullptr; record = scanner.next()) {
+    const RecordFields& found = **record;
+    if (found.entry_type() != EntryType::message || !found.role.is_string("user")) {
+      continue;
+    }
+    const auto length = static_cast<std::size_t>(found.length);
+    const auto text = window.view(found.offset, length);
+    return text ? first_words(EntryType::message, text->substr(0, length), columns) : "";
+  }
+  return "";
+}
+
+}  // namespace arborfs

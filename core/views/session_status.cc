@@ -1,0 +1,116 @@
+#include "core/views/session_status.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "core/render/text.h"
+#include "core/session/liveness.h"
+#include "core/views/session_views.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kMaxSalvaged = 1 << 20;
+constexpr std::size_t kMaxSalvagedRuns = 256;
+
+void count_tree(const LogIndex& index, SessionStatus& status) {
+  status.entries = index.size();
+  status.branches = index.tip_count();
+  std::set<std::uint32_t> seen;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    status.orphans += index.is_orphan(ordinal) ? 1 : 0;
+    if (index.length(ordinal) > kMaxRenderedEntry) {
+      status.too_long_entries.push_back(names::entry_stem(index, ordinal));
+    }
+    if (index.has_duplicate_ids() && index.entry(ordinal).id != 0 && !seen.insert(index.entry(ordinal).id).second) {
+      ++status.duplicate_ids;
+    }
+  }
+  status.cycles = tree_of(index).unreachable.size();
+  for (const auto& label : index.labels()) {
+    if (index.find(label.target) == kNoEntry) {
+      status.dangling_labels.push_back(label.text);
+    }
+  }
+}
+
+std::string moved_leaf(const LogIndex& index, Ordinal leaf) {
+  const auto name = [&](Ordinal entry) { return entry == kNoEntry ? "root" : std::string(index.id(entry).text); };
+  return leaf == index.leaf() ? ""
+                              : "arborfs moved the leaf to " + name(leaf) + "; the agent goes on at " +
+                                    name(index.leaf()) + " until the next append";
+}
+
+void judge_header(const Header& header, SessionStatus& status) {
+  if (!header.valid) {
+    status.writable = false;
+    status.problem = header.problem.empty() ? "the log has no session header" : header.problem;
+    status.read_only_reason = "a log without a valid header is not written to";
+  } else if (!header.writable_version) {
+    status.writable = false;
+    status.read_only_reason =
+        header.problem.empty() ? "the log is of a version that this arborfs does not know" : header.problem;
+  }
+}
+
+void salvage(const LogFile& log, SessionStatus& status) {
+  for (std::size_t run = 0; run < std::min(status.damage.size(), kMaxSalvagedRuns); ++run) {
+    const Damage& damage = status.damage[run];
+    if (damage.kind == Damage::Kind::nul) {
+      continue;
+    }
+    if (auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged))) {
+      const auto ids = whole_records(*bytes);
+      status.whole_records_in_damage.insert(status.whole_records_in_damage.end(), ids.begin(), ids.end());
+    }
+  }
+}
+
+}  // namespace
+
+SessionStatus session_status(const Session& session, const Catalog& catalog) {
+  SessionStatus status;
+  const auto head = session.head();
+  status.bytes = head.stat.size;
+  judge_header(head.header, status);
+  std::shared_ptr<const LogFile> log;
+  std::set<std::string> blobs;
+  if (const auto guard = session.read()) {
+    log = guard->log();
+    status.dialect = guard->index().dialect() == Dialect::omp18 ? "18" : "13";
+    count_tree(guard->index(), status);
+    status.damage = shown_damage(*guard);
+    status.moved_leaf = moved_leaf(guard->index(), guard->leaf());
+    if (guard->has_details()) {
+      for (const auto& image : guard->details().images()) {
+        if (!image.blob.empty()) {
+          blobs.insert(image.blob);
+        }
+      }
+    }
+  }
+  status.last_error = session.write_error();
+  const std::string file = session.place().file;
+  for (const auto& entry : catalog.erased().of(file)) {
+    status.erased_entries.push_back(entry.id);
+  }
+  status.erased_file = status.erased_entries.empty() ? "" : catalog.erased().path_of(file);
+  if (!head.problem.empty()) {
+    status.problem = head.problem;
+  }
+  if (log) {
+    salvage(*log, status);
+  }
+  for (const auto& blob : blobs) {
+    status.missing_blobs += catalog.blobs()->open(blob) ? 0 : 1;
+  }
+  const auto liveness = check_liveness(session, catalog);
+  status.state = liveness_word(liveness.state);
+  status.reasons = liveness.reasons;
+  return status;
+}
+
+}  // namespace arborfs

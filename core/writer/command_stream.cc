@@ -1,0 +1,260 @@
+#include "core/writer/command_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/json/utf8.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLongestSequence = 4;
+constexpr std::size_t kBeginning = 512;
+constexpr std::size_t kLong = 1 << 20;
+
+bool is_white(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool is_blank(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), is_white);
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// How many bytes a sequence has that begins so; 0 where none can.
+std::size_t sequence_length(char lead) {
+  const auto byte = static_cast<unsigned char>(lead);
+  if (byte < 0x80) {
+    return 1;
+  }
+  if (byte >= 0xC2 && byte <= 0xDF) {
+    return 2;
+  }
+  if (byte >= 0xE0 && byte <= 0xEF) {
+    return 3;
+  }
+  return byte >= 0xF0 && byte <= 0xF4 ? kLongestSequence : 0;
+}
+
+/// The length of the beginning of a sequence at the end of `bytes` whose rest may still come.
+std::size_t cut_at_end(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min(bytes.size(), kLongestSequence - 1); ++back) {
+    const char c = bytes[bytes.size() - back];
+    if (!is_continuation(c)) {
+      return sequence_length(c) > back ? back : 0;
+    }
+  }
+  return 0;
+}
+
+Error no_json() {
+  return {Errc::invalid_argument, "this can become no JSON object any more"};
+}
+
+}  // namespace
+
+/// JSON stays JSON: what follows a broken or a whole value is no text.
+void CommandStream::reset() {
+  waiting_ = {};
+  target_.clear();
+  cut_sequence_.clear();
+  refusal_.reset();
+  scanner_.reset();
+  mode_ = mode_ == Mode::json ? mode_ : Mode::undecided;
+  in_value_ = needs_end_ = is_complete_ = false;
+  scanned_ = complete_ = 0;
+}
+
+/// A long command gets all the room that it may need at once: a string that grows is there twice meanwhile. Memory that
+/// is not written to costs nothing.
+void CommandStream::keep(std::string_view piece) {
+  if (waiting_.size() + piece.size() > kLong && waiting_.capacity() < limit_) {
+    waiting_.reserve(limit_);
+  }
+  waiting_ += piece;
+}
+
+void CommandStream::drop() {
+  reset();
+  mode_ = Mode::undecided;
+}
+
+Error CommandStream::refuse(Error why) {
+  const Mode mode = mode_;
+  reset();
+  mode_ = mode;
+  refusal_ = why;
+  return why;
+}
+
+void CommandStream::fail(const Error& why) {
+  if (is_complete_ && framing_ != Framing::target_and_text) {
+    reset();
+  } else {
+    refuse(why);
+  }
+}
+
+bool CommandStream::has_text_for_target() const {
+  return framing_ == Framing::target_and_text && !is_blank(waiting_) &&
+         (!target_.empty() || waiting_.find('\n') != std::string::npos);
+}
+
+bool CommandStream::ends_with_its_writer() const {
+  return refusal_ ? framing_ != Framing::messages || mode_ == Mode::json : !target_.empty() || has_text_for_target();
+}
+
+CommandStream::SoFar CommandStream::so_far() const {
+  const bool is_whole = mode_ == Mode::json && needs_end_ && !in_value_ && waiting_.size() <= kLong;
+  const bool is_short = framing_ != Framing::messages || is_whole;
+  return {target_ + waiting_.substr(0, is_short ? std::string::npos : kBeginning), mode_ == Mode::json, is_whole};
+}
+
+Result<void> CommandStream::check_bytes(std::string_view piece) {
+  std::string bytes = std::move(cut_sequence_);
+  cut_sequence_.clear();
+  bytes += piece;
+  const std::size_t cut = cut_at_end(bytes);
+  cut_sequence_ = bytes.substr(bytes.size() - cut);
+  if (!json::is_valid_utf8(std::string_view(bytes).substr(0, bytes.size() - cut))) {
+    return {Errc::not_utf8, "this is not UTF-8"};
+  }
+  return {};
+}
+
+Result<CommandStream::Taken> CommandStream::feed(std::string_view piece, bool goes_on) {
+  if (refusal_) {
+    return *refusal_;
+  }
+  if (piece.empty()) {
+    return Taken();
+  }
+  const bool begins_one = !is_waiting();
+  if (framing_ == Framing::messages && mode_ == Mode::undecided) {
+    const std::size_t first = piece.find_first_not_of(" \t\r\n");
+    mode_ = first == std::string_view::npos ? mode_ : piece[first] == '{' ? Mode::json : Mode::text;
+  }
+  if (target_.size() + waiting_.size() + piece.size() > limit_) {
+    return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"});
+  }
+  if (auto right = check_bytes(piece); !right) {
+    return refuse(right.error());
+  }
+  keep(piece);
+  auto taken = framing_ != Framing::messages ? feed_lines() : mode_ == Mode::json ? feed_json(goes_on) : Taken();
+  is_complete_ = taken && *taken && begins_one && waiting_.empty() && !goes_on;
+  return taken;
+}
+
+Result<CommandStream::Taken> CommandStream::feed_lines() {
+  const std::size_t first = waiting_.find_first_not_of(" \t\r\n");
+  const bool has_text = framing_ == Framing::target_and_text && (first == std::string::npos || waiting_[first] != '{');
+  if (!has_text) {
+    return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
+  }
+  const std::size_t end = waiting_.find('\n');
+  if (!target_.empty() || end == std::string::npos || !is_blank(std::string_view(waiting_).substr(end))) {
+    return Taken();
+  }
+  Command command = take(waiting_.size());
+  target_ = command.text;
+  return Taken(std::move(command));
+}
+
+Result<CommandStream::Taken> CommandStream::feed_json(bool goes_on) {
+  if (auto done = scan(); !done) {
+    return refuse(done.error());
+  }
+  const bool ends_inside = in_value_ || needs_end_;
+  if (goes_on && ends_inside) {
+    return Taken();
+  }
+  if (complete_ != 0) {
+    return Taken(take(complete_));
+  }
+  if (!ends_inside) {
+    reset();  // nothing but blank lines
+  }
+  return Taken();
+}
+
+/// Moves the scanner over the bytes of `waiting_` that are new.
+Result<void> CommandStream::scan() {
+  while (scanned_ < waiting_.size()) {
+    if (!in_value_) {
+      RETURN_IF_ERROR(scan_between(waiting_[scanned_]));
+      continue;
+    }
+    std::size_t used = 0;
+    const auto verdict = scanner_.feed(std::string_view(waiting_).substr(scanned_), used);
+    if (verdict == json::ValueScanner::Verdict::need_more) {
+      scanned_ = waiting_.size();
+    } else if (verdict == json::ValueScanner::Verdict::value) {
+      scanned_ += used;
+      in_value_ = false;
+      needs_end_ = true;
+    } else {
+      return no_json();
+    }
+  }
+  return {};
+}
+
+/// One byte between values, or the first of a value, which is left for the scanner.
+Result<void> CommandStream::scan_between(char c) {
+  if (c == '{') {
+    scanner_.reset();
+    in_value_ = true;
+    return {};
+  }
+  if (!is_white(c)) {
+    return no_json();
+  }
+  ++scanned_;
+  if (c == '\n' && needs_end_) {
+    needs_end_ = false;
+    complete_ = scanned_;
+  }
+  return {};
+}
+
+CommandStream::Command CommandStream::take(std::size_t length) {
+  Command command{{}, mode_ == Mode::json, false};
+  command.text = std::exchange(waiting_, {});
+  if (length < command.text.size()) {
+    waiting_ = command.text.substr(length);
+    command.text.resize(length);
+  }
+  scanned_ -= std::min(scanned_, length);
+  complete_ = 0;
+  if (!in_value_ && !needs_end_) {
+    reset();
+  }
+  return command;
+}
+
+Result<CommandStream::Taken> CommandStream::finish() {
+  if (refusal_ || waiting_.empty() || (!target_.empty() && is_blank(waiting_))) {
+    reset();
+    return Taken();
+  }
+  if (in_value_) {
+    reset();
+    return Error{Errc::invalid_argument, "the JSON object is not complete"};
+  }
+  if (!cut_sequence_.empty()) {
+    reset();
+    return Error{Errc::not_utf8, "this ends inside a UTF-8 sequence"};
+  }
+  waiting_.insert(0, target_);
+  Command command{std::exchange(waiting_, {}), mode_ == Mode::json, !target_.empty()};
+  reset();
+  return Taken(std::move(command));
+}
+
+}  // namespace arborfs

@@ -1,0 +1,50 @@
+#include "core/writer/foreign_store.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMostLookedAt = 50;
+
+// A Snowflake, which omp and arborfs give (omp/FORMAT.md F2).
+bool is_id_of_omp(std::string_view id) {
+  return id.size() == 16 &&
+         std::all_of(id.begin(), id.end(), [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+}
+
+bool is_log_of_omp(const Header& header) {
+  return header.valid && (header.has_slot || !header.title.empty() || is_id_of_omp(header.id));
+}
+
+// Its whole log tells, as far as it can be read.
+bool is_log_of_pi(const SessionPtr& session) {
+  const Session::Use use(session);
+  if (!session->refresh(Depth::index)) {
+    return false;
+  }
+  const auto guard = session->read();
+  return guard && guard->index().header().valid && !guard->index().header().writable_version &&
+         !guard->index().header().problem.empty();
+}
+
+}  // namespace
+
+Result<void> check_takes_logs(const Catalog& catalog) {
+  for (const auto& [id, session] : catalog.view()->by_id) {
+    if (is_log_of_omp(session->head().header)) {
+      return {};
+    }
+  }
+  for (const auto& [name, session] : catalog.recent(kMostLookedAt)) {
+    if (is_log_of_pi(session)) {
+      return {Errc::read_only,
+              "the agent dir is pi's, which would misread a session made by omp's rules: start it with pi"};
+    }
+  }
+  return {};
+}
+
+}  // namespace arborfs

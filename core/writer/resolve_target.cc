@@ -1,0 +1,119 @@
+#include "core/writer/resolve_target.h"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/json/document.h"
+#include "core/model/tree.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kMaxRead = 64 << 20;
+
+struct Step {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  bool is_assistant = false;
+};
+
+/// What stands on the path from its last assistant message on, that message first.
+std::vector<Step> last_turn(const LogIndex& index, Ordinal end) {
+  std::vector<Step> turn;
+  Ordinal at = end;
+  for (Ordinal steps = 0; at != kNoEntry && steps <= index.size(); ++steps) {
+    if (index.entry(at).type == EntryType::message) {
+      turn.insert(turn.begin(), {index.entry(at).offset, index.length(at), index.is_assistant(at)});
+      if (index.is_assistant(at)) {
+        return turn;
+      }
+    }
+    at = index.parent(at);
+  }
+  return {};
+}
+
+void add_calls(const json::Value& message, std::set<std::string>& open) {
+  const auto* content = json::member(message, "content");
+  if (content == nullptr || !content->IsArray()) {
+    return;
+  }
+  for (const auto& block : content->GetArray()) {
+    const auto id = json::string_member(block, "id");
+    if (id && json::is_string(json::member(block, "type"), "toolCall")) {
+      open.emplace(*id);
+    }
+  }
+}
+
+}  // namespace
+
+Ordinal entry_meant(const LogIndex& index, std::string_view spelled) {
+  if (const Ordinal found = spelled.empty() ? kNoEntry : resolve_entry(index, spelled); found != kNoEntry) {
+    return found;
+  }
+  for (const std::string_view ending : {".json", ".md"}) {
+    if (spelled.size() > ending.size() && spelled.ends_with(ending)) {
+      return resolve_name(index, spelled.substr(0, spelled.size() - ending.size()));
+    }
+  }
+  return kNoEntry;
+}
+
+Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
+  const Ordinal found = entry_meant(index, spelled);
+  if (found != kNoEntry) {
+    return found;
+  }
+  if (is_ambiguous_entry(index, spelled)) {
+    return Error{Errc::not_found, "more than one entry of the session is called so; give more of the id, or #ordinal"};
+  }
+  if (!spelled.empty() && spelled.size() < kShortestIdPrefix && spelled.front() != '#') {
+    return Error{Errc::not_found, "no entry of the session is called so; of an id at least four characters are needed"};
+  }
+  return Error{Errc::not_found, "no entry of the session is called so; give an id, #ordinal or label"};
+}
+
+Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled) {
+  return spelled == "root" ? Result<Ordinal>(kNoEntry) : find_target(index, spelled);
+}
+
+Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
+  std::vector<Step> turn;
+  std::shared_ptr<const LogFile> log;
+  {
+    const auto guard = session.read();
+    if (!guard || ordinal > guard->index().size()) {
+      return Error{Errc::stale, "the session changed while it was read"};
+    }
+    turn = last_turn(guard->index(), ordinal);
+    log = guard->log();
+  }
+  std::set<std::string> open;
+  for (const Step& step : turn) {
+    auto bytes = step.length > kMaxRead ? Result<std::string>(std::string()) : log->read(step.offset, step.length);
+    if (!bytes) {
+      return bytes.error();
+    }
+    json::Document entry;
+    const auto* message = json::parse(*bytes, entry) ? json::member(entry, "message") : nullptr;
+    if (message == nullptr) {
+      continue;
+    }
+    if (step.is_assistant) {
+      add_calls(*message, open);
+    } else if (const auto id = json::string_member(*message, "toolCallId")) {
+      open.erase(std::string(*id));
+    }
+  }
+  if (open.empty()) {
+    return {};
+  }
+  return Error{Errc::invalid_argument,
+               "the branch would end in a tool call without its result, which models refuse; choose another entry, or "
+               "force it"};
+}
+
+}  // namespace arborfs

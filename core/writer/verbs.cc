@@ -1,0 +1,360 @@
+#include "core/writer/verbs.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/json/document.h"
+#include "core/json/utf8.h"
+#include "core/write/header_text.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kMaxLine = 64 * 1024;
+
+/// One JSON line in the making, members in the order of the calls.
+class ResultLine {
+ public:
+  ResultLine& add(std::string_view key, std::string_view value) {
+    json::stringify_string(key, begin());
+    text_ += ":";
+    json::stringify_string(value, text_);
+    return *this;
+  }
+  ResultLine& add_or_null(std::string_view key, std::string_view value) {
+    if (!value.empty()) {
+      return add(key, value);
+    }
+    json::stringify_string(key, begin());
+    text_ += ":null";
+    return *this;
+  }
+  [[nodiscard]] std::string line() const { return text_ + "}\n"; }
+
+ private:
+  std::string& begin() { return text_ += text_.size() > 1 ? "," : ""; }
+  std::string text_ = "{";
+};
+
+std::string line_of(const AppendResult& written) {
+  return ResultLine().add("id", written.id).add_or_null("parentId", written.parent_id).line();
+}
+
+std::string line_of(const CreateResult& made) {
+  return ResultLine().add("session", made.id).add("path", made.path).line();
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+Result<void> check_line(std::string_view text) {
+  if (text.size() > kMaxLine) {
+    return Error{Errc::too_large, "such a command has up to 64 KiB"};
+  }
+  if (!json::is_valid_utf8(text)) {
+    return Error{Errc::not_utf8, "the command is not UTF-8"};
+  }
+  return {};
+}
+
+/// A command that is one JSON object instead of a line.
+class JsonCommand {
+ public:
+  static bool is_one(std::string_view text) { return trimmed(text).starts_with('{'); }
+  /// Errors: invalid_argument for what is no object, and for members that are not in `known`.
+  static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known) {
+    JsonCommand command;
+    if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
+      return Error{Errc::invalid_argument, "the command is not one JSON object"};
+    }
+    for (const auto& member : json::members(*command.document_)) {
+      const auto key = json::as_string(member.name);
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        return Error{Errc::invalid_argument,
+                     "the command has a member that means nothing here; see what reading this "
+                     "file says"};
+      }
+      const bool is_flag = key == "force" || key == "pin";
+      if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
+        return Error{Errc::invalid_argument, is_flag ? "force and pin are true or false" : "a member must be a string"};
+      }
+    }
+    return command;
+  }
+  [[nodiscard]] std::string text(std::string_view key) const {
+    return std::string(json::string_member(*document_, key).value_or(std::string_view()));
+  }
+  [[nodiscard]] bool has(std::string_view key) const { return json::member(*document_, key) != nullptr; }
+  [[nodiscard]] bool flag(std::string_view key) const {
+    const auto* value = json::member(*document_, key);
+    return value != nullptr && value->IsTrue();
+  }
+  [[nodiscard]] bool force() const { return flag("force"); }
+
+ private:
+  std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
+};
+
+/// By what is known of the log. What it is now shows under its lock.
+Dialect dialect_of(const SessionPtr& session) {
+  const auto guard = session->read();
+  return guard ? guard->index().dialect() : Dialect::omp13;
+}
+
+/// `kept`: the command is to be made again, for a log of the other dialect.
+Result<AppendCommand> append_command(std::string& text, bool kept, Dialect dialect, bool is_json) {
+  if (!is_json) {
+    return text_command(text, dialect, now_ms());
+  }
+  return json_command(kept ? std::string(text) : std::move(text), dialect, now_ms());
+}
+
+/// A command that is too long to be there twice is made once.
+Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  constexpr std::size_t kKept = 1 << 20;
+  const std::uint64_t needed = is_json ? memory_for_json(text) : std::min<std::uint64_t>(4 * text.size(), 8 << 20);
+  if (needed > kMaxCommandMemory) {
+    return Error{Errc::too_large, "the command has too many values for its length; split it into several entries"};
+  }
+  MemoryBudget::Share memory(writer.memory().running);
+  memory.grow(needed);
+  const bool kept = !is_json || text.size() <= kKept;
+  if (!subject.session->read()) {
+    static_cast<void>(subject.session->refresh(Depth::index));
+  }
+  for (;;) {
+    const Dialect dialect = dialect_of(subject.session);
+    auto command = append_command(text, kept, dialect, is_json);
+    Error why;
+    if (command) {
+      command->dialect = dialect;
+      auto written = writer.append(subject.session, std::move(*command), subject.at);
+      if (written) {
+        return Answer{line_of(*written), nullptr};
+      }
+      why = written.error();
+    } else {
+      static_cast<void>(subject.session->refresh(Depth::index));
+      why = command.error();
+    }
+    if (!kept || dialect == dialect_of(subject.session)) {
+      return why;
+    }
+  }
+}
+
+Result<Answer> answer_of(const SessionPtr& session, Result<MovedLeaf> moved) {
+  if (!moved) {
+    return moved.error();
+  }
+  ResultLine line;
+  line.add("leaf", moved->leaf);
+  for (const auto& [key, value] : {std::pair("summary", moved->summary_id), std::pair("pin", moved->pin_id),
+                                   std::pair("agentLeaf", moved->agent_leaf)}) {
+    if (!value.empty()) {
+      line.add(key, value);
+    }
+  }
+  Answer answer{line.line(), nullptr};
+  if (moved->move) {
+    answer.take_back = [session, move = *moved->move](Writer& writer) { return writer.move_back(session, move); };
+  }
+  return answer;
+}
+
+Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  if (!JsonCommand::is_one(text)) {
+    const std::string target(trimmed(take_line(text)));
+    return answer_of(subject.session, writer.branch(subject.session, target, std::string(trimmed(text))));
+  }
+  const auto command = JsonCommand::parse(text, {"target", "leaf", "summary", "pin", "force"});
+  if (!command) {
+    return command.error();
+  }
+  if (command->has("target") && command->has("leaf")) {
+    return Error{Errc::invalid_argument, "target and leaf mean the same; give one of them"};
+  }
+  const std::string target = command->text(command->has("target") ? "target" : "leaf");
+  return answer_of(subject.session, writer.branch(subject.session, target, command->text("summary"), command->force(),
+                                                  command->flag("pin")));
+}
+
+/// The target is known as soon as its line has come.
+Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming& incoming) {
+  std::string_view text = incoming.text;
+  if (JsonCommand::is_one(text) || text.find('\n') == std::string_view::npos) {
+    return {};
+  }
+  return writer.check_branch(subject.session, std::string(trimmed(take_line(text))));
+}
+
+/// JSON of which only the line feed is missing can be told whole.
+Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming& incoming) {
+  if (!incoming.is_whole) {
+    return {};
+  }
+  const auto command = json_command(std::string(incoming.text), dialect_of(subject.session), now_ms());
+  return command ? writer.check(subject.session, command->force) : Result<void>(command.error());
+}
+
+std::vector<LabelChange> label_lines(std::string_view text) {
+  std::vector<LabelChange> changes;
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
+    if (line.empty()) {
+      continue;
+    }
+    const std::size_t space = line.find_first_of(" \t");
+    const std::string_view label = space == std::string_view::npos ? "" : trimmed(line.substr(space));
+    changes.push_back({std::string(line.substr(0, space)), std::string(label)});
+  }
+  return changes;
+}
+
+Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  std::vector<LabelChange> changes;
+  bool force = false;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"entry", "label", "force"});
+    if (!command) {
+      return command.error();
+    }
+    changes.push_back({command->text("entry"), command->text("label")});
+    force = command->force();
+  } else {
+    changes = label_lines(text);
+  }
+  if (changes.empty()) {
+    return Error{Errc::invalid_argument, "a label command is an entry and the label, or an entry alone to clear it"};
+  }
+  auto written = writer.label(subject.session, changes, force);
+  return written ? Result<Answer>(Answer{line_of(*written), nullptr}) : written.error();
+}
+
+Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  auto title = writer.set_title(subject.session, text);
+  return title ? Result<Answer>(Answer{ResultLine().add("title", *title).line(), nullptr}) : title.error();
+}
+
+Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  std::string target(trimmed(text));
+  std::string title;
+  bool force = false;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"entry", "title", "force"});
+    if (!command) {
+      return command.error();
+    }
+    target = command->text("entry");
+    title = command->text("title");
+    force = command->force();
+  }
+  auto made = writer.fork(subject.session, target, force, title);
+  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
+}
+
+Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
+  NewSession wanted;
+  if (JsonCommand::is_one(text)) {
+    const auto command = JsonCommand::parse(text, {"cwd", "title", "parentSession", "model"});
+    if (!command) {
+      return command.error();
+    }
+    wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model")};
+  } else {
+    wanted.cwd = trimmed(text);
+    if (wanted.cwd.find('\n') != std::string::npos) {
+      return Error{Errc::invalid_argument, "one line is wanted, the working directory of one session"};
+    }
+  }
+  auto made = writer.create(wanted);
+  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
+}
+
+constexpr std::string_view kAppendUsage =
+    "Write here to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "  {\"role\":\"toolResult\",...}           any message\n"
+    "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, in one write: all or none\n"
+    "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), "
+    "\"force\":true\n"
+    "(although an agent may have the session open). An entry's id, parentId and timestamp are chosen here;\n"
+    "a message's own timestamp stays. A text of more than 500,000 characters is shortened, as agents do it.\n"
+    "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError; that JSON was\n"
+    "not complete is told there alone, since shells ignore what close gives. Not for editors.\n";
+constexpr std::string_view kBranchUsage =
+    "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, the name of its file,\n"
+    "a label, or root.\n"
+    "Further lines are the summary of what is left behind.\n"
+    "Or {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent goes on "
+    "there\n"
+    "only after the next append; \"pin\" writes an entry, so that it does at once.\n";
+constexpr std::string_view kLabelUsage =
+    "Write an entry and a label here to label it, an entry alone to clear its label; several, one a line,\n"
+    "in one write: all or none. An entry has one label, a second takes the first's place.\n"
+    "Or {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. See also labels/: ln -s, mv, rm.\n";
+constexpr std::string_view kForkUsage =
+    "Write an empty line here to copy the session to a new log, or an entry to copy the way to it.\n"
+    "Or {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title it gets the session's, with (fork) "
+    "behind\n"
+    "it. The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+constexpr std::string_view kNewUsage =
+    "Write the absolute path of a working directory here to create a session,\n"
+    "or {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
+    "The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+
+/// Checks that all line commands share.
+template <Result<Answer> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
+Result<Answer> checked(Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  auto fits = check_line(text);
+  return fits ? kRun(writer, subject, text, is_json) : Result<Answer>(fits.error());
+}
+
+}  // namespace
+
+const std::vector<Verb>& all_verbs() {
+  static const std::vector<Verb> verbs = {
+      {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
+      {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
+      {"label", Framing::lines, true, kLabelUsage, checked<run_label>, nullptr},
+      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr},
+      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr},
+      {"title", Framing::lines, true, "", checked<run_title>, nullptr},
+  };
+  return verbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto& verbs = all_verbs();
+  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
+  return found == verbs.end() ? nullptr : &*found;
+}
+
+Result<void> refuse_usage(const Verb& verb, std::string_view text) {
+  const std::string_view first = verb.usage.substr(0, verb.usage.find('\n'));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (first.empty() || !text.starts_with(first)) {
+    return {};
+  }
+  return {Errc::invalid_argument,
+          "this begins with what " + std::string(verb.name) + " says when it is read; write the new text alone"};
+}
+
+Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  auto may = is_json ? Result<void>() : refuse_usage(verb, text);
+  return may ? verb.run(writer, subject, std::move(text), is_json) : Result<Answer>(may.error());
+}
+
+}  // namespace arborfs

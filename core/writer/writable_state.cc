@@ -1,0 +1,26 @@
+#include "core/writer/writable_state.h"
+
+#include "core/base/result_macros.h"
+#include "core/json/document.h"
+#include "core/writer/log_rewrite.h"
+
+namespace arborfs {
+
+std::string title_source_of(const Header& header) {
+  json::Document parsed;
+  json::parse(header.json, parsed);
+  return std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()));
+}
+
+Result<WritableState> writable_state_of(const SessionPtr& session) {
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const auto guard = session->read();
+  if (!guard) {
+    return Error{Errc::stale, "the session changed while it was read"};
+  }
+  RETURN_IF_ERROR(check_writable(*guard));
+  const Header& header = guard->index().header();
+  return WritableState{guard->index().dialect(), header.has_slot, header.title, title_source_of(header)};
+}
+
+}  // namespace arborfs

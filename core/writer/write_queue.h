@@ -1,0 +1,147 @@
+// The queue through which a store is written (CONTRACT.md 6.8): commands for one session one after the other, those
+// that wait at the same time written and synced together; different sessions side by side. Bounded: who comes when too
+// much is waiting waits too.
+//
+// Threads: any; the first that finds a session's queue free does the work for all that wait in it. Locks: mutex_ is a
+// leaf, released while anything is written. A queue holds the log's lock for the write only, never across a sync.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/wanted.h"
+#include "core/session/catalog.h"
+#include "core/store/late_lines.h"
+#include "core/writer/append_batch.h"
+#include "core/writer/log_rewrite.h"
+
+namespace arborfs {
+
+class AgentLook;
+
+/// Which sessions a command is for, by what an agent may be doing at them (DESIGN 5).
+enum class LivePolicy : std::uint8_t { on_quiet, on_maybe_live, on_live };
+constexpr LivePolicy live_policy(bool force) {
+  return force ? LivePolicy::on_live : LivePolicy::on_quiet;
+}
+
+/// Of a command that was not begun because the program that wrote it is gone.
+inline Error nobody_waits() {
+  return {Errc::interrupted, "the program that wrote this was ended before it could be written"};
+}
+
+/// What one command appends.
+struct AppendRequest {
+  /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back. Without it
+  /// the command only asks whether it would be refused.
+  std::function<Result<void>(AppendBatch&)> plan;
+  std::uint64_t bytes = 0;          // about what it will append, for the bound
+  bool force = false;               // although the session may be live
+  std::optional<std::string> slot;  // the title slot's line to be written with it
+};
+
+/// What a command writes that takes the place of a log, or of its name.
+struct RewriteRequest {
+  /// Writes the log as it is to be, from the session's state; once more when somebody else wrote meanwhile.
+  std::function<Result<CopiedLog>(LogDraft&)> write;
+  LivePolicy policy = LivePolicy::on_quiet;
+  /// Where the log goes; nothing: it stays.
+  std::optional<LogPlace> move_to;
+  Wanted::Still is_wanted = Wanted::here();
+};
+
+class WriteQueue {
+ public:
+  struct Settings {
+    bool sync = true;
+    bool write_live = false;
+  };
+  WriteQueue(Catalog& catalog, Settings settings) : catalog_(catalog), settings_(settings) {}
+  WriteQueue(const WriteQueue&) = delete;
+  WriteQueue& operator=(const WriteQueue&) = delete;
+
+  /// Returns when the lines are written, synced and in the session. Errors: as Writer says.
+  Result<void> append(const SessionPtr& session, AppendRequest request);
+  Result<void> rewrite(const SessionPtr& session, const RewriteRequest& request);
+  /// Runs `work` with the log's lock held and nobody else at the session, liveness checked.
+  Result<void> exclusive(const SessionPtr& session, bool force, const std::function<Result<void>(LogWriter&)>& work);
+  /// Takes back the parts of appends that killed processes left, of all sessions that no agent holds. To be called when
+  /// the process begins to write; a log that is written to is looked at in any case.
+  void take_back_parts();
+  /// What a write would be refused for now; with a lock held by another, after the wait.
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force);
+
+ private:
+  struct Waiting;
+  /// What a group comes to.
+  struct Lines {
+    std::string text;
+    EntryId last;                        // the id of the last one
+    std::size_t lead = 0;                // bytes of the text that only set it apart from the log's end
+    std::string slot;                    // the title slot to be written with them, "" for none
+    std::shared_ptr<const LogFile> log;  // that they were made for
+    bool migrates = false;               // which is of an old version
+    std::uint64_t size = 0;              // and as long
+  };
+  /// Commands one behind the other, by Waiting::next. Nothing here takes memory: who waits is always woken.
+  struct Chain {
+    Waiting* first = nullptr;
+    Waiting* last = nullptr;
+    void push(Waiting& one);
+    Waiting* pop();
+  };
+  struct SessionQueue {
+    Chain waiting;
+    bool busy = false;
+  };
+  static constexpr std::uint64_t kMaxWaitingBytes = 256 << 20;
+  static constexpr std::uint64_t kMaxGroupBytes = 8 << 20;
+  static constexpr std::size_t kMaxGroup = 1024;
+  static constexpr int kTries = 4;  // when others write between our looking and our locking
+
+  Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
+  /// The same for work that wants the session for itself, as rewrites do (write_queue_rewrites.cc).
+  Result<void> wait_turn(const SessionPtr& session, std::function<Result<void>()> work);
+  void work_off(const SessionPtr& session, SessionQueue& queue, std::unique_lock<std::mutex>& lock);
+  static Chain take_group(SessionQueue& queue);
+  void commit(const SessionPtr& session, const Chain& group);
+  void commit_group(const SessionPtr& session, const Chain& group);
+  Result<void> write_group(const SessionPtr& session, const std::vector<Waiting*>& group);
+  Result<void> put_lines(const SessionPtr& session, std::unique_ptr<LogWriter> writer, Lines& lines, LivePolicy policy);
+  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, Lines& lines);
+  Result<void> append_and_overwrite(const SessionPtr& session, LogWriter& writer, const Lines& lines);
+  bool take_back_part(const SessionPtr& session, LogWriter& writer);
+  Result<void> rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
+                            LivePolicy policy);
+  Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, LivePolicy policy);
+  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(LivePolicy policy) const;
+  Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
+                           LivePolicy policy) const;
+  void note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after);
+  Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
+                           const LogPlace& to, LateLines& late);
+  Result<void> carry_strays(const LogPlace& from, const LogPlace& to);
+  Result<void> put_in_place(const SessionPtr& session, LogWriter& writer, LogDraft& draft, bool may_grow,
+                            const LogVersion& before, const std::optional<LogPlace>& move_to, LateLines& late);
+  Result<void> settle_rewrite(const SessionPtr& session, LogWriter& writer, const Lines& lines, LateLines& late);
+  Result<void> rewrite_once(const SessionPtr& session, const RewriteRequest& request);
+  Result<void> settle(const SessionPtr& session, LogWriter& writer, const Lines& lines);
+
+  Catalog& catalog_;
+  const Settings settings_;
+  std::mutex mutex_;
+  std::condition_variable room_;                  // waiting_bytes_ became less
+  std::map<std::uint32_t, SessionQueue> queues_;  // by session number; guarded by mutex_
+  std::uint64_t waiting_bytes_ = 0;               // guarded by mutex_
+  mutable std::atomic<bool> agents_run_{false};   // at the last look
+};
+
+}  // namespace arborfs

@@ -1,0 +1,91 @@
+// What an append does to a log, and what one leaves whose process was killed.
+#include "core/base/log.h"
+#include "core/base/result_macros.h"
+#include "core/writer/log_rewrite.h"
+#include "core/writer/write_queue.h"
+
+namespace arborfs {
+
+/// Appends them, or writes the log anew where that is not enough.
+Result<void> WriteQueue::put_lines(const SessionPtr& session, std::unique_ptr<LogWriter> writer, Lines& lines,
+                                   LivePolicy policy) {
+  const auto fits = lines.slot.empty() ? Result<bool>(true) : fits_in_place(*lines.log, lines.slot);
+  if (!fits) {
+    return fits.error();
+  }
+  if (*fits && !lines.migrates) {
+    return append_lines(session, *writer, lines);
+  }
+  return rewrite_with(session, std::move(writer), lines, policy);
+}
+
+Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, Lines& lines) {
+  std::vector<Damage> damage;
+  std::shared_ptr<const LogFile> log;
+  {
+    const auto guard = session->read();
+    if (!guard) {
+      return Error{Errc::not_found, "the session is gone"};
+    }
+    damage = guard->index().damage();
+    log = guard->log();
+  }
+  auto lead = lead_for(*log, damage, writer.stat().size);
+  if (!lead) {
+    return lead.error();
+  }
+  lines.text.insert(0, *lead);
+  lines.lead = lead->size();
+  RETURN_IF_ERROR(append_and_overwrite(session, writer, lines));
+  return settle(session, writer, lines);
+}
+
+Result<void> WriteQueue::append_and_overwrite(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
+  const auto note = catalog_.pending().note(session->place(), writer.stat(), lines.text);
+  auto written = writer.append(lines.text);
+  if (!written || lines.slot.empty()) {
+    return written;
+  }
+  auto overwritten = writer.overwrite(0, lines.slot);
+  if (overwritten) {
+    return {};
+  }
+  auto undone = writer.undo_append();
+  return undone ? overwritten : undone;
+}
+
+/// Before anything is written behind it: what an append left whose process was killed. Not while an agent may have read
+/// it. True when the log must be locked anew.
+bool WriteQueue::take_back_part(const SessionPtr& session, LogWriter& writer) {
+  const std::string log = session->place().file;
+  if (!catalog_.pending().has(log)) {
+    return false;
+  }
+  const auto look = look_ahead(LivePolicy::on_quiet);
+  if (!refuse_live(session, writer, look.get(), LivePolicy::on_quiet) || !catalog_.pending().take_back(writer, log)) {
+    return false;
+  }
+  writer.release();
+  if (auto synced = settings_.sync ? writer.sync() : Result<void>(); !synced) {
+    write_log(LogLevel::warning, log + ": " + synced.error().message);
+  }
+  return true;
+}
+
+void WriteQueue::take_back_parts() {
+  for (const LogPlace& place : catalog_.pending().all()) {
+    catalog_.touch(place);
+    const auto session = catalog_.at(place);
+    const auto done = session ? exclusive(session, false, [](LogWriter&) { return Result<void>(); })
+                              : Result<void>(Errc::not_found, "the log is gone");
+    if (!done && done.error().code == Errc::not_found) {
+      catalog_.pending().forget(place.file);
+    } else if (!done) {
+      write_log(LogLevel::warning, place.file + " may end in a part of an append: " + done.error().message);
+    } else {
+      catalog_.touch(place);
+    }
+  }
+}
+
+}  // namespace arborfs

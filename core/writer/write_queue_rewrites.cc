@@ -1,0 +1,158 @@
+// Commands that want a session for themselves: logs that are written anew, moved, or only locked.
+#include "core/base/result_macros.h"
+#include "core/writer/log_rewrite.h"
+#include "core/writer/write_queue.h"
+
+namespace arborfs {
+
+namespace {
+
+Error log_changed() {
+  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
+}
+
+/// The log is in its place, whatever became of what others appended to it meanwhile.
+Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
+  if (!carried) {
+    return Error{Errc::io, carried.error().message +
+                               "; the log is written, but what another program appended to it meanwhile is lost"};
+  }
+  return synced ? Result<void>()
+                : Error{Errc::io, synced.error().message +
+                                      "; what another program appended to the log meanwhile may "
+                                      "not survive a power cut"};
+}
+
+}  // namespace
+
+/// Lines that cannot just be appended: the first write to a log of version 1 or 2 makes it one of version 3
+/// (omp/FORMAT.md B3), and a title slot of another length cannot be overwritten.
+Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
+                                      LivePolicy policy) {
+  const LogPlace place = session->place();
+  const auto before = writer->version();
+  auto late = before ? LateLines::of(catalog_.store(), place) : Result<LateLines>(before.error());
+  writer.reset();
+  auto draft = late ? catalog_.store().redraft(place) : Result<std::unique_ptr<LogDraft>>(late.error());
+  const auto copied =
+      draft ? write_log_anew(*session, {{}, lines.slot, lines.text}, **draft) : Result<CopiedLog>(draft.error());
+  auto done = copied ? (*draft)->finish(settings_.sync) : Result<void>(copied.error());
+  done = done ? late->note_copied(copied->stat) : done;
+  if (!done || copied->stat.size != lines.size) {
+    return done ? log_changed() : done;
+  }
+  ASSIGN_OR_RETURN(auto again, lock(session, policy));
+  done = late->check_unchanged();
+  done = done ? (again)->replace(**draft, *before) : done;
+  return done ? settle_rewrite(session, *again, lines, *late) : done;
+}
+
+/// What came late goes behind the log before the lock is given back.
+Result<void> WriteQueue::settle_rewrite(const SessionPtr& session, LogWriter& writer, const Lines& lines,
+                                        LateLines& late) {
+  const auto carried = late.carry_over(session->place());
+  auto settled = settle(session, writer, lines);
+  const auto synced = carried && settings_.sync ? late.sync(session->place()) : Result<void>();
+  return settled ? outcome_of(carried, synced) : settled;
+}
+
+Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
+                                   const std::function<Result<void>(LogWriter&)>& work) {
+  return wait_turn(session, [&]() -> Result<void> {
+    auto writer = lock(session, live_policy(force));
+    return writer ? work(**writer) : writer.error();
+  });
+}
+
+Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest& request) {
+  return wait_turn(session, [&]() -> Result<void> {
+    auto done = rewrite_once(session, request);
+    for (int attempt = 1; !done && done.error().code == Errc::stale && attempt < kTries; ++attempt) {
+      done = rewrite_once(session, request);
+    }
+    return done;
+  });
+}
+
+/// The log is copied without the lock, and takes its place under it. What others appended meanwhile comes with it.
+Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
+  SessionStore& store = catalog_.store();
+  const LogPlace place = session->place();
+  auto writer = lock(session, request.policy);
+  const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
+  auto late = before ? LateLines::of(store, place) : Result<LateLines>(before.error());
+  if (!late) {
+    return late.error();
+  }
+  writer->reset();
+  auto draft = request.move_to ? store.draft(*request.move_to) : store.redraft(place);
+  const auto copied = draft ? request.write(**draft) : Result<CopiedLog>(draft.error());
+  auto done = copied ? (*draft)->finish(settings_.sync) : Result<void>(copied.error());
+  done = done ? late->note_copied(copied->stat) : done;
+  if (!done) {
+    return done;
+  }
+  writer = lock(session, request.policy);
+  if (writer && !request.is_wanted()) {
+    return nobody_waits();
+  }
+  return writer ? put_in_place(session, **writer, **draft, copied->may_grow, *before, request.move_to, *late)
+                : Result<void>(writer.error());
+}
+
+/// Under the lock. A program that appends without it may do so between any two steps.
+Result<void> WriteQueue::put_in_place(const SessionPtr& session, LogWriter& writer, LogDraft& draft, bool may_grow,
+                                      const LogVersion& before, const std::optional<LogPlace>& move_to,
+                                      LateLines& late) {
+  Result<void> done(Errc::stale, "");
+  for (int i = 0; i < kTries && !done && done.error().code == Errc::stale; ++i) {
+    done = may_grow ? late.catch_up(draft) : late.check_unchanged();
+    const auto now = done && late.sees_files() ? writer.version() : Result<LogVersion>(before);
+    if (!done || !now) {
+      return done ? now.error() : done;
+    }
+    done = move_to ? move_locked(session, writer, *now, draft, *move_to, late) : writer.replace(draft, *now);
+  }
+  return done && !move_to ? settle_rewrite(session, writer, Lines{}, late) : done;
+}
+
+/// The name first, as the agents do; then the header. When the second fails the first is taken back.
+Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before,
+                                     LogDraft& draft, const LogPlace& to, LateLines& late) {
+  SessionStore& store = catalog_.store();
+  const LogPlace from = session->place();
+  RETURN_IF_ERROR(writer.verify(before));
+  auto stray = LateLines::of_stray(store, to);
+  RETURN_IF_ERROR(store.move(from, to));
+  if (auto put = store.publish(draft, to, Disk::Existing::replace, false); !put) {
+    static_cast<void>(store.move(to, from));
+    return put;
+  }
+  note_own_write(session, writer.stat(), store.stat(to));
+  auto carried = late.carry_over(to, true);
+  carried = carried && stray ? stray->carry_over(to, true) : carried;
+  carried = carried ? carry_strays(from, to) : carried;
+  writer.release();
+  catalog_.relocate(session, to);
+  for (const LogPlace& place : {to, from}) {
+    const auto folder = store.folder(place);  // none in memory
+    auto synced = folder && settings_.sync ? store.disk().sync_folder(*folder) : Result<void>();
+    if (!synced) {
+      return Error{Errc::io, synced.error().message + "; the session is moved, but a power cut may undo it"};
+    }
+  }
+  carried = carried ? carry_strays(from, to) : carried;
+  const auto synced = settings_.sync ? late.sync(to) : Result<void>();
+  if (auto read = session->refresh(Depth::index); !read) {  // never `stale`, which would have it moved once more
+    return Error{Errc::io, "the session is moved, but the log cannot be read back: " + read.error().message};
+  }
+  return outcome_of(carried, synced);
+}
+
+/// A program that appends by name to a log that has just moved creates a file of that name.
+Result<void> WriteQueue::carry_strays(const LogPlace& from, const LogPlace& to) {
+  auto stray = LateLines::of_stray(catalog_.store(), from);
+  return stray ? stray->carry_over(to, true) : Result<void>();
+}
+
+}  // namespace arborfs

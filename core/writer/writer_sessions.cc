@@ -1,0 +1,142 @@
+// The Writer's calls that make, move and remove whole sessions.
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/result_macros.h"
+#include "core/json/document.h"
+#include "core/write/header_text.h"
+#include "core/write/ids.h"
+#include "core/writer/entry_fields.h"
+#include "core/writer/foreign_store.h"
+#include "core/writer/new_log.h"
+#include "core/writer/resolve_target.h"
+#include "core/writer/trash.h"
+#include "core/writer/writable_state.h"
+#include "core/writer/write_queue.h"
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+namespace {
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+CreateResult made_of(const SessionPtr& session) {
+  return {session, session->head().header.id, session->shown_path()};
+}
+
+}  // namespace
+
+Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& target, bool force,
+                                  const std::optional<std::string>& title) {
+  RETURN_IF_ERROR(writable_state_of(session));
+  ForkPlan plan;
+  plan.title = title;
+  if (!target.empty()) {
+    plan.what = ForkOf::path;
+    {
+      const auto guard = session->read();
+      const auto found = guard ? find_target(guard->index(), target)
+                               : Result<Ordinal>(Errc::stale, "the session changed while it was read");
+      if (!found) {
+        return found.error();
+      }
+      plan.leaf = *found;
+    }
+    RETURN_IF_ERROR(force ? Result<void>() : check_branch_end(*session, plan.leaf));
+  }
+  auto place = write_fork(catalog_, *session, plan, settings_.durability == Durability::synced);
+  return place ? made_at(*place) : place.error();
+}
+
+Result<CreateResult> Writer::create(const NewSession& wanted) {
+  if (is_below(wanted.cwd, settings_.mountpoint)) {
+    return Error{Errc::invalid_argument, "a mount of sessions is no working directory"};
+  }
+  const auto cwd = resolved_cwd(wanted.cwd);
+  if (!cwd) {
+    return cwd.error();
+  }
+  RETURN_IF_ERROR(check_takes_logs(catalog_));
+  NewHeader header;
+  header.timestamp_ms = now_ms();
+  header.id = new_session_id(Dialect::omp13, header.timestamp_ms);
+  header.cwd = *cwd;
+  header.title = clean_title(wanted.title);
+  header.parent_session = wanted.parent_session;
+  std::vector<EntryDraft> entries;
+  if (!wanted.model.empty()) {
+    ASSIGN_OR_RETURN(
+        auto draft,
+        EntryFields("model_change").text("model", wanted.model).text("role", "default").draft(Dialect::omp13));
+    entries.push_back(std::move(draft));
+  }
+  auto place = write_new_log(catalog_, std::move(header), entries, settings_.durability == Durability::synced);
+  return place ? made_at(*place) : place.error();
+}
+
+Result<CreateResult> Writer::made_at(const LogPlace& place) {
+  const auto session = catalog_.at(place);
+  return session ? Result<CreateResult>(made_of(session))
+                 : Result<CreateResult>(Errc::stale, "the new session is gone already");
+}
+
+Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
+  const auto known = writable_state_of(session);
+  const auto takes = known ? check_takes_logs(catalog_) : Result<void>(known.error());
+  const auto target = takes ? resolved_cwd(cwd) : Result<std::string>(takes.error());
+  if (!target) {
+    return target.error();
+  }
+  const LogPlace from = session->place();
+  const LogPlace to{folder_for(*target, catalog_), from.file};
+  const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
+    auto moved = with_member(present, "cwd", json::stringify_string(*target));
+    if (!moved || known->dialect == Dialect::omp13) {
+      return moved;
+    }
+    json::Document header;
+    json::Value previous(rapidjson::kArrayType);
+    if (json::parse(present, header)) {
+      if (const auto* there = json::member(header, "previousSessionFiles"); there != nullptr && there->IsArray()) {
+        previous = json::copy(*there, header);
+      }
+    }
+    const std::string path = catalog_.store().paths().sessions + "/" + from.folder + "/" + from.file;
+    previous.PushBack(json::make_string(path, header), header.GetAllocator());
+    return with_member(*moved, "previousSessionFiles", json::stringify(previous));
+  };
+  const auto move_to = to == from ? std::nullopt : std::optional(to);
+  RETURN_IF_ERROR(rewrite_header(session, force, change, move_to));
+  catalog_.relocate(session, to);
+  return made_of(session);
+}
+
+Result<void> Writer::remove(const SessionPtr& session, bool force) {
+  if (!settings_.allow_delete) {
+    return Error{Errc::not_permitted, "sessions are deleted only in a mount with -o allow_delete, or by arborfs rm"};
+  }
+  const LogPlace place = session->place();
+  auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
+    Trash trash(settings_.trash, catalog_.store().disk());
+    auto taken = trash.take(catalog_.store(), place, session->head().header.title);
+    writer.release();
+    if (!taken) {
+      return taken.error();
+    }
+    ErasedEntries& erased = catalog_.erased();
+    if (auto kept = trash.keep_written(*taken, erased.written(place.file)); !kept) {
+      write_log(LogLevel::warning, "what was appended to " + place.file +
+                                       " will not be looked after once it is restored: " + kept.error().message);
+    }
+    erased.forget(place.file);
+    return {};
+  });
+  catalog_.rescan_folder(place.folder);
+  return done;
+}
+
+}  // namespace arborfs

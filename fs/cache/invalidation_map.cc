@@ -1,0 +1,140 @@
+#include "fs/cache/invalidation_map.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+
+#include "core/render/names.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::damage};
+constexpr std::size_t kLongestIdName = 240;
+
+/// What one session's changes come to.
+Change merged(const Change& one, const Change& other) {
+  Change both = other;
+  if (one.kind == Change::Kind::session_rewritten) {
+    both.kind = one.kind;
+  }
+  return both;
+}
+
+bool is_of_catalog(Change::Kind kind) {
+  return kind == Change::Kind::session_added || kind == Change::Kind::session_removed ||
+         kind == Change::Kind::catalog_changed;
+}
+
+}  // namespace
+
+std::vector<Invalidation> InvalidationMap::forgets(const std::vector<Change>& changes) const {
+  std::vector<Invalidation> out;
+  std::map<std::uint32_t, Change> by_session;
+  for (const auto& change : changes) {
+    if (is_of_catalog(change.kind)) {
+      add_catalog(change, out);
+    } else if (const auto [place, is_new] = by_session.emplace(change.session, change); !is_new) {
+      place->second = merged(place->second, change);
+    }
+  }
+  for (const auto& [number, change] : by_session) {
+    add_session(change, out);
+  }
+  if (std::any_of(changes.begin(), changes.end(), [](const Change& one) { return is_of_catalog(one.kind); })) {
+    add_folder_names(out);
+  }
+  if (!changes.empty()) {
+    add_all_in(NodeId(Kind::recent, 0, 0), out);
+    add_all_in(NodeId(Kind::terminals, 0, 0), out);
+  }
+  return known(std::move(out));
+}
+
+std::vector<Invalidation> InvalidationMap::known(std::vector<Invalidation> all) const {
+  std::erase_if(all, [this](const Invalidation& forget) { return !state_.kernel.may_know(forget); });
+  return all;
+}
+
+bool leads_elsewhere(const Invalidation& name) {
+  return (name.node.kind() == Kind::session && name.name == "leaf") ||
+         (name.node.kind() == Kind::branches && name.name == "current");
+}
+
+/// A folder of which every name may lead elsewhere.
+void InvalidationMap::add_all_in(NodeId folder, std::vector<Invalidation>& out) const {
+  out.push_back({folder, ""});
+  auto names = state_.kernel.names_in(folder);
+  std::move(names.begin(), names.end(), std::back_inserter(out));
+}
+
+/// A session that nobody has looked at has no slot, and the kernel knows nothing of it.
+void InvalidationMap::add_session(const Change& change, std::vector<Invalidation>& out) const {
+  const std::uint32_t home = state_.slots.find(change.session, 0);
+  const auto session = state_.catalog.view()->session(change.session);
+  if (home == 0 || !session) {
+    return;
+  }
+  const NodeId folder(Kind::session, home, 0);
+  out.push_back({folder, ""});
+  for (const auto name : changing_names(change.kind == Change::Kind::session_rewritten)) {
+    out.push_back({folder, std::string(name)});
+  }
+  out.push_back({NodeId(Kind::labels, home, 0), ""});
+  const auto [generation, raw_generation] = session->generations();
+  out.push_back({NodeId(Kind::raw, home, raw_generation), ""});
+  out.push_back({NodeId(Kind::transcript, home, state_.lineages.last_of(change.session)), ""});
+  if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
+    for (const Kind kind : kGenerationFolders) {
+      out.push_back({NodeId(kind, slot, 0), ""});
+    }
+    add_all_in(NodeId(Kind::branches, slot, 0), out);
+  }
+}
+
+/// The names of the store's own folders in projects/, which nobody lists.
+void InvalidationMap::add_folder_names(std::vector<Invalidation>& out) const {
+  const auto view = state_.catalog.view();
+  for (auto& known : state_.kernel.names_in(NodeId(Kind::projects, 0, 0))) {
+    if (!view->project(known.name)) {
+      out.push_back(std::move(known));
+    }
+  }
+}
+
+/// Names in by-id/ that lead elsewhere with an id: what it begins with, itself, and those of others that have it too.
+void InvalidationMap::add_ids(const std::string& id, std::vector<Invalidation>& out) const {
+  const NodeId by_id(Kind::by_id, 0, 0);
+  for (std::size_t length = 1; length < id.size(); ++length) {
+    out.push_back({by_id, id.substr(0, length)});
+  }
+  auto names = state_.kernel.names_in(by_id, id);
+  std::move(names.begin(), names.end(), std::back_inserter(out));
+}
+
+void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation>& out) const {
+  const NodeId projects(Kind::projects, 0, 0);
+  const NodeId by_id(Kind::by_id, 0, 0);
+  out.push_back({projects, ""});
+  out.push_back({by_id, ""});
+  if (!change.session_id.empty()) {
+    add_ids(names::encode(change.session_id, kLongestIdName), out);
+  }
+  // projects/<project>/<session>
+  const std::size_t first = change.path.find('/');
+  const std::size_t second = first == std::string::npos ? first : change.path.find('/', first + 1);
+  if (second == std::string::npos) {
+    return;
+  }
+  const std::string project_name = change.path.substr(first + 1, second - first - 1);
+  out.push_back({projects, project_name});
+  if (const auto project = state_.catalog.view()->project(project_name)) {
+    const NodeId node(Kind::project, 0, project->number);
+    out.push_back({node, ""});
+    out.push_back({node, change.path.substr(second + 1)});
+  }
+}
+
+}  // namespace arborfs

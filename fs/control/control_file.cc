@@ -1,0 +1,340 @@
+#include "fs/control/control_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "fs/control/client_process.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLeastRoom = 8 << 10;
+
+/// For a text twice its size at least, because JSON spells some characters longer; in steps, so that it is seldom asked
+/// for.
+std::size_t room_for(std::size_t bytes, bool is_json) {
+  return std::max(kLeastRoom, std::bit_ceil(is_json ? bytes : 2 * bytes));
+}
+
+}  // namespace
+
+void OpenControls::add(const ControlFile* file) {
+  const std::lock_guard lock(mutex_);
+  files_.push_back(file);
+}
+
+void OpenControls::remove(const ControlFile* file) {
+  const std::lock_guard lock(mutex_);
+  std::erase(files_, file);
+}
+
+std::size_t OpenControls::count(NodeId node, pid_t opener) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(files_.begin(), files_.end(), [&](const ControlFile* file) {
+    return file->node() == node && file->opener() == opener && !file->is_closed();
+  }));
+}
+
+ControlFile::ControlFile(WriteBarrier& writes, OpenControls& open, Target target,
+                         std::unique_ptr<ControlInodes::Stay> stay)
+    : writes_(writes),
+      open_(open),
+      target_(std::move(target)),
+      stay_(std::move(stay)),
+      memory_(writes_.writer().memory().waiting),
+      stream_(target_.verb->framing) {
+  open_.add(this);
+}
+
+ControlFile::~ControlFile() {
+  open_.remove(this);
+}
+
+void ControlFile::leave_door() {
+  std::unique_ptr<ControlInodes::Stay> stay;
+  const std::lock_guard lock(mutex_);
+  stay.swap(stay_);
+}
+
+bool ControlFile::is_waiting() const {
+  const std::lock_guard lock(mutex_);
+  return stream_.is_waiting();
+}
+
+bool ControlFile::is_closed() const {
+  const std::lock_guard lock(mutex_);
+  return is_closed_;
+}
+
+Result<void> ControlFile::refuse(const Error& why) {
+  writes_.refused(target_.subject.session, target_.verb->name, why);
+  return why;
+}
+
+Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client,
+                                const std::atomic<bool>* cancelled) {
+  try {
+    memory_.grow(bytes.size(), cancelled);
+    auto done = take(bytes, goes_on, client);
+    give_back();
+    return done;
+  } catch (const MemoryBudget::Exhausted& exhausted) {
+    refuse_rest({Errc::busy, exhausted.what()});
+    throw;
+  }
+}
+
+/// What no longer waits needs no memory.
+void ControlFile::give_back() {
+  const std::lock_guard lock(mutex_);
+  memory_.shrink_to(stream_.waiting_bytes());
+}
+
+/// For want of memory, of which only the writer of this piece is told.
+void ControlFile::refuse_rest(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    stream_.refuse_rest(why);
+    leave_room();
+    memory_.shrink_to(0);
+  }
+  take_back();
+  static_cast<void>(refuse(why));
+}
+
+Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t client) {
+  CommandStream::Taken command;
+  Result<void> done;
+  {
+    const std::lock_guard lock(mutex_);
+    has_written_ = true;
+    is_closed_ = was_killed_ = false;
+    if (const auto& refusal = stream_.refusal()) {
+      return *refusal;
+    }
+    writer_ = thread_group_of(client);
+    auto taken = stream_.feed(bytes, goes_on);
+    if (taken) {
+      command = std::move(*taken);
+    } else {
+      done = taken.error();
+    }
+    if (command || !done) {
+      leave_room();
+    }
+  }
+  if (!done) {
+    take_back();
+    return refuse(done.error());
+  }
+  done = command ? run(*command) : judge_early();
+  if (!done) {
+    {
+      const std::lock_guard lock(mutex_);
+      stream_.fail(done.error());
+      leave_room();
+    }
+    take_back();
+    return command ? done : refuse(done.error());
+  }
+  return done;
+}
+
+/// The text that room was for is over. Needs mutex_.
+void ControlFile::leave_room() {
+  reservation_.reset();
+  room_ = 0;
+  is_checked_ = false;
+}
+
+/// What was begun by the first line of a command that is refused. False when there was nothing.
+bool ControlFile::take_back() {
+  std::function<Result<void>(Writer&)> work;
+  {
+    const std::lock_guard lock(mutex_);
+    work.swap(take_back_);
+    if (work) {
+      out_.clear();
+    }
+  }
+  if (work) {
+    static_cast<void>(writes_.run_unnoted(target_.subject.session, work));
+  }
+  return work != nullptr;
+}
+
+/// Everything about a command that can be told before it ends, because shells do not listen to errors of close.
+Result<void> ControlFile::judge_early() {
+  CommandStream::SoFar so_far;
+  bool writes_log = false;
+  bool is_checked = false;
+  std::size_t wanted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stream_.waiting_bytes() == 0) {
+      return {};
+    }
+    so_far = stream_.so_far();
+    writes_log = target_.verb->writes_log &&
+                 (target_.verb->framing != Framing::target_and_text || stream_.has_text_for_target());
+    is_checked = std::exchange(is_checked_, writes_log);
+    const std::size_t room = room_for(stream_.waiting_bytes(), so_far.is_json);
+    if (writes_log && room > room_) {
+      wanted = room_ = room;
+      reservation_.reset();
+    }
+  }
+  const Verb& verb = *target_.verb;
+  Writer& writer = writes_.writer();
+  RETURN_IF_ERROR(refuse_usage(verb, so_far.text));
+  // An object may yet say that it is forced.
+  const bool may_be_forced = so_far.is_json || so_far.text.starts_with('{');
+  const bool must_check = writes_log && !is_checked;
+  RETURN_IF_ERROR(must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>());
+  if (verb.judge != nullptr) {
+    if (auto may = verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}); !may) {
+      return may;
+    }
+  }
+  return wanted != 0 ? make_room(wanted) : Result<void>();
+}
+
+Result<void> ControlFile::make_room(std::size_t room) {
+  ASSIGN_OR_RETURN(auto reserved, writes_.writer().reserve(target_.subject.session, room));
+  const std::lock_guard lock(mutex_);
+  reservation_ = std::move(reserved);
+  return {};
+}
+
+Result<void> ControlFile::run(CommandStream::Command& command) {
+  auto done = writes_.run(target_.subject.session, target_.verb->name, [&](Writer& writer) {
+    return run_verb(*target_.verb, writer, target_.subject, std::move(command.text), command.is_json);
+  });
+  if (!done) {
+    return done.error();
+  }
+  const std::lock_guard lock(mutex_);
+  out_ += done->line;
+  take_back_ = stream_.has_target() ? std::move(done->take_back) : nullptr;
+  return {};
+}
+
+Result<void> ControlFile::take_waiting() {
+  CommandStream::Taken command;
+  Result<void> done;
+  {
+    const std::lock_guard lock(mutex_);
+    leave_room();
+    auto taken = stream_.finish();
+    if (taken && !*taken) {
+      take_back_ = nullptr;
+      return {};
+    }
+    if (taken) {
+      command = std::move(*taken);
+    } else {
+      done = taken.error();
+    }
+  }
+  try {
+    done = command ? run(*command) : done;
+  } catch (const MemoryBudget::Exhausted& exhausted) {
+    refuse_rest({Errc::busy, exhausted.what()});
+    throw;
+  }
+  give_back();
+  if (done) {
+    const std::lock_guard lock(mutex_);
+    take_back_ = nullptr;
+    return done;
+  }
+  const bool is_noted = command && !take_back();
+  return is_noted ? done : refuse(done.error());
+}
+
+/// A leaf that was moved for a summary that is dropped goes back.
+void ControlFile::truncate() {
+  bool is_cut_short = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_cut_short = stream_.has_text_for_target();
+    stream_.drop();
+    leave_room();
+    if (!is_cut_short) {
+      take_back_ = nullptr;
+    }
+    memory_.shrink_to(0);
+  }
+  take_back();
+}
+
+Result<void> ControlFile::sync() {
+  return take_waiting();
+}
+
+Result<std::string> ControlFile::read(RequestContext& call, std::size_t size) {
+  RETURN_IF_ERROR(take_waiting());
+  bool is_fresh = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_fresh = !has_written_ && !has_read_content_;
+  }
+  if (is_fresh) {
+    auto content = target_.content(call);
+    if (!content) {
+      return content;
+    }
+    const std::lock_guard lock(mutex_);
+    has_read_content_ = true;
+    out_ += *content;
+  }
+  const std::lock_guard lock(mutex_);
+  std::string bytes = out_.substr(0, size);
+  out_.erase(0, bytes.size());
+  return bytes;
+}
+
+ControlFile::Closing ControlFile::judge_close(pid_t client) const {
+  const pid_t group = thread_group_of(client);
+  Closing closing{group == 0 ? client : group, is_killed_by_signal(client), true};
+  const std::string tail = target_.path_tail();
+  const auto left = open_links(closing.closer, tail);
+  if (left && closing.closer == target_.opener) {
+    closing.is_last = *left < open_.count(target_.node, closing.closer);
+  } else if (left) {
+    closing.is_last = *left == 0 && open_links(target_.opener, tail).value_or(0) == 0;
+  }
+  return closing;
+}
+
+Result<void> ControlFile::close_one(const Closing& closing) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool ends_it = stream_.ends_with_its_writer() && closing.closer == writer_;
+    if (!closing.is_last && (!ends_it || closing.was_killed)) {
+      was_killed_ = closing.was_killed;
+      return {};
+    }
+    is_closed_ = closing.is_last;
+  }
+  if (closing.was_killed) {
+    truncate();
+    return {};
+  }
+  return take_waiting();
+}
+
+void ControlFile::release() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (was_killed_) {
+      return;
+    }
+  }
+  static_cast<void>(take_waiting());
+}
+
+}  // namespace arborfs

@@ -1,0 +1,90 @@
+// How a control file is opened: which verb, which session, which branch, and what reading it says.
+#include <algorithm>
+
+#include "core/base/result_macros.h"
+#include "core/render/names.h"
+#include "fs/control/client_process.h"
+#include "fs/control/write_ops.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs {
+
+namespace {
+
+const Verb* verb_of(NodeId node) {
+  switch (node.kind()) {
+    case Kind::new_control:
+      return find_verb("new");
+    case Kind::branch_append:
+      return find_verb("append");
+    case Kind::title:
+      return find_verb("title");
+    default:
+      break;
+  }
+  const std::uint32_t place = ControlInodes::verb_place(node);
+  return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
+}
+
+std::string shown_name(MountState& state, const SessionPtr& session) {
+  const auto view = state.catalog.view();
+  const auto found = view->where.find(session->number());
+  return found == view->where.end() ? session->stem() : found->second.name();
+}
+
+Result<std::string> leaf_text(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, Depth::index);
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const Ordinal leaf = guard->leaf();
+  return leaf == kNoEntry ? "root\n" : std::string(guard->index().id(leaf).text) + "\n";
+}
+
+}  // namespace
+
+std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const bool is_exact = id.kind != EntryId::Kind::missing && index.find(id.text) == ordinal;
+  return is_exact ? std::string(id.text) : "#" + std::to_string(ordinal);
+}
+
+Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client) {
+  MountState& state = vfs_.state();
+  ControlFile::Target target;
+  target.node = ControlInodes::first_door(node);
+  target.verb = verb_of(node);
+  if (target.verb == nullptr) {
+    return stale_error();
+  }
+  const Verb& verb = *target.verb;
+  target.content = [&verb](RequestContext&) { return Result<std::string>(std::string(verb.usage)); };
+  std::string file(verb.name);
+  if (node.kind() != Kind::new_control) {
+    ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+    target.subject.session = ref.session;
+  }
+  if (node.kind() == Kind::branch_append) {
+    ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
+    target.subject.at = spelled_entry(guard.index(), node.item());
+    file = "branches/" + names::branch_stem(guard.index(), node.item()) + "/" + file;
+  } else if (node.kind() == Kind::title) {
+    auto document = document_of_node(state, call, node);
+    if (!document) {
+      return document.error();
+    }
+    target.document = *document;
+    target.content = [shown = *document](RequestContext&) { return shown->content->read_all(); };
+  } else if (verb.name == "branch") {
+    target.content = [&state, node](RequestContext& reading) { return leaf_text(state, reading, node); };
+  }
+  target.opener = thread_group_of(client);
+  target.path_tail = [this, session = target.subject.session, file] {
+    return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
+  };
+  return std::make_shared<ControlFile>(writes_, open_, std::move(target),
+                                       std::make_unique<ControlInodes::Stay>(state.doors, node));
+}
+
+}  // namespace arborfs

@@ -1,0 +1,87 @@
+#include "fs/control/write_barrier.h"
+
+#include "core/render/names.h"
+#include "fs/tree/resolve_session.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kIdNameBytes = 240;
+constexpr std::size_t kFewChanges = 64;
+
+}  // namespace
+
+WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
+  Shown now;
+  now.sequence = state_.catalog.feed().last_sequence();
+  if (session) {
+    now.path = shown_path(*state_.catalog.view(), *session);
+    now.id_name = names::encode(session->head().header.id, kIdNameBytes);
+  }
+  return now;
+}
+
+void WriteBarrier::refused(const SessionPtr& session, std::string_view doing, const Error& why) {
+  const Shown before = shown(session);
+  writer_.note_outcome(session, doing, &why);
+  settle(session, before, false);
+}
+
+void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool is_done) {
+  state_.note_own_write(session ? session->number() : 0);
+  if (session && !is_done) {
+    session->forget_look();
+  }
+  std::vector<Invalidation> more{{NodeId::root(), "status.json"}};
+  if (session) {
+    const Shown now = shown(session);
+    if (const std::uint32_t home = state_.slots.find(session->number(), 0); home != 0) {
+      more.push_back({NodeId(Kind::session, home, 0), "status.json"});
+    }
+    if (before.path != now.path || before.id_name != now.id_name) {
+      add_place(before, now, more);
+      add_place(now, before, more);
+    }
+  }
+  tell(before.sequence, std::move(more));
+}
+
+/// Without the invalidator's thread where it is not needed: when nothing has changed, or all that the kernel may know
+/// of it are attributes.
+void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
+  const InvalidationMap map(state_);
+  more = map.known(std::move(more));
+  if (more.empty() && news_.has_told(since, state_.catalog.feed().last_sequence())) {
+    return;
+  }
+  const auto changes = state_.catalog.feed().after(since, kFewChanges);
+  auto all = map.forgets(changes);
+  all.insert(all.end(), more.begin(), more.end());
+  if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
+    news_.tell_and_wait(std::move(more));
+  } else if (!changes.empty()) {
+    news_.note_told(since, changes.back().sequence);
+  }
+}
+
+/// Where a session was and no longer is.
+void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Invalidation>& out) const {
+  const std::size_t slash = was.path.rfind('/');
+  const std::size_t first = was.path.find('/');
+  if (slash == std::string::npos || first == slash || was.path == is.path) {
+    return;
+  }
+  const NodeId projects(Kind::projects, 0, 0);
+  const std::string project_name = was.path.substr(first + 1, slash - first - 1);
+  out.push_back({projects, ""});
+  out.push_back({projects, project_name});
+  out.push_back({NodeId(Kind::by_id, 0, 0), was.id_name});
+  if (const auto project = state_.catalog.view()->project(project_name)) {
+    const NodeId node(Kind::project, 0, project->number);
+    out.push_back({node, ""});
+    out.push_back({node, was.path.substr(slash + 1)});
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,224 @@
+#include "fs/control/write_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "core/writer/resolve_target.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs {
+
+namespace {
+
+Error never_done() {
+  return {Errc::not_permitted, "this is never done in a mount of sessions"};
+}
+
+/// The entry that a link's target names by its last part.
+Ordinal entry_of_target(const LogIndex& index, std::string_view target) {
+  while (target.ends_with('/')) {
+    target.remove_suffix(1);
+  }
+  return entry_meant(index, target.substr(target.rfind('/') + 1));
+}
+
+Result<std::string> label_for_new(const std::string& name) {
+  auto label = names::decode_label(name);
+  return label ? Result<std::string>(std::move(*label))
+               : Result<std::string>(Errc::invalid_argument, "no label is shown by this name");
+}
+
+}  // namespace
+
+WriteOps::WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint)
+    : vfs_(vfs), writes_(vfs.state(), writer, news), mountpoint_(std::move(mountpoint)) {}
+
+bool WriteOps::is_control(NodeId node) {
+  return node.kind() == Kind::new_control || node.kind() == Kind::control || node.kind() == Kind::branch_append;
+}
+
+bool WriteOps::is_inside_session(NodeId folder) const {
+  const NodeRow& row = row_of(folder.kind());
+  return row.list != nullptr && folder.slot() != 0;
+}
+
+std::vector<NodeId> WriteOps::held_folders(const std::vector<NameIn>& names) {
+  std::vector<NodeId> held;
+  for (const NameIn& at : names) {
+    held.push_back(at.folder);
+    if (at.folder.kind() == Kind::project) {
+      const auto project = vfs_.state().catalog.view()->project(at.folder.item());
+      const auto session = project ? project->find(at.name) : nullptr;
+      if (session) {
+        held.emplace_back(Kind::session, vfs_.state().slots.slot_of(session->number(), 0), 0);
+      }
+    }
+  }
+  return held;
+}
+
+Result<WriteOps::LabelAt> WriteOps::label_at(RequestContext& call, const NameIn& at) {
+  if (at.folder.kind() != Kind::labels) {
+    return never_done();
+  }
+  const auto ref = resolve_session(vfs_.state(), call, at.folder, Depth::index);
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  LabelAt found{ref->session, ""};
+  for (const auto& label : named_labels(guard->index())) {
+    if (names::encode_label(label.name) == at.name) {
+      found.target = spelled_entry(guard->index(), label.target);
+    }
+  }
+  return found;
+}
+
+Result<LabelChange> WriteOps::label_wanted(const LabelAt& here, const std::string& name, std::string_view target) {
+  if (!here.target.empty()) {
+    return Error{Errc::already_exists, "there is a label of this name"};
+  }
+  ASSIGN_OR_RETURN(auto label, label_for_new(name));
+  const auto guard = here.session->read();
+  const Ordinal meant = guard ? entry_of_target(guard->index(), target) : kNoEntry;
+  if (meant == kNoEntry) {
+    return Error{Errc::not_found, "the link leads to no entry of this session"};
+  }
+  return LabelChange{spelled_entry(guard->index(), meant), std::move(label)};
+}
+
+Result<Found> WriteOps::symlink(RequestContext& call, const NameIn& at, std::string_view target) {
+  ASSIGN_OR_RETURN(const auto here, label_at(call, at));
+  const auto wanted = label_wanted(here, at.name, target);
+  if (!wanted) {
+    writes_.refused(here.session, "label", wanted.error());
+    return wanted.error();
+  }
+  const auto done =
+      writes_.run(here.session, "label", [&](Writer& writer) { return writer.label(here.session, {*wanted}); });
+  if (!done) {
+    return done.error();
+  }
+  call.forget_refreshed();
+  return vfs_.lookup(call, at.folder, at.name);
+}
+
+/// A name inside a session that is not a label is removed; see recursive_remove.h.
+Result<void> WriteOps::remove_inside(NodeId folder, pid_t client) {
+  const auto slot = vfs_.state().slots.at(folder.slot());
+  if (!is_inside_session(folder) || !slot) {
+    return never_done();
+  }
+  removals_.note(client, slot->session);
+  return allows_delete() ? Result<void>() : never_done();
+}
+
+Result<void> WriteOps::unlink(RequestContext& call, const NameIn& at, pid_t client) {
+  if (at.folder.kind() != Kind::labels) {
+    return remove_inside(at.folder, client);
+  }
+  const auto slot = vfs_.state().slots.at(at.folder.slot());
+  if (slot && removals_.is_at_work(client, slot->session)) {
+    return remove_inside(at.folder, client);
+  }
+  ASSIGN_OR_RETURN(const auto here, label_at(call, at));
+  if (here.target.empty()) {
+    return no_such_name();
+  }
+  const auto done = writes_.run(here.session, "label", [&](Writer& writer) {
+    return writer.label(here.session, {{here.target, ""}});
+  });
+  return done ? Result<void>() : Result<void>(done.error());
+}
+
+Result<void> WriteOps::rmdir(RequestContext& /*call*/, const NameIn& at, pid_t client) {
+  if (at.folder.kind() == Kind::project) {
+    const auto project = vfs_.state().catalog.view()->project(at.folder.item());
+    const auto session = project ? project->find(at.name) : nullptr;
+    if (!session) {
+      return no_such_name();
+    }
+    removals_.forget(session->number());
+    return writes_.run(session, "remove", [&](Writer& writer) { return writer.remove(session); });
+  }
+  return remove_inside(at.folder, client);
+}
+
+Result<void> WriteOps::rename(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode) {
+  const bool is_label = from.folder.kind() == Kind::labels && from.folder == to.folder;
+  const bool is_session = from.folder.kind() == Kind::project && to.folder.kind() == Kind::project;
+  if (!is_label && !is_session) {
+    return never_done();
+  }
+  if (mode == RenameMode::exchange) {
+    return {Errc::invalid_argument, "two names cannot be exchanged"};
+  }
+  return is_label ? rename_label(call, from, to, mode) : move_session(from, to, mode);
+}
+
+Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode) {
+  const auto old = label_at(call, from);
+  const auto other = label_at(call, to);
+  if (!old || !other) {
+    return old ? other.error() : old.error();
+  }
+  if (old->target.empty()) {
+    return no_such_name();
+  }
+  const auto refuse = [&](const Error& why) {
+    writes_.refused(old->session, "label", why);
+    return why;
+  };
+  if (!other->target.empty() && mode == RenameMode::no_replace) {
+    return refuse({Errc::already_exists, "there is a label of this name"});
+  }
+  const auto label = label_for_new(to.name);
+  if (!label) {
+    return refuse(label.error());
+  }
+  if (other->target == old->target) {
+    return {};
+  }
+  std::vector<LabelChange> changes;
+  if (!other->target.empty()) {
+    changes.push_back({other->target, ""});
+  }
+  changes.push_back({old->target, *label});
+  const auto done =
+      writes_.run(old->session, "label", [&](Writer& writer) { return writer.label(old->session, changes); });
+  return done ? Result<void>() : Result<void>(done.error());
+}
+
+Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, RenameMode mode) {
+  const auto view = vfs_.state().catalog.view();
+  const auto source = view->project(from.folder.item());
+  const auto target = view->project(to.folder.item());
+  const auto session = source ? source->find(from.name) : nullptr;
+  if (!session || !target) {
+    return no_such_name();
+  }
+  const auto refuse = [&](const Error& why) {
+    writes_.refused(session, "move", why);
+    return why;
+  };
+  if (from.name != to.name) {
+    return refuse({Errc::invalid_argument, "a session keeps the name of its log"});
+  }
+  if (target == source) {
+    return {};
+  }
+  if (target->find(to.name) && mode != RenameMode::exchange) {
+    return refuse({Errc::already_exists, "the project has a session of this name"});
+  }
+  if (target->cwd.empty()) {
+    return refuse({Errc::invalid_argument, "that project has no working directory"});
+  }
+  const auto done = writes_.run(session, "move", [&](Writer& writer) { return writer.move(session, target->cwd); });
+  return done ? Result<void>() : Result<void>(done.error());
+}
+
+}  // namespace arborfs

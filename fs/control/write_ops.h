@@ -1,0 +1,81 @@
+// What can be changed by shell verbs and through control files, as operations on node ids without the kernel's side
+// (CONTRACT.md 4). Everything that is not listed here is not_permitted, and never reaches the store: no editor's swap
+// file, no temporary, no copy.
+//
+// Any thread. All may take long: they wait for locks and disks. A RequestContext is one of the slow lane. No lock is
+// held on return.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/control/control_file.h"
+#include "fs/control/recursive_remove.h"
+#include "fs/tree/vfs.h"
+
+namespace arborfs {
+
+/// How rename(2) was asked for.
+enum class RenameMode { replace, no_replace, exchange };
+
+/// A name in a folder.
+struct NameIn {
+  NodeId folder;
+  std::string name;
+};
+
+/// How to name an entry to the Writer so that only it is meant, even if the log is rewritten meanwhile.
+std::string spelled_entry(const LogIndex& index, Ordinal ordinal);
+
+class WriteOps {
+ public:
+  /// All outlive it. `mountpoint` as in MountSettings.
+  WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint);
+
+  /// Whether a file is a control file, or `title`, which is one when it is opened for writing.
+  [[nodiscard]] static bool is_control(NodeId node);
+  [[nodiscard]] static bool takes_writes(NodeId node) { return is_control(node) || node.kind() == Kind::title; }
+
+  /// `client` is the thread that opens. Errors: those of finding the session; interrupted (deferred).
+  Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client);
+
+  /// A new link in labels/: a label for the entry that the last part of `target` names. Errors: not_permitted
+  /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that no label is shown by).
+  Result<Found> symlink(RequestContext& call, const NameIn& at, std::string_view target);
+  /// In labels/ clears a label; elsewhere see recursive_remove.h.
+  Result<void> unlink(RequestContext& call, const NameIn& at, pid_t client);
+  /// Of a session: to the trash. Errors: not_permitted unless mounted with allow_delete, and elsewhere.
+  Result<void> rmdir(RequestContext& call, const NameIn& at, pid_t client);
+  /// Of a label within labels/, or of a session to another project under its name.
+  Result<void> rename(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode);
+
+  /// The folders that the kernel keeps locked during an operation on these names; see InvalidationQueue::hold.
+  std::vector<NodeId> held_folders(const std::vector<NameIn>& names);
+
+  [[nodiscard]] InvalidationQueue& news() const { return writes_.news(); }
+
+ private:
+  struct LabelAt {
+    SessionPtr session;
+    std::string target;  // the entry that has it, as people name it; "" when there is no such label
+  };
+  Result<LabelAt> label_at(RequestContext& call, const NameIn& at);
+  static Result<LabelChange> label_wanted(const LabelAt& here, const std::string& name, std::string_view target);
+  Result<void> rename_label(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode);
+  Result<void> remove_inside(NodeId folder, pid_t client);
+  Result<void> move_session(const NameIn& from, const NameIn& to, RenameMode mode);
+  [[nodiscard]] bool allows_delete() const { return writes_.writer().settings().allow_delete; }
+  [[nodiscard]] bool is_inside_session(NodeId folder) const;
+
+  Vfs& vfs_;
+  WriteBarrier writes_;
+  OpenControls open_;
+  RecursiveRemoves removals_;
+  const std::string mountpoint_;
+};
+
+}  // namespace arborfs

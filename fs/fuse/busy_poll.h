@@ -1,0 +1,30 @@
+// Whether requests follow each other so soon that the next is worth staying awake for. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace arborfs {
+
+class BusyPoll {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// A request within this time of an answer came soon. Who reads small files one after the other comes back after 5 to
+  /// 30 µs; who stays awake for more than that takes processor time from others.
+  static constexpr std::chrono::microseconds kSoon{50};
+
+  void came(Clock::time_point when) { is_brisk_ = when - answered_.load() < kSoon; }
+  /// Until when the next request would come soon.
+  Clock::time_point answered(Clock::time_point when) {
+    answered_ = when;
+    return when + kSoon;
+  }
+  /// The last request came soon.
+  [[nodiscard]] bool is_brisk() const { return is_brisk_; }
+
+ private:
+  std::atomic<Clock::time_point> answered_{Clock::time_point{} - kSoon};
+  std::atomic<bool> is_brisk_{false};
+};
+
+}  // namespace arborfs

@@ -1,0 +1,158 @@
+#include "fs/fuse/events_file.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "core/base/exception_log.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Who cannot be answered for want of memory is woken with the next change.
+bool is_woken(EventsFile::Waiter& waiter, bool closing) {
+  try {
+    return waiter.is_over() || waiter.wake(closing);
+  } catch (const std::bad_alloc&) {
+    log_exception("a reader of events cannot be woken");
+    return waiter.is_over();
+  }
+}
+
+}  // namespace
+
+EventsFile::~EventsFile() {
+  close();
+}
+
+std::shared_ptr<EventReader> EventsFile::open() {
+  const std::uint64_t cursor = feed_.last_sequence();
+  const std::lock_guard lock(mutex_);
+  if (!closed_ && !thread_.joinable()) {
+    thread_ = std::thread([this, cursor] { run(cursor); });
+  }
+  auto reader = std::make_shared<EventReader>();
+  const std::lock_guard text_lock(text_mutex_);
+  text_.take_in();
+  reader->base_ = reader->next_ = text_.end();
+  reader->seen_ = text_.last_change_until(text_.end());
+  return reader;
+}
+
+std::uint64_t EventsFile::size() {
+  const std::lock_guard lock(text_mutex_);
+  if (file_mark_.use_count() == 1) {
+    return 0;
+  }
+  text_.take_in();
+  return text_.end();
+}
+
+void EventsFile::read_as_file(EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  reader.file_mark_ = file_mark_;
+}
+
+std::string EventsFile::read(EventReader& reader, std::uint64_t offset, std::size_t size) {
+  const std::lock_guard lock(text_mutex_);
+  text_.take_in();
+  return reader.file_mark_ ? text_.read(offset, size) : read_stream(reader, offset, size);
+}
+
+/// Offsets count, since a shell reads more than a line and goes back to its end.
+std::string EventsFile::read_stream(EventReader& reader, std::uint64_t offset, std::size_t size) {
+  if (offset < reader.notice_offset_) {
+    return std::string(std::min<std::uint64_t>(size, reader.notice_offset_ - offset), '\n');
+  }
+  const std::uint64_t notice_end = reader.notice_offset_ + reader.notice_.size();
+  if (offset < notice_end) {
+    return reader.notice_.substr(offset - reader.notice_offset_, size);
+  }
+  const std::uint64_t position = reader.base_ + (offset - notice_end);
+  if (position < text_.begin()) {
+    const std::uint64_t first = text_.first_change();
+    reader.notice_ = (reader.is_mid_line_ ? "\n" : "") + missed_line(first - reader.seen_ - 1);
+    reader.notice_offset_ = offset;
+    reader.base_ = reader.next_ = text_.begin();
+    reader.seen_ = first - 1;
+    reader.is_mid_line_ = false;
+    return reader.notice_.substr(0, size);
+  }
+  std::string bytes = text_.read(position, size);
+  if (!bytes.empty()) {
+    reader.next_ = position + bytes.size();
+    reader.seen_ = std::max(reader.seen_, text_.last_change_until(reader.next_));
+    reader.is_mid_line_ = bytes.back() != '\n';
+  }
+  return bytes;
+}
+
+bool EventsFile::has_some(const EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  text_.take_in();
+  return reader.file_mark_ || reader.next_ < text_.end();
+}
+
+bool EventsFile::is_stream(const EventReader& reader) {
+  const std::lock_guard lock(text_mutex_);
+  return !reader.file_mark_;
+}
+
+void EventsFile::park(std::shared_ptr<Waiter> waiter) {
+  bool closing = false;
+  {
+    const std::lock_guard lock(mutex_);
+    closing = closed_;
+    if (!closing) {
+      std::erase_if(waiters_, [](const auto& other) { return other->is_over(); });
+      waiters_.push_back(waiter);
+    }
+  }
+  // What was published before it was parked would not wake it.
+  if (waiter->wake(closing)) {
+    const std::lock_guard lock(mutex_);
+    std::erase(waiters_, waiter);
+  }
+}
+
+void EventsFile::wake_all(bool closing) {
+  std::vector<std::shared_ptr<Waiter>> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting.swap(waiters_);
+  }
+  std::erase_if(waiting, [&](const auto& waiter) { return is_woken(*waiter, closing); });
+  const std::lock_guard lock(mutex_);
+  waiting.swap(waiters_);
+  try {
+    waiters_.insert(waiters_.end(), waiting.begin(), waiting.end());
+  } catch (const std::bad_alloc&) {
+    log_exception("readers of events that came just now are not woken");
+  }
+}
+
+void EventsFile::run(std::uint64_t seen) {
+  while (feed_.wait(seen)) {
+    seen = feed_.last_sequence();
+    wake_all(false);
+  }
+}
+
+void EventsFile::hang_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  wake_all(true);
+}
+
+void EventsFile::close() {
+  hang_up();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  wake_all(true);  // of those that the thread held in its hands
+}
+
+}  // namespace arborfs

@@ -1,0 +1,204 @@
+// How a callback of libfuse becomes an operation and an answer: on the worker's thread where that is quick, else in a
+// lane where its client can be killed meanwhile. Included by the tables of operations alone.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/exception_log.h"
+#include "core/base/wanted.h"
+#include "fs/control/control_file.h"
+#include "fs/fuse/errno_map.h"
+#include "fs/fuse/fuse_events.h"
+#include "fs/fuse/fuse_server.h"
+
+namespace arborfs {
+
+/// What an operation came to: a value, or an errno.
+template <class T>
+struct Outcome {
+  std::optional<T> value;
+  int error = 0;
+};
+
+template <class T>
+Outcome<T> outcome_of(Result<T> result) {
+  return result ? Outcome<T>{std::move(*result), 0} : Outcome<T>{std::nullopt, errno_of(result.error().code)};
+}
+
+/// Exceptions mean a bug or no memory; neither may pass through libfuse.
+template <class T, class Work>
+Outcome<T> guarded(Work& work, RequestContext& call) {
+  try {
+    return outcome_of<T>(work(call));
+  } catch (const std::exception&) {
+    return {std::nullopt, errno_of_thrown("a request failed inside")};
+  }
+}
+
+/// `kOperation` as libfuse may call it: nothing is thrown through its frames. It must throw before it answers, or not
+/// at all.
+template <auto kOperation>
+struct Callback;
+template <class... Arguments, void (*kOperation)(fuse_req_t, Arguments...)>
+struct Callback<kOperation> {
+  static void run(fuse_req_t req, Arguments... arguments) noexcept {
+    try {
+      kOperation(req, arguments...);
+    } catch (const std::exception&) {
+      fuse_reply_err(req, errno_of_thrown("a request cannot be served"));
+    }
+  }
+};
+template <auto kOperation>
+inline constexpr auto callback = &Callback<kOperation>::run;
+
+/// `answer` throws before it answers, or not at all.
+template <class T, class Answer>
+void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
+  try {
+    if (outcome.value) {
+      answer(req, std::move(*outcome.value));
+      return;
+    }
+  } catch (const std::exception&) {
+    outcome.error = errno_of_thrown("a request cannot be answered");
+  }
+  fuse_reply_err(req, outcome.error);
+}
+
+/// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
+struct FileHandle {
+  OpenFilePtr file;
+  std::shared_ptr<EventReader> events;
+  ControlFilePtr control;
+  std::mutex mutex;                  // leaf
+  std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
+};
+
+inline FileHandle& file_handle(const fuse_file_info* fi) {
+  return *reinterpret_cast<FileHandle*>(fi->fh);
+}
+
+/// Nothing but success.
+struct Done {};
+
+inline Result<Done> done_of(const Result<void>& result) {
+  return result ? Result<Done>(Done{}) : Result<Done>(result.error());
+}
+
+struct FuseDispatch {
+  static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
+  static WriteOps* changes_of(fuse_req_t req) { return server_of(req).changes_; }
+  /// The kernel asks for the modes of the tree first, but lets pass who may override modes: that must be root.
+  static bool is_from_owner(fuse_req_t req) {
+    const uid_t uid = fuse_req_ctx(req)->uid;
+    return uid == ::getuid() || uid == 0;
+  }
+  static pid_t client_of(fuse_req_t req) { return fuse_req_ctx(req)->pid; }
+
+  /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be
+  /// killed. `work` gets the Vfs and a RequestContext and must not touch the request; `answer` gets the request and the
+  /// value.
+  template <class T, class Work, class Answer>
+  static void serve(fuse_req_t req, fuse_ino_t ino, Work work, Answer answer) {
+    if (!NodeId(ino).is_known()) {
+      fuse_reply_err(req, ESTALE);
+      return;
+    }
+    FuseServer& server = server_of(req);
+    auto run = [work = std::move(work), vfs = &server.vfs_](RequestContext& call) { return work(*vfs, call); };
+    if (const auto folder = server.vfs_.folder_apart(NodeId(ino))) {
+      go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
+               [&](WorkerPool::Job job) { server.apart_lanes_.submit(*folder, std::move(job)); });
+      return;
+    }
+    RequestContext quick;
+    auto outcome = guarded<T>(run, quick);
+    if (!quick.is_deferred()) {
+      answer_with(req, std::move(outcome), answer);
+      return;
+    }
+    go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
+             [&server](WorkerPool::Job job) { server.slow_lane_.submit(std::move(job)); });
+  }
+
+  /// Runs `work`, which changes something, on this thread or in the lane of writes. Once it writes it runs to its end
+  /// even when its client is killed; before, it learns of that (core/base/wanted.h). Nothing else ends the wait for it,
+  /// since a client that is told EINTR would write once more.
+  /// `held` lives until after the answer.
+  template <class T, class Work, class Answer>
+  static void serve_write(fuse_req_t req, Work work, Answer answer, std::shared_ptr<void> held = nullptr) {
+    FuseServer& server = server_of(req);
+    go_on<T>(
+        req, EndsBy::kill, std::move(work),
+        [answer = std::move(answer), held = std::move(held)](fuse_req_t request, T value) mutable {
+          answer(request, std::move(value));
+        },
+        [&server](WorkerPool::Job job) {
+          if (server.vfs_.state().catalog.has_folders_apart()) {
+            server.write_lane_.submit(std::move(job));  // it may wait for one of them, and this thread is for all
+          } else if (!server.write_lane_.run_or_submit(std::move(job))) {
+            server.loop_->call_reserve();
+          }
+        });
+  }
+  template <class Work>
+  static void serve_change(fuse_req_t req, Work work, std::shared_ptr<void> held = nullptr) {
+    serve_write<Done>(
+        req, [work = std::move(work)](RequestContext& call) { return done_of(work(call)); },
+        [](fuse_req_t request, Done) { fuse_reply_err(request, 0); }, std::move(held));
+  }
+
+  /// Answers an open with a handle, which the kernel then holds.
+  static void give(fuse_req_t req, fuse_file_info& info, std::shared_ptr<void> handle) {
+    OpenHandles& handles = server_of(req).handles_;
+    info.fh = handles.add(std::move(handle));
+    if (fuse_reply_open(req, &info) != 0) {
+      handles.take(info.fh);
+    }
+  }
+  static std::shared_ptr<void> take_back(fuse_req_t req, const fuse_file_info& info) {
+    return server_of(req).handles_.take(info.fh);
+  }
+  static WorkerPool& write_lane_of(fuse_req_t req) { return server_of(req).write_lane_; }
+  static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
+
+ private:
+  /// Whether the client is there. The kernel tells of a signal at once, but a thread must be free to hear it; what
+  /// takes longer than a moment is asked about.
+  static Wanted::Still still_waits(const std::shared_ptr<ParkedRequest>& parked) {
+    constexpr std::chrono::milliseconds kMoment{5};
+    return [parked, asked_at = std::chrono::steady_clock::now() + kMoment] {
+      return !parked->is_over() && (std::chrono::steady_clock::now() < asked_at || !parked->end_if_stopped());
+    };
+  }
+
+  template <class T, class Work, class Answer, class Submit>
+  static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
+    auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
+    try {
+      submit([work = std::move(work), answer = std::move(answer), parked,
+              still = still_waits(parked)](const std::atomic<bool>* cancelled) mutable {
+        RequestContext slow(cancelled);
+        const Wanted wanted(std::move(still));
+        auto done = guarded<T>(work, slow);
+        if (fuse_req_t request = parked->claim()) {
+          answer_with(request, std::move(done), answer);
+        }
+      });
+    } catch (const std::exception&) {
+      parked->refuse(errno_of_thrown("a request cannot be handed on"));
+    }
+  }
+};
+
+}  // namespace arborfs

@@ -1,0 +1,375 @@
+#include "fs/fuse/fuse_operations.h"
+
+#include <poll.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/base/exception_log.h"
+#include "fs/fuse/fuse_dispatch.h"
+#include "fs/fuse/fuse_reply.h"
+#include "fs/fuse/fuse_write_operations.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kLongestName = 255;
+
+OpenDirPtr& dir_handle(const fuse_file_info* fi) {
+  return *reinterpret_cast<OpenDirPtr*>(fi->fh);
+}
+
+/// Bytes of a read, between work and answer, which run one after the other on one thread.
+std::vector<char>& read_buffer() {
+  thread_local std::vector<char> bytes;
+  return bytes;
+}
+
+}  // namespace
+
+struct FuseOperations : FuseDispatch {
+  static void init(void* userdata, fuse_conn_info* conn) {
+    auto& server = *static_cast<FuseServer*>(userdata);
+    conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA |
+                                   FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
+    conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
+    conn->max_read = server.settings_.max_read;
+    server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
+    try {
+      if (server.settings_.notify) {
+        server.start_read_ahead();
+      }
+      server.on_init_();
+    } catch (const std::exception&) {
+      log_exception("cannot start");
+      fuse_session_exit(server.session_);
+    }
+  }
+
+  static void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
+    if (std::strlen(name) > kLongestName) {
+      fuse_reply_err(req, ENAMETOOLONG);
+      return;
+    }
+    if (NodeId(parent).is_known() && Vfs::is_never_a_name(NodeId(parent), name)) {
+      const fuse_entry_param nothing = no_entry();
+      fuse_reply_entry(req, &nothing);
+      return;
+    }
+    serve<Found>(
+        req, parent,
+        [parent, name = std::string(name)](Vfs& vfs, RequestContext& call) {
+          return vfs.lookup(call, NodeId(parent), name);
+        },
+        [](fuse_req_t request, const Found& found) {
+          const fuse_entry_param entry = entry_of(found);
+          fuse_reply_entry(request, &entry);
+        });
+  }
+
+  static void forget(fuse_req_t req, fuse_ino_t /*ino*/, std::uint64_t /*count*/) { fuse_reply_none(req); }
+  static void forget_multi(fuse_req_t req, std::size_t /*count*/, fuse_forget_data* /*forgets*/) {
+    fuse_reply_none(req);
+  }
+
+  static void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    if (NodeId(ino).kind() == Kind::events) {
+      getattr_events(req, ino, fi);
+      return;
+    }
+    serve<Attr>(
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
+        [](fuse_req_t request, const Attr& attr) {
+          const struct stat st = stat_of(attr);
+          fuse_reply_attr(request, &st, seconds_of(attr.life));
+        });
+  }
+
+  /// The kernel names the handle when a program seeks to the end, and in no other case.
+  static void getattr_events(fuse_req_t req, fuse_ino_t ino, const fuse_file_info* fi) {
+    if (fi != nullptr && file_handle(fi).events) {
+      server_of(req).events_.read_as_file(*file_handle(fi).events);
+    }
+    serve<Attr>(
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
+        [](fuse_req_t request, Attr attr) {
+          attr.size = server_of(request).events_.size();
+          const struct stat st = stat_of(attr);
+          fuse_reply_attr(request, &st, seconds_of(attr.life));
+        });
+  }
+
+  static void readlink(fuse_req_t req, fuse_ino_t ino) {
+    serve<std::string>(
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.readlink(call, NodeId(ino)); },
+        [](fuse_req_t request, const std::string& target) { fuse_reply_readlink(request, target.c_str()); });
+  }
+
+  static void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    const bool is_for_writing = (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC) != 0;
+    if (is_control_open(req, ino, is_for_writing)) {
+      open_control(req, ino, *fi);
+      return;
+    }
+    if (is_for_writing) {
+      fuse_reply_err(req, EACCES);
+      return;
+    }
+    if (NodeId(ino).kind() == Kind::events) {
+      open_events(req, *fi);
+      return;
+    }
+    serve<OpenFilePtr>(
+        req, ino,
+        [ino, client = client_of(req)](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino), client); },
+        [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
+          info.keep_cache = file->keeps_cache() ? 1 : 0;
+          info.noflush = 1;
+          reply_open(request, info, std::move(file), nullptr);
+        });
+  }
+
+  static void open_events(fuse_req_t req, fuse_file_info info) {
+    info.direct_io = 1;
+    info.noflush = 1;
+    reply_open(req, info, nullptr, server_of(req).events_.open());
+  }
+
+  static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events) {
+    auto handle = std::make_shared<FileHandle>();
+    handle->file = std::move(file);
+    handle->events = std::move(events);
+    give(req, info, std::move(handle));
+  }
+
+  static void release(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
+    if (const auto& poll = file_handle(fi).poll) {
+      poll->drop();
+    }
+    if (const auto& control = file_handle(fi).control; control && control->is_waiting()) {
+      write_lane_of(req).submit([control](const std::atomic<bool>*) { control->release(); });
+    }
+    take_back(req, *fi);
+    fuse_reply_err(req, 0);
+  }
+
+  static void no_open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, ENOSYS); }
+
+  static void read_unopened(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* /*fi*/) {
+    note_read(req, ino, offset);
+    serve<std::size_t>(
+        req, ino,
+        [ino, size, offset](Vfs& vfs, RequestContext& call) {
+          return vfs.read_unopened(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
+        },
+        reply_read);
+  }
+
+  /// Before the answer, so that what one reader asks for is noted in its order.
+  static void note_read(fuse_req_t req, fuse_ino_t ino, off_t offset) {
+    auto& ahead = server_of(req).read_ahead_;
+    if (offset == 0 && ahead && !server_of(req).vfs_.folder_apart(NodeId(ino))) {
+      ahead->note(NodeId(ino));
+    }
+  }
+
+  static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
+    const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
+    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.folder_apart(folder)) {
+      ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
+    }
+  }
+
+  static std::span<char> room_for(std::size_t size) {
+    read_buffer().resize(std::max(read_buffer().size(), size));
+    return std::span(read_buffer()).first(size);
+  }
+  static void reply_read(fuse_req_t req, std::size_t got) { fuse_reply_buf(req, read_buffer().data(), got); }
+
+  static void read(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    FileHandle& handle = file_handle(fi);
+    if (handle.events) {
+      read_events(req, handle, size, offset, fi->flags);
+      return;
+    }
+    if (handle.control) {
+      read_control(req, handle.control, size);
+      return;
+    }
+    note_read(req, ino, offset);
+    serve<std::size_t>(
+        req, ino,
+        [file = handle.file, size, offset](Vfs& vfs, RequestContext& call) {
+          return vfs.read(call, *file, static_cast<std::uint64_t>(offset), room_for(size));
+        },
+        reply_read);
+  }
+
+  static void read_events(fuse_req_t req, FileHandle& handle, std::size_t size, off_t offset, int flags) {
+    FuseServer& server = server_of(req);
+    const auto from = static_cast<std::uint64_t>(offset);
+    const std::string bytes = server.events_.read(*handle.events, from, size);
+    if (!bytes.empty() || !server.events_.is_stream(*handle.events)) {
+      fuse_reply_buf(req, bytes.data(), bytes.size());
+    } else if ((flags & O_NONBLOCK) != 0) {
+      fuse_reply_err(req, EAGAIN);
+    } else {
+      park_events_read(req, server.events_, handle.events, from, size, server.interrupts_);
+    }
+  }
+
+  static void poll(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi, fuse_pollhandle* ph) {
+    FileHandle& handle = file_handle(fi);
+    EventsFile& events = server_of(req).events_;
+    const bool has_some = !handle.events || events.has_some(*handle.events);
+    auto fresh = ph == nullptr ? nullptr : std::make_shared<EventsPoll>(events, handle.events, ph);
+    if (!fresh || has_some) {
+      fuse_reply_poll(req, has_some ? POLLIN | POLLRDNORM : 0);
+      return;
+    }
+    {
+      const std::lock_guard lock(handle.mutex);
+      if (handle.poll) {
+        handle.poll->drop();
+      }
+      handle.poll = fresh;
+    }
+    events.park(std::move(fresh));
+    fuse_reply_poll(req, 0);
+  }
+
+  static void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+    serve<OpenDirPtr>(
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.opendir(call, NodeId(ino)); },
+        [info = *fi](fuse_req_t request, OpenDirPtr dir) mutable {
+          info.cache_readdir = 1;
+          info.keep_cache = dir->keeps_cache() ? 1 : 0;
+          give(request, info, std::make_shared<OpenDirPtr>(std::move(dir)));
+        });
+  }
+
+  static void list(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi, bool plus) {
+    serve<std::shared_ptr<DirBuffer>>(
+        req, ino,
+        [dir = dir_handle(fi), size, offset, plus](Vfs& vfs,
+                                                   RequestContext& call) -> Result<std::shared_ptr<DirBuffer>> {
+          auto buffer = std::make_shared<DirBuffer>(size, plus);
+          const auto done = vfs.readdir(call, *dir, static_cast<std::uint64_t>(offset),
+                                        [&](const DirectoryItem& item) { return buffer->add(item); });
+          if (!done && buffer->bytes().empty()) {
+            return done.error();
+          }
+          return buffer;
+        },
+        [ino, offset, plus](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
+          if (plus) {
+            note_listed(request, NodeId(ino), offset, buffer->last());
+          }
+          fuse_reply_buf(request, buffer->bytes().data(), buffer->bytes().size());
+        });
+  }
+  static void readdir(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    list(req, ino, size, offset, fi, false);
+  }
+  static void readdirplus(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* fi) {
+    list(req, ino, size, offset, fi, true);
+  }
+
+  static void releasedir(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
+    take_back(req, *fi);
+    fuse_reply_err(req, 0);
+  }
+
+  static void statfs(fuse_req_t req, fuse_ino_t /*ino*/) {
+    struct statvfs st = server_of(req).space_.now();
+    if (st.f_frsize == 0) {
+      st.f_bsize = st.f_frsize = kBlock;
+    }
+    st.f_namemax = kLongestName;
+    fuse_reply_statfs(req, &st);
+  }
+
+  static void reply_sized(fuse_req_t req, std::size_t size, const std::string& value) {
+    if (size == 0) {
+      fuse_reply_xattr(req, value.size());
+    } else if (value.size() > size) {
+      fuse_reply_err(req, ERANGE);
+    } else {
+      fuse_reply_buf(req, value.data(), value.size());
+    }
+  }
+  static void getxattr(fuse_req_t req, fuse_ino_t ino, const char* name, std::size_t size) {
+    if (std::strncmp(name, "user.arborfs.", 13) != 0) {
+      fuse_reply_err(req, ENODATA);
+      return;
+    }
+    serve<std::optional<std::string>>(
+        req, ino,
+        [ino, name = std::string(name)](Vfs& vfs, RequestContext& call) -> Result<std::optional<std::string>> {
+          auto value = vfs.xattr(call, NodeId(ino), name);
+          if (!value && value.error().code != Errc::not_found) {
+            return value.error();
+          }
+          return value ? std::optional(std::move(*value)) : std::nullopt;
+        },
+        [size](fuse_req_t request, const std::optional<std::string>& value) {
+          value ? reply_sized(request, size, *value) : static_cast<void>(fuse_reply_err(request, ENODATA));
+        });
+  }
+  static void listxattr(fuse_req_t req, fuse_ino_t ino, std::size_t size) {
+    serve<std::string>(
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.xattr_names(call, NodeId(ino)); },
+        [size](fuse_req_t request, const std::string& names) { reply_sized(request, size, names); });
+  }
+  static void no_getxattr(fuse_req_t req, fuse_ino_t /*ino*/, const char* /*name*/, std::size_t /*size*/) {
+    fuse_reply_err(req, ENOSYS);
+  }
+  static void no_listxattr(fuse_req_t req, fuse_ino_t /*ino*/, std::size_t /*size*/) { fuse_reply_err(req, ENOSYS); }
+};
+
+namespace {
+
+/// Callbacks that are left out are answered with ENOSYS by libfuse, once: the kernel remembers it.
+void add_handles(fuse_lowlevel_ops& ops) {
+  ops.open = callback<FuseOperations::open>;
+  ops.read = callback<FuseOperations::read>;
+  ops.release = callback<FuseOperations::release>;
+  ops.poll = callback<FuseOperations::poll>;
+  add_write_operations(ops);
+}
+
+void leave_out_handles(fuse_lowlevel_ops& ops) {
+  ops.open = FuseOperations::no_open;  // libfuse would answer that it is open
+  ops.read = callback<FuseOperations::read_unopened>;
+  add_refusals(ops);
+}
+
+}  // namespace
+
+fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
+  fuse_lowlevel_ops ops{};
+  ops.init = FuseOperations::init;
+  ops.lookup = callback<FuseOperations::lookup>;
+  ops.forget = FuseOperations::forget;
+  ops.forget_multi = FuseOperations::forget_multi;
+  ops.getattr = callback<FuseOperations::getattr>;
+  ops.readlink = callback<FuseOperations::readlink>;
+  ops.opendir = callback<FuseOperations::opendir>;
+  ops.readdir = callback<FuseOperations::readdir>;
+  ops.readdirplus = callback<FuseOperations::readdirplus>;
+  ops.releasedir = callback<FuseOperations::releasedir>;
+  ops.statfs = callback<FuseOperations::statfs>;
+  ops.getxattr = settings.xattr ? callback<FuseOperations::getxattr> : FuseOperations::no_getxattr;
+  ops.listxattr = settings.xattr ? callback<FuseOperations::listxattr> : FuseOperations::no_listxattr;
+  settings.read_only ? leave_out_handles(ops) : add_handles(ops);
+  return ops;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,171 @@
+#include "fs/fuse/fuse_request.h"
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "core/base/exception_log.h"
+#include "fs/fuse/client_signals.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{50};
+
+}  // namespace
+
+std::shared_ptr<ParkedRequest> ParkedRequest::park(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch) {
+  auto parked = std::make_shared<ParkedRequest>(request, ends_by, watch);
+  fuse_req_interrupt_func(request, &ParkedRequest::on_interrupt, parked.get());
+  bool early = false;
+  {
+    const std::lock_guard lock(parked->mutex_);
+    parked->registered_ = true;
+    early = parked->early_;
+  }
+  if (early) {
+    parked->interrupted(Caller::anyone);
+  }
+  return parked;
+}
+
+/// libfuse holds its lock of the request meanwhile, and while the function is being registered an answer would free
+/// the request under it; so an early interrupt is left to park().
+void ParkedRequest::on_interrupt(fuse_req_t /*request*/, void* data) {
+  const auto parked = static_cast<ParkedRequest*>(data)->shared_from_this();
+  {
+    const std::lock_guard lock(parked->mutex_);
+    if (!parked->registered_) {
+      parked->early_ = true;
+      return;
+    }
+  }
+  parked->interrupted(Caller::interrupt_function);
+}
+
+fuse_req_t ParkedRequest::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(request_, nullptr);
+}
+
+/// Who cannot be told apart, or watched, for want of memory or a thread just waits for his answer.
+void ParkedRequest::interrupted(Caller caller) noexcept {
+  try {
+    if (ends_by_ == EndsBy::any_signal) {
+      answer_interrupted(caller);
+    } else if (!end_if_stopped(caller)) {
+      watch_.add(weak_from_this());
+    }
+  } catch (const std::exception&) {
+    log_exception("a request cannot be interrupted");
+  }
+}
+
+bool ParkedRequest::end_if_stopped(Caller caller) {
+  pid_t client = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (request_ == nullptr) {
+      return true;
+    }
+    client = fuse_req_ctx(request_)->pid;
+  }
+  if (ends_by_ == EndsBy::kill ? !is_killed(client) : !is_asked_to_stop(client)) {
+    return false;
+  }
+  answer_interrupted(caller);
+  return true;
+}
+
+void ParkedRequest::answer_interrupted(Caller caller) {
+  fuse_req_t request = caller == Caller::anyone ? claim() : take();
+  if (request != nullptr) {
+    fuse_reply_err(request, EINTR);
+  }
+}
+
+void ParkedRequest::refuse(int error) {
+  if (fuse_req_t request = claim()) {
+    fuse_reply_err(request, error);
+  }
+}
+
+fuse_req_t ParkedRequest::claim() {
+  fuse_req_t request = take();
+  if (request != nullptr) {
+    // Waits for an interrupt function that is running, so that this object may go; none starts after it.
+    fuse_req_interrupt_func(request, nullptr, nullptr);
+  }
+  return request;
+}
+
+bool ParkedRequest::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return request_ == nullptr;
+}
+
+InterruptWatch::~InterruptWatch() {
+  stop();
+}
+
+void InterruptWatch::add(std::weak_ptr<ParkedRequest> request) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) {
+    return;
+  }
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { run(); });
+  }
+  requests_.push_back(std::move(request));
+  wake_.notify_one();
+}
+
+bool InterruptWatch::is_done(const std::weak_ptr<ParkedRequest>& weak) {
+  const auto request = weak.lock();
+  try {
+    return !request || request->end_if_stopped();
+  } catch (const std::exception&) {
+    return false;  // is looked at again
+  }
+}
+
+void InterruptWatch::keep(const std::vector<std::weak_ptr<ParkedRequest>>& looked_at) {
+  try {
+    requests_.insert(requests_.end(), looked_at.begin(), looked_at.end());
+  } catch (const std::bad_alloc&) {
+    log_exception("requests cannot be interrupted any more");
+  }
+}
+
+void InterruptWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (requests_.empty()) {
+      wake_.wait(lock);
+      continue;
+    }
+    std::vector<std::weak_ptr<ParkedRequest>> looked_at;
+    looked_at.swap(requests_);
+    lock.unlock();
+    std::erase_if(looked_at, is_done);
+    lock.lock();
+    keep(looked_at);
+    wake_.wait_for(lock, kLookAgain);
+  }
+}
+
+void InterruptWatch::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,223 @@
+#include "fs/fuse/fuse_request_loop.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/log.h"
+
+namespace arborfs {
+
+namespace {
+
+bool watch(int poller, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/// How long the reserve serves once it was called.
+constexpr std::chrono::milliseconds kReserveStays{100};
+
+constexpr std::chrono::milliseconds kForever{-1};
+constexpr std::chrono::milliseconds kShortOfMemory{10};
+
+bool is_recent(BusyPoll::Clock::time_point called) {
+  return BusyPoll::Clock::now() - called < kReserveStays;
+}
+
+/// Until there may be a request, or all is over.
+void sleep(int poller, std::chrono::milliseconds most) {
+  epoll_event event{};
+  ::epoll_wait(poller, &event, 1, static_cast<int>(most.count()));
+}
+
+/// Of one thread: the kernel is asked to wake one sleeper for each request, and all when it is over.
+UniqueFd poller_of(int requests, int stopped) {
+  UniqueFd poller(::epoll_create1(EPOLL_CLOEXEC));
+  const bool watches =
+      poller && watch(poller.get(), requests, EPOLLIN | EPOLLEXCLUSIVE) && watch(poller.get(), stopped, EPOLLIN);
+  return watches ? std::move(poller) : UniqueFd();
+}
+
+bool never_blocks(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/// One that finds no request, or no memory for one, and can be asked again.
+bool is_empty(int received) {
+  return received == -EAGAIN || received == -EINTR || received == -ENOMEM;
+}
+
+}  // namespace
+
+FuseRequestLoop::FuseRequestLoop(fuse_session* session, std::function<void()> on_stop)
+    : session_(session), on_stop_(std::move(on_stop)), stopped_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+int FuseRequestLoop::run(unsigned threads, const std::function<void()>& on_ready) {
+  if (!stopped_) {
+    return -EMFILE;
+  }
+  if (!never_blocks(fuse_session_fd(session_))) {
+    return -errno;
+  }
+  const auto pollers = make_pollers(threads + 1);
+  if (pollers.empty()) {
+    return -errno;
+  }
+  if (const int taken = take_init(pollers[0].get()); taken <= 0) {
+    return taken;
+  }
+  on_ready();
+  serve_all(pollers);
+  return error_;
+}
+
+/// None when one cannot be had; errno says why.
+std::vector<UniqueFd> FuseRequestLoop::make_pollers(std::size_t count) const {
+  std::vector<UniqueFd> pollers;
+  while (pollers.size() < count) {
+    pollers.push_back(poller_of(fuse_session_fd(session_), stopped_.get()));
+    if (!pollers.back()) {
+      return {};
+    }
+  }
+  return pollers;
+}
+
+/// Takes the first request, which is INIT. Positive once it is answered, 0 when the connection ended or stop() was
+/// called before that, else -errno.
+int FuseRequestLoop::take_init(int poller) {
+  fuse_buf buffer{};
+  int received = -EAGAIN;
+  while (is_empty(received) && !fuse_session_exited(session_)) {
+    received = fuse_session_receive_buf(session_, &buffer);
+    if (is_empty(received)) {
+      sleep(poller, received == -ENOMEM ? kShortOfMemory : kForever);
+    }
+  }
+  if (received > 0) {
+    fuse_session_process_buf(session_, &buffer);
+  }
+  std::free(buffer.mem);
+  if (!fuse_session_exited(session_) || (received < 0 && !is_empty(received))) {
+    return received;
+  }
+  return is_stopping_ || received == 0 ? 0 : -EPROTO;
+}
+
+/// The caller's thread takes requests too.
+void FuseRequestLoop::serve_all(const std::vector<UniqueFd>& pollers) {
+  const std::size_t threads = pollers.size() - 1;
+  std::vector<std::thread> others;
+  others.reserve(threads);
+  try {
+    for (std::size_t n = 1; n < threads; ++n) {
+      others.emplace_back([this, poller = pollers[n].get()] { work(poller, Duty::always); });
+    }
+    others.emplace_back([this, poller = pollers[threads].get()] { stand_by(poller); });
+  } catch (const std::system_error& failure) {
+    write_log(LogLevel::warning, std::string("requests are served by fewer threads: ") + failure.what());
+  }
+  work(pollers[0].get(), Duty::always);
+  for (auto& thread : others) {
+    thread.join();
+  }
+}
+
+void FuseRequestLoop::stop() {
+  is_stopping_ = true;
+  fuse_session_exit(session_);
+  ::eventfd_write(stopped_.get(), 1);
+  call_reserve();
+  if (on_stop_) {
+    on_stop_();
+  }
+}
+
+void FuseRequestLoop::call_reserve() {
+  called_ = BusyPoll::Clock::now();
+  called_.notify_one();
+}
+
+/// Looks at called_ before it looks whether all is over: stop() does the two the other way round, and so is never
+/// missed.
+void FuseRequestLoop::stand_by(int poller) {
+  for (;;) {
+    const auto called = called_.load();
+    if (fuse_session_exited(session_)) {
+      return;
+    }
+    if (is_recent(called)) {
+      work(poller, Duty::when_called);
+    } else {
+      called_.wait(called);
+    }
+  }
+}
+
+void FuseRequestLoop::work(int poller, Duty duty) {
+  fuse_buf buffer{};
+  const int status = serve(poller, duty, buffer);
+  std::free(buffer.mem);
+  if (is_empty(status)) {
+    return;
+  }
+  if (status != 0) {
+    error_ = status;
+  }
+  stop();
+}
+
+/// 0 or -errno when serving is over, -EAGAIN when it goes on without the reserve.
+int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
+  auto awake_until = BusyPoll::Clock::time_point::min();
+  while (!fuse_session_exited(session_)) {
+    const int received = receive(buffer, awake_until);
+    if (received > 0) {
+      pace_.came(BusyPoll::Clock::now());
+      fuse_session_process_buf(session_, &buffer);
+      awake_until = pace_.answered(BusyPoll::Clock::now());
+    } else if (!is_empty(received)) {
+      return received;
+    }
+    if (received == -ENOMEM) {
+      std::this_thread::sleep_for(kShortOfMemory);
+    }
+    if (duty == Duty::when_called && !is_recent(called_)) {
+      return -EAGAIN;  // not before it has looked for the request that it may have been woken for
+    }
+    if (is_empty(received)) {
+      sleep(poller, duty == Duty::always ? kForever : kReserveStays);
+    }
+  }
+  return 0;
+}
+
+/// As fuse_session_receive_buf(). Who stays awake for a request steps aside for whoever else has use for the processor.
+int FuseRequestLoop::receive(fuse_buf& buffer, BusyPoll::Clock::time_point awake_until) {
+  int received = fuse_session_receive_buf(session_, &buffer);
+  if (!is_empty(received) || !pace_.is_brisk() || BusyPoll::Clock::now() >= awake_until ||
+      is_one_awake_.exchange(true)) {
+    return received;
+  }
+  while (is_empty(received) && BusyPoll::Clock::now() < awake_until && !fuse_session_exited(session_)) {
+    std::this_thread::yield();
+    received = fuse_session_receive_buf(session_, &buffer);
+  }
+  is_one_awake_ = false;
+  return received;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,53 @@
+// The threads that take the kernel's requests and answer them. A thread without work sleeps, but while requests arrive
+// in quick succession, as from a program that reads file after file, one thread polls for the next. Most of the time of
+// a short request goes into waking two threads (tools/benchmarks/README.md, "Requests"); polling avoids that.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "fs/fuse/busy_poll.h"
+#include "fs/fuse/fuse_request.h"
+
+namespace arborfs {
+
+class FuseRequestLoop {
+ public:
+  /// The session must be mounted and outlive the loop. `on_stop` (may be empty) is called when nobody is served any
+  /// more, while requests are still in work; perhaps more than once, from any thread.
+  explicit FuseRequestLoop(fuse_session* session, std::function<void()> on_stop = {});
+  FuseRequestLoop(const FuseRequestLoop&) = delete;
+  FuseRequestLoop& operator=(const FuseRequestLoop&) = delete;
+
+  /// Serves with so many threads, the caller's among them, and one in reserve, until the kernel ends the connection or
+  /// stop() is called; with fewer where no more can be had. `on_ready` is called on the caller's thread once the
+  /// kernel's INIT is answered, before any other request is taken. 0, or -errno of what serving failed with
+  /// (-ECONNABORTED: the connection was cut from outside; -EPROTO: libfuse refused INIT). Once.
+  int run(unsigned threads, const std::function<void()>& on_ready);
+  /// Makes run() return when the requests in work are answered, or as soon as it begins. From any thread.
+  void stop();
+  /// For a while one thread more takes requests, since some are kept waiting. From any thread; cheap while it does so.
+  void call_reserve();
+
+ private:
+  enum class Duty { always, when_called };
+  [[nodiscard]] std::vector<UniqueFd> make_pollers(std::size_t count) const;
+  int take_init(int poller);
+  void serve_all(const std::vector<UniqueFd>& pollers);
+  void work(int poller, Duty duty);
+  void stand_by(int poller);
+  int serve(int poller, Duty duty, fuse_buf& buffer);
+  int receive(fuse_buf& buffer, BusyPoll::Clock::time_point awake_until);
+  fuse_session* const session_;
+  const std::function<void()> on_stop_;
+  UniqueFd stopped_;  // readable once stop() was called
+  std::atomic<bool> is_stopping_{false};
+  BusyPoll pace_;
+  std::atomic<bool> is_one_awake_{false};
+  std::atomic<BusyPoll::Clock::time_point> called_{BusyPoll::Clock::time_point{}};  // the reserve, last
+  std::atomic<int> error_{0};
+};
+
+}  // namespace arborfs

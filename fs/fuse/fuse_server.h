@@ -1,0 +1,80 @@
+// The kernel's side of a mount: libfuse callbacks that decode a request, run one operation of the Vfs and answer. An
+// operation that would take long goes on in the slow lane; its client can be killed meanwhile. No exception leaves a
+// callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fs/cache/read_ahead.h"
+#include "fs/control/write_ops.h"
+#include "fs/fuse/events_file.h"
+#include "fs/fuse/fuse_request.h"
+#include "fs/fuse/fuse_request_loop.h"
+#include "fs/fuse/mount_settings.h"
+#include "fs/fuse/open_handles.h"
+#include "fs/fuse/store_space.h"
+#include "fs/fuse/submount_pools.h"
+#include "fs/fuse/worker_pool.h"
+#include "fs/tree/vfs.h"
+
+namespace arborfs {
+
+class FuseServer {
+ public:
+  /// All outlive the server. `changes` is null on a read-only mount.
+  FuseServer(Vfs& vfs, EventsFile& events, WriteOps* changes, MountSettings settings);
+  ~FuseServer();
+  FuseServer(const FuseServer&) = delete;
+  FuseServer& operator=(const FuseServer&) = delete;
+
+  /// Mounts. What went wrong, libfuse says in words of its own (fs/fuse/fuse_messages.h). Errors: io.
+  Result<void> mount();
+  /// Serves until unmounted or told to leave. `on_init` is called once, before the kernel's INIT is answered, and
+  /// `on_ready` once it is: the mount works. False when serving ended by an error.
+  bool serve(std::function<void()> on_init, const std::function<void()>& on_ready);
+  /// Makes serve() return when the requests in work are answered. From any thread, once mounted.
+  void leave();
+  /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
+  /// Writes in progress are finished and answered; later ones run on the thread of their request.
+  void stop_slow_work() {
+    if (read_ahead_) {
+      read_ahead_->stop();
+    }
+    slow_lane_.stop();
+    apart_lanes_.stop();
+    write_lane_.stop();
+  }
+  /// Unmounts; nothing is served any more. A mount that is dead because its connection was aborted, as by umount -f,
+  /// is taken away too. Another mount that lies at the path by now is left alone.
+  void unmount();
+  [[nodiscard]] fuse_session* session() const { return session_; }
+
+ private:
+  void start_read_ahead();
+  friend struct FuseOperations;
+  friend struct FuseDispatch;
+  static constexpr std::size_t kWriteThreads = 64;  // they wait for locks and disks
+  Vfs& vfs_;
+  EventsFile& events_;
+  WriteOps* const changes_;
+  OpenHandles handles_;
+  const MountSettings settings_;
+  StoreSpace space_;
+  std::function<void()> on_init_;
+  fuse_session* session_ = nullptr;
+  bool is_mounted_ = false;
+  std::string mount_;                    // its id; "" when that is not known
+  std::optional<FuseRequestLoop> loop_;  // while there is a session that is mounted, and after
+  InterruptWatch interrupts_;
+  std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
+  std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
+  // The lanes stop before the watch and the session go.
+  WorkerPool slow_lane_;
+  SubmountPools apart_lanes_;
+  WorkerPool write_lane_{kWriteThreads};
+};
+
+}  // namespace arborfs

@@ -1,0 +1,40 @@
+// Tells the kernel what changed, from a thread of its own, never with a lock held (DESIGN 10). For a name the kernel
+// locks the folder that it is in, and so may make the thread wait until requests in progress are answered; it must be
+// stopped while they still are. For attributes it locks nothing: requests may tell of those themselves
+// (InvalidationQueue::tell_at_once).
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "fs/cache/invalidation_map.h"
+#include "fs/cache/invalidation_queue.h"
+
+struct fuse_session;
+
+namespace arborfs {
+
+class Invalidator {
+ public:
+  /// Starts the thread. All arguments outlive it.
+  Invalidator(MountState& state, InvalidationQueue& news, fuse_session* session);
+  /// Closes the news and joins.
+  ~Invalidator();
+  Invalidator(const Invalidator&) = delete;
+  Invalidator& operator=(const Invalidator&) = delete;
+
+ private:
+  void run();
+  template <class Work>
+  bool has_done(const Work& work);
+  void tell_all(const std::vector<Invalidation>& forgets);
+  bool tell_name(const Invalidation& forget);
+  const InvalidationMap map_;
+  InvalidationQueue& news_;
+  fuse_session* const session_;
+  bool can_expire_ = true;  // used by the thread alone
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,272 @@
+#include "fs/fuse/mountpoint.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/base/unique_fd.h"
+#include "core/os/file.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr int kMaxLinks = 40;
+constexpr int kMaxStacked = 16;
+constexpr std::array kUnmountPrograms = {"/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"};
+
+/// mountinfo writes space, tab, newline and backslash as \ooo.
+std::string unescaped(const std::string& field) {
+  std::string out;
+  for (std::size_t at = 0; at < field.size(); ++at) {
+    if (field[at] == '\\' && at + 3 < field.size()) {
+      out += static_cast<char>(std::stoi(field.substr(at + 1, 3), nullptr, 8));
+      at += 3;
+    } else {
+      out += field[at];
+    }
+  }
+  return out;
+}
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> found(::realpath(path.c_str(), nullptr), &std::free);
+  return found ? found.get() : "";
+}
+
+bool is_dead(int errnum) {
+  return errnum == ENOTCONN || errnum == ECONNABORTED;
+}
+
+/// The path of a folder that cannot be entered: its parent's real path and its own name, following its links by hand.
+std::string path_of_dead(std::string path) {
+  for (int i = 0; i < kMaxLinks; ++i) {
+    while (path.size() > 1 && path.ends_with('/')) {
+      path.pop_back();
+    }
+    const std::filesystem::path spelled(path);
+    const std::string parent = real_path(spelled.has_parent_path() ? spelled.parent_path().string() : ".");
+    if (parent.empty()) {
+      return "";
+    }
+    const std::string own = (parent == "/" ? "" : parent) + "/" + spelled.filename().string();
+    std::error_code failed;
+    const auto target = std::filesystem::read_symlink(own, failed);
+    if (failed) {
+      return own;
+    }
+    path = target.is_absolute() ? target.string() : parent + "/" + target.string();
+  }
+  return "";
+}
+
+/// Device and inode of a folder and of all above it.
+using Chain = std::vector<std::pair<dev_t, ino_t>>;
+
+Chain chain_of(const std::string& path) {
+  Chain chain;
+  UniqueFd at(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (at) {
+    struct stat st {};
+    if (::fstat(at.get(), &st) != 0) {
+      break;
+    }
+    const std::pair here(st.st_dev, st.st_ino);
+    if (!chain.empty() && chain.back() == here) {
+      break;  // the root is its own parent
+    }
+    chain.push_back(here);
+    at = UniqueFd(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  return chain;
+}
+
+std::string nearest_existing(std::string path) {
+  std::error_code failed;
+  while (path.size() > 1 && !std::filesystem::is_directory(path, failed)) {
+    path = std::filesystem::path(path).parent_path().string();
+  }
+  return path.empty() ? "/" : path;
+}
+
+bool contains(const Chain& chain, const Chain& of) {
+  return !of.empty() && std::find(chain.begin(), chain.end(), of.front()) != chain.end();
+}
+
+/// False when the program could not be run or failed.
+bool run_fusermount(const std::string& flag, const std::string& path) {
+  const auto program = std::find_if(kUnmountPrograms.begin(), kUnmountPrograms.end(),
+                                    [](const char* candidate) { return ::access(candidate, X_OK) == 0; });
+  if (program == kUnmountPrograms.end()) {
+    return false;
+  }
+  std::array<std::string, 4> words = {"fusermount3", flag, "--", path};
+  std::array<char*, 5> argv = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int failed = ::posix_spawn(&child, *program, &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) {
+    return false;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> mount_table() {
+  std::ifstream file("/proc/self/mountinfo");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  return file.is_open() && !file.bad() ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::optional<MountEntry> mount_at(const std::string& path) {
+  const auto table = mount_table();
+  return table ? mount_in(*table, path) : std::nullopt;
+}
+
+std::optional<MountEntry> mount_in(const std::string& table, const std::string& path) {
+  std::istringstream lines(table);
+  std::optional<MountEntry> found;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    MountEntry entry;
+    std::string skipped;
+    std::string point;
+    fields >> entry.id >> skipped >> skipped >> skipped >> point;
+    if (unescaped(point) != path) {
+      continue;
+    }
+    while (fields >> skipped && skipped != "-") {
+    }
+    entry.path = path;
+    fields >> entry.type >> entry.source;
+    entry.source = unescaped(entry.source);
+    found = std::move(entry);
+  }
+  return found;
+}
+
+bool is_arborfs(const MountEntry& entry) {
+  return entry.type == "fuse.arborfs";
+}
+
+Result<std::string> resolve_mountpoint(const std::string& path) {
+  std::string real = real_path(path);
+  if (real.empty() && is_dead(errno)) {
+    real = path_of_dead(path);
+    return real.empty() ? Result<std::string>(Errc::not_found, path + ": no such folder") : real;
+  }
+  struct stat st {};
+  if (real.empty() || (::stat(real.c_str(), &st) != 0 && !is_dead(errno))) {
+    return error_from_errno(errno, path);
+  }
+  if (st.st_mode != 0 && !S_ISDIR(st.st_mode)) {
+    return Error{Errc::invalid_argument, path + " is not a folder"};
+  }
+  return real;
+}
+
+bool has_files(const std::string& folder) {
+  const auto dir = Dir::open_root(folder);
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  return entries && !entries->empty();
+}
+
+Result<void> detach(const std::string& path) {
+  if (run_fusermount("-u", path) || run_fusermount("-uz", path)) {
+    return {};
+  }
+  if (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
+    return {};
+  }
+  return error_from_errno(errno, "unmount " + path);
+}
+
+/// The number of a mount that is gone may be that of its successor, so the mount itself is asked.
+void detach_if_dead(const std::string& path, const std::string& id) {
+  const auto entry = mount_at(path);
+  if (!entry || entry->id != id || !is_arborfs(*entry)) {
+    return;
+  }
+  struct statvfs st {};
+  if (::statvfs(path.c_str(), &st) != 0 && is_dead(errno)) {
+    static_cast<void>(detach(path).has_value());
+  }
+}
+
+Result<void> heal_mountpoint(const std::string& path) {
+  for (int i = 0; i < kMaxStacked; ++i) {
+    const auto entry = mount_at(path);
+    if (!entry || !is_arborfs(*entry)) {
+      return {};
+    }
+    struct statvfs st {};  // asks the daemon, where stat would believe what the kernel remembers of a dead one
+    if (::statvfs(path.c_str(), &st) == 0) {
+      return {Errc::already_exists, path + " already shows " + entry->source + "; unmount it first"};
+    }
+    if (!is_dead(errno)) {
+      return error_from_errno(errno, path);
+    }
+    RETURN_IF_ERROR(detach(path));
+  }
+  return {Errc::io, path + " carries too many dead mounts"};
+}
+
+Result<void> check_apart(const std::string& mountpoint, const std::vector<std::string>& store_folders) {
+  const Chain own = chain_of(mountpoint);
+  if (own.empty()) {
+    return error_from_errno(errno, mountpoint);
+  }
+  for (const auto& folder : store_folders) {
+    const Chain exact = chain_of(folder);
+    if (!exact.empty() && exact.front() == own.front()) {
+      return {Errc::invalid_argument, mountpoint + " is the store itself; mount somewhere else"};
+    }
+    if (contains(own, exact)) {
+      return {Errc::invalid_argument, mountpoint + " lies inside the store " + folder + "; mount somewhere else"};
+    }
+    if (contains(chain_of(nearest_existing(folder)), own)) {
+      return {Errc::invalid_argument, mountpoint + " contains the store " + folder + "; mount somewhere else"};
+    }
+  }
+  return {};
+}
+
+Result<void> unmount(const std::string& mountpoint, std::string* said) {
+  const auto path = resolve_mountpoint(mountpoint);
+  const auto entry = path ? mount_at(*path) : std::nullopt;
+  if (!entry) {
+    if (said != nullptr) {
+      *said = "nothing is mounted on " + mountpoint;
+    }
+    return path || path.error().code == Errc::not_found ? Result<void>() : Result<void>(path.error());
+  }
+  if (!is_arborfs(*entry)) {
+    return {Errc::invalid_argument, mountpoint + " carries a mount of type " + entry->type + ", not arborfs"};
+  }
+  return detach(*path);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,111 @@
+#include "fs/fuse/worker_pool.h"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "core/base/cancellation.h"
+#include "core/base/exception_log.h"
+
+namespace arborfs {
+
+WorkerPool::~WorkerPool() {
+  stop();
+}
+
+void WorkerPool::submit(Job job) {
+  if (!queue(job)) {
+    do_job(job);
+  }
+}
+
+/// False when nobody else can be had to do it.
+bool WorkerPool::queue(Job& job) {
+  const std::lock_guard lock(mutex_);
+  if (cancelled_) {
+    return false;
+  }
+  try {
+    threads_.reserve(most_threads_);
+    jobs_.emplace_back();
+  } catch (const std::bad_alloc&) {
+    log_exception("a request is served by the thread that took it");
+    return false;
+  }
+  if (idle_ < jobs_.size() && threads_.size() < most_threads_ && !start_thread() && threads_.empty()) {
+    jobs_.pop_back();
+    return false;
+  }
+  jobs_.back() = std::move(job);
+  wake_.notify_one();
+  return true;
+}
+
+bool WorkerPool::start_thread() {
+  try {
+    threads_.emplace_back([this] { run(); });
+    return true;
+  } catch (const std::exception&) {
+    log_exception("requests that take long have fewer threads");
+    return false;
+  }
+}
+
+void WorkerPool::do_job(const Job& job) {
+  const Cancellation cancellation(&cancelled_);
+  try {
+    job(&cancelled_);
+  } catch (const std::exception&) {
+    log_exception("a request that takes long failed inside");
+  }
+}
+
+bool WorkerPool::run_or_submit(Job job) {
+  const bool is_free = borrowed_.fetch_add(1) < kBorrowed;
+  if (is_free) {
+    do_job(job);
+  } else {
+    submit(std::move(job));
+  }
+  --borrowed_;
+  return is_free;
+}
+
+void WorkerPool::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    wake_.wait(lock, [this] { return cancelled_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) {
+      return;
+    }
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    do_job(job);
+    job = nullptr;
+    lock.lock();
+  }
+}
+
+void WorkerPool::cancel() {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  wake_.notify_all();
+}
+
+void WorkerPool::stop() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+}  // namespace arborfs

@@ -1,0 +1,95 @@
+// What a folder lists: one snapshot, held by its directory handle from rewind to rewind, so that nothing is missed or
+// doubled while the folder changes. Offsets are ordinals that stay what they are. Immutable; any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/tree/attr.h"
+#include "fs/tree/resolve_session.h"
+
+namespace arborfs {
+
+struct DirectoryItem {
+  std::string_view name;
+  const Attr& attr;
+  CacheTtl name_life = CacheTtl::moment;
+  bool is_complete = true;  // false: the attributes beyond ino and type would take work; the kernel asks when it needs
+  std::uint64_t next = 0;   // offset of what follows
+};
+
+class DirectorySnapshot {
+ public:
+  /// Returns false when it wants no more.
+  using Emit = std::function<bool(const DirectoryItem&)>;
+
+  virtual ~DirectorySnapshot() = default;
+  /// Another version: another list of names or another state behind them.
+  [[nodiscard]] virtual std::uint64_t version() const = 0;
+  /// Emits what stands at `from` and after. Items that vanished meanwhile are left out.
+  virtual Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const = 0;
+};
+using ListingPtr = std::shared_ptr<const DirectorySnapshot>;
+
+/// A list of names, each with its node.
+class NamesSnapshot final : public DirectorySnapshot {
+ public:
+  struct Item {
+    std::string name;
+    Child child;
+    std::optional<Attr> brief;  // set where the rest of the attributes would take work
+  };
+  /// The version is a hash of the items and of `state_version`.
+  NamesSnapshot(std::vector<Item> items, std::uint64_t state_version);
+  [[nodiscard]] std::uint64_t version() const override { return version_; }
+  Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const override;
+
+ private:
+  std::vector<Item> items_;
+  std::uint64_t version_;
+};
+
+/// Files that belong to one entry each, of one generation, named and described from the index as they are emitted.
+class EntriesSnapshot final : public DirectorySnapshot {
+ public:
+  /// How one kind of such files is named and described. No locks, no I/O: called under a session's guard.
+  struct Row {
+    Kind kind;
+    std::string (*name)(const LogIndex& index, Ordinal ordinal);
+    Attr (*attr)(const Session::Guard& guard, std::uint64_t seed, NodeId node);
+  };
+  /// Entries 1 to `count`, or just those named.
+  EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, Ordinal count);
+  EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, std::vector<Ordinal> ordinals);
+  [[nodiscard]] std::uint64_t version() const override { return version_; }
+  Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const override;
+
+ private:
+  SessionRef ref_;
+  std::uint32_t slot_;
+  const Row& row_;
+  std::vector<Ordinal> ordinals_;  // empty: all
+  std::uint64_t count_;
+  std::uint64_t version_;
+};
+
+/// A few names before many.
+class JoinedSnapshot final : public DirectorySnapshot {
+ public:
+  JoinedSnapshot(ListingPtr head, std::uint64_t head_size, ListingPtr rest)
+      : head_(std::move(head)), head_size_(head_size), rest_(std::move(rest)) {}
+  [[nodiscard]] std::uint64_t version() const override { return head_->version() * 31 + rest_->version(); }
+  Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const override;
+
+ private:
+  ListingPtr head_;
+  std::uint64_t head_size_;
+  ListingPtr rest_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,91 @@
+#include "fs/tree/inode_number.h"
+
+#include <iterator>
+#include <mutex>
+
+#include "core/base/hash.h"
+
+namespace arborfs {
+
+std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_view what) {
+  std::string text(word);
+  text += '\0';
+  text += what;
+  const std::uint64_t hash = xxh64(text, seed);
+  return hash > 1 ? hash : hash + 2;
+}
+
+namespace {
+
+constexpr std::int64_t kFirstTime = 1'420'070'400'000;  // 2015
+constexpr unsigned kTimeBits = 40;
+constexpr unsigned kHashBits = 64 - kTimeBits;
+
+/// 0 when it puts the entry into no order.
+std::uint64_t telling_time(const LogIndex& index, Ordinal ordinal) {
+  const std::int64_t time = index.entry(ordinal).timestamp_ms;
+  const bool is_shared = ordinal > 1 && index.entry(ordinal - 1).timestamp_ms == time;
+  const bool fits = time > kFirstTime && time - kFirstTime < std::int64_t{1} << kTimeBits;
+  return fits && !is_shared ? static_cast<std::uint64_t>(time - kFirstTime) : 0;
+}
+
+/// The files of one entry differ whatever its hash.
+std::uint64_t ordered_ino(std::uint64_t time, std::uint64_t seed, std::string_view word, std::string_view what) {
+  return time << kHashBits | ((xxh64(what, seed) ^ xxh64(word)) & ((std::uint64_t{1} << kHashBits) - 1));
+}
+
+}  // namespace
+
+std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const bool has_own_id =
+      id.kind != EntryId::Kind::missing && (!index.has_duplicate_ids() || index.find(id) == ordinal);
+  if (!has_own_id) {
+    return stable_ino(seed, word, "#" + std::to_string(ordinal));
+  }
+  const std::string what = (id.kind == EntryId::Kind::string ? "s" : "v") + id.text;
+  const std::uint64_t time = telling_time(index, ordinal);
+  return time == 0 ? stable_ino(seed, word, what) : ordered_ino(time, seed, word, what);
+}
+
+void InodeSeeds::take_names(const CatalogView& view) {
+  if (view_version_ == view.version && !names_.empty()) {
+    return;
+  }
+  names_.clear();
+  for (const auto& [number, shown] : view.where) {
+    names_.emplace(xxh64(shown.session()->stem()), number);
+  }
+  view_version_ = view.version;
+}
+
+std::uint64_t InodeSeeds::new_seed(const Session& session, const CatalogView& view) {
+  take_names(view);
+  const std::string stem = session.stem();
+  const std::uint64_t seed = xxh64(stem);
+  const auto [first, last] = names_.equal_range(seed);
+  if (first != last && std::next(first) == last && first->second == session.number()) {
+    return seed;
+  }
+  const LogPlace own = session.place();
+  std::size_t before = 0;
+  for (auto name = first; name != last; ++name) {
+    const auto other = view.session(name->second);
+    const LogPlace place = other ? other->place() : own;
+    before += place.stem() == stem && place < own ? 1 : 0;
+  }
+  return before == 0 ? seed : xxh64(stem + "~" + std::to_string(before + 1));
+}
+
+std::uint64_t InodeSeeds::seed_of(const Session& session, const CatalogView& view) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = seeds_.find(session.number()); found != seeds_.end()) {
+      return found->second;
+    }
+  }
+  const std::unique_lock lock(mutex_);
+  return seeds_.emplace(session.number(), new_seed(session, view)).first->second;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,110 @@
+// What all operations of one mount share: the catalog it shows, and the numbers it has given out. Every member is
+// thread-safe by itself and outlives every request.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/session/catalog.h"
+#include "fs/tree/cache_tracker.h"
+#include "fs/tree/control_inodes.h"
+#include "fs/tree/inode_number.h"
+#include "fs/tree/intern_table.h"
+#include "fs/tree/open_snapshots.h"
+#include "fs/tree/session_ids.h"
+#include "fs/tree/transcript_versions.h"
+
+namespace arborfs {
+
+struct MountState {
+  MountState(Catalog& shown, bool is_read_only)
+      : catalog(shown),
+        read_only(is_read_only),
+        mounted_ns(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count()) {}
+
+  Catalog& catalog;
+  const bool read_only;
+  const std::int64_t mounted_ns;
+  /// How changes are noticed, for status.json; set before the first request.
+  std::function<std::string()> watching = [] { return std::string("nothing"); };
+
+  SessionIds slots;
+  InodeSeeds seeds;
+  InternTable artifact_paths;
+  InternTable blob_names;
+  OpenSnapshots documents;
+  TranscriptVersions lineages;
+  TextVersions versions;
+  CacheTracker kernel;
+  ControlInodes doors;
+
+  /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
+  /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.
+  [[nodiscard]] static bool refreshed_lately(const Session& session, Depth depth) {
+    return session.is_known_since(std::chrono::steady_clock::now() - kLately, depth);
+  }
+
+  /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it.
+  void note_own_write(std::uint32_t session) {
+    const std::lock_guard lock(own_writes_mutex_);
+    own_writes_[session] = own_writes_[0] = std::chrono::steady_clock::now();
+  }
+  [[nodiscard]] bool written_since(std::uint32_t session, std::chrono::steady_clock::time_point when) {
+    const std::lock_guard lock(own_writes_mutex_);
+    const auto found = own_writes_.find(session);
+    return found != own_writes_.end() && found->second >= when;
+  }
+
+  /// For files of the store whose size may change under the same node (blobs, artifacts): the kernel was told a size.
+  void note_told(const Attr& attr) {
+    const Kind kind = attr.node.kind();
+    if (kind != Kind::blob && kind != Kind::image && kind != Kind::artifact_file) {
+      return;
+    }
+    const std::lock_guard lock(told_mutex_);
+    if (told_.size() >= kMaxTold) {
+      told_.clear();
+    }
+    told_[attr.node] = {attr.size, std::chrono::steady_clock::now()};
+  }
+  /// True when the kernel goes by another size than the file has now: it must look the name up again before it reads,
+  /// or it would stop too early. Not right after it was told, so that a file in steady growth can be opened.
+  [[nodiscard]] bool told_otherwise(NodeId node, std::uint64_t size) {
+    const std::lock_guard lock(told_mutex_);
+    const auto found = told_.find(node);
+    return found != told_.end() && found->second.first != size &&
+           std::chrono::steady_clock::now() - found->second.second > kLately;
+  }
+
+  /// When the catalog's present view was first looked at: the time of folders that list it.
+  std::int64_t view_time(const CatalogView& view) {
+    const std::lock_guard lock(view_mutex_);
+    if (view.version > seen_version_) {
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      view_ns_ = seen_version_ == 0 ? mounted_ns : std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+      seen_version_ = view.version;
+    }
+    return view_ns_;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLately{10};
+  std::mutex own_writes_mutex_;                                                          // leaf
+  std::unordered_map<std::uint32_t, std::chrono::steady_clock::time_point> own_writes_;  // guarded by own_writes_mutex_
+  static constexpr std::size_t kMaxTold = 65536;
+  using Told = std::pair<std::uint64_t, std::chrono::steady_clock::time_point>;
+  std::mutex told_mutex_;                  // leaf
+  std::unordered_map<NodeId, Told> told_;  // guarded by told_mutex_
+  std::mutex view_mutex_;                  // leaf
+  std::uint64_t seen_version_ = 0;         // guarded by view_mutex_
+  std::int64_t view_ns_ = 0;               // guarded by view_mutex_
+};
+
+}  // namespace arborfs

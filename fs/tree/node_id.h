@@ -1,0 +1,102 @@
+// What a file of the mount is, as one 64-bit number: kind (8 bits), slot (24), item (32). Decoded at each request;
+// there are no node objects, so none can be looked up too late, and forget has nothing to do.
+//
+// A node id stands for content that never changes, or only grows. What shows another state of a session is another
+// node: see the comment at each kind. Slots are never reused (session_ids.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace arborfs {
+
+enum class Kind : std::uint8_t {
+  root,  // item 1, so that the root is the kernel's node 1
+  readme,
+  mount_status,  // item: version of its text
+  events,
+  events_link,  // what the root lists of it
+  new_control,
+  projects,
+  by_id,
+  recent,
+  terminals,
+  blobs,
+  project,        // item: Project::number
+  project_cwd,    // item: Project::number
+  project_alias,  // symlink; item: Project::number, slot: hash of its name
+  by_id_link,     // the three: slot of the session, item: hash of the target
+  recent_link,
+  terminal_link,
+  session,       // slot of the session, as for all up to `artifact_file`
+  session_json,  // item: epoch, as for title, context, tree, usage
+  title,
+  context,
+  tree,
+  usage,
+  session_status,  // item: version of its text
+  raw,             // grows; item: raw generation
+  transcript,      // grows; item: lineage (transcript_versions.h)
+  damage_tail,     // the unfinished end of the log; item: epoch
+  labels,
+  control,        // item: verb and door (control_inodes.h)
+  artifact_dir,   // item: interned path, 0 for artifacts/ itself
+  artifact_file,  // item: interned path
+  leaf_link,      // from here on: slot of one generation; item: ordinal
+  entries,
+  texts,
+  images,
+  branches,
+  damage,
+  entry,
+  text,
+  image,       // item: index into TextSizes::images
+  damage_run,  // item: index into the damage of the log
+  branch,      // item: ordinal of its last entry, as for the next ones
+  branch_context,
+  branch_transcript,
+  branch_entries,
+  branch_entry_link,  // item: ordinal of the entry, the same in all branches
+  branch_append,
+  branch_alias,
+  current_link,
+  label_link,
+  blob,  // item: interned name
+};
+inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::blob) + 1;
+
+class NodeId {
+ public:
+  static constexpr std::uint32_t kMaxSlot = 0xFFFFFF;
+
+  constexpr NodeId() = default;
+  constexpr explicit NodeId(std::uint64_t value) : value_(value) {}
+  constexpr NodeId(Kind kind, std::uint32_t slot, std::uint32_t item)
+      : value_(static_cast<std::uint64_t>(kind) << 56U | static_cast<std::uint64_t>(slot & kMaxSlot) << 32U | item) {}
+  static constexpr NodeId root() { return {Kind::root, 0, 1}; }
+
+  [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
+  /// False for numbers that this program never gave out.
+  [[nodiscard]] constexpr bool is_known() const {
+    return (value_ >> 56U) < kKinds && (kind() != Kind::root || value_ == 1);
+  }
+  [[nodiscard]] constexpr Kind kind() const { return static_cast<Kind>(value_ >> 56U); }
+  [[nodiscard]] constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(value_ >> 32U) & kMaxSlot; }
+  [[nodiscard]] constexpr std::uint32_t item() const { return static_cast<std::uint32_t>(value_); }
+  constexpr auto operator<=>(const NodeId&) const = default;
+
+ private:
+  std::uint64_t value_ = 0;
+};
+static_assert(NodeId::root().value() == 1);
+
+}  // namespace arborfs
+
+template <>
+struct std::hash<arborfs::NodeId> {
+  std::size_t operator()(arborfs::NodeId node) const noexcept {
+    const std::uint64_t mixed = node.value() * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
+  }
+};

@@ -1,0 +1,143 @@
+// The families of nodes; node_table.cc puts their functions into the one table. Each function follows the contract of
+// NodeRow. No family knows the kernel's side.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/views/session_views.h"
+#include "fs/tree/node_table.h"
+
+namespace arborfs {
+
+/// The root, README.md, status.json, events.
+namespace root_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> readme_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> readme_open(MountState&, RequestContext&, NodeId);
+Result<Attr> status_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> status_open(MountState&, RequestContext&, NodeId);
+Result<Attr> events_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> events_link_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> events_link_target(MountState&, RequestContext&, NodeId);
+}  // namespace root_nodes
+
+/// projects/ and what is in it, down to the sessions.
+namespace project_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> project_attr(MountState&, RequestContext&, NodeId);
+Result<Child> project_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> project_list(MountState&, RequestContext&, NodeId);
+Result<Attr> cwd_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> cwd_open(MountState&, RequestContext&, NodeId);
+Result<Attr> alias_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> alias_target(MountState&, RequestContext&, NodeId);
+}  // namespace project_nodes
+
+/// by-id/, recent/, terminals/: symlinks to sessions.
+namespace shortcut_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> link_target(MountState&, RequestContext&, NodeId);
+}  // namespace shortcut_nodes
+
+/// The folder of a session, and its leaf.
+namespace session_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+/// entries/, text/, images/, branches/, labels/, damage/ themselves.
+Result<Attr> folder_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> leaf_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> leaf_target(MountState&, RequestContext&, NodeId);
+}  // namespace session_nodes
+
+/// The readable files of a session, all that core makes as documents.
+namespace document_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
+}  // namespace document_nodes
+
+/// entries/, text/, images/.
+namespace entry_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Child> images_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> images_list(MountState&, RequestContext&, NodeId);
+Result<Attr> image_attr(MountState&, RequestContext&, NodeId);
+/// The time of an entry's files; the log's for an entry without one.
+std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal);
+}  // namespace entry_nodes
+
+/// branches/ and below.
+namespace branch_nodes {
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> branch_attr(MountState&, RequestContext&, NodeId);
+Result<Child> branch_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> branch_list(MountState&, RequestContext&, NodeId);
+Result<Child> path_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> path_list(MountState&, RequestContext&, NodeId);
+Result<Attr> document_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> link_target(MountState&, RequestContext&, NodeId);
+}  // namespace branch_nodes
+
+/// labels/ and damage/.
+namespace label_nodes {
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
+Result<std::string> link_target(MountState&, RequestContext&, NodeId);
+Result<Child> damage_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> damage_list(MountState&, RequestContext&, NodeId);
+Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
+}  // namespace label_nodes
+
+/// Control files: `new`, those of a session, `append` of a branch (control_file.h).
+namespace control_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+/// The node of the control file of a session that has this verb; its slot is the session's. The first of its doors
+/// (control_inodes.h).
+NodeId in_session(std::uint32_t home, std::string_view verb);
+}  // namespace control_nodes
+
+/// artifacts/: the agent's own files beside the log, as they are on disk.
+namespace artifact_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
+}  // namespace artifact_nodes
+
+namespace blob_nodes {
+Result<Attr> folder_attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
+}  // namespace blob_nodes
+
+// Shared between families.
+
+/// The document that a node stands for now: found if somebody has it, else made. `stale` when the node no longer is
+/// what the session shows.
+Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, NodeId node);
+/// A document as an open file.
+OpenFilePtr file_of(SnapshotPtr document);
+/// The node that stands for a document of the session's present state. Errors: as resolve_session; `ref` was refreshed
+/// to document_depth(kind).
+Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, Kind kind);
+Depth document_depth(Kind kind);
+
+/// Text that fs makes itself, as a document of a node that never changes.
+SnapshotPtr literal_document(const Attr& attr, std::string_view text);
+
+}  // namespace arborfs

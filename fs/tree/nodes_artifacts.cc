@@ -1,0 +1,160 @@
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/render/names.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs::artifact_nodes {
+
+namespace {
+
+constexpr std::size_t kShortestCut = 240;  // of names that were cut to 255 bytes between two characters
+
+/// A file or folder below artifacts/: opened from the top each time, one component after the other, never through a
+/// symbolic link.
+struct Place {
+  SessionRef ref;
+  std::string path;  // "" for artifacts/ itself
+};
+
+Result<Place> place_of(MountState& state, NodeId node) {
+  ASSIGN_OR_RETURN(auto ref, session_of(state, node));
+  if (node.item() == 0) {
+    return Place{std::move(ref), ""};
+  }
+  auto path = state.artifact_paths.text_of(node.item());
+  if (!path) {
+    return stale_error();
+  }
+  return Place{std::move(ref), std::move(*path)};
+}
+
+Error gone_or(const Error& error) {
+  return error.code == Errc::not_found ? stale_error() : error;
+}
+
+Result<Dir> open_folder(const MountState& state, const Place& place, std::string_view path) {
+  auto dir = state.catalog.store().artifacts(place.ref.session->place());
+  while (dir && !path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    dir = dir->open_in(std::string(path.substr(0, end)));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return dir ? std::move(dir) : Result<Dir>(gone_or(dir.error()));
+}
+
+/// Folder and last component.
+std::pair<std::string_view, std::string_view> split(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::pair{std::string_view(), path}
+                                         : std::pair{path.substr(0, slash), path.substr(slash + 1)};
+}
+
+Result<FileStat> stat_of(const MountState& state, const Place& place) {
+  if (place.path.empty()) {
+    auto dir = open_folder(state, place, "");
+    return dir ? dir->stat() : Result<FileStat>(dir.error());
+  }
+  const auto [folder, name] = split(place.path);
+  ASSIGN_OR_RETURN(auto dir, open_folder(state, place, folder));
+  auto st = dir.stat(std::string(name));
+  return st ? std::move(st) : Result<FileStat>(gone_or(st.error()));
+}
+
+/// The file that is shown by this name (names::encode_file). One whose name was cut is looked for.
+std::optional<std::string> name_on_disk(const Dir& dir, std::string_view shown) {
+  if (auto name = names::decode_file(shown); name && is_plain_name(*name) && dir.stat(*name)) {
+    return name;
+  }
+  if (shown.size() < kShortestCut) {
+    return std::nullopt;
+  }
+  const auto found = dir.list();
+  for (const auto& row : found ? *found : std::vector<DirEntry>()) {
+    if (names::encode_file(row.name) == shown) {
+      return row.name;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Child> child_of(MountState& state, NodeId node, const std::string& folder, const std::string& name,
+                       bool is_folder) {
+  const std::uint32_t number = state.artifact_paths.number_of(folder.empty() ? name : folder + "/" + name);
+  if (number == 0) {
+    return no_such_name();
+  }
+  return Child{NodeId(is_folder ? Kind::artifact_dir : Kind::artifact_file, node.slot(), number), CacheTtl::moment};
+}
+
+}  // namespace
+
+Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto place, place_of(state, node));
+  ASSIGN_OR_RETURN(const auto st, stat_of(state, place));
+  const bool is_folder = node.kind() == Kind::artifact_dir;
+  if (is_folder ? !S_ISDIR(st.mode) : !S_ISREG(st.mode)) {
+    return stale_error();
+  }
+  const std::uint64_t ino = stable_ino(place.ref.seed, "artifact", place.path);
+  return Attr{
+      node,       ino, is_folder ? FileType::directory : FileType::file, CacheTtl::moment, is_folder ? 0 : st.size,
+      st.mtime_ns};
+}
+
+Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  const auto place = place_of(state, node);
+  const auto dir = place ? open_folder(state, *place, place->path) : Result<Dir>(place.error());
+  if (!dir) {
+    return dir.error();
+  }
+  const auto on_disk = name_on_disk(*dir, name);
+  const auto st = on_disk ? dir->stat(*on_disk) : Result<FileStat>(no_such_name());
+  if (!st || (!S_ISDIR(st->mode) && !S_ISREG(st->mode))) {
+    return no_such_name();
+  }
+  return child_of(state, node, place->path, *on_disk, S_ISDIR(st->mode));
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto place = place_of(state, node);
+  const auto dir = place ? open_folder(state, *place, place->path) : Result<Dir>(place.error());
+  if (!dir) {
+    return dir.error();
+  }
+  auto found = dir->list();
+  const auto st = dir->stat();
+  if (!found || !st) {
+    return found ? st.error() : found.error();
+  }
+  std::vector<NamesSnapshot::Item> items;
+  for (auto& row : *found) {
+    if (row.type != DT_DIR && row.type != DT_REG) {
+      continue;
+    }
+    if (const auto child = child_of(state, node, place->path, row.name, row.type == DT_DIR)) {
+      items.push_back({names::encode_file(row.name), *child, std::nullopt});
+    }
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), static_cast<std::uint64_t>(st->mtime_ns)));
+}
+
+Result<OpenFilePtr> open(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto place, place_of(state, node));
+  const auto [folder, name] = split(place.path);
+  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, folder));
+  auto file = File::open_in(dir, std::string(name));
+  if (!file) {
+    return gone_or(file.error());
+  }
+  const auto st = file->stat();
+  if (!st || state.told_otherwise(node, st->size)) {
+    return st ? stale_error() : st.error();
+  }
+  return OpenFilePtr(std::make_shared<DiskFile>(std::make_shared<const File>(std::move(*file)), false));
+}
+
+}  // namespace arborfs::artifact_nodes

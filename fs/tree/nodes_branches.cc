@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <array>
+
+#include "core/base/result_macros.h"
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs::branch_nodes {
+
+namespace {
+
+constexpr std::string_view kCurrent = "current";
+
+/// What hangs in the folder of a branch.
+struct BranchRow {
+  std::string_view name;
+  Kind kind;
+  bool takes_work;
+  bool on_read_only = true;
+};
+
+constexpr std::array kBranchRows = {
+    BranchRow{"context.json", Kind::branch_context, true},
+    BranchRow{"transcript.md", Kind::branch_transcript, true},
+    BranchRow{"append", Kind::branch_append, false, false},
+    BranchRow{"entries", Kind::branch_entries, false},
+};
+
+std::string entry_name(const LogIndex& index, Ordinal ordinal) {
+  return names::entry_stem(index, ordinal) + ".json";
+}
+
+std::string target_of(const LogIndex& index, NodeId node) {
+  return node.kind() == Kind::branch_entry_link ? "../../../entries/" + entry_name(index, node.item())
+                                                : names::branch_stem(index, node.item());
+}
+
+Attr folder_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
+  return directory_attr(node, entry_ino(seed, word_of(node), guard.index(), node.item()), guard.stat().mtime_ns);
+}
+
+Attr symlink_of(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
+  const std::uint64_t ino = node.kind() == Kind::current_link
+                                ? stable_ino(seed, word_of(node))
+                                : entry_ino(seed, word_of(node), guard.index(), node.item());
+  return symlink_attr(node, ino, CacheTtl::forever, target_of(guard.index(), node),
+                      entry_nodes::entry_time(guard, node.item()));
+}
+
+constexpr EntriesSnapshot::Row kTipRow{Kind::branch, names::branch_stem, folder_attr};
+constexpr EntriesSnapshot::Row kPathRow{Kind::branch_entry_link, entry_name, symlink_of};
+
+/// A node of a branch with its session's state; its ordinal is an entry of it.
+struct At {
+  SessionRef ref;
+  Session::Guard guard;
+};
+
+Result<At> at(MountState& state, RequestContext& call, NodeId node) {
+  auto ref = resolve_session(state, call, node, Depth::index);
+  auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const bool is_folder = node.kind() == Kind::branches;
+  if (!is_folder && (node.item() == kNoEntry || node.item() > guard->index().size())) {
+    return stale_error();
+  }
+  return At{std::move(*ref), std::move(*guard)};
+}
+
+}  // namespace
+
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  if (name.starts_with(".")) {
+    return no_such_name();
+  }
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  const LogIndex& index = here.guard.index();
+  if (const Ordinal leaf = here.guard.leaf(); name == kCurrent && leaf != kNoEntry) {
+    return Child{NodeId(Kind::current_link, node.slot(), leaf), CacheTtl::moment};
+  }
+  const Ordinal listed = names::leading_ordinal(name).value_or(kNoEntry);
+  if (listed != kNoEntry && listed <= index.size() && names::branch_stem(index, listed) == name) {
+    return Child{NodeId(Kind::branch, node.slot(), listed), CacheTtl::forever};
+  }
+  const Ordinal meant = resolve_name(index, name);
+  if (meant == kNoEntry) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::branch_alias, node.slot(), meant), CacheTtl::moment};
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  const LogIndex& index = here.guard.index();
+  std::vector<Ordinal> shown = index.tips();
+  const Ordinal leaf = here.guard.leaf();
+  std::vector<NamesSnapshot::Item> head;
+  if (leaf != kNoEntry) {
+    const auto place = std::lower_bound(shown.begin(), shown.end(), leaf);
+    if (place == shown.end() || *place != leaf) {
+      shown.insert(place, leaf);
+    }
+    const NodeId current(Kind::current_link, node.slot(), leaf);
+    head.push_back({std::string(kCurrent), {current, CacheTtl::moment}, std::nullopt});
+  }
+  const std::size_t head_size = head.size();
+  auto names = std::make_shared<NamesSnapshot>(std::move(head), 0);
+  if (shown.empty()) {
+    return ListingPtr(std::move(names));
+  }
+  auto tips = std::make_shared<EntriesSnapshot>(here.ref, node.slot(), kTipRow, std::move(shown));
+  return ListingPtr(std::make_shared<JoinedSnapshot>(std::move(names), head_size, std::move(tips)));
+}
+
+Result<Attr> branch_attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto here = at(state, call, node);
+  return here ? Result<Attr>(folder_attr(here->guard, here->ref.seed, node)) : Result<Attr>(here.error());
+}
+
+Result<Child> branch_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  RETURN_IF_ERROR(at(state, call, node));
+  const auto row = std::find_if(kBranchRows.begin(), kBranchRows.end(),
+                                [&](const BranchRow& candidate) { return candidate.name == name; });
+  if (row == kBranchRows.end() || (state.read_only && !row->on_read_only)) {
+    return no_such_name();
+  }
+  return Child{NodeId(row->kind, node.slot(), node.item()), CacheTtl::forever};
+}
+
+Result<ListingPtr> branch_list(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  std::vector<NamesSnapshot::Item> items;
+  for (const BranchRow& row : kBranchRows) {
+    if (state.read_only && !row.on_read_only) {
+      continue;
+    }
+    const NodeId child(row.kind, node.slot(), node.item());
+    NamesSnapshot::Item item{std::string(row.name), {child, CacheTtl::forever}, std::nullopt};
+    if (row.takes_work) {
+      const std::uint64_t ino = entry_ino(here.ref.seed, word_of(child), here.guard.index(), node.item());
+      item.brief = Attr{child, ino, FileType::file, CacheTtl::moment, 0, 0};
+    }
+    items.push_back(std::move(item));
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
+}
+
+Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  const LogIndex& index = here.guard.index();
+  constexpr std::string_view kSuffix = ".json";
+  const Ordinal listed =
+      names::leading_ordinal(name.substr(0, name.size() - std::min(name.size(), kSuffix.size()))).value_or(kNoEntry);
+  if (listed == kNoEntry || listed > index.size() || entry_name(index, listed) != name) {
+    return no_such_name();
+  }
+  const auto path = path_to(index, node.item());
+  if (std::find(path.begin(), path.end(), listed) == path.end()) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::branch_entry_link, node.slot(), listed), CacheTtl::forever};
+}
+
+Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  auto path = path_to(here.guard.index(), node.item());
+  return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, node.slot(), kPathRow, std::move(path)));
+}
+
+/// The bytes never change within a generation, but the time is the log's.
+Result<Attr> document_attr(MountState& state, RequestContext& call, NodeId node) {
+  const bool is_context = node.kind() == Kind::branch_context;
+  const auto kind = is_context ? ViewKind::branch_context : ViewKind::branch_transcript;
+  const auto ref = resolve_session(state, call, node, document_depth(node.kind()));
+  if (!ref) {
+    return ref.error();
+  }
+  const auto known = state.documents.find(node);
+  if (!known && !call.may_take_long() && ref->session->stat().size > Session::kQuickBytes) {
+    return call.defer();
+  }
+  const auto facts = view_facts(*ref->session, kind, node.item(), state.catalog);
+  const auto guard = guard_of(*ref);
+  if (!facts || !guard) {
+    return guard ? facts.error() : guard.error();
+  }
+  const std::uint64_t ino = entry_ino(ref->seed, word_of(node), guard->index(), node.item());
+  return Attr{node, ino, FileType::file, CacheTtl::moment, facts->size, guard->stat().mtime_ns};
+}
+
+Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto here = at(state, call, node);
+  return here ? Result<Attr>(symlink_of(here->guard, here->ref.seed, node)) : Result<Attr>(here.error());
+}
+
+Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
+  const auto here = at(state, call, node);
+  return here ? Result<std::string>(target_of(here->guard.index(), node)) : Result<std::string>(here.error());
+}
+
+}  // namespace arborfs::branch_nodes

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "core/base/result_macros.h"
+#include "core/writer/verbs.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs::control_nodes {
+
+namespace {
+
+Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
+  Attr attr{node, ino, FileType::file, CacheTtl::forever, 0, state.mounted_ns};
+  attr.writable = true;
+  return attr;
+}
+
+}  // namespace
+
+NodeId in_session(std::uint32_t home, std::string_view verb) {
+  const auto& verbs = all_verbs();
+  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& row) { return row.name == verb; });
+  return {Kind::control, home, static_cast<std::uint32_t>(found - verbs.begin())};
+}
+
+Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
+  if (node.kind() == Kind::new_control) {
+    return control_attr(state, node, stable_ino(0, word_of(node)));
+  }
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  if (node.kind() == Kind::control) {
+    if (ControlInodes::verb_place(node) >= all_verbs().size()) {
+      return stale_error();
+    }
+    return control_attr(state, node,
+                        stable_ino(ref.seed, word_of(node), all_verbs()[ControlInodes::verb_place(node)].name));
+  }
+  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
+  return control_attr(state, node, entry_ino(ref.seed, word_of(node), guard.index(), node.item()));
+}
+
+}  // namespace arborfs::control_nodes

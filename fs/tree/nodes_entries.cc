@@ -1,0 +1,173 @@
+#include <algorithm>
+
+#include "core/model/tree.h"
+#include "core/render/names.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs::entry_nodes {
+
+namespace {
+
+constexpr std::int64_t kNanosPerMilli = 1'000'000;
+
+std::string json_name(const LogIndex& index, Ordinal ordinal) {
+  return names::entry_stem(index, ordinal) + ".json";
+}
+
+std::string text_name(const LogIndex& index, Ordinal ordinal) {
+  return names::entry_stem(index, ordinal) + ".md";
+}
+
+Attr file_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node, std::uint64_t size) {
+  const std::uint64_t ino = entry_ino(seed, word_of(node), guard.index(), node.item());
+  return {node, ino, FileType::file, CacheTtl::forever, size, entry_time(guard, node.item())};
+}
+
+/// Its bytes in the log and a newline.
+Attr json_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
+  return file_attr(guard, seed, node, guard.index().length(node.item()) + 1);
+}
+
+Attr text_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
+  return file_attr(guard, seed, node, guard.details().text_size(node.item()));
+}
+
+constexpr EntriesSnapshot::Row kJsonRow{Kind::entry, json_name, json_attr};
+constexpr EntriesSnapshot::Row kTextRow{Kind::text, text_name, text_attr};
+
+/// What is in a folder, or what a file is: text files need more of the log than entries.
+bool is_text(NodeId node) {
+  return node.kind() == Kind::text || node.kind() == Kind::texts;
+}
+
+Depth depth_of(NodeId node) {
+  return is_text(node) ? Depth::details : Depth::index;
+}
+
+/// "000042-a1b2c3d4-1.png".
+std::string image_name(const LogIndex& index, const ImageRef& image) {
+  const std::string rest = "-" + std::to_string(image.number) + "." + image.extension;
+  std::string stem = names::branch_stem(index, image.ordinal);
+  if (stem.size() + rest.size() > 255) {
+    stem = names::encode(stem, 255 - rest.size());
+  }
+  return stem + rest;
+}
+
+}  // namespace
+
+std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal) {
+  const std::int64_t time = guard.index().entry(ordinal).timestamp_ms;
+  const bool fits = time > INT64_MIN / kNanosPerMilli && time < INT64_MAX / kNanosPerMilli;
+  return time != Entry::kNoTime && fits ? time * kNanosPerMilli : guard.stat().mtime_ns;
+}
+
+Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, depth_of(node));
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const Ordinal known = is_text(node) ? guard->details().size() : guard->index().size();
+  if (node.item() == kNoEntry || node.item() > known) {
+    return stale_error();
+  }
+  return (is_text(node) ? text_attr : json_attr)(*guard, ref->seed, node);
+}
+
+/// Full stems are names for ever; ids and numbers name an entry only for the moment.
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  const std::string_view suffix = is_text(node) ? ".md" : ".json";
+  if (!name.ends_with(suffix) || name.starts_with(".")) {
+    return no_such_name();
+  }
+  const std::string_view stem = name.substr(0, name.size() - suffix.size());
+  const auto ref = resolve_session(state, call, node, depth_of(node));
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const LogIndex& index = guard->index();
+  const Kind kind = is_text(node) ? Kind::text : Kind::entry;
+  const Ordinal listed = names::leading_ordinal(stem).value_or(kNoEntry);
+  if (listed != kNoEntry && listed <= index.size() && names::entry_stem(index, listed) == stem) {
+    return Child{NodeId(kind, node.slot(), listed), CacheTtl::forever};
+  }
+  const Ordinal meant = resolve_name(index, stem);
+  if (meant == kNoEntry) {
+    return no_such_name();
+  }
+  return Child{NodeId(kind, node.slot(), meant), CacheTtl::moment};
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, depth_of(node));
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const Ordinal count = is_text(node) ? guard->details().size() : guard->index().size();
+  return ListingPtr(std::make_shared<EntriesSnapshot>(*ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
+}
+
+/// A blob may be missing now and come later, in pieces.
+CacheTtl name_life(const ImageRef& image) {
+  return image.blob.empty() ? CacheTtl::forever : CacheTtl::glance;
+}
+
+Result<Child> images_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  const auto ref = resolve_session(state, call, node, Depth::details);
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  const Ordinal ordinal = names::leading_ordinal(name).value_or(kNoEntry);
+  const auto& all = guard->details().images();
+  auto image = std::lower_bound(all.begin(), all.end(), ordinal,
+                                [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
+  for (; image != all.end() && image->ordinal == ordinal; ++image) {
+    if (image->ordinal <= guard->index().size() && image_name(guard->index(), *image) == name) {
+      return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())),
+                   name_life(*image)};
+    }
+  }
+  return no_such_name();
+}
+
+Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, Depth::details);
+  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!guard) {
+    return guard.error();
+  }
+  std::vector<NamesSnapshot::Item> items;
+  std::uint32_t at = 0;
+  for (const ImageRef& image : guard->details().images()) {
+    items.push_back(
+        {image_name(guard->index(), image), {NodeId(Kind::image, node.slot(), at), name_life(image)}, std::nullopt});
+    ++at;
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard->epoch()));
+}
+
+/// The size of a blob is the store's to tell, and a missing one may come.
+Result<Attr> image_attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, Depth::details);
+  if (!ref) {
+    return ref.error();
+  }
+  const auto facts = view_facts(*ref->session, ViewKind::image, node.item(), state.catalog);
+  const auto guard = guard_of(*ref);
+  if (!guard || !facts) {
+    return guard ? facts.error() : guard.error();
+  }
+  const ImageRef& image = guard->details().images()[node.item()];
+  const std::string word = std::string(word_of(node)) + std::to_string(image.number);
+  const std::uint64_t ino = entry_ino(ref->seed, word, guard->index(), image.ordinal);
+  const bool is_fixed = image.blob.empty();
+  return Attr{node,           ino,
+              FileType::file, is_fixed ? CacheTtl::forever : CacheTtl::glance,
+              facts->size,    entry_time(*guard, image.ordinal)};
+}
+
+}  // namespace arborfs::entry_nodes

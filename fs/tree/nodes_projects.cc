@@ -1,0 +1,146 @@
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/render/names.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs::project_nodes {
+
+namespace {
+
+constexpr std::string_view kCwdName = "cwd";
+
+Result<ProjectPtr> project_at(MountState& state, NodeId node) {
+  auto project = state.catalog.view()->project(node.item());
+  return project ? Result<ProjectPtr>(std::move(project)) : Result<ProjectPtr>(stale_error());
+}
+
+std::uint64_t project_ino(const std::string& cwd, NodeId node) {
+  return stable_ino(0, word_of(node), cwd);
+}
+
+/// The kernel keeps targets of symlinks, so another name is another node.
+std::uint32_t name_tag(const Project& project) {
+  return static_cast<std::uint32_t>(xxh64(project.name)) & NodeId::kMaxSlot;
+}
+
+std::string cwd_text(const Project& project) {
+  return project.cwd.empty() ? "" : names::without_controls(project.cwd) + "\n";
+}
+
+/// The time of its newest log.
+std::int64_t newest(const Project& project, std::int64_t otherwise) {
+  std::int64_t time = INT64_MIN;
+  for (const auto& [name, session] : project.sessions) {
+    time = std::max(time, session->mtime_ns());
+  }
+  return time == INT64_MIN ? otherwise : time;
+}
+
+}  // namespace
+
+Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return directory_attr(node, stable_ino(0, word_of(node)), state.view_time(*state.catalog.view()));
+}
+
+Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  const auto view = state.catalog.view();
+  if (const auto project = view->project(name)) {
+    return Child{NodeId(Kind::project, 0, project->number), CacheTtl::moment};
+  }
+  const auto by_folder = view->by_folder.find(name);
+  const auto project = by_folder == view->by_folder.end() ? nullptr : view->project(by_folder->second);
+  if (!project) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::project_alias, name_tag(*project), project->number), CacheTtl::moment};
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  const auto view = state.catalog.view();
+  std::vector<NamesSnapshot::Item> items;
+  items.reserve(view->projects.size());
+  for (const auto& project : view->projects) {
+    items.push_back({project->name, {NodeId(Kind::project, 0, project->number), CacheTtl::moment}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
+Result<Attr> project_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto view = state.catalog.view();
+  if (const auto project = view->project(node.item())) {
+    return directory_attr(node, project_ino(project->cwd, node), newest(*project, state.mounted_ns));
+  }
+  // Its last session has gone. A program inside, such as `find -delete` or `rm -r`, finds it as any folder that was
+  // removed: the same one, and empty.
+  const auto cwd = state.catalog.cwd_of_project(node.item());
+  return cwd ? Result<Attr>(directory_attr(node, project_ino(*cwd, node), state.view_time(*view)))
+             : Result<Attr>(stale_error());
+}
+
+Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  const auto project = project_at(state, node);
+  if (!project) {
+    return no_such_name();
+  }
+  if (name == kCwdName) {
+    return Child{NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever};
+  }
+  const auto session = (*project)->find(name);
+  const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
+  if (slot == 0) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::session, slot, 0), CacheTtl::moment};
+}
+
+Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto view = state.catalog.view();
+  const auto project = view->project(node.item());
+  std::vector<NamesSnapshot::Item> items;
+  if (!project) {
+    return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+  }
+  items.reserve(project->sessions.size() + 1);
+  items.push_back(
+      {std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever}, std::nullopt});
+  for (const auto& [name, session] : project->sessions) {
+    const NodeId child(Kind::session, state.slots.slot_of(session->number(), 0), 0);
+    items.push_back({name, {child, CacheTtl::moment}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
+Result<Attr> cwd_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto project, project_at(state, node));
+  const std::uint64_t size = cwd_text(*project).size();
+  return Attr{node, project_ino((project)->cwd, node), FileType::file, CacheTtl::forever, size, state.mounted_ns};
+}
+
+Result<OpenFilePtr> cwd_open(MountState& state, RequestContext& call, NodeId node) {
+  const auto attr = cwd_attr(state, call, node);
+  const auto project = project_at(state, node);
+  if (!attr || !project) {
+    return stale_error();
+  }
+  return OpenFilePtr(
+      std::make_shared<SnapshotFile>(state.documents.put(literal_document(*attr, cwd_text(**project)), false)));
+}
+
+Result<Attr> alias_attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto target = alias_target(state, call, node);
+  const auto project = project_at(state, node);
+  if (!target || !project) {
+    return stale_error();
+  }
+  return symlink_attr(node, project_ino((*project)->cwd, node), CacheTtl::moment, *target, state.mounted_ns);
+}
+
+Result<std::string> alias_target(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  if (!project || name_tag(**project) != node.slot()) {
+    return stale_error();
+  }
+  return (*project)->name;
+}
+
+}  // namespace arborfs::project_nodes

@@ -1,0 +1,168 @@
+#include <array>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/render/views.h"
+#include "fs/tree/nodes.h"
+
+namespace arborfs {
+
+namespace {
+
+/// What hangs at the root.
+struct RootRow {
+  std::string_view name;
+  Kind kind;
+  bool on_read_only = true;
+  bool listed = true;
+};
+
+/// The stream has no end, yet a walk of the mount must have one: what is listed is a link, which programs that walk do
+/// not follow unless told to (CONTRACT.md 2.6).
+constexpr std::string_view kStream = ".events";
+
+constexpr std::array kRootRows = {
+    RootRow{"README.md", Kind::readme},
+    RootRow{"status.json", Kind::mount_status},
+    RootRow{"new", Kind::new_control, false},
+    RootRow{"events", Kind::events_link, false},
+    RootRow{kStream, Kind::events, false, false},
+    RootRow{"projects", Kind::projects},
+    RootRow{"by-id", Kind::by_id},
+    RootRow{"recent", Kind::recent},
+    RootRow{"terminals", Kind::terminals},
+    RootRow{"blobs", Kind::blobs},
+};
+
+std::string readme_text(const MountState& state) {
+  return mount_readme(ARBORFS_VERSION, state.read_only);
+}
+
+std::string status_text(const MountState& state) {
+  const Catalog& catalog = state.catalog;
+  const auto view = catalog.view();
+  MountStatus status;
+  status.version = ARBORFS_VERSION;
+  status.agent_dir = catalog.store().paths().agent_dir;
+  status.store_present = catalog.store().present();
+  status.projects = view->projects.size();
+  status.sessions = view->by_id.size();
+  for (const auto& [name, session] : view->by_id) {
+    const std::size_t bytes = session->memory_bytes();
+    status.index_bytes += bytes;
+    status.indexed_sessions += bytes != 0 ? 1 : 0;
+    status.unreadable_sessions += session->head().problem.empty() ? 0 : 1;
+  }
+  status.watching = state.watching();
+  status.last_errors = catalog.last_errors();
+  return mount_status_json(status);
+}
+
+/// status.json as it is now, under the node of its version.
+SnapshotPtr status_now(MountState& state) {
+  const std::string text = status_text(state);
+  const NodeId node(Kind::mount_status, 0, state.versions.version_of(0, xxh64(text)));
+  if (auto known = state.documents.find(node)) {
+    return known;
+  }
+  Attr attr{node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), now_ns()};
+  return state.documents.put_recent(literal_document(attr, text), false);
+}
+
+}  // namespace
+
+SnapshotPtr literal_document(const Attr& attr, std::string_view text) {
+  auto content = std::make_shared<Content>();
+  content->add_text(text);
+  auto document = std::make_shared<Snapshot>();
+  document->attr = attr;
+  document->attr.size = text.size();
+  document->content = std::move(content);
+  return document;
+}
+
+namespace root_nodes {
+
+Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return directory_attr(node, 1, state.mounted_ns);
+}
+
+Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  for (const RootRow& row : kRootRows) {
+    if (row.name != name || (state.read_only && !row.on_read_only)) {
+      continue;
+    }
+    if (row.kind == Kind::mount_status) {
+      return Child{status_now(state)->attr.node, CacheTtl::moment};
+    }
+    return Child{NodeId(row.kind, 0, 0), CacheTtl::forever};
+  }
+  return no_such_name();
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  std::vector<NamesSnapshot::Item> items;
+  for (const RootRow& row : kRootRows) {
+    if (!row.listed || (state.read_only && !row.on_read_only)) {
+      continue;
+    }
+    NamesSnapshot::Item item{std::string(row.name), {NodeId(row.kind, 0, 0), CacheTtl::forever}, std::nullopt};
+    if (row.kind == Kind::mount_status) {
+      item.brief =
+          Attr{item.child.node, stable_ino(0, word_of(item.child.node)), FileType::file, CacheTtl::moment, 0, 0};
+    }
+    items.push_back(std::move(item));
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
+}
+
+Result<Attr> readme_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return Attr{node,
+              stable_ino(0, word_of(node)),
+              FileType::file,
+              CacheTtl::forever,
+              readme_text(state).size(),
+              state.mounted_ns};
+}
+
+Result<OpenFilePtr> readme_open(MountState& state, RequestContext& call, NodeId node) {
+  const auto attr = readme_attr(state, call, node);
+  return OpenFilePtr(
+      std::make_shared<SnapshotFile>(state.documents.put(literal_document(*attr, readme_text(state)), false)));
+}
+
+Result<Attr> status_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  if (const auto known = state.documents.find(node)) {
+    return known->attr;
+  }
+  const auto now = status_now(state);
+  return now->attr.node == node ? Result<Attr>(now->attr) : Result<Attr>(stale_error());
+}
+
+Result<OpenFilePtr> status_open(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto known = state.documents.find(node);
+  const auto fresh = std::chrono::steady_clock::now() - kJustLookedUp;
+  const bool is_fresh = known && known->made > fresh && !state.written_since(0, known->made);
+  const auto document = is_fresh ? known : status_now(state);
+  if (document->attr.node != node) {
+    return stale_error();
+  }
+  return OpenFilePtr(std::make_shared<SnapshotFile>(document));
+}
+
+Result<Attr> events_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return Attr{node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::glance, 0, state.mounted_ns};
+}
+
+Result<Attr> events_link_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return Attr{
+      node, stable_ino(0, word_of(node)), FileType::symlink, CacheTtl::forever, kStream.size(), state.mounted_ns};
+}
+
+Result<std::string> events_link_target(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
+  return std::string(kStream);
+}
+
+}  // namespace root_nodes
+
+}  // namespace arborfs

@@ -1,0 +1,70 @@
+// One request on its way through the vfs: on the quick lane, where nothing may take long, or on the slow one.
+//
+// An operation that finds out that it would take long returns defer(); the server then runs the same operation once
+// more on the slow lane (worker_pool.h). So operations change nothing before that point. Used by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/result_macros.h"
+#include "core/session/session.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+class RequestContext {
+ public:
+  /// On the quick lane.
+  RequestContext() = default;
+  /// On the slow lane; `cancelled` ends long work early.
+  explicit RequestContext(const std::atomic<bool>* cancelled) : may_take_long_(true), cancelled_(cancelled) {}
+
+  [[nodiscard]] bool may_take_long() const { return may_take_long_; }
+  [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
+
+  /// The result of an operation that has to go on elsewhere.
+  Error defer() {
+    deferred_ = true;
+    return {Errc::interrupted, "goes on where it may take long"};
+  }
+  [[nodiscard]] bool is_deferred() const { return deferred_; }
+
+  /// What was found since then was found for this request, or while it was under way.
+  [[nodiscard]] std::chrono::steady_clock::time_point begun() const { return begun_; }
+
+  /// One refresh of a session is enough for a request.
+  [[nodiscard]] bool has_refreshed(std::uint32_t session, Depth depth) const {
+    return refreshed_ == session && depth <= depth_;
+  }
+  void note_refreshed(std::uint32_t session, Depth depth) {
+    refreshed_ = session;
+    depth_ = depth;
+  }
+  void forget_refreshed() { refreshed_ = 0; }
+
+  /// A log's stat. The folder stays open for the next log of it: a listing asks for many.
+  Result<FileStat> stat(const SessionStore& store, const LogPlace& place) {
+    if (!folder_ || folder_->first != place.folder) {
+      ASSIGN_OR_RETURN(auto opened, store.folder(place));
+      folder_.emplace(place.folder, std::move(opened));
+    }
+    return stat_log(folder_->second, place.file);
+  }
+
+ private:
+  bool may_take_long_ = false;
+  bool deferred_ = false;
+  const std::atomic<bool>* cancelled_ = nullptr;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::uint32_t refreshed_ = 0;
+  Depth depth_ = Depth::head;
+  std::optional<std::pair<std::string, Dir>> folder_;  // of the log looked at last, by name
+};
+
+}  // namespace arborfs

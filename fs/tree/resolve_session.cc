@@ -1,0 +1,99 @@
+#include "fs/tree/resolve_session.h"
+
+#include "core/base/result_macros.h"
+#include "fs/tree/session_ids.h"
+
+namespace arborfs {
+
+Error stale_error() {
+  return {Errc::stale, "this state of the session is gone"};
+}
+
+Error no_such_name() {
+  return {Errc::not_found, "no such name"};
+}
+
+Result<SessionRef> session_of(MountState& state, NodeId node) {
+  const auto slot = state.slots.at(node.slot());
+  if (!slot) {
+    return stale_error();
+  }
+  SessionRef ref;
+  ref.view = state.catalog.view();
+  ref.session = ref.view->session(slot->session);
+  if (!ref.session) {
+    return stale_error();
+  }
+  ref.use = Session::Use(ref.session);
+  ref.generation = slot->generation;
+  ref.home = slot->generation == 0 ? node.slot() : state.slots.slot_of(slot->session, 0);
+  ref.seed = state.seeds.seed_of(*ref.session, *ref.view);
+  return ref;
+}
+
+bool is_fresh(const RequestContext& call, const Session& session, Depth depth) {
+  return call.has_refreshed(session.number(), depth) || MountState::refreshed_lately(session, depth);
+}
+
+Result<void> refresh_again(RequestContext& call, const SessionRef& ref, Depth depth) {
+  if (!call.may_take_long() && !ref.session->is_quick(depth)) {
+    return call.defer();
+  }
+  if (auto done = ref.session->refresh(depth, call.cancelled()); !done) {
+    return done.error().code == Errc::not_found ? stale_error() : done.error();
+  }
+  call.note_refreshed(ref.session->number(), depth);
+  return {};
+}
+
+Result<SessionRef> resolve_session(MountState& state, RequestContext& call, NodeId node, Depth depth) {
+  auto ref = session_of(state, node);
+  return ref ? brought_to(call, *std::move(ref), depth) : ref;
+}
+
+Result<SessionRef> brought_to(RequestContext& call, SessionRef ref, Depth depth) {
+  if (!is_fresh(call, *ref.session, depth) || !ref.session->has(depth)) {
+    RETURN_IF_ERROR(refresh_again(call, ref, depth));
+  }
+  if (ref.generation != 0) {
+    RETURN_IF_ERROR(guard_of(ref));
+  }
+  return ref;
+}
+
+Result<Session::Guard> guard_of(const SessionRef& ref) {
+  auto guard = ref.session->read();
+  if (!guard || (ref.generation != 0 && guard->generation() != ref.generation)) {
+    return stale_error();
+  }
+  return std::move(*guard);
+}
+
+Result<Session::Guard> guard_of_entry(MountState& state, RequestContext& call, NodeId node) {
+  const auto ref = resolve_session(state, call, node, Depth::index);
+  auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (guard && (node.item() == kNoEntry || node.item() > guard->index().size())) {
+    return stale_error();
+  }
+  return guard;
+}
+
+Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) {
+  std::uint32_t generation = 0;
+  {
+    ASSIGN_OR_RETURN(auto guard, guard_of(ref));
+    generation = guard.generation();
+  }
+  const std::uint32_t slot = state.slots.slot_of(ref.session->number(), generation);
+  if (slot == 0) {
+    return Error{Errc::no_space, "this mount has shown too many states; mount it anew"};
+  }
+  return slot;
+}
+
+std::string shown_path(const CatalogView& view, const Session& session) {
+  const auto found = view.where.find(session.number());
+  return found == view.where.end() ? "" : "projects/" + found->second.project->name + "/" + found->second.name();
+}
+
+}  // namespace arborfs

@@ -1,0 +1,68 @@
+#include "fs/tree/transcript_versions.h"
+
+namespace arborfs {
+
+namespace {
+
+/// True when the path to `leaf` goes through `earlier`; the walk ends even where parents form a cycle.
+bool passes(const LogIndex& index, Ordinal leaf, Ordinal earlier) {
+  Ordinal at = leaf;
+  for (Ordinal steps = 0; at != earlier && at != kNoEntry && steps <= index.size(); ++steps) {
+    at = index.parent(at);
+  }
+  return at == earlier;
+}
+
+}  // namespace
+
+Result<std::uint32_t> TranscriptVersions::lineage_of(const Session& session) {
+  for (;;) {
+    Line before;
+    {
+      const std::lock_guard lock(mutex_);
+      before = lines_[session.number()];
+    }
+    Line now;
+    bool goes_on = false;
+    {
+      const auto guard = session.read();
+      if (!guard) {
+        return Error{Errc::stale, "the session changed while it was read"};
+      }
+      const LogIndex& index = guard->index();
+      now = {before.number, guard->generation(), guard->epoch(), guard->leaf()};
+      goes_on = before.number != 0 && before.generation == now.generation && passes(index, now.leaf, before.leaf);
+    }
+    const std::lock_guard lock(mutex_);
+    Line& line = lines_[session.number()];
+    if (line == before) {
+      now.number = goes_on ? before.number : ++last_;
+      line = now;
+      return now.number;
+    }
+  }
+}
+
+std::uint32_t TranscriptVersions::last_of(std::uint32_t session) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = lines_.find(session);
+  return found == lines_.end() ? 0 : found->second.number;
+}
+
+std::uint32_t TextVersions::version_of(std::uint32_t owner, std::uint64_t hash) {
+  const std::lock_guard lock(mutex_);
+  Version& version = versions_[owner];
+  if (version.number == 0 || version.hash != hash) {
+    version.hash = hash;
+    ++version.number;
+  }
+  return version.number;
+}
+
+std::uint32_t TextVersions::last_of(std::uint32_t owner) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = versions_.find(owner);
+  return found == versions_.end() ? 0 : found->second.number;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,272 @@
+#include "fs/tree/vfs.h"
+
+#include "core/base/result_macros.h"
+#include "fs/tree/node_table.h"
+#include "fs/tree/nodes.h"
+#include "fs/tree/xattrs.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::uint64_t kDotNames = 2;
+constexpr int kLookups = 8;  // of a name whose session moves on meanwhile
+
+Error not_a(const char* what) {
+  return {Errc::invalid_argument, std::string("this is no ") + what};
+}
+
+/// The folder that a folder lies in; nothing changes there, so it is computed.
+NodeId parent_of(MountState& state, NodeId node) {
+  const auto slot = state.slots.at(node.slot());
+  switch (node.kind()) {
+    case Kind::project:
+      return {Kind::projects, 0, 0};
+    case Kind::session: {
+      const auto view = state.catalog.view();
+      const auto found = slot ? view->where.find(slot->session) : view->where.end();
+      return found == view->where.end() ? NodeId::root() : NodeId(Kind::project, 0, found->second.project->number);
+    }
+    case Kind::branch:
+      return {Kind::branches, node.slot(), 0};
+    case Kind::branch_entries:
+      return {Kind::branch, node.slot(), node.item()};
+    case Kind::artifact_dir: {
+      const auto path = state.artifact_paths.text_of(node.item());
+      const std::size_t slash = path ? path->rfind('/') : std::string::npos;
+      if (!path) {
+        return {Kind::session, node.slot(), 0};
+      }
+      const bool is_top = slash == std::string::npos;
+      return {Kind::artifact_dir, node.slot(), is_top ? 0 : state.artifact_paths.number_of(path->substr(0, slash))};
+    }
+    default:
+      break;
+  }
+  return slot ? NodeId(Kind::session, state.slots.slot_of(slot->session, 0), 0) : NodeId::root();
+}
+
+/// "." and "..": their numbers count, nothing else does.
+Result<bool> emit_dots(MountState& state, RequestContext& call, NodeId node, std::uint64_t offset,
+                       const DirectorySnapshot::Emit& emit) {
+  for (; offset < kDotNames; ++offset) {
+    const NodeId shown = offset == 0 ? node : parent_of(state, node);
+    auto attr = attr_of(state, call, shown);
+    if (call.is_deferred()) {
+      return attr.error();
+    }
+    const Attr shown_attr = attr ? *attr : directory_attr(shown, stable_ino(0, "gone"), 0);
+    if (!emit({offset == 0 ? "." : "..", shown_attr, CacheTtl::moment, false, offset + 1})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+/// Where nothing is opened, the lookup of a name is when its reader is given the present state: it must come each time
+/// where there may be another.
+CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
+  const bool lasts = attr.type != FileType::file || (life == CacheTtl::forever && attr.life == CacheTtl::forever);
+  return state_.read_only && !lasts ? CacheTtl::glance : life;
+}
+
+std::optional<std::string> Vfs::folder_apart(NodeId node) {
+  const Kind kind = node.kind();
+  const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::recent_link || kind == Kind::terminal_link;
+  if (!state_.catalog.has_folders_apart() || is_shortcut) {
+    return std::nullopt;
+  }
+  const auto slot = state_.slots.at(node.slot());
+  const auto session = slot ? state_.catalog.view()->session(slot->session) : nullptr;
+  std::string folder = session ? session->place().folder : "";
+  return session && state_.catalog.lies_apart(folder) ? std::optional(std::move(folder)) : std::nullopt;
+}
+
+Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {
+  unopened_.let_go();
+  auto found = look_up(call, parent, name);
+  for (int i = 1; i < kLookups && !found && found.error().code == Errc::stale && !call.is_deferred(); ++i) {
+    found = look_up(call, parent, name);
+  }
+  return found;
+}
+
+Result<Found> Vfs::look_up(RequestContext& call, NodeId parent, std::string_view name) {
+  const NodeRow& row = row_of(parent.kind());
+  if (row.lookup == nullptr) {
+    return not_a("folder");
+  }
+  ASSIGN_OR_RETURN(const auto child, row.lookup(state_, call, parent, name));
+  state_.kernel.note(child.node);
+  ASSIGN_OR_RETURN(auto attr, attr_of(state_, call, child.node));
+  state_.note_told(attr);
+  if (child.name_life == CacheTtl::moment) {
+    state_.kernel.note(child.node);  // again: it may have taken long
+    state_.kernel.note_name(parent, name);
+  }
+  return Found{attr, name_life(attr, child.name_life)};
+}
+
+/// What is open goes on having the attributes it was opened with.
+Result<Attr> Vfs::getattr(RequestContext& call, NodeId node) {
+  state_.kernel.note(node);
+  auto attr = attr_of(state_, call, node);
+  if (attr) {
+    state_.note_told(*attr);
+    state_.kernel.note(node);  // again: it may have taken long
+  }
+  if (attr || call.is_deferred()) {
+    return attr;
+  }
+  const auto open = state_.documents.find(node);
+  return open ? Result<Attr>(open->attr) : std::move(attr);
+}
+
+Result<std::string> Vfs::readlink(RequestContext& call, NodeId node) {
+  const NodeRow& row = row_of(node.kind());
+  return row.target == nullptr ? not_a("symbolic link") : row.target(state_, call, node);
+}
+
+Result<OpenFilePtr> Vfs::open(RequestContext& call, NodeId node, pid_t client) {
+  const NodeRow& row = row_of(node.kind());
+  if (row.open == nullptr) {
+    return not_a("regular file");
+  }
+  auto file = row.open(state_, call, node);
+  if (file || file.error().code != Errc::stale) {
+    return file;
+  }
+  if (second_chances_.take(client, node)) {
+    if (auto found = state_.documents.find(node)) {
+      return file_of(std::move(found));
+    }
+  }
+  second_chances_.note_refused(client, node);
+  return file;
+}
+
+Result<std::size_t> Vfs::read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into) {
+  return file.read(state_, call, offset, into);
+}
+
+/// A node stands for one state for ever, so what is known of it is right, whatever the session shows by now.
+Result<OpenFilePtr> Vfs::file_to_read(RequestContext& call, NodeId node) {
+  if (auto known = state_.documents.find(node)) {
+    return file_of(std::move(known));
+  }
+  return open(call, node);
+}
+
+Result<std::size_t> Vfs::read_unopened(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into) {
+  if (const auto held = unopened_.find(node)) {
+    return held->read(state_, call, offset, into);
+  }
+  ASSIGN_OR_RETURN(auto file, file_to_read(call, node));
+  auto got = (file)->read(state_, call, offset, into);
+  if (got && (offset != 0 || *got == into.size())) {
+    unopened_.hold(node, std::move(file));
+  }
+  return got;
+}
+
+Result<ListingPtr> Vfs::listing_of(RequestContext& call, NodeId node) {
+  const NodeRow& row = row_of(node.kind());
+  return row.list == nullptr ? Result<ListingPtr>(not_a("folder")) : row.list(state_, call, node);
+}
+
+/// True when this version is what was listed last.
+bool Vfs::note_listed(NodeId node, std::uint64_t version) {
+  const std::lock_guard lock(listed_mutex_);
+  if (listed_.size() >= kMaxListed) {
+    listed_.clear();
+  }
+  const auto [place, is_new] = listed_.try_emplace(node, version);
+  const bool is_same = !is_new && place->second == version;
+  place->second = version;
+  return is_same;
+}
+
+/// A handle lists another version than the one it was opened at: what the kernel then remembers is nobody's.
+void Vfs::forget_listed(NodeId node, std::uint64_t version) {
+  const std::lock_guard lock(listed_mutex_);
+  const auto found = listed_.find(node);
+  if (found != listed_.end() && found->second != version) {
+    listed_.erase(found);
+  }
+}
+
+Result<OpenDirPtr> Vfs::opendir(RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(auto listing, listing_of(call, node));
+  auto dir = std::make_shared<OpenDir>(node);
+  dir->listing_ = std::move(listing);
+  dir->keeps_cache_ = note_listed(node, dir->listing_->version());
+  return dir;
+}
+
+Result<ListingPtr> Vfs::snapshot(RequestContext& call, OpenDir& dir, bool afresh) {
+  {
+    const std::lock_guard lock(dir.mutex_);
+    if (!afresh || dir.is_fresh_) {
+      return dir.listing_;
+    }
+  }
+  auto listing = listing_of(call, dir.node());
+  if (!listing) {
+    return listing;
+  }
+  forget_listed(dir.node(), (*listing)->version());
+  const std::lock_guard lock(dir.mutex_);
+  dir.listing_ = *listing;
+  return listing;
+}
+
+Result<void> Vfs::readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset,
+                          const DirectorySnapshot::Emit& emit) {
+  ASSIGN_OR_RETURN(const auto listing, snapshot(call, dir, offset == 0));
+  if (offset < kDotNames) {
+    const auto goes_on = emit_dots(state_, call, dir.node(), offset, emit);
+    if (!goes_on || !*goes_on) {
+      return goes_on ? Result<void>() : Result<void>(goes_on.error());
+    }
+    offset = kDotNames;
+  }
+  auto done = (listing)->walk(state_, call, offset - kDotNames, [&](const DirectoryItem& item) {
+    if (item.is_complete) {
+      state_.note_told(item.attr);
+      if (item.name_life == CacheTtl::moment) {
+        state_.kernel.note_name(dir.node(), item.name);
+      }
+    }
+    const CacheTtl life = name_life(item.attr, item.name_life);
+    return emit({item.name, item.attr, life, item.is_complete, item.next + kDotNames});
+  });
+  if (done && !call.is_deferred()) {
+    const std::lock_guard lock(dir.mutex_);
+    dir.is_fresh_ = false;
+  }
+  return done;
+}
+
+Result<std::string> Vfs::xattr(RequestContext& call, NodeId node, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto all, xattrs_of(state_, call, node));
+  for (const auto& [key, value] : all) {
+    if (key == name) {
+      return value;
+    }
+  }
+  return Error{Errc::not_found, "no such attribute"};
+}
+
+Result<std::string> Vfs::xattr_names(RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto all, xattrs_of(state_, call, node));
+  std::string names;
+  for (const auto& [key, value] : all) {
+    names += key;
+    names += '\0';
+  }
+  return names;
+}
+
+}  // namespace arborfs

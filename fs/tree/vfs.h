@@ -1,0 +1,95 @@
+// The mount as operations on node ids, without the kernel's side: what fuse_server.cc translates to and from, and what
+// tests call without a mount. Any thread; no lock is held on return. Every error has words for people.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/session/catalog.h"
+#include "fs/tree/attr.h"
+#include "fs/tree/directory_snapshot.h"
+#include "fs/tree/implicit_handles.h"
+#include "fs/tree/mount_state.h"
+#include "fs/tree/open_file.h"
+#include "fs/tree/request_context.h"
+#include "fs/tree/stale_retry.h"
+
+namespace arborfs {
+
+/// An open folder, behind a directory handle.
+class OpenDir {
+ public:
+  explicit OpenDir(NodeId node) : node_(node) {}
+  [[nodiscard]] NodeId node() const { return node_; }
+  /// The kernel may go on using what it remembers of an earlier listing.
+  [[nodiscard]] bool keeps_cache() const { return keeps_cache_; }
+
+ private:
+  friend class Vfs;
+  const NodeId node_;
+  bool keeps_cache_ = false;
+  std::mutex mutex_;      // leaf
+  ListingPtr listing_;    // guarded by mutex_; of the last rewind
+  bool is_fresh_ = true;  // nothing of it has been read; guarded by mutex_
+};
+using OpenDirPtr = std::shared_ptr<OpenDir>;
+
+class Vfs {
+ public:
+  /// `catalog` outlives it.
+  Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
+
+  /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like
+  /// in each one.
+  static bool is_never_a_name(NodeId parent, std::string_view name) {
+    return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
+           parent.kind() != Kind::artifact_dir;
+  }
+  Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
+  Result<Attr> getattr(RequestContext& call, NodeId node);
+  Result<std::string> readlink(RequestContext& call, NodeId node);
+  /// `client` is the thread that asks, 0 when that is not known.
+  Result<OpenFilePtr> open(RequestContext& call, NodeId node, pid_t client = 0);
+  Result<std::size_t> read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
+  /// The same without an open before it, as on a read-only mount (implicit_handles.h): the name must have been looked
+  /// up just before. Errors: those of open and of reading; stale when the state that was looked up is gone.
+  Result<std::size_t> read_unopened(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
+  Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
+  /// Emits "." and ".." and what the folder lists, from `offset` on. Offset 0 lists afresh.
+  Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
+  /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
+  Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);
+  Result<std::string> xattr_names(RequestContext& call, NodeId node);
+
+  /// The folder of the store that a request for this node may have to wait for while others need not wait
+  /// (Catalog::submounts).
+  std::optional<std::string> folder_apart(NodeId node);
+
+  MountState& state() { return state_; }
+
+ private:
+  static constexpr std::size_t kMaxListed = 4096;
+
+  [[nodiscard]] CacheTtl name_life(const Attr& attr, CacheTtl life) const;
+  Result<Found> look_up(RequestContext& call, NodeId parent, std::string_view name);
+  Result<OpenFilePtr> file_to_read(RequestContext& call, NodeId node);
+  Result<ListingPtr> listing_of(RequestContext& call, NodeId node);
+  Result<ListingPtr> snapshot(RequestContext& call, OpenDir& dir, bool afresh);
+  bool note_listed(NodeId node, std::uint64_t version);
+  void forget_listed(NodeId node, std::uint64_t version);
+
+  MountState state_;
+  ImplicitHandles unopened_;
+  StaleRetry second_chances_;
+  std::mutex listed_mutex_;                           // leaf
+  std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
+};
+
+}  // namespace arborfs

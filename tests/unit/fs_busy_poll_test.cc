@@ -1,0 +1,42 @@
+// Whether the threads that take requests stay awake for the next one.
+#include <gtest/gtest.h>
+
+#include "fs/fuse/busy_poll.h"
+
+namespace arborfs {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr BusyPoll::Clock::time_point kStart{1000s};
+constexpr auto kStep = BusyPoll::kSoon / 2;
+
+TEST(BusyPoll, OneRequestIsNoStream) {
+  BusyPoll pace;
+  EXPECT_FALSE(pace.is_brisk());
+  pace.came(kStart);
+  pace.answered(kStart);
+  EXPECT_FALSE(pace.is_brisk());
+}
+
+TEST(BusyPoll, TheNextOneSoonAfterAnAnswerIs) {
+  BusyPoll pace;
+  pace.came(kStart);
+  EXPECT_EQ(pace.answered(kStart + 10ms), kStart + 10ms + BusyPoll::kSoon) << "however long the answer took";
+  pace.came(kStart + 10ms + kStep);
+  EXPECT_TRUE(pace.is_brisk());
+  pace.came(kStart + 10ms + kStep + kStep / 2);  // one more before the answer
+  EXPECT_TRUE(pace.is_brisk());
+}
+
+TEST(BusyPoll, APauseEndsIt) {
+  BusyPoll pace;
+  pace.answered(kStart);
+  pace.came(kStart + kStep);
+  pace.answered(kStart + kStep);
+  pace.came(kStart + kStep + BusyPoll::kSoon);
+  EXPECT_FALSE(pace.is_brisk());
+}
+
+}  // namespace
+}  // namespace arborfs

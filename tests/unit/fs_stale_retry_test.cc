@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include "fs/tree/stale_retry.h"
+
+namespace arborfs {
+namespace {
+
+constexpr pid_t kReader = 100;
+const NodeId kTitle(Kind::title, 1, 7);
+const NodeId kNextTitle(Kind::title, 1, 8);
+
+TEST(StaleRetry, TheNextOpenOfTheSameThreadHasOne) {
+  StaleRetry chances;
+  EXPECT_FALSE(chances.take(kReader, kTitle));
+  chances.note_refused(kReader, kTitle);
+  EXPECT_FALSE(chances.take(kReader + 1, kNextTitle));
+  EXPECT_TRUE(chances.take(kReader, kNextTitle));
+  EXPECT_FALSE(chances.take(kReader, kNextTitle)) << "once";
+}
+
+TEST(StaleRetry, NotForAnotherFileNorForTheNodeThatWasRefused) {
+  StaleRetry chances;
+  for (const NodeId other : {kTitle, NodeId(Kind::title, 2, 8), NodeId(Kind::context, 1, 8)}) {
+    chances.note_refused(kReader, kTitle);
+    EXPECT_FALSE(chances.take(kReader, other));
+  }
+}
+
+TEST(StaleRetry, NotForThreadsThatCannotBeToldApart) {
+  StaleRetry chances;
+  chances.note_refused(0, kTitle);
+  EXPECT_FALSE(chances.take(0, kNextTitle));
+}
+
+}  // namespace
+}  // namespace arborfs

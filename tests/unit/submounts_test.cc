@@ -1,0 +1,33 @@
+#include "core/os/submounts.h"
+
+#include <gtest/gtest.h>
+
+namespace arborfs {
+
+namespace {
+
+using Names = std::set<std::string>;
+
+TEST(MountsBelow, NamesThoseAtAndBelowAFolder) {
+  const std::string text =
+      "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+      "40 22 0:30 / /s/sessions/nfs rw,relatime shared:1 - nfs4 host:/x rw\n"
+      "41 22 0:31 / /s/sessions/deep/in/it rw - tmpfs none rw\n"
+      "42 22 0:32 / /s/sessions/with\\040space\\134 rw - fuse.x x rw\n"
+      "43 22 0:33 / /s/sessions rw - tmpfs none rw\n"
+      "44 22 0:34 / /s/sessions2/other rw - tmpfs none rw\n"
+      "45";
+  EXPECT_EQ(mounts_below(text, "/s/sessions"), (Names{"nfs", "deep", "with space\\"}));
+  EXPECT_EQ(mounts_below(text, "/s/sessions2"), Names{"other"});
+  EXPECT_EQ(mounts_below(text, "/"), Names{"s"});
+  EXPECT_EQ(mounts_below(std::string_view(), "/s"), Names{});
+}
+
+TEST(MountsBelow, KnowsThoseOfThisSystem) {
+  EXPECT_TRUE(mounts_below("/").contains("proc"));
+  EXPECT_EQ(mounts_below("/no/such/folder"), Names{});
+}
+
+}  // namespace
+
+}  // namespace arborfs

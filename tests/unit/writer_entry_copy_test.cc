@@ -1,0 +1,100 @@
+// Entries that are changed while they are copied: the long ones, which are not held in memory, come out as the short.
+#include <gtest/gtest.h>
+
+#include "core/model/oversized.h"
+#include "core/writer/entry_copy.h"
+
+namespace arborfs {
+namespace {
+
+Result<std::string> copied(const std::string& entry, const EntryChange& change, std::uint64_t longest_held) {
+  const auto log = LogFile::from_bytes("{}\n" + entry + "\n{}\n");
+  const IdOfValue id_of = [](std::uint64_t value) { return value == 2 ? R"("aaaa0002")" : std::string(); };
+  std::string out;
+  auto done = copy_entry(
+      *log, 3, entry.size(), change, id_of,
+      [&](std::string_view bytes) -> Result<void> {
+        out += bytes;
+        return {};
+      },
+      longest_held);
+  return done ? Result<std::string>(out) : done.error();
+}
+
+struct Case {
+  std::string entry;
+  std::string wanted;  // migrated from version 1
+};
+
+const EntryMigration kMessage{R"("aaaa0005")", R"("aaaa0004")", EntryType::message, true};
+const EntryMigration kCompaction{R"("aaaa0005")", R"("aaaa0004")", EntryType::compaction, true};
+
+class EntryCopy : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EntryCopy, ALongEntryIsMigratedAsAShortOne) {
+  for (const auto& migration : {kMessage, kCompaction}) {
+    const auto held = copied(GetParam().entry, {migration, ""}, kLongestHeldEntry);
+    const auto in_steps = copied(GetParam().entry, {migration, ""}, 0);
+    ASSERT_TRUE(held && in_steps) << GetParam().entry;
+    EXPECT_EQ(*in_steps, *held);
+  }
+  const auto migration = GetParam().entry.find("compaction") != std::string::npos ? kCompaction : kMessage;
+  EXPECT_EQ(*copied(GetParam().entry, {migration, ""}, 0), GetParam().wanted);
+}
+
+TEST_P(EntryCopy, ALongEntryGetsItsParentAsAShortOne) {
+  for (const char* parent : {"null", R"("0123abcd")"}) {
+    const auto held = copied(GetParam().entry, {std::nullopt, parent}, kLongestHeldEntry);
+    const auto in_steps = copied(GetParam().entry, {std::nullopt, parent}, 0);
+    ASSERT_TRUE(held && in_steps) << GetParam().entry;
+    EXPECT_EQ(*in_steps, *held);
+    EXPECT_NE(in_steps->find(parent), std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Entries, EntryCopy,
+    ::testing::Values(
+        Case{R"({})", R"({"id":"aaaa0005","parentId":"aaaa0004"})"},
+        Case{
+            R"({ "type" : "message" , "message" : { "x":1, "role" : "hookMessage" } })",
+            R"({ "type" : "message" , "message" : { "x":1, "role" : "custom" },"id":"aaaa0005","parentId":"aaaa0004" })"},
+        Case{R"({"id":7,"message":{"role":"user","text":"\"id\":1,}"},"parentId":[1,{"id":2}]})",
+             R"({"id":"aaaa0005","message":{"role":"user","text":"\"id\":1,}"},"parentId":"aaaa0004"})"},
+        Case{R"({"id":1,"\u0069d":2,"parentId":null,"message":"hookMessage"})",
+             R"({"id":1,"\u0069d":"aaaa0005","parentId":"aaaa0004","message":"hookMessage"})"},
+        Case{
+            R"({"type":"compaction","firstKeptEntryIndex":2,"summary":"s"})",
+            R"({"type":"compaction","summary":"s","id":"aaaa0005","parentId":"aaaa0004","firstKeptEntryId":"aaaa0002"})"},
+        Case{R"({"type":"compaction", "id":1, "parentId":2, "firstKeptEntryId":3, "firstKeptEntryIndex":2 })",
+             R"({"type":"compaction", "id":"aaaa0005", "parentId":"aaaa0004", "firstKeptEntryId":"aaaa0002" })"},
+        Case{R"({"type":"compaction","firstKeptEntryIndex":1,"a":1,"firstKeptEntryIndex":2})",
+             R"({"type":"compaction","a":1,"id":"aaaa0005","parentId":"aaaa0004","firstKeptEntryId":"aaaa0002"})"},
+        Case{R"({"type":"compaction","firstKeptEntryIndex":9})",
+             R"({"type":"compaction","id":"aaaa0005","parentId":"aaaa0004"})"},
+        Case{R"({"type":"compaction","firstKeptEntryIndex":"2"})",
+             R"({"type":"compaction","firstKeptEntryIndex":"2","id":"aaaa0005","parentId":"aaaa0004"})"}));
+
+TEST(EntryCopyOfOthers, WhatNothingIsToBeChangedOfIsCopiedByteForByte) {
+  for (const std::string entry : {R"({"a" : 1})", "5", R"("text")"}) {
+    EXPECT_EQ(*copied(entry, {}, 0), entry);
+    EXPECT_EQ(*copied(entry, {EntryMigration{}, ""}, 0), entry);
+  }
+  EXPECT_EQ(*copied("[1]", {kMessage, ""}, 0), "[1]");
+}
+
+TEST(EntryCopyOfOthers, MoreMembersThanCanBeHeldAreRefused) {
+  std::string entry = "{";
+  for (std::size_t i = 0; i <= kMostMembers; ++i) {
+    entry += "\"a\":1,";
+  }
+  entry += "\"b\":1}";
+  const auto refused = copied(entry, {kMessage, ""}, 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::too_large);
+  EXPECT_TRUE(copied(entry, {kMessage, ""}, kLongestHeldEntry));
+  EXPECT_EQ(*copied(entry, {}, 0), entry);
+}
+
+}  // namespace
+}  // namespace arborfs

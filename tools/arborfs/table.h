@@ -1,0 +1,47 @@
+// Numbers, times and columns as people read them. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/number_format.h"
+
+namespace arborfs::cli {
+
+/// 812, 12K, 3.4M, 1.2G: powers of 1024, as ls -h has it.
+std::string size_words(std::uint64_t bytes);
+/// Local time: 2026-02-16 10:20.
+std::string time_words(std::int64_t nanoseconds);
+
+/// Columns that a terminal takes up for `text`, which has no control characters: wide characters count two, combining
+/// ones nothing.
+std::size_t columns_of(std::string_view text);
+/// Cut to so many columns, the last one an ellipsis when something is missing.
+std::string cut(std::string_view text, std::size_t columns);
+
+/// Rows under a heading, columns as wide as their widest cell.
+class Table {
+ public:
+  struct Column {
+    std::string heading;
+    bool right = false;     // numbers
+    bool flexible = false;  // gives way when the rows do not fit
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Lines of at most `width` columns (0: as wide as it gets), heading first, each without its newline. Flexible
+  /// columns are cut, the widest first, none below kLeast.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t width) const;
+
+ private:
+  static constexpr std::size_t kLeast = 8;
+  static constexpr std::size_t kGap = 2;
+  [[nodiscard]] std::vector<std::size_t> widths(std::size_t width) const;
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace arborfs::cli

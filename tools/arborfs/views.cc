@@ -1,0 +1,145 @@
+// The verbs that print one document of a session: tree, context, text.
+
+#include <unordered_map>
+
+#include "core/json/date.h"
+#include "core/model/tree.h"
+#include "core/views/session_views.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+int print_document(const Opened& opened, ViewKind kind, std::uint32_t item, Form form, Terminal& io) {
+  const auto document = make_view(*opened.of.session, kind, item, *opened.catalog);
+  if (!document) {
+    return fail(io, document.error());
+  }
+  const auto written = write_content(*document->content, form, io);
+  return written ? kDone : fail(io, written.error());
+}
+
+/// The members that every verb tells of an entry.
+JsonText entry_json(const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const Entry& entry = index.entry(ordinal);
+  auto json = JsonText::object();
+  json.add("entry", ordinal);
+  if (id.kind == EntryId::Kind::string) {
+    json.add("id", id.text);
+  } else {
+    json.add_json("id", id.kind == EntryId::Kind::missing ? "null" : id.text);
+  }
+  json.add("type", index.type_text(ordinal)).add("name", index.name(ordinal));
+  const bool has_time = entry.timestamp_ms != Entry::kNoTime;
+  return has_time ? json.add("timestamp", json::iso_time(entry.timestamp_ms)) : json.add_json("timestamp", "null");
+}
+
+using LabelTexts = std::unordered_map<Ordinal, std::vector<std::string>>;
+
+LabelTexts labels_by_entry(const LogIndex& index) {
+  LabelTexts labels;
+  for (const auto& label : named_labels(index)) {
+    labels[label.target].push_back(label.name);
+  }
+  return labels;
+}
+
+std::string node_json(const LogIndex& index, const TreeNode& node, const LabelTexts& labels, Ordinal leaf) {
+  auto json = entry_json(index, node.ordinal);
+  json.add("depth", node.depth);
+  json.add_json("parent", index.parent(node.ordinal) == kNoEntry ? "null" : std::to_string(index.parent(node.ordinal)));
+  if (const auto found = labels.find(node.ordinal); found != labels.end()) {
+    auto names = JsonText::array();
+    for (const auto& name : found->second) {
+      names.item(name);
+    }
+    json.add_json("labels", names.str());
+  }
+  json.add("leaf", node.ordinal == leaf);
+  return json.str();
+}
+
+std::string tree_json(const LogIndex& index, Ordinal leaf) {
+  const Tree tree = tree_of(index);
+  const LabelTexts labels = labels_by_entry(index);
+  auto nodes = JsonText::lines();
+  for (const TreeNode& node : tree.nodes) {
+    nodes.item_json(node_json(index, node, labels, leaf));
+  }
+  for (const Ordinal ordinal : tree.unreachable) {
+    nodes.item_json(node_json(index, TreeNode{ordinal, 0}, labels, leaf));
+  }
+  return nodes.str();
+}
+
+int print_text_json(const Opened& opened, ViewKind kind, Ordinal ordinal, Terminal& io) {
+  const auto document = make_view(*opened.of.session, kind, ordinal, *opened.catalog);
+  if (!document) {
+    return fail(io, document.error());
+  }
+  const auto text = document->content->read_all();
+  if (!text) {
+    return fail(io, text.error());
+  }
+  auto json = JsonText::object().add("session", opened.of.id);
+  if (const auto guard = opened.of.session->read(); guard && kind == ViewKind::entry_text) {
+    json = entry_json(guard->index(), ordinal).add("session", opened.of.id);
+  }
+  io.out << terminal_safe_json(json.add("text", *text).str()) << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+int run_tree(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, depth_for(ViewKind::tree), io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  if (!line.json) {
+    return print_document(*opened, ViewKind::tree, 0, Form{}, io);
+  }
+  const auto guard = opened->of.session->read();
+  if (!guard) {
+    return fail(io, {Errc::stale, "the session changed while it was read"});
+  }
+  io.out << terminal_safe_json(tree_json(guard->index(), guard->leaf())) << "\n";
+  return kDone;
+}
+
+int run_context(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, depth_for(ViewKind::branch_context), io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const auto ordinal = find_entry(*opened->of.session, line.entry);
+  if (!ordinal) {
+    return fail(io, ordinal.error());
+  }
+  const auto kind = *ordinal == kNoEntry ? ViewKind::context : ViewKind::branch_context;
+  const Form form{.safe_json = io.out_is_terminal, .one_line = line.json};
+  return print_document(*opened, kind, *ordinal, form, io);
+}
+
+int run_text(const CommandLine& line, Terminal& io) {
+  const bool whole = line.entry.empty();
+  const auto kind = whole ? ViewKind::transcript : ViewKind::entry_text;
+  const auto opened = open_session(line, depth_for(kind), io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const auto ordinal = find_entry(*opened->of.session, line.entry);
+  if (!ordinal) {
+    return fail(io, ordinal.error());
+  }
+  if (!whole && *ordinal == kNoEntry) {
+    return fail(io, {Errc::not_found, "the session has no entries"});
+  }
+  return line.json ? print_text_json(*opened, kind, *ordinal, io) : print_document(*opened, kind, *ordinal, Form{}, io);
+}
+
+}  // namespace arborfs::cli
