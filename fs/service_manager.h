@@ -10,7 +10,7 @@ namespace arborfs {
 class ServiceManager {
  public:
   /// Reads NOTIFY_SOCKET and takes it out of the environment: programs that this one starts are no part of the service.
-  /// RequestContext it before other threads start.
+  /// Call it before other threads start.
   ServiceManager();
   /// Sends an assignment such as READY=1. Does nothing where no service manager listens.
   void tell(std::string_view assignment) const;

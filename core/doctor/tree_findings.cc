@@ -64,7 +64,7 @@ bool is_content(EntryType type) {
          type == EntryType::branch_summary;
 }
 
-/// AppendResult by programs on their own account, where nobody has chosen a place in the tree.
+/// Programs write these on their own account, where nobody chose a place in the tree.
 bool is_bookkeeping(EntryType type) {
   return type == EntryType::custom || type == EntryType::title_change || type == EntryType::model_usage ||
          type == EntryType::credential_pin || type == EntryType::other || type == EntryType::none;

@@ -21,7 +21,7 @@ bool has_omp18_key(DialectHints keys, EntryType type);
 bool has_omp_key(DialectHints keys, EntryType type);
 /// Only pi.
 bool has_pi_key(DialectHints keys, EntryType type);
-/// Only pi has entries of that type (FACTS O2).
+/// Only pi has entries of that type (omp/FORMAT.md O2).
 bool is_pi_type(std::string_view type);
 /// Only omp, and no pi, has entries of that type.
 bool is_omp_type(EntryType type);

@@ -22,7 +22,7 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// Which generation's rules a log is read by (DESIGN 6, FACTS J3).
+/// Which generation's rules a log is read by (CONTRACT.md 6.2, omp/FORMAT.md J3).
 enum class Dialect : std::uint8_t { omp13, omp18 };
 
 enum class EntryType : std::uint8_t {
@@ -124,7 +124,7 @@ class LogIndex {
   LogIndex(const LogIndex&) = delete;
   LogIndex& operator=(const LogIndex&) = delete;
 
-  /// What the log has more than the index. CreateResult without changing the index, so that readers go on meanwhile.
+  /// What the log has more than the index. Computed without changing the index, so that readers go on meanwhile.
   class Growth;
   struct GrowthDeleter {
     void operator()(Growth*) const;

@@ -56,7 +56,7 @@ bool DomRecordParser::note_member(const json::Places::Cursor& member, RecordFiel
   return true;
 }
 
-// A later `message` replaces an earlier one with all its members (FACTS A9).
+// A later `message` replaces an earlier one with all its members (omp/FORMAT.md A9).
 bool DomRecordParser::note_role(json::Places::Place message, FieldValue& role) {
   role = FieldValue();
   if (places_.lead(message) != '{') {

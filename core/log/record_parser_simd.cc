@@ -86,7 +86,7 @@ void SimdRecordParser::take(const simdjson::dom::element& value, FieldValue& fie
   }
 }
 
-// A later `message` replaces an earlier one with all its members (FACTS A9).
+// A later `message` replaces an earlier one with all its members (omp/FORMAT.md A9).
 void SimdRecordParser::take_role(const simdjson::dom::element& message, FieldValue& role) {
   role = FieldValue();
   simdjson::dom::object object;

@@ -5,8 +5,8 @@
 // agent's text can be copied, so a context of any length takes little memory.
 //
 // Dialect omp18 means the rules of 18.3. Where the agents crash, the entry at fault is passed over or shown as it is
-// (DESIGN 6). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its other
-// members only those up to 1 MiB count.
+// (CONTRACT.md 6.12). An entry over 64 MiB is never loaded: its message is copied as the log spells it, and of its
+// other members only those up to 1 MiB count.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ struct ContextPath {
   /// may name them.
   std::vector<EntryId> ids;
   Dialect dialect = Dialect::omp13;
-  bool version_below_3 = false;  // hookMessage is read as custom (FACTS E10)
+  bool version_below_3 = false;  // hookMessage is read as custom (omp/FORMAT.md E10)
   /// Of logs below version 3: where the header lies, and for the entries of this path their value index, the header
   /// being 0, with their id, ascending; compactions of version 1 name entries by it (omp/FORMAT.md E9).
   std::uint64_t header_offset = 0;

@@ -15,7 +15,7 @@ namespace arborfs::skim {
 /// Just behind the value that starts at `begin`, or npos.
 std::size_t value_end(std::string_view text, std::size_t begin);
 
-/// SequentialReaders an object or an array piece by piece.
+/// Visits an object or an array piece by piece.
 class Cursor {
  public:
   /// `container` is the text of one object or array; anything else has no pieces.

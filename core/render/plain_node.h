@@ -36,7 +36,7 @@ class PlainNode {
   /// False when JSON.parse might give the members another order, or fewer.
   [[nodiscard]] bool in_order() const;
 
-  /// SequentialReaders an array or an object once.
+  /// Visits the elements of an array or an object once.
   class Cursor {
    public:
     explicit Cursor(const PlainNode& node)

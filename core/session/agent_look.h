@@ -1,4 +1,4 @@
-// One look at the agents that run, and what each of them may hold of a store: the rule of DESIGN 5. CreateResult once
+// One look at the agents that run, and what each of them may hold of a store: the rule of CONTRACT.md 5.3. Made once
 // for many sessions, and not kept for long. Looking changes nothing. Any threads.
 #pragma once
 

@@ -29,15 +29,15 @@ struct EntryDraft {
   std::string after;            // the rest, closing brace included, no line feed
   std::vector<PendingBlob> blobs;
 
-  /// The line with its line feed. Bytes are what the agent of that dialect would have written (FACTS H5).
+  /// The line with its line feed. Bytes are what the agent of that dialect would have written (omp/FORMAT.md H5).
   [[nodiscard]] std::string line(const EntryStamp& stamp) const;
   /// The same behind what `out` holds.
   void add_line(const EntryStamp& stamp, std::string& out) const;
 };
 
 /// Makes a draft of an object that has `type` and the entry's own fields. id, parentId and timestamp in it are passed
-/// over. Fields come out in the order of FACTS H5, unknown ones behind them as given. Defaults as the agents' own
-/// append functions have them (attribution "agent", model_change role, ...). Checks nothing but that `type` is an
+/// over. Fields come out in the order of omp/FORMAT.md H5, unknown ones behind them as given. Defaults as the agents'
+/// own append functions have them (attribution "agent", model_change role, ...). Checks nothing but that `type` is an
 /// entry type that is known for this dialect; see append_command.h for what people may append.
 /// Errors: invalid_argument.
 Result<EntryDraft> make_draft(const json::Value& entry, Dialect dialect);

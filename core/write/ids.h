@@ -13,7 +13,7 @@ namespace arborfs {
 /// 8 lower-case hex digits that `taken` does not know, drawn up to 100 times; then a 16-digit snowflake (omp/FORMAT.md
 /// F1).
 std::string new_entry_id(const std::function<bool(std::string_view)>& taken);
-/// A snowflake (13) or a UUIDv7 (18) of that moment (FACTS F2). Each is different in this process.
+/// A snowflake (13) or a UUIDv7 (18) of that moment (omp/FORMAT.md F2). Each is different in this process.
 std::string new_session_id(Dialect dialect, std::int64_t now_ms);
 /// The snowflake of a moment and a sequence number of which the low 22 bits count.
 std::string snowflake(std::int64_t ms, std::uint32_t sequence);

@@ -1,5 +1,5 @@
-// The lines that one append brings to a log: ids, parents and times chosen for drafts, one behind the other (FACTS F1,
-// H5). CreateResult under the log's lock from the state of the log then; one object is used by one thread.
+// The lines that one append brings to a log: ids, parents and times chosen for drafts, one behind the other
+// (omp/FORMAT.md F1, H5). Made under the log's lock from the state of the log then; one object is used by one thread.
 #pragma once
 
 #include <cstdint>

@@ -256,7 +256,7 @@ Result<void> SessionManager::create_branched_session(const std::string& leaf_id)
 
 Result<void> SessionManager::new_session(const std::string& parent_session) {
   auto started = start(header().cwd, parent_session);
-  return started && settings_.dialect == Dialect::omp18 ? ensure_on_disk() : started;  // FACTS I4
+  return started && settings_.dialect == Dialect::omp18 ? ensure_on_disk() : started;  // omp/FORMAT.md I4
 }
 
 Result<void> SessionManager::move_to(const std::string& cwd) {

@@ -27,7 +27,7 @@ namespace arborfs {
 
 class AgentLook;
 
-/// Which sessions a command is for, by what an agent may be doing at them (DESIGN 5).
+/// Which sessions a command is for, by what an agent may be doing at them (CONTRACT.md 5.4).
 enum class LivePolicy : std::uint8_t { on_quiet, on_maybe_live, on_live };
 constexpr LivePolicy live_policy(bool force) {
   return force ? LivePolicy::on_live : LivePolicy::on_quiet;

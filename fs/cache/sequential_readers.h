@@ -22,7 +22,7 @@ struct ReadAheadRange {
   int step = 1;  // or -1
   std::uint32_t count = 0;
   Ordinal reader = kNoEntry;  // where he was last
-  std::size_t walk = 0;       // of SequentialReaders
+  std::size_t walk = 0;       // of a reader
 
   [[nodiscard]] Ordinal nth(std::uint32_t n) const {
     return static_cast<Ordinal>(static_cast<std::int64_t>(first) + step * static_cast<std::int64_t>(n));

@@ -1,5 +1,5 @@
-// One open control file (DESIGN 4): collects what is written into commands (core/writer/command_stream.h), runs them
-// by the table of verbs, and gives their results to whoever reads the same handle.
+// One open control file (CONTRACT.md 4.1, 4.2): collects what is written into commands (core/writer/command_stream.h),
+// runs them by the table of verbs, and gives their results to whoever reads the same handle.
 //
 // A text on `append` is one message from open to close. Only FLUSH tells of a close in time to report errors, and it
 // comes for each descriptor that is closed: from shells after each builtin, from children that exit (FAILURES.md P5).

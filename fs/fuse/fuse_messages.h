@@ -5,7 +5,7 @@
 namespace arborfs {
 
 /// `are_errors_said`: warnings and errors go to standard error too, where a mount that fails is told to who asked for
-/// it; for a log that is elsewhere. RequestContext it once, before other threads start and after open_log.
+/// it; for a log that is elsewhere. Call it once, before other threads start and after open_log.
 void log_fuse_messages(bool are_errors_said);
 
 }  // namespace arborfs

@@ -1,6 +1,6 @@
-// Tells the kernel what changed, from a thread of its own, never with a lock held (DESIGN 10). For a name the kernel
-// locks the folder that it is in, and so may make the thread wait until requests in progress are answered; it must be
-// stopped while they still are. For attributes it locks nothing: requests may tell of those themselves
+// Tells the kernel what changed, from a thread of its own, never with a lock held (CONTRACT.md 8.2). For a name the
+// kernel locks the folder that it is in, and so may make the thread wait until requests in progress are answered; it
+// must be stopped while they still are. For attributes it locks nothing: requests may tell of those themselves
 // (InvalidationQueue::tell_at_once).
 #pragma once
 

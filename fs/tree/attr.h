@@ -11,8 +11,8 @@ namespace arborfs {
 enum class FileType : std::uint8_t { directory, file, symlink };
 
 /// How long an answer holds without asking again. `moment` is under a second, so that everything is right within a
-/// second even if the kernel is never told of a change (DESIGN 3). `glance` is not at all: for files that others may
-/// be writing in place, whose size must be right whenever they are opened.
+/// second even if the kernel is never told of a change (CONTRACT.md 3.4). `glance` is not at all: for files that others
+/// may be writing in place, whose size must be right whenever they are opened.
 enum class CacheTtl : std::uint8_t { glance, moment, forever };
 
 struct Attr {

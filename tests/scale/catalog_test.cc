@@ -1,4 +1,4 @@
-// DirectorySnapshot thousands of sessions reads their heads only (FIELD-FAILURES F14).
+// Listing thousands of sessions reads their heads only (FAILURES.md F14).
 #include "core/session/catalog.h"
 
 #include <fcntl.h>

@@ -31,7 +31,7 @@ NodeId entry(Ordinal ordinal, std::uint32_t slot = 1) {
   return {Kind::entry, slot, ordinal};
 }
 
-// -- SequentialReaders
+// -- Walks
 
 Ordinal last_of(const ReadAheadRange& stretch) {
   return stretch.nth(stretch.count - 1);

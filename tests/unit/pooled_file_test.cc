@@ -1,4 +1,4 @@
-// Many logs, few descriptors (FIELD-FAILURES S10).
+// Many logs, few descriptors (FAILURES.md S10).
 #include "core/os/pooled_file.h"
 
 #include <gtest/gtest.h>

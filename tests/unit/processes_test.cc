@@ -1,4 +1,4 @@
-// Who looks whether a log is open for writing keeps nobody from writing to it (FIELD-FAILURES 0.2).
+// Who looks whether a log is open for writing keeps nobody from writing to it (FAILURES.md P1).
 #include "core/os/processes.h"
 
 #include <fcntl.h>

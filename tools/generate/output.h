@@ -20,7 +20,7 @@ class Output {
       flush();
     }
   }
-  /// AppendResult and waiting.
+  /// Written and waiting.
   [[nodiscard]] std::uint64_t size() const { return written_ + buffer_.size(); }
   Result<void> close();
 

@@ -1,4 +1,4 @@
-// The texts that sessions are filled with: prose, and code with the output of tools. CreateResult once, cut at line or
+// The texts that sessions are filled with: prose, and code with the output of tools. Made once, cut at line or
 // sentence ends, kept both plain and as the inside of a JSON string, so that filling a log is copying.
 #pragma once
 
