@@ -142,7 +142,7 @@ class Daemon {
 
   /// What is acknowledged is where it belongs; what is not is cut off, as by a crash.
   [[noreturn]] void leave_at_once() {
-    write_log(LogLevel::warning, "a second signal: leaving at once, what is being written is not waited for");
+    write_log(LogLevel::warning, "second signal: exiting at once, without waiting for writes in progress");
     server_.unmount();
     ::_exit(EXIT_FAILURE);
   }

@@ -48,7 +48,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   DaemonPlan plan;
   plan.store = open_store(options.agent_dir);
   if (!plan.store) {
-    return Error{Errc::not_found, "no agent keeps sessions there"};
+    return Error{Errc::not_found, "the agent's folder has no sessions"};
   }
   const StorePaths& paths = plan.store->paths();
   const Access access = options.read_only ? Access::look : Access::write;
@@ -147,7 +147,7 @@ Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const st
     done = serve(options, plan, on_ready, [] {});
   }
   if (!is_ready) {
-    write_all(parent.get(), done ? "the mount ended at once" : done.error().message);
+    write_all(parent.get(), done ? "the mount ended right after it was made" : done.error().message);
   } else if (!done) {
     write_log(LogLevel::error, done.error().message);
   }
@@ -157,14 +157,14 @@ Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const st
 Result<void> mount_in_background(const MountOptions& options, const DaemonPlan& plan) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return error_from_errno(errno, "make a pipe");
+    return error_from_errno(errno, "cannot create a pipe");
   }
   UniqueFd own(ends[0]);
   UniqueFd of_child(ends[1]);
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) {
-    return error_from_errno(errno, "start in the background");
+    return error_from_errno(errno, "cannot start in the background");
   }
   if (child == 0) {
     own.reset();
@@ -186,7 +186,7 @@ Result<void> mount_in_background(const MountOptions& options, const DaemonPlan& 
 Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell) {
   ASSIGN_OR_RETURN(const auto plan, plan_of(options));
   if (has_files(plan.settings.mountpoint)) {
-    tell(options.mountpoint + " is not empty: what is in it is hidden until it is unmounted");
+    tell(options.mountpoint + " is not empty: its contents are hidden until it is unmounted");
   }
   if (!options.foreground) {
     return mount_in_background(options, plan);

@@ -61,7 +61,7 @@ Result<void> apply_index_memory(const std::string& word, std::string_view value,
   constexpr std::size_t kMost = 1 << 20;
   std::size_t mebibytes = 0;
   if (!read_number(value, mebibytes) || mebibytes > kMost) {
-    return {Errc::invalid_argument, "'" + word + "' is no number of MiB"};
+    return {Errc::invalid_argument, "'" + word + "' is not a number of MiB"};
   }
   into.index_bytes = mebibytes << 20U;
   return {};
@@ -70,7 +70,7 @@ Result<void> apply_index_memory(const std::string& word, std::string_view value,
 Result<void> apply_max_read(const std::string& word, std::string_view value, MountOptions& into) {
   unsigned bytes = 0;
   if (!read_number(value, bytes) || bytes == 0) {
-    return {Errc::invalid_argument, "'" + word + "' is no number of bytes"};
+    return {Errc::invalid_argument, "'" + word + "' is not a number of bytes"};
   }
   into.max_read = bytes;
   return {};
@@ -91,7 +91,7 @@ Result<void> apply_value(const std::string& word, std::string_view name, std::st
   if (name == "max_read") {
     return apply_max_read(word, value, into);
   }
-  return {Errc::invalid_argument, "unknown mount option '" + word + "'; man 1 arborfs lists those there are"};
+  return {Errc::invalid_argument, "unknown mount option '" + word + "'; man 1 arborfs lists the options"};
 }
 
 Result<void> apply_word(const std::string& word, MountOptions& into) {

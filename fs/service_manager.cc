@@ -44,7 +44,7 @@ void ServiceManager::tell(std::string_view assignment) const {
   const ssize_t sent = ::sendto(fd.get(), assignment.data(), assignment.size(), MSG_NOSIGNAL,
                                 reinterpret_cast<const sockaddr*>(&address), length);
   if (sent < 0) {
-    write_log(LogLevel::warning, "the service manager cannot be reached");
+    write_log(LogLevel::warning, "cannot reach the service manager");
   }
 }
 

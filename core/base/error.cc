@@ -50,15 +50,15 @@ Errc code_of(int errnum) {
 const char* advice(int errnum) {
   switch (errnum) {
     case ENOSPC:
-      return "; make room on the disk and try again";
+      return "; free some space on the disk and try again";
     case EDQUOT:
-      return "; your quota is used up, make room and try again";
+      return "; your quota is used up, free some space and try again";
     case EIO:
       return "; the disk may be failing, look at the system's log";
     case EROFS:
       return "; the disk is mounted read-only";
     case EFBIG:
-      return "; it would pass the limit for file sizes (ulimit -f)";
+      return "; the file would exceed the limit for file sizes (ulimit -f)";
     default:
       return "";
   }

@@ -37,7 +37,7 @@ int errno_of_thrown(std::string_view doing) noexcept {
   } catch (const std::exception& failure) {
     log_failure(doing, failure.what());
   } catch (...) {
-    log_failure(doing, "something unknown");
+    log_failure(doing, "unknown error");
   }
   return EIO;
 }

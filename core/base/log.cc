@@ -80,9 +80,9 @@ Result<UniqueFd> open_log_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), kFlags, 0600));
   const int failure = errno;
   if (fd ? !never_waits(fd.get()) : failure == ENXIO || failure == ELOOP) {
-    return {Errc::invalid_argument, "the log can only be written to a regular file, and " + path + " is none"};
+    return {Errc::invalid_argument, "log messages can only be written to a regular file, and " + path + " is not one"};
   }
-  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(failure, "open log file " + path);
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(failure, "cannot open log file " + path);
 }
 
 }  // namespace

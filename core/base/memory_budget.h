@@ -24,7 +24,7 @@ class MemoryBudget {
   class Exhausted : public std::bad_alloc {
    public:
     [[nodiscard]] const char* what() const noexcept override {
-      return "too much is being written at the same time; try again when the rest is done";
+      return "too many writes are in progress; try again when they are done";
     }
   };
 

@@ -28,12 +28,12 @@ struct Reading {
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
   const Header& header = head.header;
   if (!header.valid) {
-    const std::string problem = header.problem.empty() ? "there is no session header" : header.problem;
+    const std::string problem = header.problem.empty() ? "the log has no session header" : header.problem;
     found.push_back({"bad_header", visible_line(problem, 400) + "; agents may refuse or replace this log", std::nullopt,
                      0, kNoEntry});
   } else if (!header.writable_version && header.problem.empty()) {
-    found.push_back({"unknown_version", "the log is of a version above 3; it can be read, not written", header.offset,
-                     header.length, kNoEntry});
+    found.push_back({"unknown_version", "the log has a version above 3; arborfs can read it but not write to it",
+                     header.offset, header.length, kNoEntry});
   }
 }
 
@@ -56,13 +56,13 @@ std::string_view kind_of(Damage::Kind kind) {
 std::string_view words_of(Damage::Kind kind) {
   switch (kind) {
     case Damage::Kind::unfinished:
-      return "begin a record that never ends (a torn write)";
+      return "begin a record that does not end (a torn write)";
     case Damage::Kind::fused:
-      return "stand behind a record on its line, where agents do not look (a lost newline)";
+      return "follow a record on the same line, where agents ignore them (a lost newline)";
     case Damage::Kind::nul:
-      return "are zero (written back after a power loss, most likely)";
+      return "are zero (probably after a power cut)";
     case Damage::Kind::too_tangled:
-      return "cannot be told apart into records within bounds";
+      return "cannot be split into records within the limits";
     case Damage::Kind::malformed:
       break;
   }
@@ -107,14 +107,16 @@ void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   }
   const auto last = reading.log->read(reading.size - 1, 1);
   if (last && *last != "\n") {
-    found.push_back({"no_final_newline", "the last record has no newline behind it: an agent's next record may be lost",
-                     reading.size - 1, 1, static_cast<Ordinal>(reading.offsets.size())});
+    found.push_back({"no_final_newline",
+                     "the last record has no newline after it, so an agent's next record may be lost", reading.size - 1,
+                     1, static_cast<Ordinal>(reading.offsets.size())});
   }
 }
 
 std::string corrupt_words(const std::string& hash, const BlobStore& blobs) {
   const auto st = blobs.stat(hash);
-  return st ? fmt::format("is not what its name says: its {} are truncated, or others", counted(st->size, "byte"))
+  return st ? fmt::format("does not match the hash in its name: its {} were truncated or changed",
+                          counted(st->size, "byte"))
             : "cannot be read: " + st.error().message;
 }
 
@@ -140,7 +142,7 @@ void find_erased(const Session& session, const Catalog& catalog, std::vector<Fin
     ids += (ids.empty() ? "" : ", ") + visible_line(entry.id, 80);
   }
   found.push_back({"erased_entries",
-                   fmt::format("{} that arborfs appended and another program's rewrite left out: {}; kept in {}",
+                   fmt::format("another program's rewrite erased {} that arborfs had appended: {}; kept in {}",
                                counted(erased.size(), "entry", "entries"), ids, catalog.erased().path_of(file)),
                    std::nullopt, 0, kNoEntry});
 }

@@ -85,15 +85,15 @@ struct Source {
 
 Source find_cwd(const Session& session, const Catalog& catalog, std::string_view remains) {
   if (auto cwd = cwd_in(remains); !cwd.empty()) {
-    return {std::move(cwd), "from what is left of the old one"};
+    return {std::move(cwd), "from the rest of the old header"};
   }
   if (auto cwd = cwd_of_terminal(session, catalog.store()); !cwd.empty()) {
-    return {std::move(cwd), "from the terminal that used it last"};
+    return {std::move(cwd), "from the terminal that used the session last"};
   }
   if (auto cwd = cwd_of_neighbours(session, catalog); !cwd.empty()) {
-    return {std::move(cwd), "from the other sessions in its folder"};
+    return {std::move(cwd), "from the other sessions in the folder"};
   }
-  return {"", "which nothing tells"};
+  return {"", "because no other is known"};
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ LostHeader make_lost_header(const Session& session, const Catalog& catalog, std:
       line = std::move(*unversioned);
     }
   }
-  return {std::move(line), "a new header with the id of the log's name and the working directory '" +
+  return {std::move(line), "put in a new session header with the id of the log's name and the working directory '" +
                                visible_line(source.cwd, kShown) + "', " + std::string(source.words)};
 }
 

@@ -51,15 +51,16 @@ std::optional<Finding> judge_lock(const Folder& folder, const std::string& name)
   if (!owner && !folder.is_older(name, kLockBeingMade)) {
     return std::nullopt;
   }
-  const std::string why = owner ? fmt::format("process {} is gone", *owner) : "it names no process";
-  return Finding{"stale_lock", "a lock without an owner: " + why, std::nullopt, 0, kNoEntry};
+  const std::string why = owner ? fmt::format("process {} has ended", *owner) : "it names no process";
+  return Finding{"stale_lock", "a stale lock: " + why, std::nullopt, 0, kNoEntry};
 }
 
 std::optional<Finding> judge_temporary(const Folder& folder, const std::string& name) {
   if (!folder.is_older(name, kMaybeInUse)) {
     return std::nullopt;
   }
-  return Finding{"leftover_temporary", "a rewrite of the log that was never finished", std::nullopt, 0, kNoEntry};
+  return Finding{"leftover_temporary", "the temporary file of an unfinished rewrite of the log", std::nullopt, 0,
+                 kNoEntry};
 }
 
 std::optional<Finding> judge_backup(const Folder& folder, const std::string& name, const std::string& log) {
@@ -68,8 +69,8 @@ std::optional<Finding> judge_backup(const Folder& folder, const std::string& nam
   }
   const bool is_only_copy = !folder.dir.stat(log);
   return Finding{"leftover_backup",
-                 is_only_copy ? "a backup whose log is gone: renamed to " + log + " it is a session again"
-                              : "a backup that a rewrite of the log left behind",
+                 is_only_copy ? "a backup whose log is gone; rename it to " + log + " to get the session back"
+                              : "a backup left by a rewrite of the log",
                  std::nullopt, 0, kNoEntry};
 }
 
@@ -128,7 +129,7 @@ void examine_blobs(const Folder& folder, std::vector<OrphanFile>& found) {
       found.push_back({{"", entry.name},
                        "",
                        OrphanFile::Kind::blob,
-                       {"leftover_temporary", "a blob that was never finished", std::nullopt, 0, kNoEntry}});
+                       {"leftover_temporary", "the temporary file of an unfinished blob", std::nullopt, 0, kNoEntry}});
     }
   }
 }

@@ -46,7 +46,7 @@ Result<void> copy_bytes(const File& from, Disk& disk, int to) {
 Error live_error(const Liveness& liveness) {
   return {Errc::busy, liveness_words(liveness) + (liveness.state == Liveness::State::live
                                                       ? "; end that program first"
-                                                      : "; end that program first, or force it")};
+                                                      : "; end that program first, or use --force")};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Result<RepairResult> Repairer::mend(const SessionPtr& session) {
     if (mended.words.empty()) {
       return done.error();
     }
-    mended.words.push_back("the leaf left at its dead end: " + visible_line(done.error().message, 400));
+    mended.words.push_back("the leaf stays at its dead end: " + visible_line(done.error().message, 400));
   }
   return mended;
 }
@@ -121,8 +121,8 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
       return {};
     }
     target = "#" + std::to_string(message);
-    words = "an entry put behind the newest message, " + entry_words(guard->index(), message) +
-            ", so that agents go on there";
+    words = "put an entry after the newest message, " + entry_words(guard->index(), message) +
+            ", from which agents continue";
   }
   if (!settings_.dry_run) {
     ASSIGN_OR_RETURN(auto signpost, json_command(std::string(kSignpost), session->read()->index().dialect(), now_ms()));
@@ -152,10 +152,10 @@ Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
 
 Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended) {
   const bool is_only_copy = leftover.kind == OrphanFile::Kind::backup && !folder.stat(leftover.log_file);
-  mended.words.push_back(leftover.kind == OrphanFile::Kind::lock ? "the lock removed"
-                         : is_only_copy
-                             ? "renamed to " + visible_line(leftover.log_file, NAME_MAX) + ": it is a session again"
-                             : "put away");
+  mended.words.push_back(leftover.kind == OrphanFile::Kind::lock ? "the lock is removed"
+                         : is_only_copy ? "the file is renamed to " + visible_line(leftover.log_file, NAME_MAX) +
+                                              ", which brings the session back"
+                                        : "the file is moved to the copies");
   if (settings_.dry_run) {
     return {};
   }

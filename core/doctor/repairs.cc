@@ -55,15 +55,15 @@ struct Patient {
 Result<Patient> look_at(const Session& session) {
   const auto guard = session.read();
   if (!guard) {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   if (guard->log()->is_decoded()) {
-    return Error{Errc::read_only, "a log in UTF-16 is never written to"};
+    return Error{Errc::read_only, "arborfs does not write to logs in UTF-16"};
   }
   const LogIndex& index = guard->index();
   if (index.header().valid && !index.header().writable_version) {
     const std::string& problem = index.header().problem;
-    return Error{Errc::read_only, problem.empty() ? "a log of a version above 3 is never written to" : problem};
+    return Error{Errc::read_only, problem.empty() ? "arborfs does not write to logs of a version above 3" : problem};
   }
   Patient patient;
   patient.log = guard->log();
@@ -96,7 +96,7 @@ class Planner {
 
   Result<RepairPlan> plan() {
     if (patient_.is_young && patient_.size != 0 && !ends_with_feed(patient_.size)) {
-      return Error{Errc::busy, "somebody is writing to the log; try again in a few seconds"};
+      return Error{Errc::busy, "another program is writing to the log; try again in a few seconds"};
     }
     for (const auto step : {&Planner::mend_runs, &Planner::mend_header, &Planner::end_last_line, &Planner::give_back}) {
       RETURN_IF_ERROR((this->*step)());
@@ -191,8 +191,8 @@ class Planner {
 
   static std::string words_of(const Run& run, std::size_t records) {
     const std::string where = fmt::format("{} at offset {}", counted(run.end - run.begin, "byte"), run.begin);
-    return records == 0 ? where + " cut out"
-                        : fmt::format("{} from {} given {} own", counted(records, "whole record"), where,
+    return records == 0 ? "cut out " + where
+                        : fmt::format("put {} from {} on {} own", counted(records, "whole record"), where,
                                       records == 1 ? "a line of its" : "lines of their");
   }
 
@@ -221,7 +221,7 @@ class Planner {
       return {};
     }
     if (!lost_header_.empty()) {
-      return put_header(lost_header_, "the session header, which was not on a line of its own, put where it belongs");
+      return put_header(lost_header_, "put the session header on a line of its own at the head of the log");
     }
     if (patient_.header_entry != patient_.size) {
       return move_header();
@@ -245,8 +245,8 @@ class Planner {
       return header.error();
     }
     plan_.edits.push_back({begin->value_or(patient_.header_entry), end->value_or(behind), *begin && *end ? "" : "\n"});
-    return put_header(*header, *header == *json ? "the session header put at the head of the log"
-                                                : "the session header given the id of the log's name");
+    return put_header(*header, *header == *json ? "put the session header at the head of the log"
+                                                : "put the id of the log's name into the session header");
   }
 
   /// Before everything but a title slot and a byte order mark.
@@ -272,7 +272,7 @@ class Planner {
     }
     if (count != 0) {
       plan_.edits.push_back({patient_.last_entry, patient_.last_entry, std::move(lines)});
-      plan_.words.push_back(fmt::format("{} that another program's rewrite had left out put back before the last entry",
+      plan_.words.push_back(fmt::format("put {} that another program's rewrite had erased back before the last entry",
                                         counted(count, "entry", "entries")));
     }
     return {};
@@ -286,7 +286,7 @@ class Planner {
       return {};
     }
     plan_.edits.push_back({patient_.size, patient_.size, "\n"});
-    plan_.words.emplace_back("a newline put behind the last record");
+    plan_.words.emplace_back("put a newline after the last record");
     return {};
   }
 

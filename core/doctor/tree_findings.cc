@@ -22,13 +22,14 @@ void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     if (index.is_orphan(ordinal)) {
       found.push_back(about(index, ordinal, "orphan",
-                            fmt::format("{} names the parent {}, which the log does not have; it is shown as a root",
+                            fmt::format("{} names the parent {}, which is not in the log; it is shown as a root",
                                         entry_words(index, ordinal), id_words(index.parent_id(ordinal)))));
     }
   }
   for (const Ordinal ordinal : tree_of(index).unreachable) {
-    found.push_back(about(index, ordinal, "cycle",
-                          fmt::format("{} is its own ancestor, or has one that is", entry_words(index, ordinal))));
+    found.push_back(
+        about(index, ordinal, "cycle",
+              fmt::format("{} is its own ancestor, or one of its ancestors is", entry_words(index, ordinal))));
   }
 }
 
@@ -53,7 +54,7 @@ void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
   for (const auto& label : index.labels()) {
     if (index.find(label.target) == kNoEntry) {
       found.push_back(about(index, label.set_by, "dangling_label",
-                            fmt::format("the label '{}' is on the entry {}, which the log does not have",
+                            fmt::format("the label '{}' is on the entry {}, which is not in the log",
                                         visible_line(label.text, kNameLength), id_words(label.target))));
     }
   }
@@ -151,8 +152,8 @@ void find_dead_end(const Session& session, const Catalog& catalog, std::vector<F
   const LogIndex& index = guard->index();
   const Ordinal leaf = index.leaf();
   found.push_back(about(index, leaf, "dead_end_leaf",
-                        fmt::format("the log ends with {}, which does not come behind the newest message, {}: agents "
-                                    "go on without what was said last",
+                        fmt::format("the log ends with {}, which is not a descendant of the newest message, {}: agents "
+                                    "continue without that message",
                                     entry_words(index, leaf), entry_words(index, message))));
 }
 
@@ -165,7 +166,7 @@ void find_in_references(const Session& session, const LogFile& log, std::vector<
                         : std::nullopt;
     if (id && !id->empty() && *id != "root" && !has_entry(session, *id)) {
       found.push_back({"dangling_reference",
-                       fmt::format("{} refers to the entry '{}', which the log does not have", referring.words,
+                       fmt::format("{} refers to the entry '{}', which is not in the log", referring.words,
                                    visible_line(*id, kNameLength)),
                        referring.entry.offset, referring.entry.length, referring.ordinal});
     }

@@ -128,7 +128,7 @@ Result<void> Content::read_segment(const Segment& segment, std::uint64_t from, s
   out.resize(had + length);
   ASSIGN_OR_RETURN(auto got, segment.log->read_at(segment.log_offset + from, std::span<char>(out).subspan(had)));
   if (got < length) {
-    return {Errc::stale, "the log no longer has these bytes"};
+    return {Errc::stale, "the log changed during the read; open the file again"};
   }
   return {};
 }
@@ -142,7 +142,7 @@ Result<void> Content::read_rendered(const Segment& segment, std::uint64_t from, 
       return rendered.error();
     }
     if (rendered->size() != segment.size) {
-      return {Errc::stale, "what was to be rendered has changed"};
+      return {Errc::stale, "the log changed while an entry was rendered; try again"};
     }
     bytes = std::make_shared<const std::string>(std::move(*rendered));
   }

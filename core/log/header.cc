@@ -149,7 +149,7 @@ Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect) {
 }
 
 Header missing_header(bool has_slot) {
-  return invalid_header("the log holds no record", has_slot);
+  return invalid_header("the log has no records", has_slot);
 }
 
 SessionHeader make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot) {
@@ -205,7 +205,7 @@ Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
     return record.error();
   }
   if (*record == nullptr) {
-    return *size > kHeadLimit ? invalid_header("no record in the log's first MiB", head.slot.has_value())
+    return *size > kHeadLimit ? invalid_header("the first MiB of the log has no record", head.slot.has_value())
                               : missing_header(head.slot.has_value());
   }
   auto session = read_session_header(window, (*record)->offset, (*record)->length, head.slot);

@@ -27,7 +27,7 @@ Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uin
 }
 
 constexpr std::string_view kOfPi =
-    "the log is pi's, and arborfs does not write by pi's rules yet: it can be read; go on in it with pi";
+    "the log belongs to pi, and arborfs can only read pi's logs; continue the session with pi";
 
 bool is_uuid(std::string_view id) {
   constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -127,7 +127,7 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
       RETURN_IF_ERROR(note(*noter, *record, scanner.notes()));
     }
     if (entries.size() >= kMostEntries) {
-      return Error{Errc::too_large, "the log holds more entries than can be numbered"};
+      return Error{Errc::too_large, "the log has more entries than arborfs can number"};
     }
   }
   tail = scanner.tail();

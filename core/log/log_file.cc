@@ -107,12 +107,12 @@ Result<std::size_t> LogFile::read_file(std::uint64_t offset, std::span<char> int
 Result<std::string> LogFile::read(std::uint64_t offset, std::uint64_t length) const {
   ASSIGN_OR_RETURN(auto total, size());
   if (offset > total || length > total - offset) {
-    return Error{Errc::stale, "the log no longer has these bytes"};
+    return Error{Errc::stale, "the log changed during the read; open the file again"};
   }
   std::string bytes(length, '\0');
   ASSIGN_OR_RETURN(auto got, read_at(offset, bytes));
   if (got < length) {
-    return Error{Errc::stale, "the log was cut while it was read"};
+    return Error{Errc::stale, "the log was truncated during the read; try again"};
   }
   return bytes;
 }

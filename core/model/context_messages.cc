@@ -142,7 +142,7 @@ Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::si
   }
   ASSIGN_OR_RETURN(auto bytes, window_.view(step.entry.offset, step.length));
   if (bytes.size() < step.length) {
-    return {Errc::stale, "the log is shorter than before"};
+    return {Errc::stale, "the log was truncated during the read; try again"};
   }
   const std::string_view entry = bytes.substr(0, step.length);
   if (type == EntryType::message) {

@@ -98,7 +98,7 @@ Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64
   for (std::uint64_t at = offset; at < offset + length;) {
     ASSIGN_OR_RETURN(auto bytes, window.view(at, 1));
     if (bytes.empty()) {
-      return {Errc::stale, "the log is shorter than before"};
+      return {Errc::stale, "the log was truncated during the read; try again"};
     }
     if (at == offset && (bytes)[0] != '{') {
       break;
@@ -108,8 +108,8 @@ Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64
       scan.take(c, at++);
     }
     if (scan.has_too_many()) {
-      return {Errc::too_large, "an entry that is too long to be held in memory has more than " +
-                                   std::to_string(kMostMembers) + " members"};
+      return {Errc::too_large,
+              "an entry that does not fit in memory has more than " + std::to_string(kMostMembers) + " members"};
     }
   }
   return scan.members();

@@ -95,11 +95,11 @@ Disk& Disk::real() {
 }
 
 Result<UniqueFd> Disk::open_append(const Dir& folder, const std::string& name) {
-  return open_regular(folder, name, O_APPEND, "open for appending");
+  return open_regular(folder, name, O_APPEND, "cannot open the file for appending");
 }
 
 Result<UniqueFd> Disk::open_update(const Dir& folder, const std::string& name) {
-  return open_regular(folder, name, 0, "open for writing");
+  return open_regular(folder, name, 0, "cannot open the file for writing");
 }
 
 Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t mode) {
@@ -108,22 +108,24 @@ Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t
   }
   UniqueFd fd(uninterrupted(
       [&] { return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); }));
-  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "create file");
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create the file");
 }
 
 Result<std::size_t> Disk::write(int fd, std::string_view bytes) {
   const ssize_t done = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
-  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "cannot write to the file"))
+                  : static_cast<std::size_t>(done);
 }
 
 Result<std::size_t> Disk::write_at(int fd, std::string_view bytes, std::uint64_t offset) {
   const ssize_t done =
       uninterrupted([&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "write")) : static_cast<std::size_t>(done);
+  return done < 0 ? Result<std::size_t>(error_from_errno(errno, "cannot write to the file"))
+                  : static_cast<std::size_t>(done);
 }
 
 Result<void> Disk::set_mode(int fd, mode_t mode) {
-  return done_or(::fchmod(fd, mode), "set permissions");
+  return done_or(::fchmod(fd, mode), "cannot set the file's mode");
 }
 
 Result<void> Disk::set_mtime(int fd, std::int64_t mtime_ns) {
@@ -135,19 +137,19 @@ Result<void> Disk::set_mtime(int fd, std::int64_t mtime_ns) {
     rest += kSecond;
   }
   const timespec times[2] = {{0, UTIME_OMIT}, {seconds, rest}};
-  return done_or(::futimens(fd, times), "set the time");
+  return done_or(::futimens(fd, times), "cannot set the file's time");
 }
 
 Result<void> Disk::truncate(int fd, std::uint64_t size) {
-  return done_or(uninterrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); }), "cut back");
+  return done_or(uninterrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); }), "cannot truncate the file");
 }
 
 Result<void> Disk::sync(int fd) {
-  return done_or(::fdatasync(fd), "sync to disk");
+  return done_or(::fdatasync(fd), "cannot sync the file to disk");
 }
 
 Result<void> Disk::sync_folder(const Dir& folder) {
-  return done_or(::fsync(folder.fd()), "sync folder to disk");
+  return done_or(::fsync(folder.fd()), "cannot sync the folder to disk");
 }
 
 Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
@@ -157,20 +159,20 @@ Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& t
   }
   const auto rename_as = [&](unsigned flags) { return rename_at(from, name.c_str(), to, new_name.c_str(), flags); };
   if (existing == Existing::replace) {
-    return done_or(rename_as(0), "rename");
+    return done_or(rename_as(0), "cannot rename the file");
   }
   const int done = rename_as(RENAME_NOREPLACE);
   if (done == 0 || !is_unsupported(errno)) {
-    return done_or(done, "rename");
+    return done_or(done, "cannot rename the file");
   }
   const int linked = link_and_unlink(from, name, to, new_name);
   if (linked == 0 || !has_no_links(errno)) {
-    return done_or(linked, "rename");
+    return done_or(linked, "cannot rename the file");
   }
   if (to.stat(new_name)) {
-    return error_from_errno(EEXIST, "rename");
+    return error_from_errno(EEXIST, "cannot rename the file");
   }
-  return done_or(rename_as(0), "rename");
+  return done_or(rename_as(0), "cannot rename the file");
 }
 
 int Disk::rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) {
@@ -181,7 +183,7 @@ Result<void> Disk::remove(const Dir& folder, const std::string& name) {
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain name"};
   }
-  return done_or(::unlinkat(folder.fd(), name.c_str(), 0), "remove file");
+  return done_or(::unlinkat(folder.fd(), name.c_str(), 0), "cannot remove the file");
 }
 
 Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_t mode) {
@@ -189,7 +191,7 @@ Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_
     return Error{Errc::invalid_argument, "not a plain folder name"};
   }
   if (::mkdirat(folder.fd(), name.c_str(), mode) != 0 && errno != EEXIST) {
-    return error_from_errno(errno, "make folder");
+    return error_from_errno(errno, "cannot create the folder");
   }
   return {};
 }
@@ -198,34 +200,34 @@ Result<void> Disk::remove_folder(const Dir& folder, const std::string& name) {
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain folder name"};
   }
-  return done_or(::unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR), "remove folder");
+  return done_or(::unlinkat(folder.fd(), name.c_str(), AT_REMOVEDIR), "cannot remove the folder");
 }
 
 Result<void> Disk::make_link(const Dir& folder, const std::string& name, const std::string& target) {
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain name"};
   }
-  return done_or(::symlinkat(target.c_str(), folder.fd(), name.c_str()), "make link");
+  return done_or(::symlinkat(target.c_str(), folder.fd(), name.c_str()), "cannot create the link");
 }
 
 Result<UniqueFd> Disk::reserve(const Dir& folder, std::uint64_t bytes) {
   UniqueFd file(::openat(folder.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file) {
     return errno == EOPNOTSUPP || errno == EISDIR ? Result<UniqueFd>(UniqueFd())
-                                                  : error_from_errno(errno, "reserve room");
+                                                  : error_from_errno(errno, "cannot reserve disk space");
   }
   const int failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   if (failed == EOPNOTSUPP || failed == EINVAL) {
     return UniqueFd();
   }
-  return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "reserve room");
+  return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "cannot reserve disk space");
 }
 
 Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(auto done, disk.write(fd, bytes));
     if (done == 0) {
-      return Error{Errc::no_space, "write: the disk took nothing"};
+      return Error{Errc::no_space, "cannot write: the disk accepted no data; make room on it and try again"};
     }
     bytes.remove_prefix(done);
   }

@@ -27,7 +27,7 @@ FileStat from_stat(const struct stat& st) {
 Result<FileStat> stat_fd(int fd) {
   struct stat st {};
   if (::fstat(fd, &st) != 0) {
-    return error_from_errno(errno, "fstat");
+    return error_from_errno(errno, "cannot read the file's status");
   }
   return from_stat(st);
 }
@@ -49,7 +49,7 @@ Result<File> File::open_in(const Dir& dir, const std::string& name, FileStat* se
   }
   UniqueFd fd(::openat(dir.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd) {
-    return error_from_errno(errno, "open");
+    return error_from_errno(errno, "cannot open the file");
   }
   ASSIGN_OR_RETURN(auto st, stat_fd(fd.get()));
   if (!S_ISREG(st.mode)) {
@@ -73,7 +73,7 @@ Result<std::size_t> File::read_at(std::uint64_t offset, std::span<char> into) co
       continue;
     }
     if (got < 0) {
-      return error_from_errno(errno, "read");
+      return error_from_errno(errno, "cannot read the file");
     }
     if (got == 0) {
       break;
@@ -86,7 +86,7 @@ Result<std::size_t> File::read_at(std::uint64_t offset, std::span<char> into) co
 Result<Dir> Dir::open_root(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
-    return error_from_errno(errno, "open " + path);
+    return error_from_errno(errno, "cannot open " + path);
   }
   return Dir(std::move(fd));
 }
@@ -106,7 +106,7 @@ Result<Dir> Dir::open_at(int base, const std::string& before, const std::string&
   }
   UniqueFd fd(::openat(base, (before + name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
-    return error_from_errno(errno, "open folder");
+    return error_from_errno(errno, "cannot open the folder");
   }
   return Dir(std::move(fd));
 }
@@ -117,7 +117,7 @@ Result<FileStat> Dir::stat(const std::string& name) const {
   }
   struct stat st {};
   if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
-    return error_from_errno(errno, "stat");
+    return error_from_errno(errno, "cannot read the file's status");
   }
   return from_stat(st);
 }
@@ -125,7 +125,7 @@ Result<FileStat> Dir::stat(const std::string& name) const {
 Result<FileStat> Dir::stat_root(const std::string& path) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
-    return error_from_errno(errno, "stat " + path);
+    return error_from_errno(errno, "cannot read the status of " + path);
   }
   return from_stat(st);
 }
@@ -138,11 +138,11 @@ Result<std::vector<DirEntry>> Dir::list() const {
   // A descriptor of its own, so that several threads can list at once.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
-    return error_from_errno(errno, "list folder");
+    return error_from_errno(errno, "cannot list the folder");
   }
   std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
   if (!stream) {
-    return error_from_errno(errno, "list folder");
+    return error_from_errno(errno, "cannot list the folder");
   }
   static_cast<void>(fd.release());  // the stream owns it now
   std::vector<DirEntry> entries;
@@ -164,7 +164,7 @@ Result<std::vector<DirEntry>> Dir::list() const {
     errno = 0;
   }
   if (errno != 0) {
-    return error_from_errno(errno, "list folder");
+    return error_from_errno(errno, "cannot list the folder");
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return entries;

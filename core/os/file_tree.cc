@@ -21,7 +21,7 @@ constexpr mode_t kPrivateCopy = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 
 Error too_deep() {
-  return {Errc::unsupported, "folders nested too deeply"};
+  return {Errc::unsupported, "the folders are nested too deeply"};
 }
 
 Result<void> copy_attributes(Disk& disk, const FileStat& st, int fd) {
@@ -60,7 +60,7 @@ Result<void> copy_link(Disk& disk, const Dir& from, const std::string& name, con
                        const std::string& new_name) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlinkat(from.fd(), name.c_str(), target.data(), target.size());
-  return length < 0 ? Result<void>(error_from_errno(errno, "read link"))
+  return length < 0 ? Result<void>(error_from_errno(errno, "cannot read the link"))
                     : disk.make_link(to, new_name, std::string(target.data(), static_cast<std::size_t>(length)));
 }
 
@@ -97,7 +97,7 @@ Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, cons
     return copy_link(disk, from, name, to, new_name);
   }
   if (!S_ISDIR(st.mode)) {
-    return Error{Errc::unsupported, "neither a file nor a folder nor a link"};
+    return Error{Errc::unsupported, "only files, folders and links can be copied"};
   }
   return depth < kMaxDepth ? copy_folder(disk, from, name, to, new_name, depth) : too_deep();
 }
@@ -129,7 +129,7 @@ Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, 
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name) {
   if (to.stat(new_name)) {
-    return Error{Errc::already_exists, "copy: the name is taken"};
+    return Error{Errc::already_exists, "cannot copy: the name exists already"};
   }
   return copy_any(disk, from, name, to, new_name, 0);
 }

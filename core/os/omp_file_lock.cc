@@ -52,12 +52,12 @@ Result<UniqueFd> bind_gate(const std::string& path) {
   const GateName name(path);
   UniqueFd gate = gate_socket();
   if (!gate) {
-    return error_from_errno(errno, "take the log's lock");
+    return error_from_errno(errno, "cannot take the log's lock");
   }
   if (::bind(gate.get(), name.get(), name.size) == 0) {
     return gate;
   }
-  return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "take the log's lock");
+  return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "cannot take the log's lock");
 }
 
 /// The process that it names, 0 when it is malformed (omp/FORMAT.md G5). Errors: not_found, permission, io.

@@ -91,11 +91,12 @@ Result<std::shared_ptr<const File>> open_again(const PooledFile::State& state) {
     file = state.reopen();
   }
   if (!file) {
-    return file.error().code == Errc::busy ? file.error() : Error{Errc::stale, "the log is no longer where it was"};
+    return file.error().code == Errc::busy ? file.error()
+                                           : Error{Errc::stale, "the log was moved or removed; try again"};
   }
   const auto st = file->stat();
   if (!st || !st->same_file(state.identity)) {
-    return Error{Errc::stale, "another file has taken the log's place"};
+    return Error{Errc::stale, "another file replaced the log; try again"};
   }
   return std::shared_ptr<const File>(std::make_shared<File>(std::move(file).value()));
 }

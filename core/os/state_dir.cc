@@ -112,7 +112,7 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
     return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
   }
   if (st->size > kMostRead) {
-    return Error{Errc::too_large, "the state file " + name + " is larger than arborfs makes them"};
+    return Error{Errc::too_large, "the state file " + name + " is too large to have been written by arborfs"};
   }
   std::string bytes(st->size, '\0');
   ASSIGN_OR_RETURN(auto got, file->read_at(0, bytes));

@@ -75,7 +75,7 @@ Result<std::string> decode_whole(std::string_view spelled, const ImageRef& image
   const std::string quoted = "\"" + std::string(spelled) + "\"";
   std::string bytes = json::decode_base64(skim::string_value(quoted).value_or(""));
   if (bytes.size() != image.size) {
-    return Result<std::string>(Errc::stale, "read image: the log has changed");
+    return Result<std::string>(Errc::stale, "the log changed while the image was read; try again");
   }
   return bytes;
 }
@@ -108,7 +108,7 @@ Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, co
   const std::string bytes = json::decode_base64(text);
   const std::uint64_t skip = from - (from / 3 * 3);
   if (bytes.size() < skip + count) {
-    return Result<std::string>(Errc::stale, "read image: the log has changed");
+    return Result<std::string>(Errc::stale, "the log changed while the image was read; try again");
   }
   return bytes.substr(skip, count);
 }

@@ -54,7 +54,7 @@ Result<TextSizes::Delta> TextSizes::read(const LogFile& log, Ordinal first, cons
   ParallelLineReader lines(log, entries.empty() ? 0 : entries.front().offset, end_of(entries), cancelled, &noter);
   for (const Entry& entry : entries) {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-      return Error{Errc::interrupted, "read entries: given up"};
+      return Error{Errc::interrupted, "reading entries was cancelled"};
     }
     const ParallelLineReader::Line* const line = lines.line_at(entry.offset);
     const bool is_noted =

@@ -54,9 +54,10 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
     }
   }
   if (!looks_like_path(path)) {
-    return Error{Errc::not_found, "no session's id starts with '" + path + "'; 'arborfs ls' lists those there are"};
+    return Error{Errc::not_found,
+                 "no session has an id that starts with '" + path + "'; 'arborfs ls' lists the sessions"};
   }
-  return Error{Errc::not_found, "no session of this store lies at " + path};
+  return Error{Errc::not_found, "no session of this store is at " + path};
 }
 
 Result<SessionPtr> Catalog::find(const std::string& spelled) const {
@@ -81,7 +82,7 @@ Result<SessionPtr> Catalog::find(const std::string& spelled) const {
                                      [&](const auto& row) { return row.first.starts_with(spelled); });
   if (matches > 1 && !spelled.empty()) {
     return Error{Errc::invalid_argument,
-                 std::to_string(matches) + " sessions have ids that start so; give more of the id"};
+                 std::to_string(matches) + " sessions have an id with this prefix; give more of the id"};
   }
   return find_by_path(spelled);
 }

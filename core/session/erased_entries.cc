@@ -56,7 +56,7 @@ class FolderLock {
 };
 
 Error locked() {
-  return {Errc::busy, "another arborfs holds the state folder"};
+  return {Errc::busy, "another arborfs process is using the state folder; try again"};
 }
 
 /// Finds the id of an entry while its bytes pass by.
@@ -253,7 +253,7 @@ void ErasedEntries::acknowledge(const std::string& log_name, std::string_view li
     return;
   }
   if (auto kept = append_written(log_name, lines); !kept) {
-    write_log(LogLevel::warning, "what is appended cannot be kept beside the log: " + kept.error().message);
+    write_log(LogLevel::warning, "cannot store a copy of the appended entries: " + kept.error().message);
   }
 }
 
@@ -295,9 +295,9 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   erased.insert(erased.end(), lost, written.end());
   if (lost != written.end()) {
     const auto count = static_cast<std::uint64_t>(written.end() - lost);
-    write_log(LogLevel::warning, log_name + ": another program wrote it anew without " +
-                                     counted(count, "entry", "entries") + " appended before; kept in " +
-                                     path_of(log_name) + ", which arborfs doctor --repair puts back");
+    write_log(LogLevel::warning, log_name + ": another program rewrote it without " +
+                                     counted(count, "entry", "entries") + " appended before; they are kept in " +
+                                     path_of(log_name) + ", and arborfs doctor --repair puts them back");
   }
   written.erase(lost, written.end());
   written.insert(written.end(), again.begin(), again.end());
@@ -314,7 +314,7 @@ bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,
   const auto told = note_lost(log_name, index, is_current);
   if (!told) {
     write_log(LogLevel::warning,
-              "what was appended to " + log_name + " cannot be looked after: " + told.error().message);
+              "cannot protect the entries that were appended to " + log_name + ": " + told.error().message);
   }
   return told && *told;
 }

@@ -125,7 +125,7 @@ PendingAppends::Note PendingAppends::note(const LogPlace& place, const FileStat&
   if (auto noted = write(place, log, text); !noted) {
     write_log(LogLevel::warning,
               "if this process is killed now, " + place.file +
-                  " may end in a part of what is being appended, which cannot be noted: " + noted.error().message);
+                  " may end in a part of an append, because its state cannot be stored: " + noted.error().message);
     return {};
   }
   return {*this, place.file};
@@ -143,7 +143,7 @@ bool PendingAppends::take_back(LogWriter& writer, const std::string& log_name) {
   const std::uint64_t before = head ? head->log.size : 0;
   auto cut = is_of_log ? writer.cut_part(before, *file, head->length) : Result<bool>(false);
   if (!cut) {
-    write_log(LogLevel::warning, log_name + ": a part of an append cannot be cut off: " + cut.error().message);
+    write_log(LogLevel::warning, log_name + ": cannot cut off a part of an append: " + cut.error().message);
   } else if (*cut) {
     write_log(LogLevel::warning, log_name + ": cut off " + counted(writer.stat().size - before, "byte", "bytes") +
                                      " of an append whose process was killed");

@@ -41,7 +41,7 @@ bool SubmountScanner::start(Folder& folder) {
     folder.thread = std::thread([this, &folder] { run(folder); });
     return true;
   } catch (const std::exception&) {
-    log_exception("a folder that is a mount cannot be looked at");
+    log_exception("cannot start to poll a folder that is a mount");
     return false;
   }
 }
@@ -67,7 +67,7 @@ void SubmountScanner::run(Folder& folder) {
     try {
       catalog_.rescan_apart(folder.name);
     } catch (const std::exception&) {
-      log_exception("a folder that is a mount was not looked at");
+      log_exception("cannot poll a folder that is a mount");
     }
     lock.lock();
     folder.is_at_work = false;

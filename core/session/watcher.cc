@@ -58,9 +58,9 @@ struct Watcher::Impl {
   Impl(Catalog& owner, Mode mode) : catalog(owner), stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (mode == Mode::inotify) {
       notify = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-      set_how(notify ? "inotify" : "polling: the kernel gives no more inotify instances");
+      set_how(notify ? "inotify" : "polling: the limit fs.inotify.max_user_instances is reached");
     } else {
-      set_how("polling: asked for");
+      set_how("polling: the mount option noinotify is set");
     }
     catalog.look_for_folders_apart();
     apart.ask_for(catalog.submounts());
@@ -91,7 +91,7 @@ struct Watcher::Impl {
       try {
         goes_on = take_turn();
       } catch (const std::exception&) {
-        log_exception("changes of the store cannot be followed");
+        log_exception("cannot follow changes of the store");
         next_check = {};  // news was lost: everything is looked at
         goes_on = !is_stopped_until(Clock::now() + kShortOfMemory);
       }
@@ -193,7 +193,7 @@ struct Watcher::Impl {
       folders[watch] = meaning;
     } else if (errno == ENOSPC) {
       partly = true;
-      set_how("polling in part: fs.inotify.max_user_watches is used up");
+      set_how("polling in part: the limit fs.inotify.max_user_watches is reached");
     }
     return watch >= 0;
   }

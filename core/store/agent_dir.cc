@@ -69,8 +69,8 @@ Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
       return {};
     }
     const std::string whose = path + " belongs to another user (uid " + std::to_string(st.st_uid) + ")";
-    return Error{Errc::permission, named ? whose + ": it may be looked at, with -o ro when mounted, but not written to"
-                                         : whose + ": run arborfs as that user, or name it with --agent-dir to look"};
+    return Error{Errc::permission, named ? whose + ": you can read it (mount it with -o ro) but not write to it"
+                                         : whose + ": run arborfs as that user, or read it with --agent-dir"};
   }
   return {};
 }

@@ -73,7 +73,7 @@ Result<void> FileBlobs::check(const File& file, const FileStat& st, std::string_
   }
   ASSIGN_OR_RETURN(const auto digest, sha256_of(file));
   if (digest != hash) {
-    return Error{Errc::corrupt, "blob " + name + " does not hold the bytes that its name promises"};
+    return Error{Errc::corrupt, "blob " + name + " does not match the hash in its name"};
   }
   const std::lock_guard lock(mutex_);
   if (checked_.size() >= kMaxRemembered) {

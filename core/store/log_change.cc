@@ -63,7 +63,9 @@ Result<void> LogChange::append(std::string_view lines) {
   while (done < lines.size()) {
     auto written = disk_.write(fd.get(), lines.substr(done));
     if (!written || *written == 0) {
-      const Error failure = written ? Error{Errc::no_space, "write: the disk took nothing"} : written.error();
+      const Error failure =
+          written ? Error{Errc::no_space, "cannot write: the disk accepted no data; make room on it and try again"}
+                  : written.error();
       auto cut = cut_back(fd.get(), start, lines.substr(0, done));
       return cut ? failure : Error{failure.code, failure.message + "; " + cut.error().message};
     }
@@ -84,7 +86,7 @@ Result<void> LogChange::try_replace() {
   int flags = 0;
   const bool is_known = ::ioctl(reader_.fd(), FS_IOC_GETFLAGS, &flags) == 0;
   if (is_known && (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) != 0) {
-    return {Errc::not_permitted, "the log must be written anew, which its attributes forbid; see lsattr(1)"};
+    return {Errc::not_permitted, "the log must be rewritten, but its attributes forbid that; see lsattr(1)"};
   }
   return {};
 }
@@ -157,7 +159,9 @@ Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) 
     return {};
   }
   static_cast<void>(disk_.write_at(fd.get(), before, offset));
-  return written ? Error{Errc::no_space, "write: the disk took a part only"} : written.error();
+  return written ? Error{Errc::no_space,
+                         "cannot write: the disk accepted only a part of the data; make room on it and try again"}
+                 : written.error();
 }
 
 Result<void> LogChange::verify(const LogVersion& before) const {

@@ -18,13 +18,13 @@ namespace {
 
 Result<UniqueFd> make_file(const char* what) {
   UniqueFd fd(::memfd_create(what, MFD_CLOEXEC));
-  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "make a file in memory");
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create a file in memory");
 }
 
 /// A descriptor of its own on the same file, with a position and flags of its own.
 Result<UniqueFd> open_again(const UniqueFd& file, int flags) {
   UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), flags | O_CLOEXEC));
-  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "open a file in memory");
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot open a file in memory");
 }
 
 using SharedFd = std::shared_ptr<const UniqueFd>;

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxParsed = 64U << 20U;
 constexpr std::size_t kMaxValue = 4096;
 
 Error not_there() {
-  return {Errc::stale, "the session changed while it was read"};
+  return {Errc::stale, "the session changed during the read; try again"};
 }
 
 void add(AttributeList& list, const char* name, std::string_view value) {

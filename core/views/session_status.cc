@@ -40,7 +40,7 @@ void count_tree(const LogIndex& index, SessionStatus& status) {
 std::string moved_leaf(const LogIndex& index, Ordinal leaf) {
   const auto name = [&](Ordinal entry) { return entry == kNoEntry ? "root" : std::string(index.id(entry).text); };
   return leaf == index.leaf() ? ""
-                              : "arborfs moved the leaf to " + name(leaf) + "; the agent goes on at " +
+                              : "arborfs moved the leaf to " + name(leaf) + "; the agent continues at " +
                                     name(index.leaf()) + " until the next append";
 }
 
@@ -48,11 +48,11 @@ void judge_header(const Header& header, SessionStatus& status) {
   if (!header.valid) {
     status.writable = false;
     status.problem = header.problem.empty() ? "the log has no session header" : header.problem;
-    status.read_only_reason = "a log without a valid header is not written to";
+    status.read_only_reason = "the log has no valid header, so arborfs does not write to it; see arborfs doctor";
   } else if (!header.writable_version) {
     status.writable = false;
     status.read_only_reason =
-        header.problem.empty() ? "the log is of a version that this arborfs does not know" : header.problem;
+        header.problem.empty() ? "the log has a version that this arborfs does not know" : header.problem;
   }
 }
 

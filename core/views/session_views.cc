@@ -24,7 +24,7 @@ using ContentResult = Result<ContentPtr>;
 constexpr std::size_t kWholeTitle = 100'000;
 
 Error not_indexed() {
-  return Error{Errc::stale, "the session changed while it was read"};
+  return Error{Errc::stale, "the session changed during the read; try again"};
 }
 
 ContentPtr literal(std::string_view text) {

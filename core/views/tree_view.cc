@@ -90,11 +90,11 @@ class Making {
     for (bool has_more = true; has_more;) {
       const auto guard = session.read();
       if (!guard || guard->generation() != generation_) {
-        return Error{Errc::stale, "the session changed while its tree was drawn"};
+        return Error{Errc::stale, "the session changed while its tree was drawn; try again"};
       }
       has_more = step(guard->index());
       if (const auto* cancelled = Cancellation::current(); has_more && cancelled != nullptr && *cancelled) {
-        return Error{Errc::interrupted, "the mount is being left"};
+        return Error{Errc::interrupted, "the mount is being unmounted"};
       }
     }
     return {};
@@ -116,7 +116,8 @@ class Making {
 }  // namespace
 
 Result<std::shared_ptr<const Content>> tree_document(const Session& session) {
-  Result<std::shared_ptr<const Content>> made = Error{Errc::stale, "the session changed while its tree was drawn"};
+  Result<std::shared_ptr<const Content>> made =
+      Error{Errc::stale, "the session changed while its tree was drawn; try again"};
   for (int attempt = 0; attempt < kAttempts && !made && made.error().code == Errc::stale; ++attempt) {
     std::optional<Making> making;
     if (const auto guard = session.read()) {

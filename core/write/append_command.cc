@@ -17,7 +17,7 @@ constexpr std::size_t kDeepest = 512;  // levels; agents stop at some ten thousa
 
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxCommandBytes) {
-    return {Errc::too_large, "more than " + std::to_string(kMaxCommandBytes >> 20) + " MiB"};
+    return {Errc::too_large, "the command has more than " + std::to_string(kMaxCommandBytes >> 20) + " MiB; split it"};
   }
   if (!json::is_valid_utf8(text)) {
     return {Errc::not_utf8, "the text is not UTF-8"};
@@ -66,16 +66,16 @@ bool is_too_deep(std::string_view text) {
 // The text of the object that starts at `at`.
 Result<std::string_view> object_text(std::string_view text, std::size_t at) {
   if (text[at] != '{') {
-    return {Errc::invalid_argument, "is no JSON object"};
+    return {Errc::invalid_argument, "not a JSON object"};
   }
   const auto [verdict, end] = json::scan_value(text, at);
   if (verdict != json::ValueScanner::Verdict::value) {
     const bool is_open = verdict == json::ValueScanner::Verdict::unfinished;
-    return {Errc::invalid_argument, is_open ? "is not complete" : "is not valid JSON"};
+    return {Errc::invalid_argument, is_open ? "not complete" : "not valid JSON"};
   }
   const std::string_view object = text.substr(at, end - at);
   if (is_too_deep(object)) {
-    return {Errc::invalid_argument, "is nested deeper than " + std::to_string(kDeepest) + " levels"};
+    return {Errc::invalid_argument, "nested deeper than " + std::to_string(kDeepest) + " levels"};
   }
   return object;
 }
@@ -95,7 +95,7 @@ Result<void> take_options(json::Value& object, AppendCommand& command) {
     }
     const std::string_view leaf = json::as_string(*if_leaf);
     if (command.if_leaf && *command.if_leaf != leaf) {
-      return {Errc::invalid_argument, "\"ifLeaf\" differs from an earlier one"};
+      return {Errc::invalid_argument, "\"ifLeaf\" differs from that of an earlier object"};
     }
     command.if_leaf = leaf;
     json::erase(object, "ifLeaf");
@@ -113,7 +113,7 @@ json::Value message_entry(json::Value message, json::Document& owner) {
 Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_ms, AppendCommand& command) {
   json::Document owner;
   if (!json::parse_in_place(text, owner)) {
-    return {Errc::invalid_argument, "is not valid JSON"};
+    return {Errc::invalid_argument, "not valid JSON"};
   }
   json::Value object = std::move(static_cast<json::Value&>(owner));
   if (auto taken = take_options(object, command); !taken.has_value()) {
@@ -121,7 +121,7 @@ Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_
   }
   const bool is_entry = json::member(object, "type") != nullptr;
   if (!is_entry && json::member(object, "role") == nullptr) {
-    return {Errc::invalid_argument, R"(needs "role" (a message) or "type" (an entry))"};
+    return {Errc::invalid_argument, R"(a message needs "role", an entry needs "type")"};
   }
   auto completed = is_entry ? complete_entry(object, owner, dialect, now_ms) : complete_message(object, owner, now_ms);
   if (!completed.has_value()) {
@@ -201,7 +201,8 @@ Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64
   std::size_t at = skip_space(text, 0);
   for (std::size_t number = 1; at < text.size(); ++number) {
     if (number > kMaxCommandObjects) {
-      return {Errc::too_large, "more than " + std::to_string(kMaxCommandObjects) + " objects"};
+      return {Errc::too_large,
+              "the command has more than " + std::to_string(kMaxCommandObjects) + " objects; split it"};
     }
     const auto object = object_text(text, at);
     if (!object) {
@@ -214,7 +215,7 @@ Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64
     at = skip_space(text, at + bytes.size());
   }
   if (command.drafts.empty()) {
-    return {Errc::invalid_argument, "there is no JSON object"};
+    return {Errc::invalid_argument, "the command has no JSON object"};
   }
   return command;
 }

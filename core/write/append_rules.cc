@@ -107,8 +107,8 @@ Result<void> check(const json::Value& object, const MemberRule& rule) {
     return {};
   }
   const std::string key = "\"" + std::string(rule.key) + "\"";
-  return {Errc::invalid_argument,
-          value == nullptr ? "needs " + key + ", " + words_of(rule.kinds) : key + " must be " + words_of(rule.kinds)};
+  return {Errc::invalid_argument, value == nullptr ? key + " is missing; it must be " + words_of(rule.kinds)
+                                                   : key + " must be " + words_of(rule.kinds)};
 }
 
 // Adds each number that is missing as zero.
@@ -166,15 +166,15 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   }
   const EntryType type = entry_type_of(*word);
   if (type == EntryType::session || *word == "title") {
-    return {Errc::invalid_argument, "\"" + std::string(*word) + "\" stands only at the head of a log"};
+    return {Errc::invalid_argument, "\"" + std::string(*word) + "\" belongs only at the head of a log"};
   }
   if (type == EntryType::other || type == EntryType::none) {
-    return {Errc::invalid_argument, "\"type\" is none that agents know"};
+    return {Errc::invalid_argument, "\"type\" is not a type that agents know"};
   }
   if (is_omp18_type(type) && dialect != Dialect::omp18) {
-    return {Errc::invalid_argument, "\"" + std::string(*word) +
-                                        "\" is written by the younger generation only and would change how this "
-                                        "whole log is read"};
+    return {
+        Errc::invalid_argument,
+        "\"" + std::string(*word) + "\" is written only by newer agents and would change how the whole log is read"};
   }
   return {};
 }
@@ -185,9 +185,9 @@ Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialec
     const DialectHints keys = dialect_hint_of(json::as_string(member.name));
     const bool is_youngers = has_omp18_key(keys, type) && dialect != Dialect::omp18;
     if (is_youngers || has_pi_key(keys, type)) {
-      return {Errc::invalid_argument, "\"" + std::string(json::as_string(member.name)) + "\" is written by " +
-                                          (is_youngers ? "the younger generation" : "pi") +
-                                          " only and would change how this whole log is read"};
+      return {Errc::invalid_argument, "\"" + std::string(json::as_string(member.name)) + "\" is written only by " +
+                                          (is_youngers ? "newer agents" : "pi") +
+                                          " and would change how the whole log is read"};
     }
   }
   return {};
@@ -198,10 +198,11 @@ Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialec
 Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms) {
   const auto role = json::string_member(message, "role");
   if (!role || role->empty()) {
-    return {Errc::invalid_argument, "needs \"role\", a string that is not empty"};
+    return {Errc::invalid_argument, "\"role\" must be a string that is not empty"};
   }
   if (*role == "system") {
-    return {Errc::invalid_argument, "the role \"system\" is written by pi only and would make this whole log pi's"};
+    return {Errc::invalid_argument,
+            "the role \"system\" is written only by pi and would turn the whole log into one of pi"};
   }
   for (const RoleRule& rule : kRoleRules) {
     if (rule.role == *role) {

@@ -167,13 +167,13 @@ void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
 Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialect dialect, std::size_t bytes) {
   const auto word = json::string_member(entry, "type");
   if (!word) {
-    return {Errc::invalid_argument, "an entry needs \"type\", a string"};
+    return {Errc::invalid_argument, "\"type\" must be a string"};
   }
   EntryDraft draft;
   draft.type = entry_type_of(*word);
   const Shape* shape = shape_of(draft.type, dialect);
   if (shape == nullptr) {
-    return {Errc::invalid_argument, "this type of entry is not appended to a log of this generation"};
+    return {Errc::invalid_argument, "entries of this type cannot be appended to a log of this agent"};
   }
   if (dialect == Dialect::omp18) {
     drop_replayed_signatures(entry);

@@ -103,7 +103,7 @@ Result<std::string> with_member(std::string_view object, std::string_view key,
                                 std::optional<std::string_view> value_json) {
   const auto begin = object_begin(object);
   if (!begin) {
-    return {Errc::invalid_argument, "change a member: the text is not one JSON object"};
+    return {Errc::invalid_argument, "cannot change a member: the text is not one JSON object"};
   }
   const auto members = members_of(object, *begin, key);
   const MemberSpan* const last = last_wanted(members);

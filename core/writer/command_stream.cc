@@ -53,7 +53,7 @@ std::size_t cut_at_end(std::string_view bytes) {
 }
 
 Error no_json() {
-  return {Errc::invalid_argument, "this can become no JSON object any more"};
+  return {Errc::invalid_argument, "the text cannot become a valid JSON object"};
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ Result<void> CommandStream::check_bytes(std::string_view piece) {
   const std::size_t cut = cut_at_end(bytes);
   cut_sequence_ = bytes.substr(bytes.size() - cut);
   if (!json::is_valid_utf8(std::string_view(bytes).substr(0, bytes.size() - cut))) {
-    return {Errc::not_utf8, "this is not UTF-8"};
+    return {Errc::not_utf8, "the text is not UTF-8"};
   }
   return {};
 }
@@ -140,7 +140,7 @@ Result<CommandStream::Taken> CommandStream::feed(std::string_view piece, bool go
     mode_ = first == std::string_view::npos ? mode_ : piece[first] == '{' ? Mode::json : Mode::text;
   }
   if (target_.size() + waiting_.size() + piece.size() > limit_) {
-    return refuse({Errc::too_large, "a command may have " + std::to_string(limit_) + " bytes"});
+    return refuse({Errc::too_large, "a command may have at most " + std::to_string(limit_) + " bytes"});
   }
   if (auto right = check_bytes(piece); !right) {
     return refuse(right.error());
@@ -249,7 +249,7 @@ Result<CommandStream::Taken> CommandStream::finish() {
   }
   if (!cut_sequence_.empty()) {
     reset();
-    return Error{Errc::not_utf8, "this ends inside a UTF-8 sequence"};
+    return Error{Errc::not_utf8, "the text ends inside a UTF-8 sequence"};
   }
   waiting_.insert(0, target_);
   Command command{std::exchange(waiting_, {}), mode_ == Mode::json, !target_.empty()};

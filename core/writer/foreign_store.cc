@@ -41,7 +41,8 @@ Result<void> check_takes_logs(const Catalog& catalog) {
   for (const auto& [name, session] : catalog.recent(kMostLookedAt)) {
     if (is_log_of_pi(session)) {
       return {Errc::read_only,
-              "the agent dir is pi's, which would misread a session made by omp's rules: start it with pi"};
+              "the agent's folder belongs to pi, which would misread a session in omp's format; create the session "
+              "with pi"};
     }
   }
   return {};

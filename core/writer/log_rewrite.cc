@@ -37,7 +37,7 @@ struct Original {
 Result<Original> original_of(const Session& session) {
   const auto guard = session.read();
   if (!guard) {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   RETURN_IF_ERROR(check_writable(*guard));
   const LogIndex& index = guard->index();
@@ -71,7 +71,7 @@ Result<std::uint64_t> end_of_slot(const Original& original) {
   LogWindow window(*original.log, original.stat.size);
   ASSIGN_OR_RETURN(const auto head, read_head(window, std::nullopt));
   return head.slot ? Result<std::uint64_t>(head.slot_end)
-                   : Result<std::uint64_t>(Errc::stale, "the log has no title slot any more; try again");
+                   : Result<std::uint64_t>(Errc::stale, "the log no longer has a title slot; try again");
 }
 
 Result<std::string> new_header(const Original& original, const HeaderChange& change) {
@@ -112,7 +112,7 @@ Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end,
   while (from < end && verdict == Verdict::need_more) {
     ASSIGN_OR_RETURN(const auto bytes, window.view(from, 1));
     if (bytes.empty()) {
-      return Error{Errc::stale, "the log was cut while it was read"};
+      return Error{Errc::stale, "the log was truncated during the read; try again"};
     }
     feed(bytes);
     from += bytes.size();
@@ -128,14 +128,14 @@ Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end,
 Result<void> check_writable(const Session::Guard& guard) {
   const Header& header = guard.index().header();
   if (!header.valid) {
-    return Error{Errc::read_only, "a log without a valid header is not written to; see arborfs doctor"};
+    return Error{Errc::read_only, "the log has no valid header, so arborfs does not write to it; see arborfs doctor"};
   }
   if (!header.writable_version) {
     return Error{Errc::read_only,
-                 header.problem.empty() ? "the log is of a version that this arborfs does not know" : header.problem};
+                 header.problem.empty() ? "the log has a version that this arborfs does not know" : header.problem};
   }
   if (guard.log()->is_decoded()) {
-    return Error{Errc::read_only, "a log in UTF-16 is not written to"};
+    return Error{Errc::read_only, "arborfs does not write to logs in UTF-16"};
   }
   return {};
 }
@@ -206,7 +206,7 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
     log = guard->log();
     stat = guard->stat();
   } else {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   std::uint64_t at = 0;
   for (const LogEdit& edit : edits) {

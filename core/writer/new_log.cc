@@ -134,7 +134,7 @@ Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, So
 Result<Source> take_source(const Session& session, const ForkPlan& plan, std::int64_t time) {
   const auto guard = session.read();
   if (!guard) {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   RETURN_IF_ERROR(check_writable(*guard));
   Source source;
@@ -214,7 +214,7 @@ std::string folder_for(const std::string& cwd, const Catalog& catalog) {
 
 Result<std::string> resolved_cwd(const std::string& cwd) {
   if (cwd.empty() || cwd.front() != '/') {
-    return Error{Errc::invalid_argument, "a working directory is given by its absolute path"};
+    return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
   }
   return resolved(cwd);
 }

@@ -68,12 +68,13 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
     return found;
   }
   if (is_ambiguous_entry(index, spelled)) {
-    return Error{Errc::not_found, "more than one entry of the session is called so; give more of the id, or #ordinal"};
+    return Error{Errc::not_found,
+                 "more than one entry of the session has this name; give more of the id, or its number (#42)"};
   }
   if (!spelled.empty() && spelled.size() < kShortestIdPrefix && spelled.front() != '#') {
-    return Error{Errc::not_found, "no entry of the session is called so; of an id at least four characters are needed"};
+    return Error{Errc::not_found, "no entry of the session has this name; give at least four characters of an id"};
   }
-  return Error{Errc::not_found, "no entry of the session is called so; give an id, #ordinal or label"};
+  return Error{Errc::not_found, "no entry of the session has this name; give an id, a number (#42) or a label"};
 }
 
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled) {
@@ -86,7 +87,7 @@ Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   {
     const auto guard = session.read();
     if (!guard || ordinal > guard->index().size()) {
-      return Error{Errc::stale, "the session changed while it was read"};
+      return Error{Errc::stale, "the session changed during the read; try again"};
     }
     turn = last_turn(guard->index(), ordinal);
     log = guard->log();
@@ -111,9 +112,9 @@ Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   if (open.empty()) {
     return {};
   }
-  return Error{Errc::invalid_argument,
-               "the branch would end in a tool call without its result, which models refuse; choose another entry, or "
-               "force it"};
+  return Error{
+      Errc::invalid_argument,
+      "the branch would end in a tool call without its result, which models reject; choose another entry, or force it"};
 }
 
 }  // namespace arborfs

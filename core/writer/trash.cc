@@ -66,7 +66,7 @@ Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log
     static_cast<void>(remove_tree(disk, to, draft));
   }
   if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return to.stat(name).has_value(); })) {
-    return Error{Errc::already_exists, "a session of that name is there"};
+    return Error{Errc::already_exists, "the folder already has a session of that name"};
   }
   std::vector<std::string> copied{draft};
   auto done = copy_tree(disk, from, log, to, draft);
@@ -124,7 +124,7 @@ Error name_is_taken(const Trashed& trashed, const Dir& folder) {
   const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);
   const std::string& name = is_beside ? there->front() : trashed.place.file;
   return {Errc::already_exists, trashed.sessions + "/" + trashed.place.folder + "/" + name +
-                                    " is there again; move it away, then: arborfs restore " + trashed.name};
+                                    " exists again; move it away and run: arborfs restore " + trashed.name};
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ Result<void> Trash::copy_away(SessionStore& store, const LogPlace& log, const Di
   const auto after = before ? hash_of(files, log.file) : before;
   done = after ? Result<void>() : Result<void>(after.error());
   if (after && *before != *after) {
-    done = Error{Errc::io, "the copy in the trash is not the log"};
+    done = Error{Errc::io, "the copy in the trash differs from the log, so the session is not removed; try again"};
   }
   done = done ? disk_.remove(*source, log.file) : done;
   if (done) {
@@ -247,7 +247,7 @@ Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const
     return std::string(json::string_member(note, key).value_or(std::string_view()));
   };
   if (!json::parse(text, note) || field("file").empty()) {
-    return Error{Errc::corrupt, "the note in the trash cannot be read"};
+    return Error{Errc::corrupt, "the file from.json of the session in the trash cannot be read"};
   }
   return Trashed{name,
                  field("title"),
@@ -274,7 +274,7 @@ std::vector<Trashed> Trash::list() const {
 
 Result<void> Trash::restore(const Trashed& trashed) {
   if (!is_plain_name(trashed.name) || !is_plain_name(trashed.place.folder) || !is_plain_name(trashed.place.file)) {
-    return Error{Errc::corrupt, "the note in the trash cannot be believed"};
+    return Error{Errc::corrupt, "the file from.json of the session in the trash names no valid place"};
   }
   const auto root = Dir::open_root(folder_);
   const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
@@ -287,7 +287,7 @@ Result<void> Trash::restore(const Trashed& trashed) {
     return folder.error();
   }
   if (::flock(files->fd(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{Errc::busy, "another process restores it"};
+    return Error{Errc::busy, "another process is restoring the session"};
   }
   auto moved = move_omp_log(disk_, *files, trashed.place.file, *folder, trashed.place.file);
   if (!moved && moved.error().code == Errc::unsupported && !is_copied(*files, trashed.place.file, *folder)) {

@@ -61,7 +61,7 @@ std::string_view take_line(std::string_view& text) {
 
 Result<void> check_line(std::string_view text) {
   if (text.size() > kMaxLine) {
-    return Error{Errc::too_large, "such a command has up to 64 KiB"};
+    return Error{Errc::too_large, "such a command may have at most 64 KiB"};
   }
   if (!json::is_valid_utf8(text)) {
     return Error{Errc::not_utf8, "the command is not UTF-8"};
@@ -82,13 +82,12 @@ class JsonCommand {
     for (const auto& member : json::members(*command.document_)) {
       const auto key = json::as_string(member.name);
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        return Error{Errc::invalid_argument,
-                     "the command has a member that means nothing here; see what reading this "
-                     "file says"};
+        return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
       }
       const bool is_flag = key == "force" || key == "pin";
       if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
-        return Error{Errc::invalid_argument, is_flag ? "force and pin are true or false" : "a member must be a string"};
+        return Error{Errc::invalid_argument,
+                     is_flag ? "force and pin must be true or false" : "a member must be a string"};
       }
     }
     return command;
@@ -184,7 +183,7 @@ Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_vi
     return command.error();
   }
   if (command->has("target") && command->has("leaf")) {
-    return Error{Errc::invalid_argument, "target and leaf mean the same; give one of them"};
+    return Error{Errc::invalid_argument, "target and leaf mean the same; give only one of them"};
   }
   const std::string target = command->text(command->has("target") ? "target" : "leaf");
   return answer_of(subject.session, writer.branch(subject.session, target, command->text("summary"), command->force(),
@@ -237,7 +236,8 @@ Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_vie
     changes = label_lines(text);
   }
   if (changes.empty()) {
-    return Error{Errc::invalid_argument, "a label command is an entry and the label, or an entry alone to clear it"};
+    return Error{Errc::invalid_argument,
+                 "a label command is an entry and its label, or an entry alone to clear its label"};
   }
   auto written = writer.label(subject.session, changes, force);
   return written ? Result<Answer>(Answer{line_of(*written), nullptr}) : written.error();
@@ -276,7 +276,7 @@ Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_v
   } else {
     wanted.cwd = trimmed(text);
     if (wanted.cwd.find('\n') != std::string::npos) {
-      return Error{Errc::invalid_argument, "one line is wanted, the working directory of one session"};
+      return Error{Errc::invalid_argument, "the command must be one line: the working directory of the session"};
     }
   }
   auto made = writer.create(wanted);
@@ -284,36 +284,39 @@ Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_v
 }
 
 constexpr std::string_view kAppendUsage =
-    "Write here to append to the session:\n"
+    "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
-    "  {\"role\":\"toolResult\",...}           any message\n"
-    "  {\"type\":\"custom\",...}               any entry; several, one JSON a line, in one write: all or none\n"
-    "Members that do not reach the log: \"ifLeaf\":\"id\" (fails with ESTALE when the leaf is another), "
-    "\"force\":true\n"
-    "(although an agent may have the session open). An entry's id, parentId and timestamp are chosen here;\n"
-    "a message's own timestamp stays. A text of more than 500,000 characters is shortened, as agents do it.\n"
-    "The handle that wrote reads back {\"id\":...,\"parentId\":...}. Failures: status.json, lastError; that JSON was\n"
-    "not complete is told there alone, since shells ignore what close gives. Not for editors.\n";
+    "  {\"role\":\"toolResult\",...}           any message, as JSON\n"
+    "  {\"type\":\"custom\",...}               any entry, as JSON\n"
+    "Several JSON objects, one per line and in one write, are appended together or not at all.\n"
+    "Two members are options of the command and do not reach the log:\n"
+    "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
+    "  \"force\":true                        write even if an agent may have the session open\n"
+    "arborfs sets id, parentId and timestamp of an entry; a message keeps its own timestamp.\n"
+    "A text of more than 500,000 characters is shortened, as agents do it.\n"
+    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "status.json\n"
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
+    "Do not open this file in an editor.\n";
 constexpr std::string_view kBranchUsage =
-    "Write an entry here to move the leaf to it: an id, four or more letters of it, #42, the name of its file,\n"
-    "a label, or root.\n"
-    "Further lines are the summary of what is left behind.\n"
-    "Or {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent goes on "
-    "there\n"
-    "only after the next append; \"pin\" writes an entry, so that it does at once.\n";
+    "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
+    "name of its file, a label, or root. Further lines are a summary of the branch that is left.\n"
+    "As JSON: {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent "
+    "continues\n"
+    "there only after the next append; with \"pin\" an entry is written, so that it continues there at once.\n";
 constexpr std::string_view kLabelUsage =
-    "Write an entry and a label here to label it, an entry alone to clear its label; several, one a line,\n"
-    "in one write: all or none. An entry has one label, a second takes the first's place.\n"
-    "Or {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. See also labels/: ln -s, mv, rm.\n";
+    "Write an entry and a label to this file to label the entry, or an entry alone to clear its label.\n"
+    "Several lines in one write take effect together or not at all. A new label replaces the old one.\n"
+    "As JSON: {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. In labels/, ln -s, mv and rm do the same.\n";
 constexpr std::string_view kForkUsage =
-    "Write an empty line here to copy the session to a new log, or an entry to copy the way to it.\n"
-    "Or {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title it gets the session's, with (fork) "
-    "behind\n"
-    "it. The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+    "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
+    "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
+    "title\n"
+    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 constexpr std::string_view kNewUsage =
-    "Write the absolute path of a working directory here to create a session,\n"
-    "or {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
-    "The handle that wrote reads back {\"session\":...,\"path\":...}.\n";
+    "Write the absolute path of a working directory to this file to create a session.\n"
+    "As JSON: {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
+    "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 
 /// Checks that all line commands share.
 template <Result<Answer> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
@@ -349,7 +352,7 @@ Result<void> refuse_usage(const Verb& verb, std::string_view text) {
     return {};
   }
   return {Errc::invalid_argument,
-          "this begins with what " + std::string(verb.name) + " says when it is read; write the new text alone"};
+          "the text begins with what " + std::string(verb.name) + " returns when it is read; write only the new text"};
 }
 
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json) {

@@ -16,7 +16,7 @@ Result<WritableState> writable_state_of(const SessionPtr& session) {
   RETURN_IF_ERROR(session->refresh(Depth::index));
   const auto guard = session->read();
   if (!guard) {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   RETURN_IF_ERROR(check_writable(*guard));
   const Header& header = guard->index().header();

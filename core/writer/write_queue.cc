@@ -69,7 +69,7 @@ namespace {
 
 Error failed_inside(const std::exception& failure) {
   try {
-    return {Errc::io, std::string("the write failed inside: ") + failure.what()};
+    return {Errc::io, std::string("internal error in a write: ") + failure.what()};
   } catch (const std::bad_alloc&) {
     return {Errc::io, "out of memory"};  // so short that it takes none
   }
@@ -290,8 +290,8 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   session->note_own_write();
   if (!synced) {
     return Error{Errc::io, synced.error().message +
-                               "; the log reads well now, but what was written last may not survive a power cut: "
-                               "look at its end before you write again"};
+                               "; the log can be read, but the last write may not survive a power cut: check the end "
+                               "of the log before you write again"};
   }
   const bool has_left = !read && read.error().code == Errc::not_found && has_left_with_its_folder(writer, lines.text);
   if (!read && !has_left) {
@@ -301,7 +301,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
     return {};
   }
   if (const auto guard = session->read(); !has_left && (!guard || guard->index().find(lines.last) == kNoEntry)) {
-    return Error{Errc::io, "another program wrote the log anew at the same moment, and what was appended is not in it"};
+    return Error{Errc::io, "another program rewrote the log at the same moment, and the append is not in it"};
   }
   catalog_.erased().acknowledge(session->place().file, std::string_view(lines.text).substr(lines.lead));
   return {};

@@ -35,7 +35,7 @@ constexpr LivePolicy live_policy(bool force) {
 
 /// Of a command that was not begun because the program that wrote it is gone.
 inline Error nobody_waits() {
-  return {Errc::interrupted, "the program that wrote this was ended before it could be written"};
+  return {Errc::interrupted, "the writing program was killed before its text was written"};
 }
 
 /// What one command appends.

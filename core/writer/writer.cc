@@ -26,7 +26,7 @@ constexpr std::uint64_t kLineOverhead = 256;
 Result<void> check_condition(const std::optional<std::string>& if_leaf, const EntryId& leaf) {
   const std::string now = leaf.kind == EntryId::Kind::missing ? "root" : id_text(leaf);
   return !if_leaf || *if_leaf == now ? Result<void>()
-                                     : Result<void>(Errc::stale, "the leaf is no longer the one that ifLeaf names");
+                                     : Result<void>(Errc::stale, "the leaf is not the entry that ifLeaf names");
 }
 
 /// A file beside the log cannot tell how large the log itself may become (RLIMIT_FSIZE).
@@ -35,7 +35,7 @@ Result<void> check_size_limit(const Dir& folder, const std::string& file, std::u
   const auto log = folder.stat(file);
   const bool fits = !log || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
                     log->size + bytes <= limit.rlim_cur;
-  return fits ? Result<void>() : error_from_errno(EFBIG, "reserve room");
+  return fits ? Result<void>() : error_from_errno(EFBIG, "cannot reserve disk space");
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Result<AppendResult> Writer::append_at(const SessionPtr& session, AppendCommand 
   request.plan = [&, bytes = request.bytes](AppendBatch& batch) -> Result<void> {
     RETURN_IF_ERROR(check_condition(command.if_leaf, batch.leaf()));
     if (command.dialect && *command.dialect != batch.index().dialect()) {
-      return {Errc::stale, "another program wrote the log anew in another agent's way; try again"};
+      return {Errc::stale, "another program rewrote the log in another agent's format; try again"};
     }
     RETURN_IF_ERROR(set_leaf(batch));
     written.parent_id = id_text(batch.leaf());
@@ -148,7 +148,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     return Error{Errc::not_utf8, "a title must be UTF-8"};
   }
   if (title.size() > kMaxTitle) {
-    return Error{Errc::too_large, "a title has up to 64 KiB"};
+    return Error{Errc::too_large, "a title may have at most 64 KiB"};
   }
   const std::string clean = clean_title(title);
   if (clean.empty()) {

@@ -33,7 +33,7 @@ Result<Writer::Target> Writer::find_branch(const SessionPtr& session, const std:
   {
     const auto guard = session->read();
     const auto ordinal = guard ? find_leaf_target(guard->index(), target)
-                               : Result<Ordinal>(Errc::stale, "the session changed while it was read");
+                               : Result<Ordinal>(Errc::stale, "the session changed during the read; try again");
     if (!ordinal) {
       return ordinal.error();
     }
@@ -58,7 +58,7 @@ Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& tar
     {
       const auto guard = session->read();
       if (!guard || target.ordinal > guard->index().size()) {
-        return Error{Errc::stale, "the session changed while it was read"};
+        return Error{Errc::stale, "the session changed during the read; try again"};
       }
       const LogIndex& index = guard->index();
       const Ordinal last = index.size();
@@ -123,7 +123,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
   command.drafts.push_back(std::move(*draft));
   auto written = append_at(session, std::move(command), [&found](AppendBatch& batch) -> Result<void> {
     if (found->ordinal != kNoEntry && batch.index().find(found->id) == kNoEntry) {
-      return {Errc::stale, "another program wrote the log anew without the entry; look again and choose another"};
+      return {Errc::stale, "another program rewrote the log without the entry; choose another entry"};
     }
     batch.set_leaf(found->id);
     return {};

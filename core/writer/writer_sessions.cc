@@ -40,7 +40,7 @@ Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& 
     {
       const auto guard = session->read();
       const auto found = guard ? find_target(guard->index(), target)
-                               : Result<Ordinal>(Errc::stale, "the session changed while it was read");
+                               : Result<Ordinal>(Errc::stale, "the session changed during the read; try again");
       if (!found) {
         return found.error();
       }
@@ -54,7 +54,7 @@ Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& 
 
 Result<CreateResult> Writer::create(const NewSession& wanted) {
   if (is_below(wanted.cwd, settings_.mountpoint)) {
-    return Error{Errc::invalid_argument, "a mount of sessions is no working directory"};
+    return Error{Errc::invalid_argument, "a mount of arborfs cannot be a working directory"};
   }
   const auto cwd = resolved_cwd(wanted.cwd);
   if (!cwd) {
@@ -81,7 +81,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
 Result<CreateResult> Writer::made_at(const LogPlace& place) {
   const auto session = catalog_.at(place);
   return session ? Result<CreateResult>(made_of(session))
-                 : Result<CreateResult>(Errc::stale, "the new session is gone already");
+                 : Result<CreateResult>(Errc::stale, "another program has already removed the new session");
 }
 
 Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
@@ -117,7 +117,8 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
 
 Result<void> Writer::remove(const SessionPtr& session, bool force) {
   if (!settings_.allow_delete) {
-    return Error{Errc::not_permitted, "sessions are deleted only in a mount with -o allow_delete, or by arborfs rm"};
+    return Error{Errc::not_permitted,
+                 "sessions can be removed only in a mount with -o allow_delete or with arborfs rm"};
   }
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
@@ -129,8 +130,8 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     }
     ErasedEntries& erased = catalog_.erased();
     if (auto kept = trash.keep_written(*taken, erased.written(place.file)); !kept) {
-      write_log(LogLevel::warning, "what was appended to " + place.file +
-                                       " will not be looked after once it is restored: " + kept.error().message);
+      write_log(LogLevel::warning, "the entries that were appended to " + place.file +
+                                       " will not be protected after it is restored: " + kept.error().message);
     }
     erased.forget(place.file);
     return {};

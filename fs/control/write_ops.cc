@@ -14,7 +14,7 @@ namespace arborfs {
 namespace {
 
 Error never_done() {
-  return {Errc::not_permitted, "this is never done in a mount of sessions"};
+  return {Errc::not_permitted, "a mount of sessions does not support this"};
 }
 
 /// The entry that a link's target names by its last part.
@@ -28,7 +28,7 @@ Ordinal entry_of_target(const LogIndex& index, std::string_view target) {
 Result<std::string> label_for_new(const std::string& name) {
   auto label = names::decode_label(name);
   return label ? Result<std::string>(std::move(*label))
-               : Result<std::string>(Errc::invalid_argument, "no label is shown by this name");
+               : Result<std::string>(Errc::invalid_argument, "this name cannot stand for a label");
 }
 
 }  // namespace
@@ -80,13 +80,13 @@ Result<WriteOps::LabelAt> WriteOps::label_at(RequestContext& call, const NameIn&
 
 Result<LabelChange> WriteOps::label_wanted(const LabelAt& here, const std::string& name, std::string_view target) {
   if (!here.target.empty()) {
-    return Error{Errc::already_exists, "there is a label of this name"};
+    return Error{Errc::already_exists, "a label of this name exists already"};
   }
   ASSIGN_OR_RETURN(auto label, label_for_new(name));
   const auto guard = here.session->read();
   const Ordinal meant = guard ? entry_of_target(guard->index(), target) : kNoEntry;
   if (meant == kNoEntry) {
-    return Error{Errc::not_found, "the link leads to no entry of this session"};
+    return Error{Errc::not_found, "the link does not lead to an entry of this session"};
   }
   return LabelChange{spelled_entry(guard->index(), meant), std::move(label)};
 }
@@ -155,7 +155,7 @@ Result<void> WriteOps::rename(RequestContext& call, const NameIn& from, const Na
     return never_done();
   }
   if (mode == RenameMode::exchange) {
-    return {Errc::invalid_argument, "two names cannot be exchanged"};
+    return {Errc::invalid_argument, "a mount of sessions cannot exchange two names"};
   }
   return is_label ? rename_label(call, from, to, mode) : move_session(from, to, mode);
 }
@@ -174,7 +174,7 @@ Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, co
     return why;
   };
   if (!other->target.empty() && mode == RenameMode::no_replace) {
-    return refuse({Errc::already_exists, "there is a label of this name"});
+    return refuse({Errc::already_exists, "a label of this name exists already"});
   }
   const auto label = label_for_new(to.name);
   if (!label) {
@@ -206,16 +206,16 @@ Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, Rename
     return why;
   };
   if (from.name != to.name) {
-    return refuse({Errc::invalid_argument, "a session keeps the name of its log"});
+    return refuse({Errc::invalid_argument, "a session keeps the name of its log; move it without renaming it"});
   }
   if (target == source) {
     return {};
   }
   if (target->find(to.name) && mode != RenameMode::exchange) {
-    return refuse({Errc::already_exists, "the project has a session of this name"});
+    return refuse({Errc::already_exists, "the project already has a session of this name"});
   }
   if (target->cwd.empty()) {
-    return refuse({Errc::invalid_argument, "that project has no working directory"});
+    return refuse({Errc::invalid_argument, "the session cannot be moved to a project without a working directory"});
   }
   const auto done = writes_.run(session, "move", [&](Writer& writer) { return writer.move(session, target->cwd); });
   return done ? Result<void>() : Result<void>(done.error());

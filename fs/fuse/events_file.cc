@@ -15,7 +15,7 @@ bool is_woken(EventsFile::Waiter& waiter, bool closing) {
   try {
     return waiter.is_over() || waiter.wake(closing);
   } catch (const std::bad_alloc&) {
-    log_exception("a reader of events cannot be woken");
+    log_exception("cannot wake a reader of events");
     return waiter.is_over();
   }
 }
@@ -128,7 +128,7 @@ void EventsFile::wake_all(bool closing) {
   try {
     waiters_.insert(waiters_.end(), waiting.begin(), waiting.end());
   } catch (const std::bad_alloc&) {
-    log_exception("readers of events that came just now are not woken");
+    log_exception("cannot wake new readers of events");
   }
 }
 

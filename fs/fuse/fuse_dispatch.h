@@ -40,7 +40,7 @@ Outcome<T> guarded(Work& work, RequestContext& call) {
   try {
     return outcome_of<T>(work(call));
   } catch (const std::exception&) {
-    return {std::nullopt, errno_of_thrown("a request failed inside")};
+    return {std::nullopt, errno_of_thrown("internal error in a request")};
   }
 }
 
@@ -54,7 +54,7 @@ struct Callback<kOperation> {
     try {
       kOperation(req, arguments...);
     } catch (const std::exception&) {
-      fuse_reply_err(req, errno_of_thrown("a request cannot be served"));
+      fuse_reply_err(req, errno_of_thrown("cannot serve a request"));
     }
   }
 };
@@ -70,7 +70,7 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
       return;
     }
   } catch (const std::exception&) {
-    outcome.error = errno_of_thrown("a request cannot be answered");
+    outcome.error = errno_of_thrown("cannot answer a request");
   }
   fuse_reply_err(req, outcome.error);
 }
@@ -196,7 +196,7 @@ struct FuseDispatch {
         }
       });
     } catch (const std::exception&) {
-      parked->refuse(errno_of_thrown("a request cannot be handed on"));
+      parked->refuse(errno_of_thrown("cannot hand a request to another thread"));
     }
   }
 };

@@ -47,7 +47,7 @@ void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventR
   try {
     events.park(std::make_shared<EventsRead>(events, std::move(reader), offset, size, parked));
   } catch (const std::exception&) {
-    parked->refuse(errno_of_thrown("a reader of events cannot wait"));
+    parked->refuse(errno_of_thrown("cannot park a reader of events"));
   }
 }
 

@@ -60,7 +60,7 @@ void ParkedRequest::interrupted(Caller caller) noexcept {
       watch_.add(weak_from_this());
     }
   } catch (const std::exception&) {
-    log_exception("a request cannot be interrupted");
+    log_exception("cannot make a request interruptible");
   }
 }
 
@@ -136,7 +136,7 @@ void InterruptWatch::keep(const std::vector<std::weak_ptr<ParkedRequest>>& looke
   try {
     requests_.insert(requests_.end(), looked_at.begin(), looked_at.end());
   } catch (const std::bad_alloc&) {
-    log_exception("requests cannot be interrupted any more");
+    log_exception("cannot keep requests interruptible");
   }
 }
 

@@ -128,7 +128,7 @@ void FuseRequestLoop::serve_all(const std::vector<UniqueFd>& pollers) {
     }
     others.emplace_back([this, poller = pollers[threads].get()] { stand_by(poller); });
   } catch (const std::system_error& failure) {
-    write_log(LogLevel::warning, std::string("requests are served by fewer threads: ") + failure.what());
+    write_log(LogLevel::warning, std::string("cannot start all threads for requests: ") + failure.what());
   }
   work(pollers[0].get(), Duty::always);
   for (auto& thread : others) {

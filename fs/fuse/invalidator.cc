@@ -52,7 +52,7 @@ bool Invalidator::has_done(const Work& work) {
     try {
       return work();
     } catch (const std::exception&) {
-      log_exception("the kernel cannot be told of changes");
+      log_exception("cannot send invalidations to the kernel");
       std::this_thread::sleep_for(kMemoryPause);
     }
   }

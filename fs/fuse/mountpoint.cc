@@ -201,7 +201,7 @@ Result<void> detach(const std::string& path) {
   if (::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
     return {};
   }
-  return error_from_errno(errno, "unmount " + path);
+  return error_from_errno(errno, "cannot unmount " + path);
 }
 
 /// The number of a mount that is gone may be that of its successor, so the mount itself is asked.
@@ -231,7 +231,7 @@ Result<void> heal_mountpoint(const std::string& path) {
     }
     RETURN_IF_ERROR(detach(path));
   }
-  return {Errc::io, path + " carries too many dead mounts"};
+  return {Errc::io, path + " has too many dead mounts on it; unmount them first"};
 }
 
 Result<void> check_apart(const std::string& mountpoint, const std::vector<std::string>& store_folders) {
@@ -245,7 +245,7 @@ Result<void> check_apart(const std::string& mountpoint, const std::vector<std::s
       return {Errc::invalid_argument, mountpoint + " is the store itself; mount somewhere else"};
     }
     if (contains(own, exact)) {
-      return {Errc::invalid_argument, mountpoint + " lies inside the store " + folder + "; mount somewhere else"};
+      return {Errc::invalid_argument, mountpoint + " is inside the store " + folder + "; mount somewhere else"};
     }
     if (contains(chain_of(nearest_existing(folder)), own)) {
       return {Errc::invalid_argument, mountpoint + " contains the store " + folder + "; mount somewhere else"};
@@ -264,7 +264,7 @@ Result<void> unmount(const std::string& mountpoint, std::string* said) {
     return path || path.error().code == Errc::not_found ? Result<void>() : Result<void>(path.error());
   }
   if (!is_arborfs(*entry)) {
-    return {Errc::invalid_argument, mountpoint + " carries a mount of type " + entry->type + ", not arborfs"};
+    return {Errc::invalid_argument, mountpoint + " is a mount of type " + entry->type + ", not arborfs"};
   }
   return detach(*path);
 }

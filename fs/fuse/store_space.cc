@@ -31,7 +31,7 @@ struct statvfs StoreSpace::now() {
     std::thread([how = ask_, state = state_] { ask(how, state); }).detach();
     state_->is_asking = true;
   } catch (const std::system_error&) {
-    log_exception("the room of the store's file system cannot be asked for");
+    log_exception("cannot query the free space of the store's file system");
     return state_->known;
   }
   state_->answered.wait_for(lock, kPatience, [this] { return !state_->is_asking; });

@@ -29,7 +29,7 @@ bool WorkerPool::queue(Job& job) {
     threads_.reserve(most_threads_);
     jobs_.emplace_back();
   } catch (const std::bad_alloc&) {
-    log_exception("a request is served by the thread that took it");
+    log_exception("cannot queue a slow request, so its own thread serves it");
     return false;
   }
   if (idle_ < jobs_.size() && threads_.size() < most_threads_ && !start_thread() && threads_.empty()) {
@@ -46,7 +46,7 @@ bool WorkerPool::start_thread() {
     threads_.emplace_back([this] { run(); });
     return true;
   } catch (const std::exception&) {
-    log_exception("requests that take long have fewer threads");
+    log_exception("cannot start a thread for slow requests");
     return false;
   }
 }
@@ -56,7 +56,7 @@ void WorkerPool::do_job(const Job& job) {
   try {
     job(&cancelled_);
   } catch (const std::exception&) {
-    log_exception("a request that takes long failed inside");
+    log_exception("internal error in a slow request");
   }
 }
 

@@ -27,10 +27,10 @@ Result<std::size_t> read_stretch(const Content::Stretch& stretch, std::span<char
       continue;
     }
     if (got < 0) {
-      return error_from_errno(errno, "read session log");
+      return error_from_errno(errno, "cannot read the session log");
     }
     if (got == 0) {
-      return Error{Errc::stale, "the log no longer has these bytes"};
+      return Error{Errc::stale, "the log changed during the read; open the file again"};
     }
     done += static_cast<std::size_t>(got);
   }
@@ -112,7 +112,7 @@ Result<void> SnapshotFile::check_log(const Snapshot& document, RequestContext& c
   const bool holds =
       raw && (raw->bytes == document.bytes || (document.entries != 0 && raw->entries == document.entries));
   if (same_file && !holds) {
-    return {Errc::stale, "the log was changed in place"};
+    return {Errc::stale, "the log was changed in place; open the file again"};
   }
   if (!is_racy(st)) {
     const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 namespace arborfs {
 
 Error stale_error() {
-  return {Errc::stale, "this state of the session is gone"};
+  return {Errc::stale, "the session has changed since the file was opened; open it again"};
 }
 
 Error no_such_name() {
@@ -86,7 +86,8 @@ Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) 
   }
   const std::uint32_t slot = state.slots.slot_of(ref.session->number(), generation);
   if (slot == 0) {
-    return Error{Errc::no_space, "this mount has shown too many states; mount it anew"};
+    return Error{Errc::no_space,
+                 "this mount has no number left for a state of the session; unmount it and mount it again"};
   }
   return slot;
 }

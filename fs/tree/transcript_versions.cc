@@ -27,7 +27,7 @@ Result<std::uint32_t> TranscriptVersions::lineage_of(const Session& session) {
     {
       const auto guard = session.read();
       if (!guard) {
-        return Error{Errc::stale, "the session changed while it was read"};
+        return Error{Errc::stale, "the session changed during the read; try again"};
       }
       const LogIndex& index = guard->index();
       now = {before.number, guard->generation(), guard->epoch(), guard->leaf()};

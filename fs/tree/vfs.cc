@@ -13,7 +13,7 @@ constexpr std::uint64_t kDotNames = 2;
 constexpr int kLookups = 8;  // of a name whose session moves on meanwhile
 
 Error not_a(const char* what) {
-  return {Errc::invalid_argument, std::string("this is no ") + what};
+  return {Errc::invalid_argument, std::string("this is not a ") + what};
 }
 
 /// The folder that a folder lies in; nothing changes there, so it is computed.

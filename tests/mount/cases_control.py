@@ -228,7 +228,7 @@ def test_the_usage_text_is_no_message(case):
     with one_session(case) as (session, folder, mount):
         for name in ("append", "label", "fork", "branches/current/append"):
             refused(f"(cat {name}; echo q) > {case.root}/f; cat {case.root}/f > {name}", folder, "Invalid argument")
-            assert "write the new text alone" in reason(folder), reason(folder)
+            assert "write only the new text" in reason(folder), reason(folder)
         refused(f"(cat new; echo /srv/q) > {case.root}/f; cat {case.root}/f > new", mount.path, "Invalid argument")
         equal(session.path.read_bytes(), session.bytes)
         equal(os.listdir(session.path.parent), [session.path.name], "names in the store")

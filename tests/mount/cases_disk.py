@@ -298,7 +298,7 @@ def test_f5_failed_sync_is_told_and_never_tried_again(case):
             refused(f"echo '{CUSTOM % 1}' > append", folder, BROKEN)
         equal(faults.seen, 1, "calls of fdatasync")
         said = reason(folder)
-        assert "may not survive a power cut" in said and "reads well now" in said, said
+        assert "may not survive a power cut" in said and "the log can be read" in said, said
         equal([entry["data"]["n"] for entry in added(session)], [1], "what the log holds")
         assert_readable(session, folder)
         faults.arm(SYNC, log_of(session), errno.EIO, at=FOR_GOOD)  # counts only

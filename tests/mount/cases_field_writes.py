@@ -143,7 +143,7 @@ def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
     with case.mount() as mount:
         equal(os.listdir(mount / "by-id"), [], "sessions")
     done = case.arborfs("doctor", "--agent-dir", case.agent.path, check=False)
-    assert done.returncode == 1 and f"renamed to {session.path.name} it is a session again" in done.stdout.decode()
+    assert done.returncode == 1 and f"rename it to {session.path.name} to get the session back" in done.stdout.decode()
     equal(case.agent.state(), before, "the store")
     backup.rename(session.path)
     with case.mount() as mount:

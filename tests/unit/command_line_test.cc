@@ -114,7 +114,7 @@ TEST_F(CommandLineTest, WrongUsageIsTwo) {
     EXPECT_THAT(out(), IsEmpty());
   }
   run({"shw", "latest"});
-  EXPECT_THAT(err(), HasSubstr("no verb 'shw'"));
+  EXPECT_THAT(err(), HasSubstr("unknown verb 'shw'"));
 }
 
 TEST_F(CommandLineTest, TwoPlainWordsMountAsInFstab) {
@@ -198,7 +198,7 @@ TEST_F(CommandLineTest, LsLimitsAndChooses) {
   EXPECT_EQ(run_here({"ls", "-q", "-p", "/home/dev/other"}), kDone);
   EXPECT_EQ(out(), "bbbb\n");
   EXPECT_EQ(run_here({"ls", "-p", "nosuch"}), kFailed);
-  EXPECT_EQ(err(), "arborfs: no project is called 'nosuch'; 'arborfs ls' lists those there are\n");
+  EXPECT_EQ(err(), "arborfs: no project is named 'nosuch'; 'arborfs ls' lists all projects\n");
 }
 
 TEST_F(CommandLineTest, OneBadLogHidesNoOther) {
@@ -224,10 +224,10 @@ TEST_F(CommandLineTest, ShowNamesEverything) {
 TEST_F(CommandLineTest, SessionThatIsNotThereFails) {
   write_two_entries();
   EXPECT_EQ(run_here({"show", "ffff"}), kFailed);
-  EXPECT_EQ(err(), "arborfs: no session's id starts with 'ffff'; 'arborfs ls' lists those there are\n");
+  EXPECT_EQ(err(), "arborfs: no session has an id that starts with 'ffff'; 'arborfs ls' lists the sessions\n");
   for (const std::string path : {"./ffff", "/nowhere", "ffff.jsonl", "."}) {
     EXPECT_EQ(run_here({"show", path}), kFailed);
-    EXPECT_EQ(err(), "arborfs: no session of this store lies at " + path + "\n");
+    EXPECT_EQ(err(), "arborfs: no session of this store is at " + path + "\n");
   }
   EXPECT_EQ(run_here({"text", "latest", "#9"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("'#9'"));
@@ -341,10 +341,10 @@ TEST_F(CommandLineTest, DoctorMendsWhenToldTo) {
   store.write(kFolder, kName, whole + "{\"type\":\"mess");
   age(kFolder);
   EXPECT_EQ(run_here({"doctor", "--dry-run"}), kFailed);
-  EXPECT_THAT(out(), HasSubstr("to be mended: 13 bytes at offset"));
+  EXPECT_THAT(out(), HasSubstr("to repair: cut out 13 bytes at offset"));
   EXPECT_EQ(run_here({"doctor", "--force"}), kUsage);
   EXPECT_EQ(run_here({"doctor", "--repair"}), kDone);
-  EXPECT_THAT(out(), HasSubstr("  mended: 13 bytes at offset"));
+  EXPECT_THAT(out(), HasSubstr("  repaired: cut out 13 bytes at offset"));
   EXPECT_THAT(out(), HasSubstr("  as it was: " + store.root() + "/state/arborfs/repaired/"));
   EXPECT_THAT(out(), HasSubstr("1 finding in 1 file, none left"));
   EXPECT_EQ(run_here({"doctor"}), kDone);
@@ -364,7 +364,7 @@ TEST_F(CommandLineTest, DoctorSaysWhyItDidNot) {
   store.write(kFolder, kName, "{\"type\":\"session\",\"version\":9,\"id\":\"x\"}\n#\n");
   age(kFolder);
   EXPECT_EQ(run_here({"doctor", "--repair"}), kFailed);
-  EXPECT_THAT(out(), HasSubstr("not mended: a log of a version above 3"));
+  EXPECT_THAT(out(), HasSubstr("not repaired: arborfs does not write to logs of a version above 3"));
 }
 
 TEST_F(CommandLineTest, CompletionPrintsTheScript) {

@@ -114,7 +114,7 @@ TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore", name.substr(0, name.size() - 3)}), kFailed) << "its place is taken";
   EXPECT_EQ(err(),
-            "arborfs: " + log().string() + " is there again; move it away, then: arborfs restore " + name + "\n");
+            "arborfs: " + log().string() + " exists again; move it away and run: arborfs restore " + name + "\n");
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore"}), kDone);
   EXPECT_THAT(out(), HasSubstr(name)) << "and it is still in the trash";

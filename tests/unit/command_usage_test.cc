@@ -61,7 +61,7 @@ TEST_F(CommandUsageTest, HelpTakesAVerb) {
     EXPECT_EQ(out(), of_all);
   }
   EXPECT_EQ(run({"help", "lss"}), kUsage);
-  EXPECT_THAT(err(), HasSubstr("no verb 'lss'; did you mean 'ls'?"));
+  EXPECT_THAT(err(), HasSubstr("unknown verb 'lss'; did you mean 'ls'?"));
 }
 
 TEST_F(CommandUsageTest, HelpFitsEightyColumns) {
@@ -87,20 +87,20 @@ TEST_F(CommandUsageTest, OptionsMayStandBeforeTheVerb) {
   EXPECT_EQ(result()["header.id"], kId);
   EXPECT_EQ(read({"-f", "ls", "append", "latest"}).file, "ls");
   EXPECT_EQ(run({"--limit", "ls"}), kUsage);
-  EXPECT_THAT(err(), HasSubstr("a verb is needed"));
+  EXPECT_THAT(err(), HasSubstr("a verb is missing"));
 }
 
 TEST_F(CommandUsageTest, MistypedWordsAreGuessed) {
   const std::map<std::string, std::vector<std::string>> lines{
-      {"no verb 'shwo'; did you mean 'show'?\n", {"shwo", "latest"}},
-      {"no verb 'foo'\n", {"foo"}},
-      {"no verb 'shoow'; did you mean 'show'?\n", {"--agent-dir=/x", "shoow"}},
-      {"no option '--jsn'; did you mean '--json'?\n", {"show", "--jsn"}},
-      {"no option '-json'; did you mean '--json'?\n", {"ls", "-json"}},
-      {"no option '--agentdir'; did you mean '--agent-dir'?\n", {"--agentdir=/x", "ls"}},
-      {"no option '--vresion'; did you mean '--version'?\n", {"--vresion"}},
-      {"no option '-x'\n", {"ls", "-x"}},
-      {"no option '--limit'\n", {"show", "latest", "--limit", "3"}}};
+      {"unknown verb 'shwo'; did you mean 'show'?\n", {"shwo", "latest"}},
+      {"unknown verb 'foo'\n", {"foo"}},
+      {"unknown verb 'shoow'; did you mean 'show'?\n", {"--agent-dir=/x", "shoow"}},
+      {"unknown option '--jsn'; did you mean '--json'?\n", {"show", "--jsn"}},
+      {"unknown option '-json'; did you mean '--json'?\n", {"ls", "-json"}},
+      {"unknown option '--agentdir'; did you mean '--agent-dir'?\n", {"--agentdir=/x", "ls"}},
+      {"unknown option '--vresion'; did you mean '--version'?\n", {"--vresion"}},
+      {"unknown option '-x'\n", {"ls", "-x"}},
+      {"unknown option '--limit'\n", {"show", "latest", "--limit", "3"}}};
   for (const auto& [said, words] : lines) {
     EXPECT_EQ(run(words), kUsage);
     EXPECT_THAT(err(), StartsWith("arborfs: " + said));
@@ -127,7 +127,7 @@ TEST_F(CommandUsageTest, EmptyWordsAreNamed) {
                                                                  {"umount", ""},
                                                                  {"restore", ""}}) {
     EXPECT_EQ(run(words), kUsage) << words[0];
-    EXPECT_THAT(err(), HasSubstr("is needed, not an empty word")) << words[0];
+    EXPECT_THAT(err(), HasSubstr("is needed, but the argument is empty")) << words[0];
   }
 }
 
@@ -145,9 +145,9 @@ TEST_F(CommandUsageTest, ErrorsAreJsonWhenResultsAre) {
   const std::string here = "--agent-dir=" + store.root();
   EXPECT_EQ(error({"show", "ffff", "--json", here}, kFailed),
             std::pair(std::string("ENOENT"),
-                      std::string("no session's id starts with 'ffff'; 'arborfs ls' lists those there are")));
+                      std::string("no session has an id that starts with 'ffff'; 'arborfs ls' lists the sessions")));
   EXPECT_EQ(error({"--json", "shwo"}, kUsage),
-            std::pair(std::string("EINVAL"), std::string("no verb 'shwo'; did you mean 'show'?")));
+            std::pair(std::string("EINVAL"), std::string("unknown verb 'shwo'; did you mean 'show'?")));
   EXPECT_EQ(error({"append", "latest", "a\xff", "--json", here}, kFailed).first, "EILSEQ");
   EXPECT_EQ(error({"mount", "-o", "nosuchoption", "--json", "/nowhere"}, kUsage).first, "EINVAL");
   EXPECT_EQ(run({"show", "--", "--json"}), kFailed);
@@ -160,7 +160,7 @@ TEST_F(CommandUsageTest, AnAmbiguousIdListsItsCandidates) {
     add("-other", id, "/home/dev/other");
   }
   EXPECT_EQ(run_here({"show", "aaaa00001111"}), kFailed);
-  EXPECT_THAT(err(), StartsWith("arborfs: 13 sessions have ids that start so; give more of the id:\n"));
+  EXPECT_THAT(err(), StartsWith("arborfs: 13 sessions have an id with this prefix; give more of the id:\n"));
   EXPECT_THAT(err(), EndsWith("  and 3 more\n"));
   EXPECT_THAT(err(), HasSubstr("  aaaa00001111333"));
   EXPECT_THAT(err(), HasSubstr("  other"));

@@ -79,7 +79,7 @@ TEST_F(CommandWriteTest, AppendTakesMessagesAndEntriesAllOrNone) {
   EXPECT_EQ(last()["parentId"], Line(lines[3])["id"]);
   terminal.type("{\"type\":\"custom\",\"customType\":\"note\"}\n{\"type\":\"nothing\"}\n");
   expect_refused({"append", kId}, "object 2");
-  expect_refused({"append", kId, "{}"}, "needs \"role\"");
+  expect_refused({"append", kId, "{}"}, "a message needs \"role\"");
   expect_refused({"append", kId, "{not json"}, "JSON");
 }
 
@@ -93,7 +93,7 @@ TEST_F(CommandWriteTest, AppendGoesWhereItIsTold) {
   EXPECT_EQ(last()["parentId"], "null");
   EXPECT_EQ(run({"append", kId, "at the leaf", "--at=leaf"}), kDone);
   EXPECT_EQ(last()["parentId"], Line(lines_of(log())[5])["id"]);
-  expect_refused({"append", kId, "nowhere", "--at", "ffffffff"}, "no entry of the session is called so");
+  expect_refused({"append", kId, "nowhere", "--at", "ffffffff"}, "no entry of the session has this name");
 }
 
 TEST_F(CommandWriteTest, WordsThatMeanSomethingElsewhereAreText) {
@@ -135,7 +135,7 @@ TEST_F(CommandWriteTest, LogsThatAreNeverWrittenStayAsTheyAre) {
                                                                    {"label", session, "e1e1e1e1", "here"},
                                                                    {"title", session, "new"},
                                                                    {"fork", session}}) {
-      expect_refused(words, bytes == entry ? "without a valid header" : "of a version");
+      expect_refused(words, bytes == entry ? "has no valid header" : "has a version");
     }
   }
 }
@@ -191,7 +191,7 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
   EXPECT_EQ(last()["parentId"], "e1e1e1e1");
   EXPECT_EQ(run({"branch", kId, "root", "--json"}), kDone);
   EXPECT_EQ(result()["leaf"], "root");
-  expect_refused({"branch", kId, "ffff"}, "no entry of the session is called so");
+  expect_refused({"branch", kId, "ffff"}, "no entry of the session has this name");
 }
 
 TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
@@ -202,7 +202,7 @@ TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
   EXPECT_EQ(result()["agentLeaf"], "e2e2e2e2");
   EXPECT_EQ(err(), "");
   EXPECT_EQ(run({"show", kId, "--json"}), kDone);
-  EXPECT_THAT(out(), HasSubstr("arborfs moved the leaf to e1e1e1e1; the agent goes on at e2e2e2e2 until"));
+  EXPECT_THAT(out(), HasSubstr("arborfs moved the leaf to e1e1e1e1; the agent continues at e2e2e2e2 until"));
   EXPECT_EQ(run({"branch", kId, "#2"}), kDone);
   EXPECT_EQ(err(), "");
   EXPECT_EQ(run({"branch", kId, "#2", "--json"}), kDone);
@@ -242,17 +242,17 @@ TEST_F(CommandWriteTest, AnEntryIsNamedByItsFileToo) {
   EXPECT_EQ(run({"text", kId, "1.json"}), kDone) << err();
   EXPECT_EQ(out(), "second\n") << "a label that is called so goes before";
   for (const char* name : {"000002-user-e1e1e1e1.json", "e1e1e1e1.jsonl", ".json", "000001-user-e1e1e1e1.json.md"}) {
-    expect_refused({"branch", kId, name}, "no entry of the session is called so");
+    expect_refused({"branch", kId, name}, "no entry of the session has this name");
   }
 }
 
 TEST_F(CommandWriteTest, WhyANameMeansNoEntryIsSaid) {
   write(bytes_of(log()) + TempStore::user("e1e1ffff", "e2e2e2e2", "third") + "\n");
   for (const char* verb : {"branch", "text"}) {
-    expect_refused({verb, kId, "e1e1"}, "more than one entry of the session is called so");
-    expect_refused({verb, kId, "e2e"}, "no entry of the session is called so; of an id at least four characters");
-    expect_refused({verb, kId, "ffff"}, "no entry of the session is called so; give an id, #ordinal or label");
-    expect_refused({verb, kId, "#9"}, "no entry of the session is called so; give an id, #ordinal or label");
+    expect_refused({verb, kId, "e1e1"}, "more than one entry of the session has this name");
+    expect_refused({verb, kId, "e2e"}, "no entry of the session has this name; give at least four characters");
+    expect_refused({verb, kId, "ffff"}, "no entry of the session has this name; give an id, a number (#42) or a label");
+    expect_refused({verb, kId, "#9"}, "no entry of the session has this name; give an id, a number (#42) or a label");
   }
 }
 
@@ -290,7 +290,7 @@ TEST_F(CommandWriteTest, LabelSetsAndClears) {
   EXPECT_EQ(last()["targetId"], "e1e1e1e1");
   EXPECT_EQ(last()["label"], "absent");
   EXPECT_EQ(result()["id"], last()["id"]);
-  expect_refused({"label", kId, "the good one", "x"}, "no entry of the session is called so");
+  expect_refused({"label", kId, "the good one", "x"}, "no entry of the session has this name");
 }
 
 TEST_F(CommandWriteTest, LabelOnTheLeaf) {
@@ -332,7 +332,7 @@ TEST_F(CommandWriteTest, ForkCopiesAllOrTheWayToAnEntry) {
   EXPECT_EQ(result()["header.parentSession"], log().string());
   EXPECT_EQ(result()["counts"], R"({"user":1})");
   EXPECT_EQ(bytes_of(log()), source);
-  expect_refused({"fork", kId, "ffff"}, "no entry of the session is called so");
+  expect_refused({"fork", kId, "ffff"}, "no entry of the session has this name");
 }
 
 TEST_F(CommandWriteTest, ForksAreToldFromTheirSourceByTheirTitles) {

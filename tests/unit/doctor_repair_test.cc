@@ -195,7 +195,7 @@ TEST_F(DoctorRepair, NobodyTellsItWhenTheyDiffer) {
   const auto session = put(line(one_), "notes");
   const auto mended = mend(session);
   ASSERT_TRUE(mended);
-  EXPECT_THAT(mended->words, ElementsAre(HasSubstr("which nothing tells")));
+  EXPECT_THAT(mended->words, ElementsAre(HasSubstr("because no other is known")));
   EXPECT_EQ(session->head().header.cwd, "");
   EXPECT_EQ(session->head().header.id, "notes");
 }

@@ -339,7 +339,7 @@ TEST_F(ChangesTest, TheUsageTextIsNoCommand) {
     const auto done = file->write(usage + "fix the bug\n", false, own_thread());
     ASSERT_FALSE(done) << name;
     EXPECT_EQ(done.error().code, Errc::invalid_argument) << name;
-    EXPECT_NE(done.error().message.find("write the new text alone"), std::string::npos) << done.error().message;
+    EXPECT_NE(done.error().message.find("write only the new text"), std::string::npos) << done.error().message;
     EXPECT_FALSE(file->write("fix the bug\n", false, own_thread())) << name;
     EXPECT_TRUE(file->sync());
   }

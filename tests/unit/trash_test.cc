@@ -28,7 +28,9 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 /// Moves, but cannot sync a folder.
 class UnsyncedDisk : public Disk {
  public:
-  Result<void> sync_folder(const Dir& /*folder*/) override { return {Errc::io, "sync folder to disk: broken"}; }
+  Result<void> sync_folder(const Dir& /*folder*/) override {
+    return {Errc::io, "cannot sync the folder to disk: broken"};
+  }
 };
 
 TEST(Trash, ALogThatCannotBeTakenSafelyIsNotLost) {

@@ -209,7 +209,7 @@ TEST(WriteAppendJson, TypesOfTheYoungerGenerationStayOutOfElderLogs) {
   for (const char* text : {R"({"type":"title_change","title":"t"})", R"({"type":"model_usage"})",
                            R"({"type":"credential_pin","provider":"p","hash":"h"})", R"({"type":"reset_boundary"})"}) {
     EXPECT_EQ(refusal(text), Errc::invalid_argument) << text;
-    EXPECT_NE(json_line(text).find("younger generation"), std::string::npos);
+    EXPECT_NE(json_line(text).find("written only by newer agents"), std::string::npos);
     EXPECT_NE(json_line(text, Dialect::omp18)[0], '!');
   }
 }
@@ -236,8 +236,8 @@ TEST(WriteAppendJson, ErrorsNameTheObjectAndNeverItsContent) {
   const std::string good = R"({"role":"user","content":"SECRET"})";
   EXPECT_EQ(json_line(good + "\n" + good + R"({"type":"label","label":"SECRET"})"),
             R"(!object 3: needs "targetId", a string)");
-  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!object 1: "type" is none that agents know)");
-  EXPECT_EQ(json_line(good + "SECRET"), "!object 2: is no JSON object");
+  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!object 1: "type" is not a type that agents know)");
+  EXPECT_EQ(json_line(good + "SECRET"), "!object 2: not a JSON object");
   EXPECT_EQ(json_line(good + R"({"SECRET":)"), "!object 2: is not complete");
 }
 

@@ -129,13 +129,10 @@ Listed listed(const Catalog& catalog, const SessionPtr& session) {
 Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled) {
   std::vector<Listed> all;
   for (const auto& word : spelled) {
-    const auto session = find_session(catalog, word);
-    if (!session) {
-      return session.error();
-    }
-    const bool is_there = std::any_of(all.begin(), all.end(), [&](const Listed& of) { return of.session == *session; });
+    ASSIGN_OR_RETURN(const auto session, find_session(catalog, word));
+    const bool is_there = std::any_of(all.begin(), all.end(), [&](const Listed& of) { return of.session == session; });
     if (!is_there) {
-      all.push_back(listed(catalog, *session));
+      all.push_back(listed(catalog, session));
     }
   }
   return all;
@@ -153,7 +150,7 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) 
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   const auto guard = session.read();
   if (!guard) {
-    return Error{Errc::stale, "the session changed while it was read"};
+    return Error{Errc::stale, "the session changed during the read; try again"};
   }
   if (spelled.empty() || spelled == "leaf") {
     return guard->leaf();
@@ -194,11 +191,8 @@ std::string first_words(const Session& session, Ordinal ordinal, const Catalog& 
 Result<void> write_content(const Content& content, Form form, Terminal& io) {
   TerminalSafeJson filter;
   for (std::uint64_t at = 0; at < content.size() && io.out; at += kPiece) {
-    auto piece = content.read(at, std::min(kPiece, content.size() - at));
-    if (!piece) {
-      return piece.error();
-    }
-    io.out << in_form(*std::move(piece), form, filter);
+    ASSIGN_OR_RETURN(auto piece, content.read(at, std::min(kPiece, content.size() - at)));
+    io.out << in_form(std::move(piece), form, filter);
   }
   std::string rest;
   filter.finish(rest);

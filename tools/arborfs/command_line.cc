@@ -115,7 +115,7 @@ std::string no_option(const std::string& word, const std::vector<CLI::App*>& app
     }
   }
   const std::string meant = name.size() > 2 ? nearest(name.substr(name.find_first_not_of('-')), names) : "";
-  return "no option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
+  return "unknown option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
 }
 
 /// What is wrong with a line that has no verb, "" for nothing: it asks for help or for the version.
@@ -135,10 +135,10 @@ std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>
     at += taken;
   }
   if (at >= words.size()) {
-    return "a verb is needed";
+    return "a verb is missing";
   }
   if (!is_option(words[at])) {
-    return "no verb " + quoted(words[at]) + did_you_mean(nearest(words[at], grammar.verb_names()));
+    return "unknown verb " + quoted(words[at]) + did_you_mean(nearest(words[at], grammar.verb_names()));
   }
   auto apps = grammar.verbs();
   apps.push_back(&grammar.app());

@@ -144,13 +144,13 @@ void print_json(const std::vector<Report>& reports, std::size_t examined, const 
 
 void print_mended(const Report& report, const CommandLine& line, Terminal& io) {
   for (const auto& words : report.mended.words) {
-    io.out << "  " << styled(io, Style::bold, line.dry_run ? "to be mended" : "mended") << ": " << words << "\n";
+    io.out << "  " << styled(io, Style::bold, line.dry_run ? "to repair" : "repaired") << ": " << words << "\n";
   }
   if (!report.mended.copy.empty()) {
     io.out << "  as it was: " << visible_line(report.mended.copy, kLineLength) << "\n";
   }
   if (!report.not_mended.empty()) {
-    io.out << "  " << styled(io, Style::bold, "not mended") << ": " << report.not_mended << "\n";
+    io.out << "  " << styled(io, Style::bold, "not repaired") << ": " << report.not_mended << "\n";
   }
 }
 
@@ -167,7 +167,7 @@ void print_report(const Report& report, Terminal& io) {
   }
   for (const auto& [kind, count] : shown) {
     if (count > kShownOfAKind) {
-      io.out << "  " << kind << ": and " << grouped(count - kShownOfAKind) << " more; --json names all\n";
+      io.out << "  " << kind << ": and " << grouped(count - kShownOfAKind) << " more; --json lists all\n";
     }
   }
 }

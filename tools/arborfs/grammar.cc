@@ -8,11 +8,12 @@
 namespace arborfs::cli {
 namespace {
 
-constexpr const char* kSessionHelp = "Path, id, unique prefix of an id, or 'latest'";
-constexpr const char* kEntryHelp = "Id, unique prefix of an id (4 or more), number (#42), file name, or label";
+constexpr const char* kSessionHelp = "Path, id, unique prefix of the id, or 'latest'";
+constexpr const char* kEntryHelp =
+    "Id, unique prefix of the id (at least 4 characters), number (#42), file name, or label";
 constexpr const char* kFooter =
-    "A session is named by the path of its log or of its folder in a mount, its id, a\n"
-    "unique prefix of the id, or 'latest'. Options may stand before the verb.\n"
+    "SESSION is the path of a log or of a session's folder in a mount, an id, a unique\n"
+    "prefix of an id, or 'latest'. Options may stand before the verb.\n"
     "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
     "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
 
@@ -21,26 +22,26 @@ constexpr const char* kFooter =
 std::string complain_of_number(const std::string& word) {
   const bool is_number =
       !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is no number";
+  return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is not a number";
 }
 
 /// A check that refuses the empty word, which mostly is a variable of a script that was never set.
 std::function<std::string(const std::string&)> needs(const std::string& what) {
-  return [what](const std::string& word) { return word.empty() ? what + " is needed, not an empty word" : ""; };
+  return [what](const std::string& word) { return word.empty() ? what + " is needed, but the argument is empty" : ""; };
 }
 
 /// A check for one of a few words.
 std::function<std::string(const std::string&)> is_one_of(const std::vector<std::string>& choices) {
   return [choices](const std::string& word) {
     const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
-    return known ? "" : "'" + visible_line(word, kShownOfWord) + "' is none of " + CLI::detail::join(choices, ", ");
+    return known ? "" : "'" + visible_line(word, kShownOfWord) + "' is not one of " + CLI::detail::join(choices, ", ");
   };
 }
 
 std::string complain_of_model(const std::string& word) {
   const std::size_t slash = word.find('/');
   const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
-  return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' is no PROVIDER/MODEL";
+  return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' does not have the form PROVIDER/MODEL";
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ CLI::App* Grammar::add(const char* name, Verb verb, const char* help) {
   CLI::App* sub = app_.add_subcommand(name, help);
   sub->group("Verbs");
   sub->callback([this, verb] { into_.verb = verb; });
-  sub->add_flag("--json", into_.json, "Print JSON, errors too");
+  sub->add_flag("--json", into_.json, "Print JSON, also for errors");
   verbs_.push_back(sub);
   return sub;
 }
@@ -87,7 +88,7 @@ CLI::App* Grammar::add(const char* name, Verb verb, const char* help) {
 CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help) {
   CLI::App* sub = add(name, verb, help);
   sub->add_option("--agent-dir", into_.agent_dir,
-                  "Where the agent keeps its state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent")
+                  "The folder with the agent's state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent")
       ->option_text("DIR")
       ->check(needs("a folder"));
   return sub;
@@ -103,44 +104,46 @@ void Grammar::add_mounting() {
   CLI::App* mount = add_with_store("mount", Verb::mount, "Mount the sessions as a directory tree");
   mount->add_flag("-f,--foreground", into_.foreground, "Stay in the foreground and log to standard error");
   mount
-      ->add_option("--durability", into_.durability,
-                   "synced: a write is on disk before it succeeds (the default); none: left to the kernel")
+      ->add_option(
+          "--durability", into_.durability,
+          "synced: a write is on disk before it succeeds (the default); none: the kernel decides when to write")
       ->option_text("HOW")
       ->check(is_one_of({"synced", "none"}));
   mount->add_option("-o,--options", into_.mount_options, "Mount options, separated by commas; see man 1 arborfs")
       ->option_text("OPTIONS")
       ->expected(1)
       ->take_all();
-  mount->add_option("MOUNTPOINT", into_.mountpoint, "A folder; what is in it is hidden until it is unmounted")
+  mount->add_option("MOUNTPOINT", into_.mountpoint, "A folder; its contents are hidden until it is unmounted")
       ->required()
       ->option_text(" ")
       ->check(needs("a folder"));
-  CLI::App* umount = add("umount", Verb::umount, "Unmount");
-  umount->add_option("MOUNTPOINT", into_.mountpoint, "Where it is mounted")
+  CLI::App* umount = add("umount", Verb::umount, "Unmount a mount");
+  umount->add_option("MOUNTPOINT", into_.mountpoint, "The folder at which it is mounted")
       ->required()
       ->option_text(" ")
       ->check(needs("a folder"));
 }
 
 void Grammar::add_reading() {
-  CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, newest first");
-  ls->add_option("-n,--limit", into_.limit, "At most so many; 0 for all; default: 30 on a terminal, else all")
+  CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, most recently written first");
+  ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
   ls->add_option("-p,--project", into_.project,
-                 "Only projects with this name, part of a name, or working directory (. for this one)")
+                 "Only projects with this name, part of a name, or working directory (. is the current one)")
       ->option_text("PROJECT")
       ->check(needs("a project"));
-  ls->add_flag("-q,--quiet", into_.only_ids, "Only the ids, one a line");
+  ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");
   add_with_session("tree", Verb::tree, "Draw the tree of a session");
-  add_entry(add_with_session("context", Verb::context, "Print the context that the model would get"));
+  add_entry(add_with_session("context", Verb::context, "Print what the agent would send to the model"));
   add_entry(add_with_session("text", Verb::text, "Print the transcript up to the leaf, or the text of one entry"));
 }
 
 CLI::App* Grammar::durable(CLI::App* sub) {
-  sub->add_option("--durability", into_.durability,
-                  "synced: it is on disk before this succeeds (the default); none: left to the kernel")
+  sub->add_option(
+         "--durability", into_.durability,
+         "synced: the data is on disk before the verb ends (the default); none: the kernel decides when to write")
       ->option_text("HOW")
       ->check(is_one_of({"synced", "none"}));
   return sub;
@@ -148,7 +151,7 @@ CLI::App* Grammar::durable(CLI::App* sub) {
 
 CLI::App* Grammar::add_change(const char* name, Verb verb, const char* help) {
   CLI::App* sub = add_with_session(name, verb, help);
-  sub->add_flag("--force", into_.force, "Although an agent may have the session open");
+  sub->add_flag("--force", into_.force, "Write even if an agent may have the session open");
   return sub;
 }
 
@@ -159,49 +162,49 @@ void Grammar::add_words(CLI::App* sub, const char* name, const char* help) {
 void Grammar::add_writing() {
   CLI::App* append = durable(add_change("append", Verb::append, "Append a message, or entries given as JSON"));
   add_words(append, "TEXT", "The message; default: standard input");
-  append->add_option("-f,--file", into_.file, "Take it from there; - for standard input")
+  append->add_option("-f,--file", into_.file, "Read the message from this file; - is standard input")
       ->option_text("FILE")
       ->check(needs("a file"))
       ->excludes("TEXT");
   append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")
       ->option_text("ENTRY")
       ->check(needs("an entry"));
-  CLI::App* branch = durable(add_change("branch", Verb::branch, "Move the leaf: the next append goes there"));
+  CLI::App* branch = durable(add_change("branch", Verb::branch, "Move the leaf, where the next append goes"));
   branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")
       ->required()
       ->option_text(" ")
       ->check(needs("an entry"));
-  add_words(branch, "SUMMARY", "What was tried on the way that is left");
-  branch->add_flag("--pin", into_.pin, "Write an entry there, so that an agent goes on there at once");
+  add_words(branch, "SUMMARY", "A summary of the branch that is left");
+  branch->add_flag("--pin", into_.pin, "Write an entry at TARGET, so that agents continue there at once");
   CLI::App* label = durable(add_change("label", Verb::label, "Label an entry, or clear its label"));
   add_entry(label)->required();
-  add_words(label, "LABEL", "Default: none, which clears it");
-  CLI::App* title = durable(add_change("title", Verb::title, "Give a session another title"));
-  title->add_option("TITLE", into_.words, "The title")->required()->option_text(" ");
+  add_words(label, "LABEL", "The label; without it the entry's label is cleared");
+  CLI::App* title = durable(add_change("title", Verb::title, "Change the title of a session"));
+  title->add_option("TITLE", into_.words, "The new title")->required()->option_text(" ");
 }
 
 void Grammar::add_making() {
-  CLI::App* fork = durable(add_with_session("fork", Verb::fork, "Copy a session, or the way to one entry"));
+  CLI::App* fork = durable(add_with_session("fork", Verb::fork, "Copy a session, or the path to one entry"));
   add_entry(fork);
-  fork->add_option("--title", into_.words, "Its title; default: that of the session, with (fork) behind it")
+  fork->add_option("--title", into_.words, "The title of the fork; default: that of the session, followed by (fork)")
       ->option_text("TITLE");
-  fork->add_flag("--force", into_.force, "Although the way ends in a tool call without its result");
+  fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
   CLI::App* create = durable(add_with_store("new", Verb::create, "Create a session"));
-  create->add_option("CWD", into_.cwd, "Its working directory; default: the current one")
+  create->add_option("CWD", into_.cwd, "The working directory; default: the current one")
       ->option_text(" ")
       ->check(needs("a folder"));
-  create->add_option("--title", into_.words, "Its title")->option_text("TITLE");
-  create->add_option("--model", into_.model, "The model to begin with")
+  create->add_option("--title", into_.words, "The title of the session")->option_text("TITLE");
+  create->add_option("--model", into_.model, "The model with which the session begins")
       ->option_text("PROVIDER/MODEL")
       ->check(complain_of_model);
-  create->add_option("--parent-session", into_.parent_session, "The session that it goes on from")
+  create->add_option("--parent-session", into_.parent_session, "The session that the new one continues")
       ->option_text("SESSION")
       ->check(needs("a session"));
   CLI::App* rm = add_with_store("rm", Verb::rm, "Move sessions to the trash");
   rm->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
-  rm->add_flag("--force", into_.force, "Although an agent may have them open; does not ask");
+  rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
-  CLI::App* restore = add("restore", Verb::restore, "List the trash, or bring a session back");
+  CLI::App* restore = add("restore", Verb::restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
@@ -212,13 +215,13 @@ CLI::Option* Grammar::add_entry(CLI::App* sub) {
 }
 
 void Grammar::add_checking() {
-  CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and mend it if told to");
-  CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Mend what can be mended, after a copy");
-  doctor->add_flag("--dry-run", into_.dry_run, "Only say what --repair would do");
-  doctor->add_flag("--force", into_.force, "With --repair: also sessions that may be live")
+  CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and repair it with --repair");
+  CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Repair what can be repaired, after making a copy");
+  doctor->add_flag("--dry-run", into_.dry_run, "Only report what --repair would do");
+  doctor->add_flag("--force", into_.force, "With --repair, also repair sessions that may be live")
       ->needs(repair)
       ->option_text(" ");
-  doctor->add_option("SESSION", into_.sessions, "Only these; default: the whole store")
+  doctor->add_option("SESSION", into_.sessions, "Examine only these; default: the whole store")
       ->option_text(" ")
       ->check(needs("a session"));
   CLI::App* completion = add("completion", Verb::completion, "Print the completion script for a shell");

@@ -8,8 +8,8 @@
 #include "core/base/parallel_for.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
-#include "core/views/first_user_text.h"
 #include "core/session/liveness.h"
+#include "core/views/first_user_text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
@@ -148,9 +148,9 @@ std::vector<Listed> chosen(const CommandLine& line, const Catalog& catalog) {
 
 Error no_sessions_of(const std::string& project) {
   const std::string folder = folder_meant(project);
-  return {Errc::not_found, (folder.empty() ? "no project is called '" + visible_line(project, kTitleCharacters) + "'"
+  return {Errc::not_found, (folder.empty() ? "no project is named '" + visible_line(project, kTitleCharacters) + "'"
                                            : "no session was started in " + visible_line(folder, kTitleCharacters)) +
-                               "; 'arborfs ls' lists those there are"};
+                               "; 'arborfs ls' lists all projects"};
 }
 
 std::size_t limit_of(const CommandLine& line, const Terminal& io) {

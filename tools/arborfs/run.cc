@@ -54,7 +54,7 @@ int run_verb(const CommandLine& line, Terminal& io) {
 
 int run_arborfs(int argc, const char* const* argv, Terminal& io) {
   if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) {
-    io.err << "arborfs: it does not run set-uid or set-gid\n";
+    io.err << "arborfs: it refuses to run set-uid or set-gid; remove these bits from its mode\n";
     return kFailed;
   }
   const int status = run_verb(read_command_line(argc, argv, io), io);

@@ -100,10 +100,11 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
   if (fits.size() == 1) {
     return *fits.front();
   }
-  return fits.empty() ? Result<Trashed>(Errc::not_found,
-                                        "nothing in the trash has that name; 'arborfs restore' lists what is there")
-                      : Result<Trashed>(Errc::invalid_argument,
-                                        std::to_string(fits.size()) + " names in the trash start so; give more of it");
+  return fits.empty()
+             ? Result<Trashed>(Errc::not_found, "nothing in the trash has that name; 'arborfs restore' lists the trash")
+             : Result<Trashed>(
+                   Errc::invalid_argument,
+                   std::to_string(fits.size()) + " names in the trash have this prefix; give more of the name");
 }
 
 /// Removes one session; its name in the trash.

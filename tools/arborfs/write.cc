@@ -34,7 +34,7 @@ struct Command {
 Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPtr& session, const CommandLine& line,
                               Terminal& io) {
   if (command.verb != "append" && !json::is_valid_utf8(command.text)) {
-    return Error{Errc::not_utf8, "the command is not UTF-8; convert its words first, iconv does it"};
+    return Error{Errc::not_utf8, "the arguments are not UTF-8; convert them first, for example with iconv"};
   }
   Writer writer(catalog, write_settings(line));
   writer.take_back_parts();
@@ -104,7 +104,7 @@ Result<std::string> read_message(std::istream& in) {
     in.read(text.data() + had, kReadBytes);
     text.resize(had + static_cast<std::size_t>(in.gcount()));
   }
-  return in.bad() ? Result<std::string>(Errc::io, "the message cannot be read") : Result<std::string>(std::move(text));
+  return in.bad() ? Result<std::string>(Errc::io, "cannot read the message") : Result<std::string>(std::move(text));
 }
 
 Result<std::string> message_of(const CommandLine& line, Terminal& io) {
@@ -119,7 +119,7 @@ Result<std::string> message_of(const CommandLine& line, Terminal& io) {
     return Error{Errc::invalid_argument, line.file + " is a folder; give a file"};
   }
   std::ifstream file(line.file, std::ios::binary);
-  return file ? read_message(file) : Result<std::string>(error_from_errno(errno, "open " + line.file));
+  return file ? read_message(file) : Result<std::string>(error_from_errno(errno, "cannot open " + line.file));
 }
 
 bool begins_as_object(std::string_view text) {
@@ -176,8 +176,8 @@ int run_branch(const CommandLine& line, Terminal& io) {
   }
   print_result(*result, "leaf", line, io);
   if (const std::string agent = member_of(*result, "agentLeaf"); !agent.empty() && !line.json) {
-    io.err << "arborfs: an agent that resumes the session goes on at " << visible_line(agent, kResultCharacters)
-           << " until the next append; --pin writes an entry, so that it goes on at the new leaf at once\n";
+    io.err << "arborfs: an agent that resumes the session continues at " << visible_line(agent, kResultCharacters)
+           << " until the next append; with --pin it continues at the new leaf at once\n";
   }
   return kDone;
 }
@@ -219,7 +219,7 @@ int run_new(const CommandLine& line, Terminal& io) {
   const auto cwd =
       line.cwd.empty() ? std::filesystem::current_path(failed) : std::filesystem::absolute(line.cwd, failed);
   if (failed) {
-    return fail(io, error_from_errno(failed.value(), "find the working directory"));
+    return fail(io, error_from_errno(failed.value(), "cannot find the working directory"));
   }
   std::string parent;
   if (!line.parent_session.empty()) {

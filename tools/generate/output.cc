@@ -35,7 +35,7 @@ Result<void> Output::close() {
   flush();
   fd_.reset();
   if (failure_ != 0) {
-    return error_from_errno(failure_, "write " + path_);
+    return error_from_errno(failure_, "cannot write " + path_);
   }
   return {};
 }
@@ -50,7 +50,7 @@ Result<void> make_folders(const std::string& path) {
   std::error_code failed;
   std::filesystem::create_directories(path, failed);
   if (failed) {
-    return error_from_errno(failed.value(), "create " + path);
+    return error_from_errno(failed.value(), "cannot create " + path);
   }
   return {};
 }
@@ -61,7 +61,7 @@ Result<void> set_time(const std::string& path, std::int64_t milliseconds) {
   time.tv_nsec = milliseconds % 1000 * 1'000'000;
   const timespec times[2] = {time, time};
   if (::utimensat(AT_FDCWD, path.c_str(), times, 0) != 0) {
-    return error_from_errno(errno, "set the time of " + path);
+    return error_from_errno(errno, "cannot set the time of " + path);
   }
   return {};
 }
