@@ -227,7 +227,7 @@ Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(auto done, disk.write(fd, bytes));
     if (done == 0) {
-      return Error{Errc::no_space, "cannot write: the disk accepted no data; make room on it and try again"};
+      return Error{Errc::no_space, "cannot write: the disk accepted no data; free some space on it and try again"};
     }
     bytes.remove_prefix(done);
   }

@@ -64,7 +64,7 @@ Result<void> LogChange::append(std::string_view lines) {
     auto written = disk_.write(fd.get(), lines.substr(done));
     if (!written || *written == 0) {
       const Error failure =
-          written ? Error{Errc::no_space, "cannot write: the disk accepted no data; make room on it and try again"}
+          written ? Error{Errc::no_space, "cannot write: the disk accepted no data; free some space on it and try again"}
                   : written.error();
       auto cut = cut_back(fd.get(), start, lines.substr(0, done));
       return cut ? failure : Error{failure.code, failure.message + "; " + cut.error().message};
@@ -160,7 +160,7 @@ Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) 
   }
   static_cast<void>(disk_.write_at(fd.get(), before, offset));
   return written ? Error{Errc::no_space,
-                         "cannot write: the disk accepted only a part of the data; make room on it and try again"}
+                         "cannot write: the disk accepted only a part of the data; free some space on it and try again"}
                  : written.error();
 }
 

@@ -85,13 +85,13 @@ def test_f5_full_disk_does_not_latch(case, make):
             for attempt in range(3):
                 with held_to_before(session):
                     fails_with(errno.ENOSPC, write_command, folder, large)
-                assert "make room" in reason(folder), reason(folder)
+                assert "free some space" in reason(folder), reason(folder)
                 assert_readable(session, folder)
             equal(added(session), [])
             with held_to_before(session):
                 refused("echo \"$(head -c 60000 /dev/zero | tr '\\0' x)\" > append", folder, FULL)
                 refused("head -c 60000 /dev/zero | tr '\\0' x | tee append > /dev/null", folder, FULL)
-            assert "make room" in reason(folder), reason(folder)
+            assert "free some space" in reason(folder), reason(folder)
             assert_goes_on(session, folder)
         write_command(folder, large)
         equal(added(session)[-1]["data"], json.loads(large)["data"])
@@ -117,10 +117,10 @@ def test_f5_nothing_is_half_made_on_a_full_disk(case, make):
                 with held_to_before(session):
                     refused(script, folder, FULL)
                 said = reason(folder)
-                assert said.startswith(f"{verb}: ") and "make room" in said, f"{script}: {said!r}"
+                assert said.startswith(f"{verb}: ") and "free some space" in said, f"{script}: {said!r}"
                 assert any(said in line for line in status(mount)["lastErrors"]), status(mount)["lastErrors"]
             refused("echo /srv/another > new", mount.path, FULL)
-            assert "make room" in status(mount)["lastErrors"][-1], status(mount)["lastErrors"]
+            assert "free some space" in status(mount)["lastErrors"][-1], status(mount)["lastErrors"]
             equal(os.listdir(mount / "projects"), projects, "projects")
             equal(os.listdir(mount / "by-id"), [session.id], "sessions")
             assert_readable(session, folder)
@@ -245,7 +245,7 @@ def test_f22_rest_of_a_long_write_tells_the_same(case):
             assert 0 < taken < len(long), taken
             for _ in range(2):
                 fails_with(errno.ENOSPC, os.write, descriptor, long[taken:])
-            assert "make room" in reason(folder), reason(folder)
+            assert "free some space" in reason(folder), reason(folder)
             fails_with(errno.ENOSPC, os.write, descriptor, (CUSTOM % 1 + "\n").encode())  # may be the rest of it
         os.fsync(descriptor)  # ends the command that was refused
         equal(os.write(descriptor, (CUSTOM % 1 + "\n").encode()), len(CUSTOM % 1) + 1)

@@ -193,7 +193,7 @@ def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case, removed)
         eventually(2, lambda: status(folder)["erasedEntries"] == [entry["id"]])
         equal(json.loads(Path(status(folder)["erasedFile"]).read_text())["id"], entry["id"])
         said = case.arborfs("doctor", "--agent-dir", case.agent.path, "--repair", "--force", session.path.stem).stdout
-        assert b"1 entry that another program's rewrite had left out" in said, said
+        assert b"1 entry that another program's rewrite had erased" in said, said
         eventually(2, lambda: status(folder)["erasedEntries"] == [])
         equal(sorted(session.path.read_bytes().splitlines()), sorted(with_entry.splitlines()), "lines of the log")
 

@@ -109,7 +109,7 @@ TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
   ASSERT_EQ(list.Size(), 2U);
   EXPECT_EQ(json::string_member(list[1], "title"), "Kites");
   EXPECT_EQ(run({"restore", name.substr(0, 10)}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("2 names in the trash start so"));
+  EXPECT_THAT(err(), HasSubstr("2 names in the trash have this prefix"));
   EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore", name.substr(0, name.size() - 3)}), kFailed) << "its place is taken";

@@ -197,7 +197,7 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
 TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
   EXPECT_EQ(run({"branch", kId, "#1"}), kDone);
   EXPECT_EQ(out(), "e1e1e1e1\n");
-  EXPECT_THAT(err(), HasSubstr("goes on at e2e2e2e2 until the next append; --pin"));
+  EXPECT_THAT(err(), HasSubstr("continues at e2e2e2e2 until the next append; with --pin it continues at the new leaf"));
   EXPECT_EQ(run({"branch", kId, "#1", "--json"}), kDone);
   EXPECT_EQ(result()["agentLeaf"], "e2e2e2e2");
   EXPECT_EQ(err(), "");

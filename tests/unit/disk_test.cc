@@ -165,7 +165,7 @@ TEST(Error, ErrnoBecomesAWordOfThisDomainAndAdvice) {
     EXPECT_EQ(error.code, code) << number;
     EXPECT_TRUE(error.message.starts_with("try it: ")) << error.message;
   }
-  EXPECT_NE(error_from_errno(ENOSPC, "x").message.find("make room"), std::string::npos);
+  EXPECT_NE(error_from_errno(ENOSPC, "x").message.find("free some space"), std::string::npos);
   EXPECT_NE(error_from_errno(EDQUOT, "x").message.find("quota"), std::string::npos);
   EXPECT_NE(error_from_errno(EROFS, "x").message.find("read-only"), std::string::npos);
   EXPECT_NE(error_from_errno(EFBIG, "x").message.find("ulimit"), std::string::npos);

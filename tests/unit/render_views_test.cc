@@ -194,7 +194,7 @@ TEST(StatusJson, OfASession) {
   status.reasons = {"an agent runs in its working directory"};
   status.writable = false;
   status.read_only_reason = "the log is of a \"newer\" version";
-  status.flavour = "18";
+  status.dialect = "18";
   status.moved_leaf = "arborfs moved the leaf to a1b2c3d4; the agent continues at root until the next append";
   status.bytes = 12345678901;
   status.entries = 42;
