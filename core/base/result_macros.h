@@ -1,10 +1,11 @@
-// Passing an error on. For .cc files of this project; no header includes this one but in its own inline functions.
+// Macros that return the error of a Result to the caller. Internal: they have no prefix, so no public header of a
+// library may include this one.
 //
 //   RETURN_IF_ERROR(disk.sync(fd));                          // an expression of type Result<T>, its value dropped
 //   ASSIGN_OR_RETURN(const FileStat stat, file.stat());      // declares `stat`, of type FileStat
 //   ASSIGN_OR_RETURN(stat, file.stat());                     // assigns it
 //
-// The function returns the Error, so its own type must be made from one: a Result, or an Error.
+// The enclosing function returns a Result or an Error.
 #pragma once
 
 #include <utility>

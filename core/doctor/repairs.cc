@@ -53,25 +53,22 @@ struct Patient {
 };
 
 Result<Patient> look_at(const Session& session) {
-  const auto guard = session.read();
-  if (!guard) {
-    return Error{Errc::stale, "the session changed during the read; try again"};
-  }
-  if (guard->log()->is_decoded()) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  if (guard.log()->is_decoded()) {
     return Error{Errc::read_only, "arborfs does not write to logs in UTF-16"};
   }
-  const LogIndex& index = guard->index();
+  const LogIndex& index = guard.index();
   if (index.header().valid && !index.header().writable_version) {
     const std::string& problem = index.header().problem;
     return Error{Errc::read_only, problem.empty() ? "arborfs does not write to logs of a version above 3" : problem};
   }
   Patient patient;
-  patient.log = guard->log();
+  patient.log = guard.log();
   patient.header = index.header();
-  patient.size = guard->stat().size;
-  patient.damage = shown_damage(*guard);
+  patient.size = guard.stat().size;
+  patient.damage = shown_damage(guard);
   patient.gives_ids = index.gives_ids();
-  patient.is_young = !guard->tail_aged();
+  patient.is_young = !guard.tail_aged();
   patient.first_entry = patient.last_entry = patient.header_entry = patient.size;
   if (index.size() != kNoEntry) {
     patient.first_entry = index.entry(1).offset;

@@ -92,7 +92,7 @@ Result<FileStat> LogFile::stat() const {
     return opened_;
   }
   ASSIGN_OR_RETURN(auto file, file_->acquire());
-  return (file)->stat();
+  return file->stat();
 }
 
 Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into) const {
@@ -101,7 +101,7 @@ Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into)
 
 Result<std::size_t> LogFile::read_file(std::uint64_t offset, std::span<char> into) const {
   ASSIGN_OR_RETURN(auto file, file_->acquire());
-  return (file)->read_at(offset, into);
+  return file->read_at(offset, into);
 }
 
 Result<std::string> LogFile::read(std::uint64_t offset, std::uint64_t length) const {

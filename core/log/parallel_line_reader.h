@@ -1,6 +1,6 @@
-// Lines of a log, read and taken apart before whoever goes through them comes to them, by his thread and a helper's
-// where there are many. A shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is
-// to be read in the ordinary way. Used by one thread.
+// Reads and parses the lines of a log before the scan reaches them; on a big log, on the scan's thread and a helper. A
+// shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is to be read in the
+// ordinary way. Used by one thread.
 #pragma once
 
 #include <array>

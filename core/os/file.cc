@@ -83,6 +83,13 @@ Result<std::size_t> File::read_at(std::uint64_t offset, std::span<char> into) co
   return done;
 }
 
+Result<std::string> File::read(std::uint64_t offset, std::size_t size) const {
+  std::string bytes(size, '\0');
+  ASSIGN_OR_RETURN(const auto got, read_at(offset, bytes));
+  bytes.resize(got);
+  return bytes;
+}
+
 Result<Dir> Dir::open_root(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {

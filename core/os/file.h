@@ -44,6 +44,8 @@ class File {
   [[nodiscard]] Result<FileStat> stat() const;
   /// Reads until `into` is full or the file ends; returns how many bytes came. Errors: io.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
+  /// At most `size` bytes, fewer where the file ends. Errors: io.
+  [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::size_t size) const;
   /// For handing to the kernel (splice); stays owned by this object.
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// Gives the descriptor away.

@@ -114,10 +114,7 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
   if (st->size > kMostRead) {
     return Error{Errc::too_large, "the state file " + name + " is too large to have been written by arborfs"};
   }
-  std::string bytes(st->size, '\0');
-  ASSIGN_OR_RETURN(auto got, file->read_at(0, bytes));
-  bytes.resize(got);
-  return bytes;
+  return file->read(0, st->size);
 }
 
 }  // namespace arborfs

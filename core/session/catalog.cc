@@ -232,7 +232,7 @@ void Catalog::rescan_locked(const std::set<std::string>& folders, Placing& placi
 void Catalog::rescan_folders(const std::set<std::string>& folders) {
   std::set<std::string> together;
   for (const auto& folder : folders) {
-    if (lies_apart(folder)) {
+    if (is_submount(folder)) {
       rescan_in_turn(turn_of(folder), {folder});
     } else {
       together.insert(folder);
@@ -294,7 +294,7 @@ void Catalog::touch(const LogPlace& place) {
 
 void Catalog::leaves_changed() {
   for (const auto& session : all_sessions()) {
-    if (!lies_apart(session->place().folder)) {
+    if (!is_submount(session->place().folder)) {
       session->reload_leaf();
     }
   }
@@ -302,7 +302,7 @@ void Catalog::leaves_changed() {
 
 void Catalog::age_tails() {
   for (const auto& session : all_sessions()) {
-    if (session->looks_changed(session->stat()) && !lies_apart(session->place().folder)) {
+    if (session->looks_changed(session->stat()) && !is_submount(session->place().folder)) {
       touch(session->place());
     }
   }
@@ -325,7 +325,7 @@ void Catalog::look_for_blobs() {
 
 void Catalog::tidy() {
   if (loaded_) {
-    loaded_->tidy([this](const Session& session) { return lies_apart(session.place().folder); });
+    loaded_->tidy([this](const Session& session) { return is_submount(session.place().folder); });
   }
 }
 

@@ -80,7 +80,7 @@ class Catalog {
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
-  /// Looks at every folder of the store that does not lie apart: new, vanished, moved and changed logs. Where nothing
+  /// Looks at every folder of the store that is no submount: new, vanished, moved and changed logs. Where nothing
   /// changed it costs one listing a folder and one stat a log. Publishes changes. Errors are kept for status.json; a
   /// bad folder hides no other.
   void rescan();
@@ -88,15 +88,15 @@ class Catalog {
   void rescan_folders(const std::set<std::string>& folders);
   void rescan_folder(const std::string& folder) { rescan_folders({folder}); }
 
-  /// Folders of the store that lie apart: mounts of their own, which may hang while the others do not. A request
-  /// for something in one of them may have to wait; a request for other folders never does.
+  /// Folders of the store that are mounts of their own, which may hang while the others do not. A request for something
+  /// in one of them may have to wait; a request for other folders never does.
   [[nodiscard]] std::vector<std::string> submounts() const;
-  [[nodiscard]] bool lies_apart(const std::string& folder) const;
-  [[nodiscard]] bool has_folders_apart() const { return has_folders_apart_; }
+  [[nodiscard]] bool is_submount(const std::string& folder) const;
+  [[nodiscard]] bool has_submounts() const { return has_submounts_; }
   /// Looks afresh which folders these are, none before the first time; waits for none of them.
-  void look_for_folders_apart();
+  void find_submounts();
   /// All that is done for the others by rescan(), age_tails() and leaves_changed().
-  void rescan_apart(const std::string& folder);
+  void rescan_submount(const std::string& folder);
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
@@ -172,9 +172,9 @@ class Catalog {
   const std::shared_ptr<AwaitedBlobs> awaited_blobs_;
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   Session::Shared shared_;
-  std::mutex rescan_mutex_;  // one rescan at a time of the folders that do not lie apart; held over I/O
+  std::mutex rescan_mutex_;  // one rescan at a time of the folders that are no submounts; held over I/O
   std::mutex naming_mutex_;  // one view at a time is made; after those of rescans, before mutex_
-  std::atomic<bool> has_folders_apart_{false};
+  std::atomic<bool> has_submounts_{false};
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_
   CatalogViewPtr view_;              // guarded by mutex_

@@ -23,9 +23,10 @@ struct Catalog::Placed {
 
 struct Catalog::Known {
   std::map<LogPlace, SessionPtr> sessions;
-  std::set<std::string> apart;                                     // folders
-  std::map<std::string, std::unique_ptr<std::mutex>> apart_turns;  // as rescan_mutex_, of folders that were ever apart
-  std::map<std::string, std::uint32_t> project_numbers;            // by cwd
+  std::set<std::string> submounts;  // folders
+  std::map<std::string, std::unique_ptr<std::mutex>>
+      submount_turns;                                    // as rescan_mutex_, of folders that ever were submounts
+  std::map<std::string, std::uint32_t> project_numbers;  // by cwd
   std::uint32_t last_session = 0;
   std::uint32_t last_project = 0;
   std::uint64_t version = 0;

@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// Whoever says so means a place, not an id.
+/// The word names a place, not an id.
 bool looks_like_path(const std::string& word) {
   std::error_code failed;
   return word.empty() || word.find('/') != std::string::npos || word.ends_with(".jsonl") ||

@@ -6,38 +6,38 @@ namespace arborfs {
 
 std::vector<std::string> Catalog::submounts() const {
   const std::lock_guard lock(mutex_);
-  return {known_->apart.begin(), known_->apart.end()};
+  return {known_->submounts.begin(), known_->submounts.end()};
 }
 
-bool Catalog::lies_apart(const std::string& folder) const {
-  if (!has_folders_apart_) {
+bool Catalog::is_submount(const std::string& folder) const {
+  if (!has_submounts_) {
     return false;
   }
   const std::lock_guard lock(mutex_);
-  return known_->apart.contains(folder);
+  return known_->submounts.contains(folder);
 }
 
-void Catalog::look_for_folders_apart() {
-  auto apart = mounts_below(store_->paths().sessions);
+void Catalog::find_submounts() {
+  auto found = mounts_below(store_->paths().sessions);
   const std::lock_guard lock(mutex_);
-  known_->apart = std::move(apart);
-  has_folders_apart_ = !known_->apart.empty();
+  known_->submounts = std::move(found);
+  has_submounts_ = !known_->submounts.empty();
 }
 
 /// The mutex that a look at this folder holds.
 std::mutex& Catalog::turn_of(const std::string& folder) {
-  if (!lies_apart(folder)) {
+  if (!is_submount(folder)) {
     return rescan_mutex_;
   }
   const std::lock_guard lock(mutex_);
-  auto& turn = known_->apart_turns[folder];
+  auto& turn = known_->submount_turns[folder];
   if (!turn) {
     turn = std::make_unique<std::mutex>();
   }
   return *turn;
 }
 
-void Catalog::rescan_apart(const std::string& folder) {
+void Catalog::rescan_submount(const std::string& folder) {
   rescan_in_turn(turn_of(folder), {folder});
   for (const auto& session : all_sessions()) {
     if (session->place().folder == folder) {

@@ -131,9 +131,8 @@ Result<std::string> read_newest(const Dir& folder, const std::string& name, std:
   if (!st) {
     return st.error().code == Errc::not_found ? Result<std::string>(std::string()) : st.error();
   }
-  std::string bytes(std::min<std::uint64_t>(st->size, most), '\0');
-  ASSIGN_OR_RETURN(const auto got, file->read_at(st->size - bytes.size(), bytes));
-  bytes.resize(got);
+  const std::uint64_t size = std::min<std::uint64_t>(st->size, most);
+  ASSIGN_OR_RETURN(auto bytes, file->read(st->size - size, size));
   const std::size_t first_whole = st->size > most ? bytes.find('\n') : std::string::npos;
   return first_whole == std::string::npos ? bytes : bytes.substr(first_whole + 1);
 }

@@ -44,7 +44,7 @@ class ErasedEntries {
   [[nodiscard]] bool has_written(const std::string& log_name, std::string_view id) const;
   /// What the log lacked when it was last compared, in the order in which it was written.
   [[nodiscard]] std::vector<Kept> of(const std::string& log_name) const;
-  /// The file that holds of(), JSON lines, for messages. Whoever removes it wants them no more.
+  /// The file that holds of(), JSON lines, for messages. A user who removes it discards them.
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
 
   /// The session is removed: what was written to it need not be watched any longer, nor kept here (FAILURES.md S12).

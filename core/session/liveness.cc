@@ -12,7 +12,7 @@ namespace arborfs {
 
 namespace {
 
-/// Longer than anybody who writes once has a log open, or locked. Who was seen to stay need not be watched so long.
+/// Longer than one append keeps the log open or locked. A session that was live lately needs no second look.
 std::chrono::milliseconds one_write(const Session& session) {
   return std::chrono::milliseconds(session.was_live_lately() ? 0 : 100);
 }

@@ -19,7 +19,7 @@ class Session;
 
 class LoadedIndexes {
  public:
-  /// Whoever uses a session without Session::Use has this long between its refresh and its last look.
+  /// A caller that does not hold Session::Use may use a session for this long after its refresh.
   static constexpr std::chrono::nanoseconds kJustUsed = std::chrono::seconds(1);
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
   /// Sessions that tidy() lets go, at most: some 5 ms, since its caller has other things to do.

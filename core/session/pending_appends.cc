@@ -154,7 +154,7 @@ bool PendingAppends::take_back(LogWriter& writer, const std::string& log_name) {
 
 std::vector<LogPlace> PendingAppends::all() const {
   std::vector<LogPlace> found;
-  auto folder = folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_);
+  auto folder = open_private_folder(folder_);
   const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
   for (const auto& entry : entries ? *entries : std::vector<DirEntry>{}) {
     const auto file = File::open_in(*folder, entry.name);

@@ -8,6 +8,10 @@
 
 namespace arborfs {
 
+Error session_changed() {
+  return {Errc::stale, "the session changed during the read; try again"};
+}
+
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
     : number_(number), shared_(shared), place_(std::move(found.place)) {
   head_.stat = found.stat;
@@ -84,6 +88,14 @@ std::optional<Session::Guard> Session::read() const {
     return std::nullopt;
   }
   return Guard(*this, std::move(lock));
+}
+
+Result<Session::Guard> Session::read_index() const {
+  auto guard = read();
+  if (!guard) {
+    return session_changed();
+  }
+  return *std::move(guard);
 }
 
 std::optional<Session::Raw> Session::raw() const {

@@ -31,6 +31,9 @@ namespace arborfs {
 
 class LoadedIndexes;
 
+/// The answer when a session changed between two looks of one request: stale.
+Error session_changed();
+
 /// How much of a session a caller needs.
 enum class Depth : std::uint8_t {
   head,     // stat and header: a few KiB read
@@ -140,6 +143,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Needs an earlier refresh(Depth::index); nothing when that has not been, or the log is gone, or the index was let
   /// go since, which a Use forbids.
   [[nodiscard]] std::optional<Guard> read() const;
+  /// The same as a Result. Errors: stale (session_changed).
+  [[nodiscard]] Result<Guard> read_index() const;
 
   /// One state of the log's bytes, whatever they mean.
   struct Raw {

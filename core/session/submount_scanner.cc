@@ -65,7 +65,7 @@ void SubmountScanner::run(Folder& folder) {
     folder.is_at_work = true;
     lock.unlock();
     try {
-      catalog_.rescan_apart(folder.name);
+      catalog_.rescan_submount(folder.name);
     } catch (const std::exception&) {
       log_exception("cannot poll a folder that is a mount");
     }

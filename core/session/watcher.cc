@@ -39,7 +39,7 @@ constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 constexpr auto kOwnWrite = std::chrono::milliseconds(10);
 /// The kernel tells of a move in two events, one after the other.
 constexpr auto kOtherHalf = std::chrono::milliseconds(2);
-constexpr auto kFirstLookApart = std::chrono::seconds(1);       // at the start; what has not come by then comes later
+constexpr auto kFirstSubmountScan = std::chrono::seconds(1);    // at the start; what has not come by then comes later
 constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until it is tried again
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
@@ -62,12 +62,12 @@ struct Watcher::Impl {
     } else {
       set_how("polling: the mount option noinotify is set");
     }
-    catalog.look_for_folders_apart();
-    apart.ask_for(catalog.submounts());
+    catalog.find_submounts();
+    submount_scanner.ask_for(catalog.submounts());
     renew_watches();
     look_at_leaves();
     look_at_everything();
-    apart.wait(kFirstLookApart);
+    submount_scanner.wait(kFirstSubmountScan);
     thread = std::thread([this] { run(); });
   }
 
@@ -147,7 +147,7 @@ struct Watcher::Impl {
     const auto names = catalog.store().folders();
     watched_folders = names ? names->size() : 0;
     for (std::size_t i = 0; i < watched_folders; ++i) {
-      if (catalog.lies_apart((*names)[i])) {
+      if (catalog.is_submount((*names)[i])) {
         continue;  // even to watch it might wait for it
       }
       add_watch(paths.sessions + "/" + (*names)[i], (*names)[i], kFolderEvents);
@@ -156,7 +156,7 @@ struct Watcher::Impl {
 
   void look_for_mounts() {
     const auto before = catalog.submounts();
-    catalog.look_for_folders_apart();
+    catalog.find_submounts();
     if (catalog.submounts() != before) {
       renew_watches();
       next_poll = next_check = {};
@@ -165,7 +165,7 @@ struct Watcher::Impl {
 
   void look_at_everything() {
     next_check = Clock::now() + kCheckEvery;
-    catalog.look_for_folders_apart();
+    catalog.find_submounts();
     catalog.rescan();
   }
 
@@ -240,9 +240,9 @@ struct Watcher::Impl {
     if (leaves_moved) {
       catalog.leaves_changed();
     }
-    std::erase_if(news.changed_folders, [&](const std::string& folder) { return catalog.lies_apart(folder); });
+    std::erase_if(news.changed_folders, [&](const std::string& folder) { return catalog.is_submount(folder); });
     if (news.everything) {
-      catalog.look_for_folders_apart();
+      catalog.find_submounts();
       renew_watches();
       catalog.rescan();
     } else if (!news.changed_folders.empty()) {
@@ -269,7 +269,7 @@ struct Watcher::Impl {
 
   void touch_all(const std::set<LogPlace>& places) {
     for (const auto& place : places) {
-      if (!catalog.lies_apart(place.folder)) {
+      if (!catalog.is_submount(place.folder)) {
         catalog.touch(place);
       }
     }
@@ -320,7 +320,7 @@ struct Watcher::Impl {
   /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old
   /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
-    apart.ask_for(catalog.submounts());
+    submount_scanner.ask_for(catalog.submounts());
     const auto names = catalog.store().folders();
     const bool unwatched = (names ? names->size() : 0) != watched_folders;
     if (unwatched) {
@@ -364,7 +364,7 @@ struct Watcher::Impl {
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
   UniqueFd mounts = list_of_mounts();
-  SubmountScanner apart{catalog};
+  SubmountScanner submount_scanner{catalog};
   std::thread thread;
 };
 

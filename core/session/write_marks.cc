@@ -53,7 +53,7 @@ WriteMarks::WriteMarks(std::string folder, std::string store_key, Disk& disk)
     : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
 
 std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
-  const auto folder = folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_);
+  const auto folder = open_private_folder(folder_);
   const auto file =
       folder ? File::open_in(*folder, state_file_name(store_key_, log_name)) : Result<File>(folder.error());
   std::array<char, kLongestMark> buffer{};

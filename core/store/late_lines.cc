@@ -21,19 +21,18 @@ constexpr int kRounds = 4;  // of those that never stop
 /// A program that appends has the log open for a moment. Agents wait longer than this for the lock, which is held.
 constexpr std::chrono::milliseconds kPatience{200};
 
-Result<std::string> bytes_at(const File& file, std::uint64_t from, std::uint64_t end) {
-  std::string bytes(std::min<std::uint64_t>(end - std::min(from, end), kStep), '\0');
-  ASSIGN_OR_RETURN(const auto got, file.read_at(from, bytes));
-  bytes.resize(got);
-  return bytes;
-}
-
 Result<std::string> tail_before(const File& file, std::uint64_t end) {
-  return bytes_at(file, end - std::min<std::uint64_t>(end, kTail), end);
+  const std::uint64_t size = std::min<std::uint64_t>(end, kTail);
+  return file.read(end - size, size);
 }
 
-Error log_changed() {
-  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
+Result<std::string> tail_of(const File& file) {
+  ASSIGN_OR_RETURN(const auto stat, file.stat());
+  return tail_before(file, stat.size);
+}
+
+bool is_inside_line(std::string_view tail) {
+  return !tail.empty() && tail.back() != '\n';
 }
 
 bool is_headless(const SessionStore& store, const LogPlace& place) {
@@ -49,15 +48,12 @@ Result<LateLines> LateLines::of(SessionStore& store, const LogPlace& place) {
   if (!folder) {
     return LateLines(store, std::nullopt);
   }
-  auto file = File::open_in(*folder, place.file);
-  const auto stat = file ? file->stat() : Result<FileStat>(file.error());
-  auto head = stat ? bytes_at(*file, 0, std::min<std::uint64_t>(stat->size, kHead)) : Result<std::string>(stat.error());
-  if (!head) {
-    return head.error();
-  }
-  LateLines late(store, std::move(*file));
-  late.stat_ = *stat;
-  late.head_ = std::move(*head);
+  ASSIGN_OR_RETURN(auto file, File::open_in(*folder, place.file));
+  ASSIGN_OR_RETURN(const auto stat, file.stat());
+  ASSIGN_OR_RETURN(auto head, file.read(0, kHead));
+  LateLines late(store, std::move(file));
+  late.stat_ = stat;
+  late.head_ = std::move(head);
   return late;
 }
 
@@ -108,23 +104,20 @@ Result<void> LateLines::note_copied(const FileStat& copied) {
 }
 
 Result<void> LateLines::check_unchanged() const {
-  const auto now = file_ ? file_->stat() : Result<FileStat>(stat_);
-  if (!now) {
-    return now.error();
+  if (!file_) {
+    return {};
   }
-  return *now == stat_ && taken_ == stat_.size ? Result<void>() : Result<void>(log_changed());
+  ASSIGN_OR_RETURN(const auto now, file_->stat());
+  return now == stat_ && taken_ == stat_.size ? Result<void>() : Result<void>(log_changed());
 }
 
 /// Nothing but appending happened, as far as can be told: the head and the end of what was copied are as they were.
 Result<void> LateLines::check_grown() const {
-  const auto now = file_->stat();
-  const auto head = now ? bytes_at(*file_, 0, head_.size()) : Result<std::string>(now.error());
-  const auto tail = head ? tail_before(*file_, taken_) : head;
-  if (!tail) {
-    return tail.error();
-  }
-  const bool is_written_over = now->size == stat_.size && now->mtime_ns != stat_.mtime_ns;
-  const bool is_same = now->size >= taken_ && !is_written_over && *head == head_ && *tail == tail_;
+  ASSIGN_OR_RETURN(const auto now, file_->stat());
+  ASSIGN_OR_RETURN(const auto head, file_->read(0, head_.size()));
+  ASSIGN_OR_RETURN(const auto tail, tail_before(*file_, taken_));
+  const bool is_written_over = now.size == stat_.size && now.mtime_ns != stat_.mtime_ns;
+  const bool is_same = now.size >= taken_ && !is_written_over && head == head_ && tail == tail_;
   return is_same ? Result<void>() : Result<void>(log_changed());
 }
 
@@ -132,7 +125,7 @@ Result<void> LateLines::check_grown() const {
 Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::uint64_t end) {
   while (end > from) {
     const std::uint64_t start = end - std::min<std::uint64_t>(end - from, kStep);
-    ASSIGN_OR_RETURN(const auto bytes, bytes_at(file, start, end));
+    ASSIGN_OR_RETURN(const auto bytes, file.read(start, end - start));
     if (const std::size_t at = bytes.rfind('\n'); at != std::string::npos) {
       return start + at + 1;
     }
@@ -144,21 +137,19 @@ Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::u
 /// Gives `put` what lies behind taken_ now.
 template <class Put>
 Result<void> LateLines::take_new(Taken taken, const Put& put) {
-  const auto now = file_->stat();
-  const auto end = now && taken == Taken::whole_lines ? last_line_end(*file_, taken_, now->size)
-                   : now                              ? Result<std::uint64_t>(now->size)
-                                                      : Result<std::uint64_t>(now.error());
-  if (!end) {
-    return end.error();
+  ASSIGN_OR_RETURN(const auto now, file_->stat());
+  std::uint64_t end = now.size;
+  if (taken == Taken::whole_lines) {
+    ASSIGN_OR_RETURN(end, last_line_end(*file_, taken_, now.size));
   }
-  while (taken_ < *end) {
-    const auto bytes = bytes_at(*file_, taken_, *end);
-    auto done = bytes && !bytes->empty() ? put(std::string_view(*bytes)) : bytes ? log_changed() : bytes.error();
-    if (!done) {
-      return done;
+  while (taken_ < end) {
+    ASSIGN_OR_RETURN(const auto bytes, file_->read(taken_, std::min<std::uint64_t>(end - taken_, kStep)));
+    if (bytes.empty()) {
+      return log_changed();
     }
-    taken_ += bytes->size();
-    tail_ = bytes->substr(bytes->size() - std::min(bytes->size(), kTail));
+    RETURN_IF_ERROR(put(std::string_view(bytes)));
+    taken_ += bytes.size();
+    tail_ = bytes.substr(bytes.size() - std::min(bytes.size(), kTail));
     has_news_ = true;
   }
   return {};
@@ -169,54 +160,52 @@ Result<void> LateLines::catch_up(LogDraft& draft) {
     return {};
   }
   const auto put = [&](std::string_view bytes) { return draft.write(bytes); };
-  auto done = check_grown();
-  for (int i = 0; done && i < kRounds; ++i) {
-    done = take_new(Taken::all, put);
+  RETURN_IF_ERROR(check_grown());
+  for (int i = 0; i < kRounds; ++i) {
+    RETURN_IF_ERROR(take_new(Taken::all, put));
   }
-  const bool is_inside_line = done && !tail_.empty() && tail_.back() != '\n';
-  return is_inside_line && becomes_closed() ? take_new(Taken::all, put) : done;
+  return is_inside_line(tail_) && becomes_closed() ? take_new(Taken::all, put) : Result<void>();
 }
 
 Result<void> LateLines::open_target(const LogPlace& to) {
   if (target_) {
     return {};
   }
-  const auto folder = store_->folder(to);
-  auto target = folder ? store_->disk().open_append(*folder, to.file) : Result<UniqueFd>(folder.error());
-  if (!target) {
-    return target.error();
-  }
-  target_ = std::move(*target);
+  ASSIGN_OR_RETURN(const auto folder, store_->folder(to));
+  ASSIGN_OR_RETURN(target_, store_->disk().open_append(folder, to.file));
   return {};
 }
 
 /// Whether the log at `to` ends inside a line, for longer than a program takes to write one.
 Result<bool> LateLines::ends_inside_line(const LogPlace& to) const {
-  const auto folder = store_->folder(to);
-  const auto log = folder ? File::open_in(*folder, to.file) : Result<File>(folder.error());
-  Result<std::string> end = std::string();
-  const auto is_inside_line = [&] {
-    const auto stat = log ? log->stat() : Result<FileStat>(log.error());
-    end = stat ? tail_before(*log, stat->size) : Result<std::string>(stat.error());
-    return end && !end->empty() && end->back() != '\n';
-  };
-  const bool lasts = is_lasting(is_inside_line, kPatience);
-  return end ? Result<bool>(lasts) : Result<bool>(end.error());
+  ASSIGN_OR_RETURN(const auto folder, store_->folder(to));
+  ASSIGN_OR_RETURN(const auto log, File::open_in(folder, to.file));
+  Result<void> looked;
+  const bool lasts = is_lasting(
+      [&] {
+        const auto tail = tail_of(log);
+        looked = tail ? Result<void>() : tail.error();
+        return tail && is_inside_line(*tail);
+      },
+      kPatience);
+  return looked ? Result<bool>(lasts) : Result<bool>(looked.error());
 }
 
 /// A line that begins in the old file begins one in the new.
 Result<void> LateLines::carry_new(const LogPlace& to, Taken taken, bool locks) {
   return take_new(taken, [&](std::string_view bytes) -> Result<void> {
-    if (auto lock = locks && !lock_ ? store_->writer(to) : log_changed(); lock) {
-      lock_ = std::move(*lock);
+    if (locks && !lock_) {
+      auto lock = store_->writer(to);
+      lock_ = lock ? std::move(*lock) : nullptr;
     }
     RETURN_IF_ERROR(open_target(to));
-    const bool begins_line = tail_.empty() || tail_.back() == '\n';
-    const auto is_open = begins_line ? ends_inside_line(to) : Result<bool>(false);
-    if (!is_open) {
-      return is_open.error();
+    bool needs_line_end = false;
+    if (!is_inside_line(tail_)) {
+      ASSIGN_OR_RETURN(needs_line_end, ends_inside_line(to));
     }
-    return write_all(store_->disk(), target_.get(), (*is_open ? "\n" : "") + std::string(bytes));
+    std::string text(needs_line_end ? 1 : 0, '\n');
+    text += bytes;
+    return write_all(store_->disk(), target_.get(), text);
   });
 }
 

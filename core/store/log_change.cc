@@ -13,19 +13,8 @@ namespace {
 
 constexpr std::size_t kCompared = 1 << 20;  // at a time
 
-Error replaced() {
-  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
-}
-
 Error torn() {
   return {Errc::io, "the part that was written could not be cut off again; it shows under damage/"};
-}
-
-Result<std::string> read_exactly(const File& file, std::uint64_t offset, std::size_t size) {
-  std::string bytes(size, '\0');
-  ASSIGN_OR_RETURN(auto got, file.read_at(offset, bytes));
-  bytes.resize(got);
-  return bytes;
 }
 
 }  // namespace
@@ -33,7 +22,7 @@ Result<std::string> read_exactly(const File& file, std::uint64_t offset, std::si
 Result<LogVersion> LogChange::version() const {
   ASSIGN_OR_RETURN(const auto st, reader_.stat());
   const std::size_t size = std::min<std::uint64_t>(st.size, LogVersion::kTail);
-  ASSIGN_OR_RETURN(auto tail, read_exactly(reader_, st.size - size, size));
+  ASSIGN_OR_RETURN(auto tail, reader_.read(st.size - size, size));
   return LogVersion{st, std::move(tail)};
 }
 
@@ -47,7 +36,7 @@ Result<UniqueFd> LogChange::open_same(For what) {
   File file = File::of(std::move(*fd));
   ASSIGN_OR_RETURN(const auto st, file.stat());
   if (!st.same_file(stat_) || st.size != stat_.size + appended_bytes_) {
-    return replaced();
+    return log_changed();
   }
   return std::move(file).take();
 }
@@ -64,8 +53,9 @@ Result<void> LogChange::append(std::string_view lines) {
     auto written = disk_.write(fd.get(), lines.substr(done));
     if (!written || *written == 0) {
       const Error failure =
-          written ? Error{Errc::no_space, "cannot write: the disk accepted no data; free some space on it and try again"}
-                  : written.error();
+          written
+              ? Error{Errc::no_space, "cannot write: the disk accepted no data; free some space on it and try again"}
+              : written.error();
       auto cut = cut_back(fd.get(), start, lines.substr(0, done));
       return cut ? failure : Error{failure.code, failure.message + "; " + cut.error().message};
     }
@@ -102,7 +92,7 @@ Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view w
   }
   for (std::size_t at = 0; at < written.size(); at += kCompared) {
     const std::string_view piece = written.substr(at, kCompared);
-    const auto there = read_exactly(reader_, start + at, piece.size());
+    const auto there = reader_.read(start + at, piece.size());
     if (!there || *there != piece) {
       return torn();
     }
@@ -122,8 +112,8 @@ Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::ui
   const std::uint64_t length = there->size - start;
   for (std::uint64_t done = 0; done < length; done += kCompared) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCompared, length - done));
-    const auto found = read_exactly(reader_, start + done, size);
-    const auto meant = read_exactly(whole, at + done, size);
+    const auto found = reader_.read(start + done, size);
+    const auto meant = whole.read(at + done, size);
     if (!found || !meant) {
       return found ? meant.error() : found.error();
     }
@@ -152,7 +142,7 @@ Result<void> LogChange::undo_append() {
 
 Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) {
   ASSIGN_OR_RETURN(auto fd, open_same(For::update));
-  ASSIGN_OR_RETURN(const auto before, read_exactly(reader_, offset, bytes.size()));
+  ASSIGN_OR_RETURN(const auto before, reader_.read(offset, bytes.size()));
   changed_bytes_ = true;
   auto written = disk_.write_at(fd.get(), bytes, offset);
   if (written && *written == bytes.size()) {
@@ -168,7 +158,7 @@ Result<void> LogChange::verify(const LogVersion& before) const {
   ASSIGN_OR_RETURN(const auto now, version());
   const auto named = stat_name();
   if (!named || !named->same_file(now.stat) || !(now.stat == before.stat) || now.tail != before.tail) {
-    return replaced();
+    return log_changed();
   }
   return {};
 }

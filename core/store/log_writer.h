@@ -30,6 +30,11 @@ struct LogVersion {
   static constexpr std::size_t kTail = 256;
 };
 
+/// The answer when another program changed a log between two looks at it: stale.
+inline Error log_changed() {
+  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
+}
+
 class LogWriter {
  public:
   /// Releases the lock.

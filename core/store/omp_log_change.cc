@@ -20,7 +20,7 @@ constexpr std::string_view kJsonlSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
 constexpr mode_t kPermissions = 0777;
-/// Who writes once does so under the lock, which is ours: what is left is somebody who looks as we do.
+/// Programs append under the lock, which this process holds: only another probe like this one may still be there.
 constexpr std::chrono::milliseconds kOwnMoment{20};
 
 class OmpDraft : public LogDraft {

@@ -1,6 +1,6 @@
 // A place where an agent keeps sessions. One implementation a format; registry.cc holds the one list of them, so that
-// a new format is a folder and a row there. Thread-safe. Who writes must be the manager (core/writer/writer.h), which
-// keeps two writers of one process apart.
+// a new format is a folder and a row there. Thread-safe. Only the Writer (core/writer/writer.h)
+// writes through it: it serialises the writers of one process.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,6 @@ namespace {
 constexpr std::uint64_t kMaxParsed = 64U << 20U;
 constexpr std::size_t kMaxValue = 4096;
 
-Error not_there() {
-  return {Errc::stale, "the session changed during the read; try again"};
-}
-
 void add(AttributeList& list, const char* name, std::string_view value) {
   if (!value.empty()) {
     list.emplace_back(name, visible_line(value, kMaxValue));
@@ -47,7 +43,7 @@ Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal) 
   {
     const auto guard = session.read();
     if (!guard || ordinal == kNoEntry || ordinal > guard->index().size()) {
-      return not_there();
+      return session_changed();
     }
     const LogIndex& index = guard->index();
     const Entry& entry = index.entry(ordinal);
@@ -74,18 +70,15 @@ Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal) 
 }
 
 Result<AttributeList> session_attributes(const Session& session) {
-  const auto guard = session.read();
-  if (!guard) {
-    return not_there();
-  }
-  const LogIndex& index = guard->index();
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
   const Header& header = index.header();
   AttributeList list;
   add(list, "id", header.id);
   add(list, "cwd", header.cwd);
   add(list, "title", header.title);
-  if (guard->leaf() != kNoEntry) {
-    add(list, "leaf", index.id(guard->leaf()).text);
+  if (guard.leaf() != kNoEntry) {
+    add(list, "leaf", index.id(guard.leaf()).text);
   }
   add(list, "entries", std::to_string(index.size()));
   add(list, "parent-session", header.parent_session);

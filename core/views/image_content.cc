@@ -35,12 +35,7 @@ Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::s
   auto content = std::make_shared<Content>();
   for (std::uint64_t from = 0; from < st.size; from += kStep) {
     const std::uint64_t step = std::min(kStep, st.size - from);
-    content->add_rendered(step, [file = *file, from, step]() -> Result<std::string> {
-      std::string bytes(step, '\0');
-      ASSIGN_OR_RETURN(auto got, file->read_at(from, bytes));
-      bytes.resize(got);
-      return bytes;
-    });
+    content->add_rendered(step, [file = *file, from, step]() -> Result<std::string> { return file->read(from, step); });
   }
   return std::shared_ptr<const Content>(content);
 }

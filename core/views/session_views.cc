@@ -23,10 +23,6 @@ using ContentResult = Result<ContentPtr>;
 
 constexpr std::size_t kWholeTitle = 100'000;
 
-Error not_indexed() {
-  return Error{Errc::stale, "the session changed during the read; try again"};
-}
-
 ContentPtr literal(std::string_view text) {
   auto content = std::make_shared<Content>();
   content->add_text(text);
@@ -52,7 +48,7 @@ ContentResult make_title(const Request& request) {
 ContentResult make_raw(const Request& request) {
   const auto raw = request.session.raw();
   if (!raw) {
-    return not_indexed();
+    return session_changed();
   }
   auto content = std::make_shared<Content>();
   if (raw->log->is_decoded()) {
@@ -73,12 +69,9 @@ ContentResult context_at(const Request& request, Ordinal ordinal) {
   ContextPath path;
   std::shared_ptr<const LogFile> log;
   {
-    const auto guard = request.session.read();
-    if (!guard) {
-      return not_indexed();
-    }
-    path = context_path(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
-    log = guard->log();
+    ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+    path = context_path(guard.index(), ordinal == kNoEntry ? guard.leaf() : ordinal);
+    log = guard.log();
   }
   auto blobs = std::make_shared<const NotedBlobs>(request.catalog.blobs(), request.catalog.awaited_blobs(),
                                                   request.session.number());
@@ -98,7 +91,7 @@ ContentResult transcript_at(const Request& request, Ordinal ordinal) {
   {
     const auto guard = request.session.read();
     if (!guard || !guard->has_details()) {
-      return not_indexed();
+      return session_changed();
     }
     const auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
     std::vector<std::uint32_t> sizes;
@@ -126,7 +119,7 @@ ContentResult make_tree(const Request& request) {
 ContentResult make_usage(const Request& request) {
   const auto guard = request.session.read();
   if (!guard || !guard->has_details()) {
-    return not_indexed();
+    return session_changed();
   }
   return literal(guard->details().usage().json() + "\n");
 }
@@ -175,14 +168,11 @@ struct EntryBytes {
 };
 
 Result<EntryBytes> entry_bytes(const Request& request) {
-  const auto guard = request.session.read();
-  if (!guard) {
-    return not_indexed();
-  }
-  if (request.item == kNoEntry || request.item > guard->index().size()) {
+  ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+  if (request.item == kNoEntry || request.item > guard.index().size()) {
     return Error{Errc::not_found, "no such entry"};
   }
-  return EntryBytes{guard->log(), guard->index().entry(request.item), guard->index().length(request.item)};
+  return EntryBytes{guard.log(), guard.index().entry(request.item), guard.index().length(request.item)};
 }
 
 ContentResult make_entry_json(const Request& request) {
@@ -211,7 +201,7 @@ ContentResult make_entry_text(const Request& request) {
 Result<std::pair<EntryBytes, ImageRef>> image_at(const Request& request) {
   const auto guard = request.session.read();
   if (!guard || !guard->has_details()) {
-    return not_indexed();
+    return session_changed();
   }
   if (request.item >= guard->details().images().size()) {
     return Error{Errc::not_found, "no such image"};
@@ -229,16 +219,13 @@ ContentResult make_image(const Request& request) {
 }
 
 ContentResult make_damage(const Request& request) {
-  const auto guard = request.session.read();
-  if (!guard) {
-    return not_indexed();
-  }
-  const auto damage = shown_damage(*guard);
+  ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+  const auto damage = shown_damage(guard);
   if (request.item >= damage.size()) {
     return Error{Errc::not_found, "no such damage"};
   }
   auto content = std::make_shared<Content>();
-  content->add_range(guard->log(), damage[request.item].offset, damage[request.item].length);
+  content->add_range(guard.log(), damage[request.item].offset, damage[request.item].length);
   return ContentPtr(content);
 }
 

@@ -35,13 +35,10 @@ struct Original {
 };
 
 Result<Original> original_of(const Session& session) {
-  const auto guard = session.read();
-  if (!guard) {
-    return Error{Errc::stale, "the session changed during the read; try again"};
-  }
-  RETURN_IF_ERROR(check_writable(*guard));
-  const LogIndex& index = guard->index();
-  Original original{guard->log(), index.header(), guard->stat(), guard->generation(), {}, index.damage()};
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  RETURN_IF_ERROR(check_writable(guard));
+  const LogIndex& index = guard.index();
+  Original original{guard.log(), index.header(), guard.stat(), guard.generation(), {}, index.damage()};
   original.spans.push_back({original.header.offset, original.header.offset + original.header.length, std::nullopt});
   if (original.header.migrated) {
     const LogMigration migration(index);
@@ -206,7 +203,7 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
     log = guard->log();
     stat = guard->stat();
   } else {
-    return Error{Errc::stale, "the session changed during the read; try again"};
+    return session_changed();
   }
   std::uint64_t at = 0;
   for (const LogEdit& edit : edits) {

@@ -132,18 +132,15 @@ Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, So
 }
 
 Result<Source> take_source(const Session& session, const ForkPlan& plan, std::int64_t time) {
-  const auto guard = session.read();
-  if (!guard) {
-    return Error{Errc::stale, "the session changed during the read; try again"};
-  }
-  RETURN_IF_ERROR(check_writable(*guard));
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  RETURN_IF_ERROR(check_writable(guard));
   Source source;
-  source.header = guard->index().header();
-  source.dialect = guard->index().dialect();
-  source.log = guard->log();
+  source.header = guard.index().header();
+  source.dialect = guard.index().dialect();
+  source.log = guard.log();
   if (plan.what == ForkOf::all) {
-    take_all(guard->index(), source);
-  } else if (auto taken = take_path(guard->index(), plan.leaf, time, source); !taken) {
+    take_all(guard.index(), source);
+  } else if (auto taken = take_path(guard.index(), plan.leaf, time, source); !taken) {
     return taken.error();
   }
   return source;
@@ -228,7 +225,7 @@ Result<LogPlace> write_new_log(Catalog& catalog, NewHeader header, const std::ve
   for (const EntryDraft& entry : entries) {
     lines.add(entry);
   }
-  RETURN_IF_ERROR((draft)->write(bytes + lines.lines()));
+  RETURN_IF_ERROR(draft->write(bytes + lines.lines()));
   return publish(catalog, *draft, place, sync);
 }
 

@@ -87,7 +87,7 @@ Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   {
     const auto guard = session.read();
     if (!guard || ordinal > guard->index().size()) {
-      return Error{Errc::stale, "the session changed during the read; try again"};
+      return session_changed();
     }
     turn = last_turn(guard->index(), ordinal);
     log = guard->log();

@@ -29,7 +29,7 @@ SessionManager::SessionManager(std::unique_ptr<Impl> disk, ManagerSettings setti
 
 SessionManager::~SessionManager() = default;
 
-SessionManager::Impl& SessionManager::desk() const {
+SessionManager::Impl& SessionManager::impl() const {
   return memory_ ? *memory_ : *disk_;
 }
 
@@ -57,8 +57,8 @@ Result<void> SessionManager::start(const std::string& cwd, const std::string& pa
 
 Result<SessionManager::Ptr> SessionManager::create(std::shared_ptr<SessionStore> store, const std::string& cwd,
                                                    ManagerSettings settings) {
-  auto desk = std::make_unique<Impl>(std::move(store), settings, settings.state);
-  Ptr manager(new SessionManager(std::move(desk), std::move(settings)));
+  auto impl = std::make_unique<Impl>(std::move(store), settings, settings.state);
+  Ptr manager(new SessionManager(std::move(impl), std::move(settings)));
   auto started = manager->start(cwd, "");
   return started ? Result<Ptr>(std::move(manager)) : started.error();
 }
@@ -71,10 +71,10 @@ Result<SessionManager::Ptr> SessionManager::in_memory(const std::string& cwd, Ma
 
 Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> store, const std::string& spelled,
                                                  ManagerSettings settings) {
-  auto desk = std::make_unique<Impl>(std::move(store), settings, settings.state);
-  ASSIGN_OR_RETURN(auto session, desk->catalog.find(spelled));
-  RETURN_IF_ERROR((session)->refresh(Depth::index));
-  Ptr manager(new SessionManager(std::move(desk), std::move(settings)));
+  auto impl = std::make_unique<Impl>(std::move(store), settings, settings.state);
+  ASSIGN_OR_RETURN(auto session, impl->catalog.find(spelled));
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  Ptr manager(new SessionManager(std::move(impl), std::move(settings)));
   manager->session_ = std::move(session);
   return manager;
 }
@@ -82,15 +82,15 @@ Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> s
 Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<SessionStore> store, const std::string& cwd,
                                                             const std::string& terminal, ManagerSettings settings) {
   ASSIGN_OR_RETURN(const auto resolved, resolved_cwd(cwd));
-  auto desk = std::make_unique<Impl>(store, settings, settings.state);
+  auto impl = std::make_unique<Impl>(store, settings, settings.state);
   SessionPtr found;
   for (const auto& crumb : store->breadcrumbs()) {
     if (crumb.terminal == terminal && crumb.cwd == resolved) {
-      found = desk->catalog.at(crumb.place);
+      found = impl->catalog.at(crumb.place);
     }
   }
   if (!found) {
-    const auto recent = desk->catalog.recent(SIZE_MAX);
+    const auto recent = impl->catalog.recent(SIZE_MAX);
     const auto here = std::find_if(recent.begin(), recent.end(),
                                    [&](const NamedSession& row) { return row.session->head().header.cwd == resolved; });
     found = here == recent.end() ? nullptr : here->session;
@@ -99,7 +99,7 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
     return create(std::move(store), cwd, std::move(settings));
   }
   RETURN_IF_ERROR(found->refresh(Depth::index));
-  Ptr manager(new SessionManager(std::move(desk), std::move(settings)));
+  Ptr manager(new SessionManager(std::move(impl), std::move(settings)));
   manager->session_ = std::move(found);
   return manager;
 }
@@ -113,10 +113,10 @@ Result<SessionManager::Ptr> SessionManager::fork_from(std::shared_ptr<SessionSto
   }
   ForkPlan plan;
   plan.cwd = *resolved;
-  Impl& desk = (*manager)->desk();
-  ASSIGN_OR_RETURN(const auto place, write_fork(desk.catalog, *(*manager)->session_, plan,
-                                                desk.writer.settings().durability == Durability::synced));
-  (*manager)->session_ = desk.catalog.at(place);
+  Impl& impl = (*manager)->impl();
+  ASSIGN_OR_RETURN(const auto place, write_fork(impl.catalog, *(*manager)->session_, plan,
+                                                impl.writer.settings().durability == Durability::synced));
+  (*manager)->session_ = impl.catalog.at(place);
   RETURN_IF_ERROR((*manager)->session_->refresh(Depth::index));
   return manager;
 }
@@ -170,7 +170,7 @@ Result<std::string> SessionManager::append_drafts(std::vector<EntryDraft> drafts
   const bool begins = std::any_of(drafts.begin(), drafts.end(), [](const EntryDraft& one) { return one.is_assistant; });
   AppendCommand command;
   command.drafts = std::move(drafts);
-  ASSIGN_OR_RETURN(auto written, desk().writer.append(session_, std::move(command), at));
+  ASSIGN_OR_RETURN(auto written, impl().writer.append(session_, std::move(command), at));
   RETURN_IF_ERROR(begins && memory_ ? put_on_disk() : Result<void>());
   return written.id;
 }
@@ -201,7 +201,7 @@ Result<std::string> SessionManager::set_label(const std::string& target_id, cons
       return no_such_entry();
     }
   }
-  auto written = desk().writer.label(session_, {{target_id, label}});
+  auto written = impl().writer.label(session_, {{target_id, label}});
   return written ? Result<std::string>(written->id) : written.error();
 }
 
@@ -212,12 +212,12 @@ Result<void> SessionManager::branch(const std::string& id) {
       return no_such_entry();
     }
   }
-  auto moved = desk().writer.branch(session_, id, "", true);
+  auto moved = impl().writer.branch(session_, id, "", true);
   return moved ? Result<void>() : Result<void>(moved.error());
 }
 
 Result<void> SessionManager::reset_leaf() {
-  auto moved = desk().writer.branch(session_, "root", "", true);
+  auto moved = impl().writer.branch(session_, "root", "", true);
   return moved ? Result<void>() : Result<void>(moved.error());
 }
 
@@ -246,12 +246,12 @@ Result<void> SessionManager::hold(Result<CreateResult> made) {
 
 Result<void> SessionManager::fork() {
   auto ready = ensure_on_disk();
-  return ready ? hold(desk().writer.fork(session_)) : ready;
+  return ready ? hold(impl().writer.fork(session_)) : ready;
 }
 
 Result<void> SessionManager::create_branched_session(const std::string& leaf_id) {
   auto ready = ensure_on_disk();
-  return ready ? hold(desk().writer.fork(session_, leaf_id, true)) : ready;
+  return ready ? hold(impl().writer.fork(session_, leaf_id, true)) : ready;
 }
 
 Result<void> SessionManager::new_session(const std::string& parent_session) {
@@ -260,19 +260,19 @@ Result<void> SessionManager::new_session(const std::string& parent_session) {
 }
 
 Result<void> SessionManager::move_to(const std::string& cwd) {
-  return hold(desk().writer.move(session_, cwd));
+  return hold(impl().writer.move(session_, cwd));
 }
 
 Result<std::string> SessionManager::set_title(std::string_view title, std::string_view source) {
-  return desk().writer.set_title(session_, title, false, source);
+  return impl().writer.set_title(session_, title, false, source);
 }
 
 Result<void> SessionManager::rewrite() {
-  return desk().writer.rewrite(session_);
+  return impl().writer.rewrite(session_);
 }
 
 Result<void> SessionManager::reopen() {
-  desk().catalog.leaves().forget(session_->place().file);
+  impl().catalog.leaves().forget(session_->place().file);
   session_->reload_leaf();
   return session_->refresh(Depth::index);
 }

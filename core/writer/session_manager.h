@@ -91,7 +91,7 @@ class SessionManager {
   Result<void> start(const std::string& cwd, const std::string& parent_session);
   Result<void> put_on_disk();
   Result<std::string> append_drafts(std::vector<EntryDraft> drafts, const std::string& at);
-  [[nodiscard]] Impl& desk() const;
+  [[nodiscard]] Impl& impl() const;
   [[nodiscard]] Dialect dialect() const;
   Result<void> hold(Result<CreateResult> made);
 

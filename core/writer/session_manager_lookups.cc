@@ -76,11 +76,11 @@ Result<std::string> document(const SessionPtr& session, ViewKind kind, Catalog& 
 }  // namespace
 
 Result<std::string> SessionManager::context() const {
-  return document(session_, ViewKind::context, desk().catalog);
+  return document(session_, ViewKind::context, impl().catalog);
 }
 
 Result<std::string> SessionManager::usage() const {
-  return document(session_, ViewKind::usage, desk().catalog);
+  return document(session_, ViewKind::usage, impl().catalog);
 }
 
 }  // namespace arborfs

@@ -14,13 +14,10 @@ std::string title_source_of(const Header& header) {
 
 Result<WritableState> writable_state_of(const SessionPtr& session) {
   RETURN_IF_ERROR(session->refresh(Depth::index));
-  const auto guard = session->read();
-  if (!guard) {
-    return Error{Errc::stale, "the session changed during the read; try again"};
-  }
-  RETURN_IF_ERROR(check_writable(*guard));
-  const Header& header = guard->index().header();
-  return WritableState{guard->index().dialect(), header.has_slot, header.title, title_source_of(header)};
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  RETURN_IF_ERROR(check_writable(guard));
+  const Header& header = guard.index().header();
+  return WritableState{guard.index().dialect(), header.has_slot, header.title, title_source_of(header)};
 }
 
 }  // namespace arborfs

@@ -325,10 +325,10 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   {
     const auto guard = session->read();
     RETURN_IF_ERROR(guard ? check_writable(*guard) : Result<void>(gone()));
-    const bool is_current = guard->stat().same_file((writer)->stat()) && guard->stat().size == (writer)->stat().size;
+    const bool is_current = guard->stat().same_file(writer->stat()) && guard->stat().size == writer->stat().size;
     const auto only_asks = [](const Waiting* one) { return !one->append->plan; };
     if (!is_current && !std::all_of(group.begin(), group.end(), only_asks)) {
-      return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+      return log_changed();
     }
     had_moved_leaf = guard->leaf() != guard->index().leaf();
     AppendBatch batch(guard->index(), guard->leaf(), now_ms());

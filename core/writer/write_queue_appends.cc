@@ -9,11 +9,11 @@ namespace arborfs {
 /// Appends them, or writes the log anew where that is not enough.
 Result<void> WriteQueue::put_lines(const SessionPtr& session, std::unique_ptr<LogWriter> writer, Lines& lines,
                                    LivePolicy policy) {
-  const auto fits = lines.slot.empty() ? Result<bool>(true) : fits_in_place(*lines.log, lines.slot);
-  if (!fits) {
-    return fits.error();
+  bool fits = true;
+  if (!lines.slot.empty()) {
+    ASSIGN_OR_RETURN(fits, fits_in_place(*lines.log, lines.slot));
   }
-  if (*fits && !lines.migrates) {
+  if (fits && !lines.migrates) {
     return append_lines(session, *writer, lines);
   }
   return rewrite_with(session, std::move(writer), lines, policy);
@@ -30,12 +30,9 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
     damage = guard->index().damage();
     log = guard->log();
   }
-  auto lead = lead_for(*log, damage, writer.stat().size);
-  if (!lead) {
-    return lead.error();
-  }
-  lines.text.insert(0, *lead);
-  lines.lead = lead->size();
+  ASSIGN_OR_RETURN(const auto lead, lead_for(*log, damage, writer.stat().size));
+  lines.text.insert(0, lead);
+  lines.lead = lead.size();
   RETURN_IF_ERROR(append_and_overwrite(session, writer, lines));
   return settle(session, writer, lines);
 }

@@ -7,10 +7,6 @@ namespace arborfs {
 
 namespace {
 
-Error log_changed() {
-  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
-}
-
 /// The log is in its place, whatever became of what others appended to it meanwhile.
 Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
   if (!carried) {
@@ -43,7 +39,7 @@ Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr
   }
   ASSIGN_OR_RETURN(auto again, lock(session, policy));
   done = late->check_unchanged();
-  done = done ? (again)->replace(**draft, *before) : done;
+  done = done ? again->replace(**draft, *before) : done;
   return done ? settle_rewrite(session, *again, lines, *late) : done;
 }
 

@@ -32,8 +32,7 @@ Result<Writer::Target> Writer::find_branch(const SessionPtr& session, const std:
   Target found{known.dialect, kNoEntry, {}};
   {
     const auto guard = session->read();
-    const auto ordinal = guard ? find_leaf_target(guard->index(), target)
-                               : Result<Ordinal>(Errc::stale, "the session changed during the read; try again");
+    const auto ordinal = guard ? find_leaf_target(guard->index(), target) : Result<Ordinal>(session_changed());
     if (!ordinal) {
       return ordinal.error();
     }
@@ -58,7 +57,7 @@ Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& tar
     {
       const auto guard = session->read();
       if (!guard || target.ordinal > guard->index().size()) {
-        return Error{Errc::stale, "the session changed during the read; try again"};
+        return session_changed();
       }
       const LogIndex& index = guard->index();
       const Ordinal last = index.size();

@@ -39,8 +39,7 @@ Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& 
     plan.what = ForkOf::path;
     {
       const auto guard = session->read();
-      const auto found = guard ? find_target(guard->index(), target)
-                               : Result<Ordinal>(Errc::stale, "the session changed during the read; try again");
+      const auto found = guard ? find_target(guard->index(), target) : Result<Ordinal>(session_changed());
       if (!found) {
         return found.error();
       }

@@ -94,7 +94,7 @@ bool ReadAhead::is_busy() {
   return is_working_ || !wanted_.empty();
 }
 
-/// `next` gives a stretch of walks_, or none. There is room for all that are noted: memory cannot run out here.
+/// `next` gives a stretch of readers_, or none. There is room for all that are noted: memory cannot run out here.
 template <class Next>
 void ReadAhead::want(Next next) {
   {
@@ -104,7 +104,7 @@ void ReadAhead::want(Next next) {
       return;
     }
     if (wanted_.size() == kMostWanted) {
-      walks_.cut(*stretch, 0);
+      readers_.cut(*stretch, 0);
       return;
     }
     wanted_.push_back(*stretch);
@@ -114,14 +114,14 @@ void ReadAhead::want(Next next) {
 
 void ReadAhead::note(NodeId node) {
   if (node.kind() == Kind::entry || node.kind() == Kind::text) {
-    want([&] { return walks_.note(node); });
+    want([&] { return readers_.note(node); });
   }
 }
 
 void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
   if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
     const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
-    want([&] { return walks_.note_listed(files, is_from_start, last); });
+    want([&] { return readers_.note_listed(files, is_from_start, last); });
   }
 }
 
@@ -163,7 +163,7 @@ void ReadAhead::hand_over(const ReadAheadRange& stretch) {
 /// A stretch goes less far than was said: what was wanted of its walk since then is wanted no more.
 void ReadAhead::cut(const ReadAheadRange& stretch, std::uint32_t count) {
   const std::lock_guard lock(mutex_);
-  walks_.cut(stretch, count);
+  readers_.cut(stretch, count);
   std::erase_if(wanted_, [&](const ReadAheadRange& later) {
     return later.walk == stretch.walk && later.folder == stretch.folder && later.step == stretch.step;
   });
@@ -194,10 +194,10 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
 
 void ReadAhead::leave_out_marker(Files& files) {
   const std::lock_guard lock(mutex_);
-  const Ordinal marker = walks_.mark(files.stretch);
+  const Ordinal marker = readers_.mark(files.stretch);
   std::erase_if(files.files, [&](const Files::File& file) { return file.node.item() == marker; });
   if (files.is_at_end) {
-    walks_.note_end(files.stretch);
+    readers_.note_end(files.stretch);
   }
 }
 

@@ -1,7 +1,7 @@
 // Hands the kernel the bytes of entries and texts before they are asked for, where a reader goes through them in order:
 // two or three requests a file are spared. Only what never changes is handed over, and only while its log looks
-// as it did when it was indexed. No more than kMostBytes before a reader, and the further he comes the more, so that
-// what nobody comes for costs little; the kernel may let go of it at any time, and asks as ever.
+// as it did when it was indexed. At most kMostBytes ahead of a reader, and more the further it has come, so that
+// bytes that nobody reads cost little; the kernel may let go of it at any time, and asks as ever.
 //
 // The kernel may make its thread wait until reads in progress are answered, so it must be stopped while they still are.
 // note() and note_listed() may be called by any thread.
@@ -77,7 +77,7 @@ class ReadAhead {
   std::string text_;
   std::mutex mutex_;  // leaf
   std::condition_variable wake_;
-  SequentialReaders walks_;             // guarded by mutex_
+  SequentialReaders readers_;           // guarded by mutex_
   std::vector<ReadAheadRange> wanted_;  // in the order of their coming; guarded by mutex_
   bool is_working_ = false;             // guarded by mutex_
   bool stopping_ = false;               // guarded by mutex_

@@ -1,7 +1,7 @@
 // Notices readers that go through entries/ or text/ in order, and says what they will want next. Fed with the files
 // that the kernel asks for: those whose bytes it does not have. Of what is said one file in the middle, the marker, is
 // to be left out: the kernel will ask for it, and so tell how far the reader has come while there is still time to hand
-// over more. Who has come to where the rest of a folder is said, and then lists another, is taken to go on there.
+// over more. A reader that is near the end of a folder and then lists another one is expected to go on there.
 // Used by one thread at a time.
 #pragma once
 

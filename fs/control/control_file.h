@@ -59,7 +59,7 @@ class ControlFile {
  public:
   /// What was opened.
   struct Target {
-    NodeId node;  // its first door
+    NodeId node;  // its first inode
     const Verb* verb = nullptr;
     Subject subject;
     pid_t opener = 0;                                             // its process
@@ -68,7 +68,7 @@ class ControlFile {
     SnapshotPtr document;  // of `title`: goes on being described as it was opened
   };
 
-  /// `stay`: at the door through which it was opened.
+  /// `stay` keeps the inode through which it was opened.
   ControlFile(WriteBarrier& writes, OpenControls& open, Target target, std::unique_ptr<ControlInodes::Stay> stay);
   ~ControlFile();
   ControlFile(const ControlFile&) = delete;
@@ -99,7 +99,7 @@ class ControlFile {
 
   /// close_one() and release() might do something.
   [[nodiscard]] bool is_waiting() const;
-  /// A descriptor is being closed, most often the last one: others may come through its door.
+  /// A descriptor is being closed, most often the last one: other handles may have the same inode open.
   void leave_door();
   [[nodiscard]] NodeId node() const { return target_.node; }
   [[nodiscard]] pid_t opener() const { return target_.opener; }

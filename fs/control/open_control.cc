@@ -53,7 +53,7 @@ std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
 Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client) {
   MountState& state = vfs_.state();
   ControlFile::Target target;
-  target.node = ControlInodes::first_door(node);
+  target.node = ControlInodes::first_inode(node);
   target.verb = verb_of(node);
   if (target.verb == nullptr) {
     return stale_error();
@@ -84,7 +84,7 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
   };
   return std::make_shared<ControlFile>(writes_, open_, std::move(target),
-                                       std::make_unique<ControlInodes::Stay>(state.doors, node));
+                                       std::make_unique<ControlInodes::Stay>(state.control_inodes, node));
 }
 
 }  // namespace arborfs

@@ -2,7 +2,7 @@
 // (CONTRACT.md 4). Everything that is not listed here is not_permitted, and never reaches the store: no editor's swap
 // file, no temporary, no copy.
 //
-// Any thread. All may take long: they wait for locks and disks. A RequestContext is one of the slow lane. No lock is
+// Any thread. All may take long: they wait for locks and disks. A RequestContext is one of the worker pool. No lock is
 // held on return.
 #pragma once
 

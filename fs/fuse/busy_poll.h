@@ -9,8 +9,8 @@ namespace arborfs {
 class BusyPoll {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A request within this time of an answer came soon. Who reads small files one after the other comes back after 5 to
-  /// 30 µs; who stays awake for more than that takes processor time from others.
+  /// A request within this time of an answer came soon. A program that reads small files in a row comes back after 5 to
+  /// 30 µs; polling for longer than that takes processor time from others.
   static constexpr std::chrono::microseconds kSoon{50};
 
   void came(Clock::time_point when) { is_brisk_ = when - answered_.load() < kSoon; }

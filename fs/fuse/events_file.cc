@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// Who cannot be answered for want of memory is woken with the next change.
+/// A reader that cannot be answered for want of memory is woken with the next change.
 bool is_woken(EventsFile::Waiter& waiter, bool closing) {
   try {
     return waiter.is_over() || waiter.wake(closing);

@@ -1,5 +1,5 @@
 // How a callback of libfuse becomes an operation and an answer: on the worker's thread where that is quick, else in a
-// lane where its client can be killed meanwhile. Included by the tables of operations alone.
+// worker pool, where its client can be killed meanwhile. Included by the tables of operations alone.
 #pragma once
 
 #include <unistd.h>
@@ -75,7 +75,7 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
   fuse_reply_err(req, outcome.error);
 }
 
-/// What a file handle of the kernel stands for. Requests that go on in the slow lane hold the parts they need.
+/// What a file handle of the kernel stands for. Requests that go on in the worker pool hold the parts they need.
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;
@@ -105,7 +105,7 @@ struct FuseDispatch {
   }
   static pid_t client_of(fuse_req_t req) { return fuse_req_ctx(req)->pid; }
 
-  /// Runs `work` for a node and answers; where it would take long, again in the slow lane, where its client can be
+  /// Runs `work` for a node and answers; where it would take long, again in the worker pool, where its client can be
   /// killed. `work` gets the Vfs and a RequestContext and must not touch the request; `answer` gets the request and the
   /// value.
   template <class T, class Work, class Answer>
@@ -116,9 +116,9 @@ struct FuseDispatch {
     }
     FuseServer& server = server_of(req);
     auto run = [work = std::move(work), vfs = &server.vfs_](RequestContext& call) { return work(*vfs, call); };
-    if (const auto folder = server.vfs_.folder_apart(NodeId(ino))) {
+    if (const auto folder = server.vfs_.submount_of(NodeId(ino))) {
       go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
-               [&](WorkerPool::Job job) { server.apart_lanes_.submit(*folder, std::move(job)); });
+               [&](WorkerPool::Job job) { server.submount_pools_.submit(*folder, std::move(job)); });
       return;
     }
     RequestContext quick;
@@ -128,10 +128,10 @@ struct FuseDispatch {
       return;
     }
     go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
-             [&server](WorkerPool::Job job) { server.slow_lane_.submit(std::move(job)); });
+             [&server](WorkerPool::Job job) { server.worker_pool_.submit(std::move(job)); });
   }
 
-  /// Runs `work`, which changes something, on this thread or in the lane of writes. Once it writes it runs to its end
+  /// Runs `work`, which changes something, on this thread or in the write pool. Once it writes it runs to its end
   /// even when its client is killed; before, it learns of that (core/base/wanted.h). Nothing else ends the wait for it,
   /// since a client that is told EINTR would write once more.
   /// `held` lives until after the answer.
@@ -144,9 +144,9 @@ struct FuseDispatch {
           answer(request, std::move(value));
         },
         [&server](WorkerPool::Job job) {
-          if (server.vfs_.state().catalog.has_folders_apart()) {
-            server.write_lane_.submit(std::move(job));  // it may wait for one of them, and this thread is for all
-          } else if (!server.write_lane_.run_or_submit(std::move(job))) {
+          if (server.vfs_.state().catalog.has_submounts()) {
+            server.write_pool_.submit(std::move(job));  // it may wait for one of them, and this thread is for all
+          } else if (!server.write_pool_.run_or_submit(std::move(job))) {
             server.loop_->call_reserve();
           }
         });
@@ -169,7 +169,7 @@ struct FuseDispatch {
   static std::shared_ptr<void> take_back(fuse_req_t req, const fuse_file_info& info) {
     return server_of(req).handles_.take(info.fh);
   }
-  static WorkerPool& write_lane_of(fuse_req_t req) { return server_of(req).write_lane_; }
+  static WorkerPool& write_pool_of(fuse_req_t req) { return server_of(req).write_pool_; }
   static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
 
  private:

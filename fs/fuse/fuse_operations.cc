@@ -154,7 +154,7 @@ struct FuseOperations : FuseDispatch {
       poll->drop();
     }
     if (const auto& control = file_handle(fi).control; control && control->is_waiting()) {
-      write_lane_of(req).submit([control](const std::atomic<bool>*) { control->release(); });
+      write_pool_of(req).submit([control](const std::atomic<bool>*) { control->release(); });
     }
     take_back(req, *fi);
     fuse_reply_err(req, 0);
@@ -162,12 +162,13 @@ struct FuseOperations : FuseDispatch {
 
   static void no_open(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* /*fi*/) { fuse_reply_err(req, ENOSYS); }
 
-  static void read_unopened(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info* /*fi*/) {
+  static void read_without_open(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset,
+                                fuse_file_info* /*fi*/) {
     note_read(req, ino, offset);
     serve<std::size_t>(
         req, ino,
         [ino, size, offset](Vfs& vfs, RequestContext& call) {
-          return vfs.read_unopened(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
+          return vfs.read_without_open(call, NodeId(ino), static_cast<std::uint64_t>(offset), room_for(size));
         },
         reply_read);
   }
@@ -175,14 +176,14 @@ struct FuseOperations : FuseDispatch {
   /// Before the answer, so that what one reader asks for is noted in its order.
   static void note_read(fuse_req_t req, fuse_ino_t ino, off_t offset) {
     auto& ahead = server_of(req).read_ahead_;
-    if (offset == 0 && ahead && !server_of(req).vfs_.folder_apart(NodeId(ino))) {
+    if (offset == 0 && ahead && !server_of(req).vfs_.submount_of(NodeId(ino))) {
       ahead->note(NodeId(ino));
     }
   }
 
   static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
     const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
-    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.folder_apart(folder)) {
+    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.submount_of(folder)) {
       ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
     }
   }
@@ -347,7 +348,7 @@ void add_handles(fuse_lowlevel_ops& ops) {
 
 void leave_out_handles(fuse_lowlevel_ops& ops) {
   ops.open = FuseOperations::no_open;  // libfuse would answer that it is open
-  ops.read = callback<FuseOperations::read_unopened>;
+  ops.read = callback<FuseOperations::read_without_open>;
   add_refusals(ops);
 }
 

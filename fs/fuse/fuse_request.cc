@@ -51,7 +51,7 @@ fuse_req_t ParkedRequest::take() {
   return std::exchange(request_, nullptr);
 }
 
-/// Who cannot be told apart, or watched, for want of memory or a thread just waits for his answer.
+/// If the watcher cannot be allocated, the request runs without cancellation.
 void ParkedRequest::interrupted(Caller caller) noexcept {
   try {
     if (ends_by_ == EndsBy::any_signal) {

@@ -205,7 +205,7 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
   return 0;
 }
 
-/// As fuse_session_receive_buf(). Who stays awake for a request steps aside for whoever else has use for the processor.
+/// As fuse_session_receive_buf(). A thread that polls for a request yields the processor to any other that wants it.
 int FuseRequestLoop::receive(fuse_buf& buffer, BusyPoll::Clock::time_point awake_until) {
   int received = fuse_session_receive_buf(session_, &buffer);
   if (!is_empty(received) || !pace_.is_brisk() || BusyPoll::Clock::now() >= awake_until ||

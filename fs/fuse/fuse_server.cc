@@ -102,8 +102,8 @@ Result<void> FuseServer::mount() {
     mount_ = entry->id;
   }
   loop_.emplace(session_, [this] {
-    slow_lane_.cancel();
-    write_lane_.cancel();
+    worker_pool_.cancel();
+    write_pool_.cancel();
   });
   return {};
 }

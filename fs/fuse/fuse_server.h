@@ -1,5 +1,5 @@
 // The kernel's side of a mount: libfuse callbacks that decode a request, run one operation of the Vfs and answer. An
-// operation that would take long goes on in the slow lane; its client can be killed meanwhile. No exception leaves a
+// operation that would take long goes on in the worker pool; its client can be killed meanwhile. No exception leaves a
 // callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
 #pragma once
 
@@ -37,15 +37,15 @@ class FuseServer {
   bool serve(std::function<void()> on_init, const std::function<void()>& on_ready);
   /// Makes serve() return when the requests in work are answered. From any thread, once mounted.
   void leave();
-  /// Ends reading ahead, and what goes on in the slow lane and answers it; later requests that would take long fail.
+  /// Ends reading ahead, and what goes on in the worker pool and answers it; later requests that would take long fail.
   /// Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
     if (read_ahead_) {
       read_ahead_->stop();
     }
-    slow_lane_.stop();
-    apart_lanes_.stop();
-    write_lane_.stop();
+    worker_pool_.stop();
+    submount_pools_.stop();
+    write_pool_.stop();
   }
   /// Unmounts; nothing is served any more. A mount that is dead because its connection was aborted, as by umount -f,
   /// is taken away too. Another mount that lies at the path by now is left alone.
@@ -71,10 +71,10 @@ class FuseServer {
   InterruptWatch interrupts_;
   std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
   std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
-  // The lanes stop before the watch and the session go.
-  WorkerPool slow_lane_;
-  SubmountPools apart_lanes_;
-  WorkerPool write_lane_{kWriteThreads};
+  // The pools stop before the watch and the session go.
+  WorkerPool worker_pool_;
+  SubmountPools submount_pools_;
+  WorkerPool write_pool_{kWriteThreads};
 };
 
 }  // namespace arborfs

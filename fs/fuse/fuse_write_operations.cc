@@ -109,7 +109,7 @@ struct FuseWriteOperations : FuseDispatch {
     }
     const auto closing = control->judge_close(client_of(req));
     if (closing.was_killed) {
-      // Nothing is written. At once: in the lane, its request would be ended as that of a killed client, and the
+      // Nothing is written. At once: in the pool, its request would be ended as that of a killed client, and the
       // release that follows could come first and take the text for a whole one.
       static_cast<void>(control->close_one(closing));
       fuse_reply_err(req, 0);
@@ -186,7 +186,7 @@ bool is_control_open(fuse_req_t req, fuse_ino_t ino, bool is_for_writing) {
          (WriteOps::is_control(node) || (is_for_writing && WriteOps::takes_writes(node)));
 }
 
-/// Who opened a control file decides what is written to it, as with any file: a handle may be passed on.
+/// The process that opens a control file needs the right to write, as with any file: a handle may be passed on.
 void open_control(fuse_req_t req, fuse_ino_t ino, fuse_file_info info) {
   if (!FuseDispatch::is_from_owner(req)) {
     fuse_reply_err(req, EACCES);

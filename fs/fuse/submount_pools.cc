@@ -2,31 +2,31 @@
 
 namespace arborfs {
 
-std::shared_ptr<WorkerPool> SubmountPools::lane_of(const std::string& folder) {
+std::shared_ptr<WorkerPool> SubmountPools::pool_of(const std::string& folder) {
   const std::lock_guard lock(mutex_);
-  const auto found = lanes_.find(folder);
-  if (found != lanes_.end()) {
+  const auto found = pools_.find(folder);
+  if (found != pools_.end()) {
     return found->second;
   }
-  auto& lane = lanes_[lanes_.size() < kMost ? folder : ""];
-  if (!lane) {
-    lane = std::make_shared<WorkerPool>(kThreads);
+  auto& pool = pools_[pools_.size() < kMost ? folder : ""];
+  if (!pool) {
+    pool = std::make_shared<WorkerPool>(kThreads);
     if (stopped_) {
-      lane->stop();
+      pool->stop();
     }
   }
-  return lane;
+  return pool;
 }
 
 void SubmountPools::stop() {
-  std::map<std::string, std::shared_ptr<WorkerPool>> lanes;
+  std::map<std::string, std::shared_ptr<WorkerPool>> pools;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    lanes = lanes_;
+    pools = pools_;
   }
-  for (const auto& [folder, lane] : lanes) {
-    lane->stop();
+  for (const auto& [folder, pool] : pools) {
+    pool->stop();
   }
 }
 

@@ -2,15 +2,16 @@
 
 namespace arborfs {
 
-NodeId ControlInodes::numbered(NodeId door, std::uint32_t number) {
-  return door.kind() == Kind::control ? NodeId(Kind::control, door.slot(), number * kVerbs + verb_place(door)) : door;
+NodeId ControlInodes::numbered(NodeId inode, std::uint32_t number) {
+  return inode.kind() == Kind::control ? NodeId(Kind::control, inode.slot(), number * kVerbs + verb_place(inode))
+                                       : inode;
 }
 
-NodeId ControlInodes::free_door(NodeId control) {
+NodeId ControlInodes::free_inode(NodeId control) {
   const std::lock_guard lock(mutex_);
-  const auto found = files_.find(first_door(control));
+  const auto found = files_.find(first_inode(control));
   if (found == files_.end()) {
-    return first_door(control);
+    return first_inode(control);
   }
   File& file = found->second;
   for (std::uint32_t tried = 0; tried < kCount && file.inside.contains(file.next); ++tried) {
@@ -19,15 +20,15 @@ NodeId ControlInodes::free_door(NodeId control) {
   return numbered(control, file.next);
 }
 
-void ControlInodes::enter(NodeId door) {
+void ControlInodes::enter(NodeId inode) {
   const std::lock_guard lock(mutex_);
-  ++files_[first_door(door)].inside[number_of(door)];
+  ++files_[first_inode(inode)].inside[number_of(inode)];
 }
 
-void ControlInodes::leave(NodeId door) {
+void ControlInodes::leave(NodeId inode) {
   const std::lock_guard lock(mutex_);
-  const auto file = files_.find(first_door(door));
-  const auto count = file->second.inside.find(number_of(door));
+  const auto file = files_.find(first_inode(inode));
+  const auto count = file->second.inside.find(number_of(inode));
   if (--count->second == 0) {
     file->second.inside.erase(count);
   }

@@ -40,10 +40,10 @@ struct MountState {
   InternTable artifact_paths;
   InternTable blob_names;
   OpenSnapshots documents;
-  TranscriptVersions lineages;
+  TranscriptVersions transcript_versions;
   TextVersions versions;
   CacheTracker kernel;
-  ControlInodes doors;
+  ControlInodes control_inodes;
 
   /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
   /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.

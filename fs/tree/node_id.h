@@ -37,10 +37,10 @@ enum class Kind : std::uint8_t {
   usage,
   session_status,  // item: version of its text
   raw,             // grows; item: raw generation
-  transcript,      // grows; item: lineage (transcript_versions.h)
+  transcript,      // grows; item: version (transcript_versions.h)
   damage_tail,     // the unfinished end of the log; item: epoch
   labels,
-  control,        // item: verb and door (control_inodes.h)
+  control,        // item: verb and number (control_inodes.h)
   artifact_dir,   // item: interned path, 0 for artifacts/ itself
   artifact_file,  // item: interned path
   leaf_link,      // from here on: slot of one generation; item: ordinal

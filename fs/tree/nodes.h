@@ -104,7 +104,7 @@ Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).
 namespace control_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
-/// The node of the control file of a session that has this verb; its slot is the session's. The first of its doors
+/// The node of the control file of a session that has this verb; its slot is the session's. The first of its inodes
 /// (control_inodes.h).
 NodeId in_session(std::uint32_t home, std::string_view verb);
 }  // namespace control_nodes

@@ -113,7 +113,7 @@ Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, Nod
 Result<Attr> cwd_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto project, project_at(state, node));
   const std::uint64_t size = cwd_text(*project).size();
-  return Attr{node, project_ino((project)->cwd, node), FileType::file, CacheTtl::forever, size, state.mounted_ns};
+  return Attr{node, project_ino(project->cwd, node), FileType::file, CacheTtl::forever, size, state.mounted_ns};
 }
 
 Result<OpenFilePtr> cwd_open(MountState& state, RequestContext& call, NodeId node) {

@@ -152,7 +152,7 @@ Result<Child> control_child(MountState& state, NodeId node, const SessionRow& ro
   if (state.read_only || !was_read) {
     return no_such_name();
   }
-  return Child{state.doors.free_door(control_nodes::in_session(ref.home, row.name)), CacheTtl::glance};
+  return Child{state.control_inodes.free_inode(control_nodes::in_session(ref.home, row.name)), CacheTtl::glance};
 }
 
 bool tells_of_the_log(const Error& error) {
@@ -182,7 +182,7 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   }
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
   // Not where the folder of the store may hang: a listing of the project must not wait for one session.
-  if (!state.catalog.lies_apart(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
+  if (!state.catalog.is_submount(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
       ref->session->is_quick(loaded)) {
     // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };

@@ -12,11 +12,11 @@ namespace {
 
 /// What a node's item says, and so until when the node is what the session shows.
 enum class Validity {
-  epoch,           // any change of the session makes another node
-  raw_generation,  // grows; another node when earlier bytes differ
-  lineage,         // grows; another node when the path to the leaf is another
-  version,         // another node when the text differs
-  generation,      // never changes within its slot
+  epoch,               // any change of the session makes another node
+  raw_generation,      // grows; another node when earlier bytes differ
+  transcript_version,  // grows; another node when the path to the leaf is another
+  version,             // another node when the text differs
+  generation,          // never changes within its slot
 };
 
 struct ViewRow {
@@ -35,7 +35,7 @@ constexpr std::array kDocumentRows = {
     ViewRow{Kind::usage, ViewKind::usage, Validity::epoch, false, true},
     ViewRow{Kind::session_status, ViewKind::status, Validity::version, true},
     ViewRow{Kind::raw, ViewKind::raw, Validity::raw_generation},
-    ViewRow{Kind::transcript, ViewKind::transcript, Validity::lineage, true},
+    ViewRow{Kind::transcript, ViewKind::transcript, Validity::transcript_version, true},
     ViewRow{Kind::damage_tail, ViewKind::damage, Validity::epoch},
     ViewRow{Kind::entry, ViewKind::entry_json, Validity::generation},
     ViewRow{Kind::text, ViewKind::entry_text, Validity::generation},
@@ -51,7 +51,7 @@ const ViewRow& document_row(Kind kind) {
 }
 
 bool grows(const ViewRow& row) {
-  return row.tie == Validity::raw_generation || row.tie == Validity::lineage;
+  return row.tie == Validity::raw_generation || row.tie == Validity::transcript_version;
 }
 
 /// One state of a session, as far as nodes tell states apart.
@@ -63,9 +63,9 @@ struct Stamp {
 
 Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow& row) {
   Stamp stamp;
-  if (row.tie == Validity::lineage) {
-    ASSIGN_OR_RETURN(auto lineage, state.lineages.lineage_of(*ref.session));
-    stamp.item = lineage;
+  if (row.tie == Validity::transcript_version) {
+    ASSIGN_OR_RETURN(auto version, state.transcript_versions.version_of(*ref.session));
+    stamp.item = version;
   }
   auto raw = ref.session->raw();
   if (!raw) {
@@ -245,7 +245,7 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(auto document, document_of_node(state, call, node));
-  if (state.told_otherwise(node, (document)->content->size())) {
+  if (state.told_otherwise(node, document->content->size())) {
     return stale_error();
   }
   return file_of(std::move(document));

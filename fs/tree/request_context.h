@@ -1,7 +1,9 @@
-// One request on its way through the vfs: on the quick lane, where nothing may take long, or on the slow one.
+// One request on its way through the vfs: on the thread that took it, where nothing may take long, or in the worker
+// pool.
 //
 // An operation that finds out that it would take long returns defer(); the server then runs the same operation once
-// more on the slow lane (worker_pool.h). So operations change nothing before that point. Used by one thread at a time.
+// more in the worker pool (worker_pool.h). So operations change nothing before that point. Used by one thread at a
+// time.
 #pragma once
 
 #include <atomic>
@@ -20,9 +22,9 @@ namespace arborfs {
 
 class RequestContext {
  public:
-  /// On the quick lane.
+  /// On the thread that took the request.
   RequestContext() = default;
-  /// On the slow lane; `cancelled` ends long work early.
+  /// In the worker pool; `cancelled` ends long work early.
   explicit RequestContext(const std::atomic<bool>* cancelled) : may_take_long_(true), cancelled_(cancelled) {}
 
   [[nodiscard]] bool may_take_long() const { return may_take_long_; }

@@ -1,5 +1,7 @@
 #include "fs/tree/transcript_versions.h"
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 namespace {
@@ -15,7 +17,7 @@ bool passes(const LogIndex& index, Ordinal leaf, Ordinal earlier) {
 
 }  // namespace
 
-Result<std::uint32_t> TranscriptVersions::lineage_of(const Session& session) {
+Result<std::uint32_t> TranscriptVersions::version_of(const Session& session) {
   for (;;) {
     Line before;
     {
@@ -25,12 +27,9 @@ Result<std::uint32_t> TranscriptVersions::lineage_of(const Session& session) {
     Line now;
     bool goes_on = false;
     {
-      const auto guard = session.read();
-      if (!guard) {
-        return Error{Errc::stale, "the session changed during the read; try again"};
-      }
-      const LogIndex& index = guard->index();
-      now = {before.number, guard->generation(), guard->epoch(), guard->leaf()};
+      ASSIGN_OR_RETURN(const auto guard, session.read_index());
+      const LogIndex& index = guard.index();
+      now = {before.number, guard.generation(), guard.epoch(), guard.leaf()};
       goes_on = before.number != 0 && before.generation == now.generation && passes(index, now.leaf, before.leaf);
     }
     const std::lock_guard lock(mutex_);

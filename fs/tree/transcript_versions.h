@@ -1,7 +1,7 @@
-// Which transcripts of a session are one growing file: as long as the path to the leaf only gets longer, it keeps its
-// lineage number; another path, or a rewritten log, begins a new one. Likewise for texts that are made anew each time
-// (status.json): a new version number whenever the bytes differ. Numbers are never reused. Thread-safe; the mutexes are
-// leaves.
+// Which transcripts of a session are one growing file: while the path to the leaf only gets longer, the transcript
+// keeps its version number; another path, or a rewritten log, begins a new one. Likewise for texts that are made anew
+// each time (status.json): a new version number whenever the bytes differ. Numbers are never reused. Thread-safe; the
+// mutexes are leaves.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace arborfs {
 
 class TranscriptVersions {
  public:
-  /// The lineage of the path to the leaf now. Errors: stale (not indexed).
-  Result<std::uint32_t> lineage_of(const Session& session);
+  /// The version of the transcript up to the leaf now. Errors: stale (not indexed).
+  Result<std::uint32_t> version_of(const Session& session);
   /// The last one given out for a session, 0 when there is none.
   [[nodiscard]] std::uint32_t last_of(std::uint32_t session) const;
 

@@ -72,20 +72,20 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
   return state_.read_only && !lasts ? CacheTtl::glance : life;
 }
 
-std::optional<std::string> Vfs::folder_apart(NodeId node) {
+std::optional<std::string> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
   const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::recent_link || kind == Kind::terminal_link;
-  if (!state_.catalog.has_folders_apart() || is_shortcut) {
+  if (!state_.catalog.has_submounts() || is_shortcut) {
     return std::nullopt;
   }
   const auto slot = state_.slots.at(node.slot());
   const auto session = slot ? state_.catalog.view()->session(slot->session) : nullptr;
   std::string folder = session ? session->place().folder : "";
-  return session && state_.catalog.lies_apart(folder) ? std::optional(std::move(folder)) : std::nullopt;
+  return session && state_.catalog.is_submount(folder) ? std::optional(std::move(folder)) : std::nullopt;
 }
 
 Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {
-  unopened_.let_go();
+  implicit_handles_.let_go();
   auto found = look_up(call, parent, name);
   for (int i = 1; i < kLookups && !found && found.error().code == Errc::stale && !call.is_deferred(); ++i) {
     found = look_up(call, parent, name);
@@ -159,14 +159,15 @@ Result<OpenFilePtr> Vfs::file_to_read(RequestContext& call, NodeId node) {
   return open(call, node);
 }
 
-Result<std::size_t> Vfs::read_unopened(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into) {
-  if (const auto held = unopened_.find(node)) {
+Result<std::size_t> Vfs::read_without_open(RequestContext& call, NodeId node, std::uint64_t offset,
+                                           std::span<char> into) {
+  if (const auto held = implicit_handles_.find(node)) {
     return held->read(state_, call, offset, into);
   }
   ASSIGN_OR_RETURN(auto file, file_to_read(call, node));
-  auto got = (file)->read(state_, call, offset, into);
+  auto got = file->read(state_, call, offset, into);
   if (got && (offset != 0 || *got == into.size())) {
-    unopened_.hold(node, std::move(file));
+    implicit_handles_.hold(node, std::move(file));
   }
   return got;
 }
@@ -232,7 +233,7 @@ Result<void> Vfs::readdir(RequestContext& call, OpenDir& dir, std::uint64_t offs
     }
     offset = kDotNames;
   }
-  auto done = (listing)->walk(state_, call, offset - kDotNames, [&](const DirectoryItem& item) {
+  auto done = listing->walk(state_, call, offset - kDotNames, [&](const DirectoryItem& item) {
     if (item.is_complete) {
       state_.note_told(item.attr);
       if (item.name_life == CacheTtl::moment) {

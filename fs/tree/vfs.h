@@ -60,7 +60,7 @@ class Vfs {
   Result<std::size_t> read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
   /// The same without an open before it, as on a read-only mount (implicit_handles.h): the name must have been looked
   /// up just before. Errors: those of open and of reading; stale when the state that was looked up is gone.
-  Result<std::size_t> read_unopened(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
+  Result<std::size_t> read_without_open(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
   /// Emits "." and ".." and what the folder lists, from `offset` on. Offset 0 lists afresh.
   Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
@@ -70,7 +70,7 @@ class Vfs {
 
   /// The folder of the store that a request for this node may have to wait for while others need not wait
   /// (Catalog::submounts).
-  std::optional<std::string> folder_apart(NodeId node);
+  std::optional<std::string> submount_of(NodeId node);
 
   MountState& state() { return state_; }
 
@@ -86,7 +86,7 @@ class Vfs {
   void forget_listed(NodeId node, std::uint64_t version);
 
   MountState state_;
-  ImplicitHandles unopened_;
+  ImplicitHandles implicit_handles_;
   StaleRetry second_chances_;
   std::mutex listed_mutex_;                           // leaf
   std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_

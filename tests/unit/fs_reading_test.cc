@@ -330,7 +330,7 @@ class ReadingTest : public ::testing::Test {
   std::string read(NodeId node, std::size_t most = 1 << 20, std::uint64_t offset = 0) {
     RequestContext call{&never};
     std::string bytes(most, '\0');
-    const auto got = vfs.read_unopened(call, node, offset, bytes);
+    const auto got = vfs.read_without_open(call, node, offset, bytes);
     return got ? bytes.substr(0, *got) : "error";
   }
 

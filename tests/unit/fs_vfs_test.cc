@@ -459,17 +459,17 @@ TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
   const auto first = in_session("append");
   ASSERT_TRUE(first);
   {
-    const ControlInodes::Stay inside(vfs.state().doors, first->attr.node);
+    const ControlInodes::Stay inside(vfs.state().control_inodes, first->attr.node);
     const auto second = in_session("append");
     ASSERT_TRUE(second);
     EXPECT_NE(second->attr.node, first->attr.node);
     EXPECT_EQ(in_session("append")->attr.node, second->attr.node) << "as long as nobody is there";
     EXPECT_EQ(second->attr.ino, first->attr.ino);
     EXPECT_EQ(second->name_life, CacheTtl::glance);
-    EXPECT_EQ(ControlInodes::first_door(second->attr.node), first->attr.node);
+    EXPECT_EQ(ControlInodes::first_inode(second->attr.node), first->attr.node);
     EXPECT_EQ(ControlInodes::verb_place(second->attr.node), ControlInodes::verb_place(first->attr.node));
     EXPECT_NE(in_session("branch")->attr.node, second->attr.node);
-    const ControlInodes::Stay both(vfs.state().doors, second->attr.node);
+    const ControlInodes::Stay both(vfs.state().control_inodes, second->attr.node);
     EXPECT_NE(in_session("append")->attr.node, second->attr.node);
   }
   EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
@@ -478,7 +478,7 @@ TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
 TEST_F(VfsTest, AControlFileWithEveryDoorTakenCanStillBeOpened) {
   std::vector<std::unique_ptr<ControlInodes::Stay>> all;
   for (std::uint32_t i = 0; i < ControlInodes::kCount; ++i) {
-    all.push_back(std::make_unique<ControlInodes::Stay>(vfs.state().doors, in_session("append")->attr.node));
+    all.push_back(std::make_unique<ControlInodes::Stay>(vfs.state().control_inodes, in_session("append")->attr.node));
   }
   EXPECT_TRUE(in_session("append"));
 }

@@ -1,4 +1,4 @@
-// Who looks whether a log is open for writing keeps nobody from writing to it (FAILURES.md P1).
+// Checking whether a log is open for writing keeps no program from writing to it (FAILURES.md P1).
 #include "core/os/processes.h"
 
 #include <fcntl.h>

@@ -142,20 +142,17 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) 
   ASSIGN_OR_RETURN(auto catalog, open_catalog(line, io));
   ASSIGN_OR_RETURN(auto session, find_session(*catalog, line.session));
   const Progress progress(io, "reading the log");
-  RETURN_IF_ERROR((session)->refresh(depth));
+  RETURN_IF_ERROR(session->refresh(depth));
   auto of = listed(*catalog, session);
   return Opened{std::move(catalog), std::move(of)};
 }
 
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
-  const auto guard = session.read();
-  if (!guard) {
-    return Error{Errc::stale, "the session changed during the read; try again"};
-  }
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
   if (spelled.empty() || spelled == "leaf") {
-    return guard->leaf();
+    return guard.leaf();
   }
-  auto found = find_target(guard->index(), spelled);
+  auto found = find_target(guard.index(), spelled);
   return found ? found : Error{found.error().code, "'" + visible_line(spelled, 80) + "': " + found.error().message};
 }
 

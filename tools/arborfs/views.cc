@@ -105,7 +105,7 @@ int run_tree(const CommandLine& line, Terminal& io) {
   }
   const auto guard = opened->of.session->read();
   if (!guard) {
-    return fail(io, {Errc::stale, "the session changed during the read; try again"});
+    return fail(io, session_changed());
   }
   io.out << terminal_safe_json(tree_json(guard->index(), guard->leaf())) << "\n";
   return kDone;
