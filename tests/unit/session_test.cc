@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "core/session/catalog.h"
-#include "core/views/session_views.h"
 #include "core/session/watcher.h"
+#include "core/views/session_views.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
@@ -69,6 +69,20 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
   EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
   EXPECT_EQ(changes[0].first, 3U);
   EXPECT_EQ(bytes_of(session, ViewKind::entry_text, 3, catalog), "three\n");
+}
+
+/// In the middle of an append the kernel shows a file's new time and its old size.
+TEST_F(SessionTest, AnAppendThatIsSeenInTheMiddleKeepsTheGeneration) {
+  temp.write(kFolder, kName, TempStore::two_entries() + TempStore::user("e3", "e2", std::string(20'000, 'x')) + "\n");
+  const auto session = only();
+  expect_ok(session->refresh(Depth::details));
+  const auto generation = session->read()->generation();
+  FileStat in_the_middle = session->stat();
+  in_the_middle.mtime_ns += 1'000'000'000;
+  temp.append(kFolder, kName, TempStore::user("e4", "e3", "four") + "\n");
+  expect_ok(session->refresh(Depth::details, [&] { return Result<FileStat>(in_the_middle); }));
+  EXPECT_EQ(session->read()->generation(), generation);
+  EXPECT_EQ(session->read()->index().size(), 4U);
 }
 
 TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
