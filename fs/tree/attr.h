@@ -1,4 +1,4 @@
-// What is answered about a file: its attributes, and how long the kernel may go on believing them.
+// A file's attributes as the mount reports them, and how long the kernel may cache them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace arborfs {
 
 enum class FileType : std::uint8_t { directory, file, symlink };
 
-/// How long an answer holds without asking again. `moment` is under a second, so that everything is right within a
-/// second even if the kernel is never told of a change (CONTRACT.md 3.4). `glance` is not at all: for files that others
-/// may be writing in place, whose size must be right whenever they are opened.
+/// How long the kernel may cache an answer. `moment` is less than a second, so that everything is right within a second
+/// even if no invalidation ever reaches the kernel (CONTRACT.md 3.4). `glance` is not at all: for files that other
+/// programs may be writing in place, whose size must be right at every open.
 enum class CacheTtl : std::uint8_t { glance, moment, forever };
 
 struct Attr {
@@ -25,13 +25,13 @@ struct Attr {
   bool writable = false;  // by its owner
 };
 
-/// A name's node, before its attributes are asked for.
+/// The node that a name leads to, without its attributes.
 struct Child {
   NodeId node;
   CacheTtl name_life = CacheTtl::moment;
 };
 
-/// The answer to a lookup.
+/// The result of a lookup.
 struct Found {
   Attr attr;
   CacheTtl name_life = CacheTtl::moment;

@@ -1,11 +1,11 @@
-// Which inode the name of a control file leads to (control_nodes in nodes.h). The kernel admits one writer to an inode
-// at a time, so each control file of a session has many inodes, and a lookup gets one that nobody has open. All of them
-// have the same attributes, st_ino included.
+// Chooses the inode that a lookup of a control file returns (control_nodes in nodes.h). The kernel admits one writer to
+// an inode at a time, so each control file of a session has many inodes, and a lookup gets one that is not open. All of
+// them have the same attributes, st_ino included.
 //
-// While nobody has the file open, a lookup gets its first inode, so that the kernel's dentry stays right for a lone
-// writer. Two lookups at the same time may get the same inode; these two writers then write one after the other.
+// While the file is not open, a lookup gets its first inode, so that the kernel's dentry stays valid for a lone writer.
+// Two concurrent lookups may get the same inode; their writers then write one after the other.
 //
-// Thread-safe; mutex_ is a leaf. Holds something only of files that are open.
+// Thread-safe; mutex_ is a leaf. Memory is used only for files that are open.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ class ControlInodes {
  public:
   static constexpr std::uint32_t kCount = 256;
 
-  /// What a lookup of a control file gets; `control` is any of its inodes. Nodes of other kinds stay as they are.
+  /// The inode that a lookup of a control file returns; `control` is any of its inodes. Other kinds are returned
+  /// unchanged.
   [[nodiscard]] NodeId free_inode(NodeId control);
   static NodeId first_inode(NodeId inode) { return numbered(inode, 0); }
-  /// Place in all_verbs() of the verb that a control file is for.
+  /// Index in all_verbs() of the verb of a control file.
   static std::uint32_t verb_place(NodeId inode) { return inode.item() % kVerbs; }
 
-  /// The inode is open for as long as this lives.
+  /// Keeps the inode marked as open while it lives.
   class Stay {
    public:
     Stay(ControlInodes& inodes, NodeId inode) : inodes_(inodes), inode_(inode) { inodes_.enter(inode_); }
@@ -42,10 +43,10 @@ class ControlInodes {
   };
 
  private:
-  static constexpr std::uint32_t kVerbs = 256;  // an item is number * kVerbs + place of the verb
+  static constexpr std::uint32_t kVerbs = 256;  // an item is number * kVerbs + index of the verb
   struct File {
-    std::uint32_t next = 0;               // the number of the inode that a lookup gets
-    std::map<std::uint32_t, int> inside;  // how often an inode is open, by its number
+    std::uint32_t next = 0;               // the number of the next inode to hand out
+    std::map<std::uint32_t, int> inside;  // how often each inode is open, by its number
   };
   static NodeId numbered(NodeId inode, std::uint32_t number);
   static std::uint32_t number_of(NodeId inode) { return inode.item() / kVerbs; }

@@ -1,5 +1,5 @@
-// What a folder lists: one snapshot, held by its directory handle from rewind to rewind, so that nothing is missed or
-// doubled while the folder changes. Offsets are ordinals that stay what they are. Immutable; any thread.
+// The listing of a folder: one snapshot, held by its directory handle from rewind to rewind, so that no name is missed
+// or repeated while the folder changes. Offsets are positions in the snapshot and never change. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ struct DirectoryItem {
   std::string_view name;
   const Attr& attr;
   CacheTtl name_life = CacheTtl::moment;
-  bool is_complete = true;  // false: the attributes beyond ino and type would take work; the kernel asks when it needs
-  std::uint64_t next = 0;   // offset of what follows
+  bool is_complete = true;  // false: only ino and type are set; the kernel asks when it needs the rest
+  std::uint64_t next = 0;   // offset of the next item
 };
 
 class DirectorySnapshot {
  public:
-  /// Returns false when it wants no more.
+  /// Returns false to stop.
   using Emit = std::function<bool(const DirectoryItem&)>;
 
   virtual ~DirectorySnapshot() = default;
-  /// Another version: another list of names or another state behind them.
+  /// Differs when the names, or the state behind them, differ.
   [[nodiscard]] virtual std::uint64_t version() const = 0;
-  /// Emits what stands at `from` and after. Items that vanished meanwhile are left out.
+  /// Emits the items from offset `from` on. Leaves out items that have vanished since the snapshot.
   virtual Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const = 0;
 };
 using ListingPtr = std::shared_ptr<const DirectorySnapshot>;
@@ -42,7 +42,7 @@ class NamesSnapshot final : public DirectorySnapshot {
   struct Item {
     std::string name;
     Child child;
-    std::optional<Attr> brief;  // set where the rest of the attributes would take work
+    std::optional<Attr> brief;  // only ino and type; set if the other attributes would take work
   };
   /// The version is a hash of the items and of `state_version`.
   NamesSnapshot(std::vector<Item> items, std::uint64_t state_version);
@@ -54,16 +54,17 @@ class NamesSnapshot final : public DirectorySnapshot {
   std::uint64_t version_;
 };
 
-/// Files that belong to one entry each, of one generation, named and described from the index as they are emitted.
+/// Files that belong to one entry each, all of one generation; names and attributes are read from the index as they are
+/// emitted.
 class EntriesSnapshot final : public DirectorySnapshot {
  public:
-  /// How one kind of such files is named and described. No locks, no I/O: called under a session's guard.
+  /// Name and attributes of one kind of such files. No locks, no I/O: called under a session's guard.
   struct Row {
     Kind kind;
     std::string (*name)(const LogIndex& index, Ordinal ordinal);
     Attr (*attr)(const Session::Guard& guard, std::uint64_t seed, NodeId node);
   };
-  /// Entries 1 to `count`, or just those named.
+  /// Entries 1 to `count`, or those in `ordinals`.
   EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, Ordinal count);
   EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, std::vector<Ordinal> ordinals);
   [[nodiscard]] std::uint64_t version() const override { return version_; }
@@ -78,7 +79,7 @@ class EntriesSnapshot final : public DirectorySnapshot {
   std::uint64_t version_;
 };
 
-/// A few names before many.
+/// A short listing followed by a long one.
 class JoinedSnapshot final : public DirectorySnapshot {
  public:
   JoinedSnapshot(ListingPtr head, std::uint64_t head_size, ListingPtr rest)

@@ -1,8 +1,8 @@
-// Files that are read without having been opened. A read-only mount wants no OPEN: the kernel then asks for none, and
-// says nothing of closing either, which leaves one request of three for a file that is read the first time and none
-// for later readers. Nobody can tell who still reads a file, so what takes more than one read is held here as if
-// it were open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger.
-// Thread-safe; mutex_ is a leaf.
+// Files that are read without having been opened. A read-only mount refuses OPEN with ENOSYS: the kernel then sends
+// neither OPEN nor RELEASE, so the first read of a file takes one request instead of three, and later readers need
+// none. As the mount cannot know who still reads a file, one that takes more than one read is held here as if it were
+// open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger. Thread-safe; mutex_
+// is a leaf.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,12 @@ class ImplicitHandles {
   static constexpr std::size_t kMost = 64;
   static constexpr std::chrono::seconds kLinger{10};
 
-  /// Null when it is not held. Its time begins anew.
+  /// Null if the file is not held. Restarts its kLinger.
   OpenFilePtr find(NodeId node, Clock::time_point now = Clock::now());
-  /// Holds a file; that of another reader stays where there is one already. Beyond kMost the one goes that was not read
-  /// for longest.
+  /// Holds a file; if the node has one already, that one is kept. Beyond kMost the least recently read one is dropped.
   void hold(NodeId node, OpenFilePtr file, Clock::time_point now = Clock::now());
-  /// Lets go of what was not read for kLinger: it may keep a log open that is gone, and with it its room on the disk.
-  /// Costs nothing while nothing is held.
+  /// Drops files that were not read for kLinger: one may keep a deleted log open, and so its space on the disk
+  /// allocated. Costs nothing while none is held.
   void let_go(Clock::time_point now = Clock::now());
 
  private:

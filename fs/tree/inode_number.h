@@ -1,4 +1,4 @@
-// st_ino: hashes of what a file is, so that they are the same after a remount and nothing has to be stored.
+// st_ino: hashes of what a file represents, so that they survive a remount and nothing has to be stored.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace arborfs {
 
-/// `word` says what kind of file it is (NodeRow::word), `what` which one. Never 0 or 1.
+/// `word` is the kind of file (NodeRow::word), `what` tells files of that kind apart. Never 0 or 1.
 std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_view what = {});
 
-/// The same for a file that belongs to one entry. It goes by the entry's time and id, so it outlives a rewrite of the
-/// log; only entries without an id of their own go by their ordinal. The time stands first, because find, grep -r and
-/// others go through a folder of more than 10,000 files by inode number: so they do it in the order of the log, as with
-/// files on a disk. Where the time says nothing (there is none, it is absurd, or that of the entry before), the number
-/// is a hash as others are.
+/// The same for a file that belongs to one entry. It depends on the entry's time and id, so it survives a rewrite of
+/// the log; only entries without an id of their own use their ordinal. The time is in the high bits, because find, grep
+/// -r and others read a folder of more than 10,000 files in inode order: this makes it the order of the log, as with
+/// files on a disk. If the time is of no use (missing, out of range, or equal to that of the entry before), the number
+/// is a plain hash.
 std::uint64_t entry_ino(std::uint64_t seed, std::string_view word, const LogIndex& index, Ordinal ordinal);
 
-/// The seeds of sessions, from the names of their logs. Thread-safe; mutex_ comes before the locks of sessions, so it
-/// is never taken under a Guard.
+/// The inode seeds of sessions, made from the names of their logs. Thread-safe; mutex_ comes before the locks of
+/// sessions, so it is never taken under a Guard.
 class InodeSeeds {
  public:
   std::uint64_t seed_of(const Session& session, const CatalogView& view);
@@ -33,9 +33,10 @@ class InodeSeeds {
   void take_names(const CatalogView& view);
   std::uint64_t new_seed(const Session& session, const CatalogView& view);
   std::shared_mutex mutex_;
-  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;       // by session number; guarded by mutex_
-  std::uint64_t view_version_ = 0;                               // of names_; guarded by mutex_
-  std::unordered_multimap<std::uint64_t, std::uint32_t> names_;  // hash of a name: session number; guarded by mutex_
+  std::unordered_map<std::uint32_t, std::uint64_t> seeds_;  // by session number; guarded by mutex_
+  std::uint64_t view_version_ = 0;                          // of names_; guarded by mutex_
+  std::unordered_multimap<std::uint64_t, std::uint32_t>
+      names_;  // hash of a log's name to session number; guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
-// Numbers for texts that are part of node ids: names of blobs, paths below artifacts/. A number is never reused and a
-// text never forgotten while the mount lives. Thread-safe; mutex_ is a leaf.
+// Numbers for strings that are part of node ids: names of blobs, paths below artifacts/. Numbers are never reused and
+// strings never dropped while the mount lives. Thread-safe; mutex_ is a leaf.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace arborfs {
 
 class InternTable {
  public:
-  /// From 1; 0 when the numbers have run out.
+  /// From 1; 0 if the numbers have run out.
   std::uint32_t number_of(std::string_view text) {
     {
       const std::shared_lock lock(mutex_);
@@ -46,8 +46,8 @@ class InternTable {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::deque<std::string> texts_;                                // guarded by mutex_; texts stay where they are
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;  // guarded by mutex_; into texts_
+  std::deque<std::string> texts_;                                // guarded by mutex_; elements never move
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;  // guarded by mutex_; keys point into texts_
 };
 
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-// What all operations of one mount share: the catalog it shows, and the numbers it has given out. Every member is
+// State shared by all operations of one mount: the catalog it shows and the numbers it has handed out. Every member is
 // thread-safe by itself and outlives every request.
 #pragma once
 
@@ -32,7 +32,7 @@ struct MountState {
   Catalog& catalog;
   const bool read_only;
   const std::int64_t mounted_ns;
-  /// How changes are noticed, for status.json; set before the first request.
+  /// How changes are noticed, for status.json. Set before the first request.
   std::function<std::string()> watching = [] { return std::string("nothing"); };
 
   SessionIds slots;
@@ -45,13 +45,13 @@ struct MountState {
   CacheTracker kernel;
   ControlInodes control_inodes;
 
-  /// Whether a session was brought up to date so lately that another look at its log can be spared. Only what other
-  /// processes did can be missed by it, and only for kLately; own writes are in the session's state at once.
+  /// Whether a session was refreshed so recently that its log need not be checked again. This can miss only writes of
+  /// other processes, and for kLately at most; own writes are in the session's state at once.
   [[nodiscard]] static bool refreshed_lately(const Session& session, Depth depth) {
     return session.is_known_since(std::chrono::steady_clock::now() - kLately, depth);
   }
 
-  /// A write of this mount to a session (0: to the mount as such) has ended, whatever came of it.
+  /// A write of this mount to a session (0: to the mount itself) has ended, successfully or not.
   void note_own_write(std::uint32_t session) {
     const std::lock_guard lock(own_writes_mutex_);
     own_writes_[session] = own_writes_[0] = std::chrono::steady_clock::now();
@@ -62,7 +62,8 @@ struct MountState {
     return found != own_writes_.end() && found->second >= when;
   }
 
-  /// For files of the store whose size may change under the same node (blobs, artifacts): the kernel was told a size.
+  /// For files of the store whose size may change under the same node (blobs, artifacts): records the size that was
+  /// reported to the kernel.
   void note_told(const Attr& attr) {
     const Kind kind = attr.node.kind();
     if (kind != Kind::blob && kind != Kind::image && kind != Kind::artifact_file) {
@@ -74,8 +75,8 @@ struct MountState {
     }
     told_[attr.node] = {attr.size, std::chrono::steady_clock::now()};
   }
-  /// True when the kernel goes by another size than the file has now: it must look the name up again before it reads,
-  /// or it would stop too early. Not right after it was told, so that a file in steady growth can be opened.
+  /// True if the size that the kernel knows differs from `size`: it must look the name up again before it reads, or the
+  /// read would end too early. False for kLately after the report, so that a file that keeps growing can be opened.
   [[nodiscard]] bool told_otherwise(NodeId node, std::uint64_t size) {
     const std::lock_guard lock(told_mutex_);
     const auto found = told_.find(node);
@@ -83,7 +84,7 @@ struct MountState {
            std::chrono::steady_clock::now() - found->second.second > kLately;
   }
 
-  /// When the catalog's present view was first looked at: the time of folders that list it.
+  /// When the catalog's present view was first seen: the mtime of folders that list it.
   std::int64_t view_time(const CatalogView& view) {
     const std::lock_guard lock(view_mutex_);
     if (view.version > seen_version_) {

@@ -1,8 +1,8 @@
-// What a file of the mount is, as one 64-bit number: kind (8 bits), slot (24), item (32). Decoded at each request;
-// there are no node objects, so none can be looked up too late, and forget has nothing to do.
+// Identifies a file of the mount by one 64-bit number: kind (8 bits), slot (24), item (32). Each request decodes it;
+// there are no node objects, so none can dangle, and FORGET has nothing to do.
 //
-// A node id stands for content that never changes, or only grows. What shows another state of a session is another
-// node: see the comment at each kind. Slots are never reused (session_ids.h).
+// The content of a node id never changes, or only grows. Another state of a session is another node: see the comment at
+// each kind. Slots are never reused (session_ids.h).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class Kind : std::uint8_t {
   readme,
   mount_status,  // item: version of its text
   events,
-  events_link,  // what the root lists of it
+  events_link,  // the symlink to it, which the root lists
   new_control,
   projects,
   by_id,
@@ -26,10 +26,10 @@ enum class Kind : std::uint8_t {
   project,        // item: Project::number
   project_cwd,    // item: Project::number
   project_alias,  // symlink; item: Project::number, slot: hash of its name
-  by_id_link,     // the three: slot of the session, item: hash of the target
+  by_id_link,     // these three: slot of the session, item: hash of the target
   recent_link,
   terminal_link,
-  session,       // slot of the session, as for all up to `artifact_file`
+  session,       // slot of the session, as for all kinds up to `artifact_file`
   session_json,  // item: epoch, as for title, context, tree, usage
   title,
   context,
@@ -40,10 +40,10 @@ enum class Kind : std::uint8_t {
   transcript,      // grows; item: version (transcript_versions.h)
   damage_tail,     // the unfinished end of the log; item: epoch
   labels,
-  control,        // item: verb and number (control_inodes.h)
+  control,        // item: verb and number of the inode (control_inodes.h)
   artifact_dir,   // item: interned path, 0 for artifacts/ itself
   artifact_file,  // item: interned path
-  leaf_link,      // from here on: slot of one generation; item: ordinal
+  leaf_link,      // this and the following kinds: slot of one generation; item: ordinal
   entries,
   texts,
   images,
@@ -53,7 +53,7 @@ enum class Kind : std::uint8_t {
   text,
   image,       // item: index into TextSizes::images
   damage_run,  // item: index into the damage of the log
-  branch,      // item: ordinal of its last entry, as for the next ones
+  branch,      // item: ordinal of the branch's last entry, as for the next ones
   branch_context,
   branch_transcript,
   branch_entries,
@@ -77,7 +77,7 @@ class NodeId {
   static constexpr NodeId root() { return {Kind::root, 0, 1}; }
 
   [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
-  /// False for numbers that this program never gave out.
+  /// False for numbers that arborfs never handed out.
   [[nodiscard]] constexpr bool is_known() const {
     return (value_ >> 56U) < kKinds && (kind() != Kind::root || value_ == 1);
   }

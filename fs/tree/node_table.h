@@ -1,5 +1,5 @@
-// The one table of what there is in the mount: a row for each kind of node, saying how it is described, listed, opened.
-// A new view is a row here, a name where it hangs, and a function in core that makes its bytes.
+// The table of everything in the mount: one row for each kind of node, with its functions for attributes, listing and
+// opening. A new view is a row here, a name in a folder, and a function in core that makes its bytes.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace arborfs {
 
-/// Functions are null where a kind has no such thing. Errors of all: stale (gone; the kernel then looks the path up
-/// anew), interrupted (deferred), io and what reading a log says.
+/// Functions are null where they do not apply to a kind. Errors of all: stale (gone; the kernel then looks the path up
+/// again), interrupted (deferred), io and the errors of reading a log.
 struct NodeRow {
   Kind kind;
-  std::string_view word;  // part of the inode number: never changes
+  std::string_view word;  // part of the inode number: must never change
   Result<Attr> (*attr)(MountState&, RequestContext&, NodeId);
   Result<Child> (*lookup)(MountState&, RequestContext&, NodeId, std::string_view name) = nullptr;  // folders; not_found
   Result<ListingPtr> (*list)(MountState&, RequestContext&, NodeId) = nullptr;                      // folders

@@ -1,4 +1,4 @@
-// The families of nodes; node_table.cc puts their functions into the one table. Each function follows the contract of
+// The families of nodes; node_table.cc puts their functions into one table. Each function follows the contract of
 // NodeRow. No family knows the kernel's side.
 #pragma once
 
@@ -47,18 +47,18 @@ Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace shortcut_nodes
 
-/// The folder of a session, and its leaf.
+/// A session's folder, and its link `leaf`.
 namespace session_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
-/// entries/, text/, images/, branches/, labels/, damage/ themselves.
+/// The folders entries/, text/, images/, branches/, labels/, damage/ themselves.
 Result<Attr> folder_attr(MountState&, RequestContext&, NodeId);
 Result<Attr> leaf_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> leaf_target(MountState&, RequestContext&, NodeId);
 }  // namespace session_nodes
 
-/// The readable files of a session, all that core makes as documents.
+/// The readable files of a session: all documents that core makes.
 namespace document_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
@@ -72,7 +72,7 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<Child> images_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> images_list(MountState&, RequestContext&, NodeId);
 Result<Attr> image_attr(MountState&, RequestContext&, NodeId);
-/// The time of an entry's files; the log's for an entry without one.
+/// The mtime of an entry's files; the log's if the entry has no time.
 std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal);
 }  // namespace entry_nodes
 
@@ -104,12 +104,12 @@ Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).
 namespace control_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
-/// The node of the control file of a session that has this verb; its slot is the session's. The first of its inodes
-/// (control_inodes.h).
+/// The node of a session's control file for `verb`: the first of its inodes (control_inodes.h). `home` is the session's
+/// slot.
 NodeId in_session(std::uint32_t home, std::string_view verb);
 }  // namespace control_nodes
 
-/// artifacts/: the agent's own files beside the log, as they are on disk.
+/// artifacts/: the agent's own files beside the log, shown as they are on disk.
 namespace artifact_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
@@ -127,17 +127,17 @@ Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
 
 // Shared between families.
 
-/// The document that a node stands for now: found if somebody has it, else made. `stale` when the node no longer is
-/// what the session shows.
+/// The document of a node: the known one if there is one, else a new one. `stale` if the session no longer shows this
+/// node.
 Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, NodeId node);
 /// A document as an open file.
 OpenFilePtr file_of(SnapshotPtr document);
-/// The node that stands for a document of the session's present state. Errors: as resolve_session; `ref` was refreshed
+/// The node of a document for the session's present state. Errors: as resolve_session. `ref` must have been refreshed
 /// to document_depth(kind).
 Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, Kind kind);
 Depth document_depth(Kind kind);
 
-/// Text that fs makes itself, as a document of a node that never changes.
+/// A document whose text fs makes itself, for a node that never changes.
 SnapshotPtr literal_document(const Attr& attr, std::string_view text);
 
 }  // namespace arborfs

@@ -16,15 +16,15 @@ namespace arborfs {
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
-  /// Fills `into` as far as the file goes; returns how many bytes came. Errors: stale, io, interrupted (deferred).
+  /// Fills `into`, up to the end of the file; returns the number of bytes. Errors: stale, io, interrupted (deferred).
   virtual Result<std::size_t> read(MountState& state, RequestContext& call, std::uint64_t offset,
                                    std::span<char> into) = 0;
-  /// Pages that the kernel has of this node are these bytes.
+  /// True if the pages that the kernel has cached for this node are still these bytes.
   [[nodiscard]] virtual bool keeps_cache() const { return true; }
 };
 using OpenFilePtr = std::shared_ptr<OpenFile>;
 
-/// A document made from a log. Bytes that a writer has changed in place since it was opened read as `stale`.
+/// A document made from a log. If a writer has since changed its bytes in place, a read fails with `stale`.
 class SnapshotFile : public OpenFile {
  public:
   explicit SnapshotFile(SnapshotPtr document);
@@ -41,10 +41,10 @@ class SnapshotFile : public OpenFile {
   Result<void> check_log(const Snapshot& document, RequestContext& call);
   mutable std::mutex mutex_;  // leaf
   SnapshotPtr document_;      // guarded by mutex_
-  FileStat checked_;          // what the log looked like when its bytes were known to be right; guarded by mutex_
+  FileStat checked_;          // the log's stat when its bytes were last known to be right; guarded by mutex_
 };
 
-/// A document that takes in what was appended when it is read past its end.
+/// A document that is extended by what was appended when it is read past its end.
 class GrowingFile final : public SnapshotFile {
  public:
   using SnapshotFile::SnapshotFile;
@@ -52,7 +52,7 @@ class GrowingFile final : public SnapshotFile {
                            std::span<char> into) override;
 };
 
-/// A file of the store, as it is on disk.
+/// A file of the store, shown as it is on disk.
 class DiskFile final : public OpenFile {
  public:
   DiskFile(std::shared_ptr<const File> file, bool keeps_cache) : file_(std::move(file)), keeps_cache_(keeps_cache) {}

@@ -1,5 +1,5 @@
-// The documents behind nodes: those that somebody has open, so that a handle and an fstat of it go on showing what was
-// opened whatever becomes of the log (CONTRACT.md 2.5), and the last few that were looked up, because an open follows.
+// The documents of nodes: those that are open, so that a handle and an fstat of it keep showing what was opened even if
+// the log changes (CONTRACT.md 2.5), and the last few that were looked up, because an open usually follows.
 // Thread-safe; mutex_ is a leaf.
 #pragma once
 
@@ -20,33 +20,33 @@ namespace arborfs {
 struct Snapshot {
   Attr attr;
   std::shared_ptr<const Content> content;
-  std::uint32_t epoch = 0;  // of the session when it was made, or an earlier one
+  std::uint32_t epoch = 0;  // of the session when this was made, or an earlier one
   std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
 
-  // What it was made from, so that a reader can tell whether those bytes are still there; null without a log.
+  // What this was made from, so that a reader can check that those bytes are still there; null without a log.
   SessionPtr session;
   std::shared_ptr<const LogFile> log;
-  FileStat log_stat;          // what the log looked like then
-  std::uint32_t bytes = 0;    // Session::Raw::bytes then
-  std::uint32_t entries = 0;  // Session::Raw::entries then; 0 where bytes were taken that are no entries
-  bool is_apart = false;      // made without the log's bytes: whatever becomes of them, it is one state
+  FileStat log_stat;          // the log's stat at that time
+  std::uint32_t bytes = 0;    // Session::Raw::bytes at that time
+  std::uint32_t entries = 0;  // Session::Raw::entries at that time; 0 if the bytes of the document are not entries
+  bool is_apart = false;      // made without the log's bytes: changes of the log cannot affect it
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
-/// An open that comes this soon after the lookup of a node finds what was looked up, even if the session has moved on
-/// meanwhile; else a log that is written all the time could never be opened.
-/// Not when it was this mount that moved it on (MountState::written_since): then what was written is to be seen.
+/// An open this soon after the lookup of a node gets the document that was looked up, even if the session has changed
+/// since; otherwise a log that is written all the time could never be opened. Not if this mount made the change
+/// (MountState::written_since): then the open must show what was written.
 inline constexpr std::chrono::milliseconds kJustLookedUp{100};
 
 class OpenSnapshots {
  public:
-  /// Null when nobody has it open and it was not looked up lately.
+  /// Null if the node is neither open nor among the last that were looked up.
   [[nodiscard]] SnapshotPtr find(NodeId node) const;
-  /// Remembers a document while somebody holds it. A node that only grows takes the longer one, any other keeps the
-  /// first, which the kernel may have cached. Returns what the node has now.
+  /// Tracks a document for as long as something else owns it. If the node has one already, a growing node takes the
+  /// longer one and any other keeps the first, which the kernel may have cached. Returns the node's document.
   SnapshotPtr put(SnapshotPtr document, bool grows);
-  /// The same, and holds it for a while by itself. What was made of a log that this one's has replaced is let go: it
-  /// would keep the old file open, and with it its room on the disk.
+  /// The same, and also owns it for a while. Drops documents made from a log that this one's log has replaced: they
+  /// would keep the old file open, and so its space on the disk allocated.
   SnapshotPtr put_recent(SnapshotPtr document, bool grows);
 
  private:

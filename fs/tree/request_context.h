@@ -1,9 +1,8 @@
-// One request on its way through the vfs: on the thread that took it, where nothing may take long, or in the worker
+// One request on its way through the Vfs: on the thread that took it, where nothing may take long, or in the worker
 // pool.
 //
-// An operation that finds out that it would take long returns defer(); the server then runs the same operation once
-// more in the worker pool (worker_pool.h). So operations change nothing before that point. Used by one thread at a
-// time.
+// An operation that finds that it would take long returns defer(); the server then runs the same operation again in the
+// worker pool (worker_pool.h). So an operation must change nothing before that point. Used by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -24,20 +23,20 @@ class RequestContext {
  public:
   /// On the thread that took the request.
   RequestContext() = default;
-  /// In the worker pool; `cancelled` ends long work early.
+  /// In the worker pool. `cancelled` ends long work early.
   explicit RequestContext(const std::atomic<bool>* cancelled) : may_take_long_(true), cancelled_(cancelled) {}
 
   [[nodiscard]] bool may_take_long() const { return may_take_long_; }
   [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
 
-  /// The result of an operation that has to go on elsewhere.
+  /// The result of an operation that must be run again in the worker pool.
   Error defer() {
     deferred_ = true;
     return {Errc::interrupted, "goes on where it may take long"};
   }
   [[nodiscard]] bool is_deferred() const { return deferred_; }
 
-  /// What was found since then was found for this request, or while it was under way.
+  /// When the request began: a result found after this time was found for it, or while it was in progress.
   [[nodiscard]] std::chrono::steady_clock::time_point begun() const { return begun_; }
 
   /// One refresh of a session is enough for a request.
@@ -50,7 +49,7 @@ class RequestContext {
   }
   void forget_refreshed() { refreshed_ = 0; }
 
-  /// A log's stat. The folder stays open for the next log of it: a listing asks for many.
+  /// Stats a log. Keeps its folder open for the next log in it: a listing stats many.
   Result<FileStat> stat(const SessionStore& store, const LogPlace& place) {
     if (!folder_ || folder_->first != place.folder) {
       ASSIGN_OR_RETURN(auto opened, store.folder(place));
@@ -66,7 +65,7 @@ class RequestContext {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;
-  std::optional<std::pair<std::string, Dir>> folder_;  // of the log looked at last, by name
+  std::optional<std::pair<std::string, Dir>> folder_;  // of the log that was checked last, by name
 };
 
 }  // namespace arborfs

@@ -1,6 +1,6 @@
-// The short numbers that node ids have for sessions: one slot for a session as such, one for each of its generations
-// that has been looked at. A slot is never reused, so a node of an old generation is recognised as such for ever.
-// Thread-safe; mutex_ is a leaf.
+// Short numbers (slots) for sessions in node ids: one for a session itself, one for each of its generations that has
+// been shown. A slot is never reused, so a node of an old generation is always recognised as such. Thread-safe; mutex_
+// is a leaf.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class SessionIds {
  public:
   struct Slot {
     std::uint32_t session = 0;     // Session::number
-    std::uint32_t generation = 0;  // 0: the session as such
+    std::uint32_t generation = 0;  // 0: the session itself
   };
-  /// Makes the slot when there is none. 0 when the numbers have run out (16 million).
+  /// Makes the slot if there is none. 0 if the numbers have run out (16 million).
   std::uint32_t slot_of(std::uint32_t session, std::uint32_t generation);
-  /// 0 when nobody has asked for it yet, so that the kernel cannot know it either.
+  /// 0 if slot_of() never made it, so that the kernel cannot know it either.
   [[nodiscard]] std::uint32_t find(std::uint32_t session, std::uint32_t generation) const;
   [[nodiscard]] std::optional<Slot> at(std::uint32_t slot) const;
 

@@ -1,7 +1,7 @@
-// The kernel looks a name up and opens what it leads to in two requests. When the open is refused as stale, because the
-// session has moved on in between, it does both once more, and only when that fails too is the client told ESTALE. The
-// second open of a thread follows a lookup of the same system call, so what that lookup found is right for it, whatever
-// has happened since.
+// The kernel looks a name up and opens its node in two requests. If the open fails as stale, because the session has
+// changed in between, the kernel repeats both once, and returns ESTALE to the client only if that fails too. The second
+// open of a thread follows a lookup of the same system call, so the document found by that lookup is right for it, even
+// if the session has changed again.
 //
 // Thread-safe; mutex_ is a leaf.
 #pragma once
@@ -18,14 +18,14 @@ namespace arborfs {
 
 class StaleRetry {
  public:
-  /// The open of a node by this thread is refused as stale.
+  /// An open of `node` by the thread `client` was refused as stale.
   void note_refused(pid_t client, NodeId node);
-  /// True when this is its open after that: of another node under the same name. Once.
+  /// True if this open by the thread repeats a refused one, with another node of the same name. True only once.
   bool take(pid_t client, NodeId node);
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kMemory{10};  // between the two opens, on a busy machine
+  static constexpr std::chrono::seconds kMemory{10};  // the longest time between the two opens, on a busy machine
   static constexpr std::size_t kMost = 256;
   struct Refused {
     NodeId node;

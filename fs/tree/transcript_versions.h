@@ -1,7 +1,7 @@
-// Which transcripts of a session are one growing file: while the path to the leaf only gets longer, the transcript
-// keeps its version number; another path, or a rewritten log, begins a new one. Likewise for texts that are made anew
-// each time (status.json): a new version number whenever the bytes differ. Numbers are never reused. Thread-safe; the
-// mutexes are leaves.
+// Version numbers that tell which transcripts of a session are one growing file: while the path to the leaf only gets
+// longer, the transcript keeps its number; another path, or a rewritten log, starts a new one. Likewise for texts that
+// are made again each time (status.json): a new number whenever the bytes differ. Numbers are never reused.
+// Thread-safe; the mutexes are leaves.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace arborfs {
 
 class TranscriptVersions {
  public:
-  /// The version of the transcript up to the leaf now. Errors: stale (not indexed).
+  /// The version of the transcript that ends at the present leaf. Errors: stale (not indexed).
   Result<std::uint32_t> version_of(const Session& session);
-  /// The last one given out for a session, 0 when there is none.
+  /// The last version handed out for a session, 0 if there is none.
   [[nodiscard]] std::uint32_t last_of(std::uint32_t session) const;
 
  private:
@@ -34,7 +34,7 @@ class TranscriptVersions {
 
 class TextVersions {
  public:
-  /// The version of `owner`'s text (a session's number, 0 for the mount) whose hash is given.
+  /// The version of the text of `owner` (a session's number, 0 for the mount) that has this hash.
   std::uint32_t version_of(std::uint32_t owner, std::uint64_t hash);
   [[nodiscard]] std::uint32_t last_of(std::uint32_t owner) const;
 

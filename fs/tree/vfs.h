@@ -1,5 +1,5 @@
-// The mount as operations on node ids, without the kernel's side: what fuse_server.cc translates to and from, and what
-// tests call without a mount. Any thread; no lock is held on return. Every error has words for people.
+// The mount as operations on node ids, without the kernel's side: fs/fuse translates requests to it, tests call
+// it without a mount. Any thread; no lock is held on return. Every error has a message for people.
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +28,7 @@ class OpenDir {
  public:
   explicit OpenDir(NodeId node) : node_(node) {}
   [[nodiscard]] NodeId node() const { return node_; }
-  /// The kernel may go on using what it remembers of an earlier listing.
+  /// True if the kernel may keep using its cached listing.
   [[nodiscard]] bool keeps_cache() const { return keeps_cache_; }
 
  private:
@@ -37,7 +37,7 @@ class OpenDir {
   bool keeps_cache_ = false;
   std::mutex mutex_;      // leaf
   ListingPtr listing_;    // guarded by mutex_; of the last rewind
-  bool is_fresh_ = true;  // nothing of it has been read; guarded by mutex_
+  bool is_fresh_ = true;  // nothing of it has been read yet; guarded by mutex_
 };
 using OpenDirPtr = std::shared_ptr<OpenDir>;
 
@@ -46,8 +46,8 @@ class Vfs {
   /// `catalog` outlives it.
   Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
 
-  /// True for names that no folder of the mount ever has, whatever comes: search tools ask for .gitignore and the like
-  /// in each one.
+  /// True for names that no folder of the mount will ever have: search tools ask for .gitignore and the like in each
+  /// one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
            parent.kind() != Kind::artifact_dir;
@@ -55,21 +55,21 @@ class Vfs {
   Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(RequestContext& call, NodeId node);
   Result<std::string> readlink(RequestContext& call, NodeId node);
-  /// `client` is the thread that asks, 0 when that is not known.
+  /// `client` is the thread that opens, 0 if unknown.
   Result<OpenFilePtr> open(RequestContext& call, NodeId node, pid_t client = 0);
   Result<std::size_t> read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
-  /// The same without an open before it, as on a read-only mount (implicit_handles.h): the name must have been looked
-  /// up just before. Errors: those of open and of reading; stale when the state that was looked up is gone.
+  /// The same without a preceding open, as on a read-only mount (implicit_handles.h): the name must have been looked up
+  /// just before. Errors: those of open and read; stale if the state that was looked up is gone.
   Result<std::size_t> read_without_open(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
-  /// Emits "." and ".." and what the folder lists, from `offset` on. Offset 0 lists afresh.
+  /// Emits ".", ".." and the folder's names, from `offset` on. Offset 0 takes a new listing.
   Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
   /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);
   Result<std::string> xattr_names(RequestContext& call, NodeId node);
 
-  /// The folder of the store that a request for this node may have to wait for while others need not wait
-  /// (Catalog::submounts).
+  /// The submount of the store (Catalog::submounts) that a request for this node may have to wait for; such a request
+  /// must not make others wait.
   std::optional<std::string> submount_of(NodeId node);
 
   MountState& state() { return state_; }
@@ -89,7 +89,7 @@ class Vfs {
   ImplicitHandles implicit_handles_;
   StaleRetry second_chances_;
   std::mutex listed_mutex_;                           // leaf
-  std::unordered_map<NodeId, std::uint64_t> listed_;  // version listed last; guarded by listed_mutex_
+  std::unordered_map<NodeId, std::uint64_t> listed_;  // version of the last listing; guarded by listed_mutex_
 };
 
 }  // namespace arborfs

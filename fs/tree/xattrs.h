@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// Names with their `user.arborfs.` and values; empty for files that have none. Errors: as NodeRow.
+/// Names with their `user.arborfs.` prefix, and values; empty for files that have none. Errors: as NodeRow.
 Result<std::vector<std::pair<std::string, std::string>>> xattrs_of(MountState& state, RequestContext& call,
                                                                    NodeId node);
 
