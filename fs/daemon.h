@@ -1,5 +1,5 @@
-// The serving process: the catalog and everything that runs beside the kernel's requests, started after the fork and
-// stopped in the order that keeps every waiting thread able to go on.
+// The serving process: the catalog and all threads beside those for requests. They start after the fork and stop in an
+// order in which no thread waits for one that has ended.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ struct DaemonPlan {
   MountSettings settings;
   WriteSettings writing;
   bool inotify = true;
-  std::size_t index_bytes = 0;  // LoadedIndexes
+  std::size_t index_bytes = 0;  // limit of LoadedIndexes
   std::string home;
 };
 
 /// Mounts and serves until unmounted or until SIGTERM, SIGINT, SIGHUP, SIGQUIT or SIGXCPU, which is a success too.
-/// Other signals that would end the process and leave a dead mount are ignored. `on_ready` is called once mounted, and
-/// `on_leaving` when no request is served any more. The caller must have no other threads. Errors: io.
+/// Ignores SIGPIPE, SIGIO, SIGUSR1, SIGUSR2 and SIGALRM, which would end the process and leave a dead mount. Calls
+/// `on_ready` once mounted, and `on_leaving` once no more requests are served. The caller must have no other threads.
+/// Errors: io.
 Result<void> run_daemon(const DaemonPlan& plan, const std::function<void()>& on_ready,
                         const std::function<void()>& on_leaving);
 

@@ -1,4 +1,4 @@
-// Mounting and unmounting, from options to exit status. Used by one thread, before any other is started.
+// Mounting, from options to result. Used by one thread, before any other is started.
 #pragma once
 
 #include <cstddef>
@@ -21,24 +21,23 @@ struct MountOptions {
   bool allow_other = false;
   bool xattr = false;
   bool inotify = true;  // false: notice changes by polling alone
-  bool notify = true;   // false: never tell the kernel of changes; for tests that all is right without
+  bool notify = true;   // false: never invalidate the kernel's caches; for tests that this is correct too
   bool debug = false;
-  unsigned max_read = 0;                                // of one READ; 0 for the kernel's own limit
-  std::size_t index_bytes = LoadedIndexes::kMostBytes;  // of sessions that nobody looks at
+  unsigned max_read = 0;                                // longest READ, in bytes; 0 for the kernel's own limit
+  std::size_t index_bytes = LoadedIndexes::kMostBytes;  // for sessions that are not in use
   WriteSettings writing;
   std::string log_file;                   // "" for none, or standard error in the foreground
-  std::vector<std::string> fuse_options;  // handed on to libfuse
+  std::vector<std::string> fuse_options;  // passed on to libfuse
 };
 
-/// Reads what stands behind -o, comma-separated; a backslash takes the next character as it is. Options of mount(8) and
-/// fstab that mean nothing here are passed over. Errors: invalid_argument, naming the option.
+/// Parses the argument of -o: words separated by commas; a backslash makes the next character literal. Options of
+/// mount(8) and fstab that have no meaning here are ignored. Errors: invalid_argument, naming the option.
 Result<void> parse_mount_options(std::string_view list, MountOptions& into);
 Result<MountOptions> parse_mount_options(std::string_view list);
 
-/// Mounts and serves. In the background it returns as soon as the mount is there, or cannot be; in the foreground when
-/// it has been unmounted or a signal ended it. The process that serves in the background never returns. `tell` gets
-/// what is worth a word but keeps nothing from being mounted, a line each. Errors: what keeps it from being mounted, in
-/// words.
+/// Mounts and serves. In the background it returns as soon as the mount works or has failed, and the process that
+/// serves never returns; in the foreground it returns when unmounted or ended by a signal. `tell` gets warnings that do
+/// not prevent mounting, one line each. Errors: why it cannot mount, as a message.
 Result<void> run_mount(const MountOptions& options, const std::function<void(const std::string&)>& tell);
 
 }  // namespace arborfs

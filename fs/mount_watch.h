@@ -1,5 +1,5 @@
-// Notices that the mount has been taken out of the tree while it is still in use (a lazy unmount), so that readers
-// which wait for news that nobody can follow any more do not keep the daemon for ever.
+// Notices that the mount was detached while still in use (a lazy unmount), so that readers that wait for events, which
+// nothing can reach any more, do not keep the daemon alive for ever.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace arborfs {
 
 class MountWatch {
  public:
-  /// Starts a thread; `on_gone` is called there, once. Does nothing where the mount cannot be seen in mountinfo.
+  /// Starts a thread, which calls `on_gone` once. Does nothing if the mount is not in mountinfo.
   MountWatch(std::string mountpoint, std::function<void()> on_gone);
   /// Stops and joins.
   ~MountWatch();

@@ -1,5 +1,5 @@
-// Tells the service manager that started this process how it is getting on, by the protocol of sd_notify(3): so that a
-// systemd unit of Type=notify counts as started once the mount works.
+// Reports progress to the service manager that started this process, by the protocol of sd_notify(3): a systemd unit of
+// Type=notify counts as started once the mount works.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace arborfs {
 
 class ServiceManager {
  public:
-  /// Reads NOTIFY_SOCKET and takes it out of the environment: programs that this one starts are no part of the service.
+  /// Reads NOTIFY_SOCKET and removes it from the environment: programs started by this one are not part of the service.
   /// Call it before other threads start.
   ServiceManager();
-  /// Sends an assignment such as READY=1. Does nothing where no service manager listens.
+  /// Sends an assignment such as READY=1. Does nothing if there is no service manager.
   void tell(std::string_view assignment) const;
 
  private:

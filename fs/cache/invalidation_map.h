@@ -1,6 +1,6 @@
-// What the kernel should be told when something changed: which folders and growing files to ask about again, which
-// names to look up again, of those that it may know (cache_tracker.h). Only a hint that makes changes show at once;
-// everything is right within a moment without it (attr.h). Any thread.
+// Maps changes to what the kernel should invalidate: attributes of folders and growing files, and names, but only those
+// that it may have cached (cache_tracker.h). Only an optimisation that makes changes show at once; without it
+// everything is right within a moment (attr.h). Any thread.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace arborfs {
 class InvalidationMap {
  public:
   explicit InvalidationMap(MountState& state) : state_(state) {}
-  /// For several changes at once, each thing named once.
+  /// What to invalidate for several changes, each item once.
   [[nodiscard]] std::vector<Invalidation> forgets(const std::vector<Change>& changes) const;
-  /// Those of `all` that the kernel may know.
+  /// Those of `all` that the kernel may have cached.
   [[nodiscard]] std::vector<Invalidation> known(std::vector<Invalidation> all) const;
 
  private:
@@ -29,10 +29,10 @@ class InvalidationMap {
   MountState& state_;
 };
 
-/// It is the name of a link that never leads to the same node again once something has changed.
+/// True if the name is a link that leads to another node after every change.
 bool leads_elsewhere(const Invalidation& name);
 
-/// The names in a session's folder that may have another node after a change; `after_rewrite` adds the folders of a
+/// The names in a session's folder that may lead to another node after a change; `after_rewrite` adds the folders of a
 /// generation.
 std::vector<std::string_view> changing_names(bool after_rewrite);
 

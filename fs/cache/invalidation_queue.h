@@ -1,12 +1,12 @@
-// What requests that change something and the invalidator have to tell each other, so that an answered write is never
-// followed by a look at what was before it (CONTRACT.md 3):
-//  - a request waits until the kernel has been told of all that was published so far, for kPatience at most;
-//  - a request may name more to be told than the change feed says (branches/<label>, for one);
-//  - a request for which the kernel holds folders locked until it is answered (symlink, unlink, rename, rmdir)
-//  announces
-//    them: to tell the kernel of a name in one of them would wait for the answer, so that is put off until after it.
+// Connects the requests that change something with the invalidator, so that no read after an acknowledged write sees
+// the state before it (CONTRACT.md 3):
+//  - a request waits until the kernel was notified of everything published so far, for kPatience at most;
+//  - a request may add invalidations that the change feed does not imply (status.json, for one);
+//  - a request for which the kernel keeps folders locked until it is answered (symlink, unlink, rename, rmdir)
+//    announces them: to invalidate a name in one of them would wait for the answer, so that is deferred until after it.
 //
-// Thread-safe. mutex_ is a leaf but for the feed's; no lock is held while the kernel is told or a request waits.
+// Thread-safe. Under mutex_ only the feed's lock is taken; no lock is held while the kernel is notified or a request
+// waits.
 #pragma once
 
 #include <atomic>
@@ -28,27 +28,27 @@ class InvalidationQueue {
  public:
   static constexpr std::chrono::milliseconds kPatience{200};
 
-  /// `feed` outlives it, and must not be published to yet.
+  /// `feed` outlives it; nothing may have been published to it yet.
   explicit InvalidationQueue(ChangeFeed& feed);
   InvalidationQueue(const InvalidationQueue&) = delete;
   InvalidationQueue& operator=(const InvalidationQueue&) = delete;
 
   // For requests.
 
-  /// The kernel holds these folders until the request is answered; what is returned must live as long.
+  /// The kernel keeps these folders locked until the request is answered; keep the returned object until then.
   [[nodiscard]] std::shared_ptr<void> hold(const std::vector<NodeId>& folders);
-  /// Returns when the kernel has been told of `more` and of everything published before, but for what is put off; at
-  /// once where nobody tells it (no notifications, or the mount is ending).
+  /// Returns when the kernel was notified of `more` and of everything published before, except for deferred names, or
+  /// after kPatience. Returns at once if there is no invalidator (no notifications, or the mount is ending).
   void tell_and_wait(std::vector<Invalidation> more);
-  /// Tells the kernel of nodes on this thread. To tell of a name might wait for another request, so with names among
-  /// them it does nothing and gives false.
+  /// Invalidates nodes on this thread. To invalidate a name might wait for another request, so if there are names among
+  /// `nodes`, it does nothing and returns false.
   bool tell_at_once(const std::vector<Invalidation>& nodes);
-  /// The changes behind `since`, up to `last`, have been told of by tell_at_once(). Those who wrote together need not
-  /// tell each for itself.
+  /// Records that tell_at_once() has covered the changes after `since` up to `last`, so that requests whose writes were
+  /// done together need not repeat it.
   void note_told(std::uint64_t since, std::uint64_t last);
   [[nodiscard]] bool has_told(std::uint64_t since, std::uint64_t last) const;
 
-  /// While it lives, who made it tells of what its thread publishes, and nobody else need be woken for it.
+  /// While it lives, its creator notifies the kernel of what this thread publishes, so the invalidator is not woken.
   class ToldHere {
    public:
     ToldHere();
@@ -59,23 +59,23 @@ class InvalidationQueue {
 
   // For the invalidator, which is one thread.
 
-  /// `tell_node` asks the kernel to ask for a node's attributes again; any thread, never waits. It may be called for as
-  /// long as requests are served, even after close().
+  /// `tell_node` invalidates a node's attributes; any thread, never waits. It may be called as long as requests are
+  /// served, even after close().
   using TellNode = std::function<void(NodeId)>;
   void open(TellNode tell_node);
   void close();
   struct Work {
     std::vector<Change> changes;
     std::vector<Invalidation> more;
-    std::uint64_t sequence = 0;  // of the last change that is in it, or was in earlier work
-    std::uint64_t ticket = 0;    // likewise for what requests asked for
+    std::uint64_t sequence = 0;  // of the last change in this or earlier work
+    std::uint64_t ticket = 0;    // likewise, for what requests asked for
   };
-  /// Waits for something to tell; false once closed.
+  /// Waits for work; false once closed.
   bool wait(Work& work);
-  /// Puts a name off when its folder is held now.
+  /// Defers an invalidation if its folder is locked now; false if it is not.
   bool put_off(const Invalidation& forget);
   void note_told(const Work& work);
-  /// Lets changes gather; ends early when a request begins to wait.
+  /// Waits so that changes accumulate; ends early when a request starts to wait.
   void pause(std::chrono::milliseconds longest);
 
  private:
@@ -84,17 +84,17 @@ class InvalidationQueue {
   ChangeFeed& feed_;
   mutable std::mutex mutex_;
   TellNode tell_node_;                                   // set by the first open(), before any request
-  std::condition_variable work_;                         // something to tell
+  std::condition_variable work_;                         // there is work for the invalidator
   std::condition_variable hurry_;                        // a request waits
-  std::condition_variable told_;                         // something was told
-  bool is_open_ = false;                                 // guarded by mutex_, as all below
-  std::vector<Invalidation> more_;                       // asked for by requests, or put off and free now
-  std::map<NodeId, int> held_;                           // how many requests hold a folder
-  std::map<NodeId, std::vector<Invalidation>> put_off_;  // by folder
-  std::uint64_t ticket_ = 0;                             // of the last request for more
+  std::condition_variable told_;                         // the kernel was notified
+  bool is_open_ = false;                                 // guarded by mutex_, as are all below
+  std::vector<Invalidation> more_;                       // asked for by requests, or deferred and no longer locked
+  std::map<NodeId, int> held_;                           // how many requests keep a folder locked
+  std::map<NodeId, std::vector<Invalidation>> put_off_;  // deferred, by folder
+  std::uint64_t ticket_ = 0;                             // of the last tell_and_wait()
   std::uint64_t told_sequence_ = 0;
   std::uint64_t told_ticket_ = 0;
-  std::uint64_t told_here_since_ = 0;  // by requests: what came behind this
+  std::uint64_t told_here_since_ = 0;  // tell_at_once() has covered the changes after this
   std::uint64_t told_here_last_ = 0;   // and up to this
   int waiting_ = 0;
 };

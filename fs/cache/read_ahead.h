@@ -1,10 +1,10 @@
-// Hands the kernel the bytes of entries and texts before they are asked for, where a reader goes through them in order:
-// two or three requests a file are spared. Only what never changes is handed over, and only while its log looks
-// as it did when it was indexed. At most kMostBytes ahead of a reader, and more the further it has come, so that
-// bytes that nobody reads cost little; the kernel may let go of it at any time, and asks as ever.
+// Stores the bytes of entries and texts in the kernel's page cache before a sequential reader asks for them, which
+// saves two or three requests a file. Only content that never changes is stored, and only while its log is as it was
+// when it was indexed. At most kMostBytes ahead of a reader, and less for one that has just begun, so that unread bytes
+// cost little; the kernel may evict them at any time and then asks as usual.
 //
-// The kernel may make its thread wait until reads in progress are answered, so it must be stopped while they still are.
-// note() and note_listed() may be called by any thread.
+// The kernel may make the thread wait until reads in progress are answered, so it must be stopped while requests are
+// still served. note() and note_listed() may be called by any thread.
 #pragma once
 
 #include <condition_variable>
@@ -22,10 +22,10 @@ namespace arborfs {
 
 class ReadAhead {
  public:
-  static constexpr std::uint64_t kLongestFile = 128 << 10;  // longer ones the kernel reads ahead by itself
-  static constexpr std::uint64_t kMostBytes = 8 << 20;      // of the log, before a reader
-  /// Hands all bytes of a file to the kernel; false when it does not know the file, or is gone. Called by the thread
-  /// alone.
+  static constexpr std::uint64_t kLongestFile = 128 << 10;  // the kernel reads ahead in longer ones by itself
+  static constexpr std::uint64_t kMostBytes = 8 << 20;      // of the log, ahead of a reader
+  /// Stores all bytes of a file in the kernel's cache; false if the kernel does not know the file, or is gone. Called
+  /// only by the thread.
   using Store = std::function<bool(NodeId node, std::string_view bytes)>;
 
   /// Starts the thread. `state` outlives it.
@@ -37,23 +37,23 @@ class ReadAhead {
 
   /// The kernel asked for the first bytes of a file.
   void note(NodeId node);
-  /// The kernel is told what is in entries/ or text/: the names up to that of an entry, or of kNoEntry, the end.
+  /// The kernel was sent names in entries/ or text/, up to that of entry `last`; kNoEntry: to the end.
   void note_listed(NodeId folder, bool is_from_start, Ordinal last);
   void stop();
-  /// Something was noticed that is not handed over yet.
+  /// True while files that were noticed are not stored yet.
   [[nodiscard]] bool is_busy();
 
  private:
   struct Run;
-  /// What there is of a stretch, copied from the index at one state of the log.
+  /// The files of a stretch, copied from the index at one state of the log.
   struct Files {
     struct File {
       NodeId node;
       Entry entry;
       std::uint64_t size = 0;
     };
-    ReadAheadRange stretch;  // as far as it goes
-    bool is_at_end = false;  // of the folder
+    ReadAheadRange stretch;  // as far as files exist
+    bool is_at_end = false;  // it ends where the folder ends
     std::shared_ptr<const LogFile> log;
     FileStat log_stat;
     std::vector<File> files;
@@ -73,12 +73,12 @@ class ReadAhead {
 
   MountState& state_;
   const Store store_;
-  std::string raw_;  // used by the thread alone, as is text_
+  std::string raw_;  // used only by the thread, as is text_
   std::string text_;
   std::mutex mutex_;  // leaf
   std::condition_variable wake_;
   SequentialReaders readers_;           // guarded by mutex_
-  std::vector<ReadAheadRange> wanted_;  // in the order of their coming; guarded by mutex_
+  std::vector<ReadAheadRange> wanted_;  // oldest first; guarded by mutex_
   bool is_working_ = false;             // guarded by mutex_
   bool stopping_ = false;               // guarded by mutex_
   std::thread thread_;

@@ -1,5 +1,5 @@
-// What /proc says about the processes that use the mount. Nothing of it reaches below a mount: links are read, never
-// followed. No state; any thread.
+// What /proc says about the processes that use the mount. Never touches a file system that may hang: links are read,
+// not followed. No state; any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -11,18 +11,18 @@
 
 namespace arborfs {
 
-/// The process that a thread belongs to; 0 when it is gone or may not be looked at.
+/// The process of a thread; 0 if it is gone or /proc does not show it.
 pid_t thread_group_of(pid_t tid);
 
-/// A process and when it started, by which two that had the same number are told apart; 0 when it is gone.
+/// Number and start time of a process, which tell apart two processes with the same number; 0 if it is gone.
 std::uint64_t identity_of(pid_t tgid);
 
-/// How many descriptors of a process are open on a path that ends with `tail`. Nothing when that cannot be told;
-/// SIZE_MAX when that is only because this process has no descriptor or memory left to look: there may be any number.
+/// The number of a process's descriptors whose path ends with `tail`. Empty if that cannot be read; SIZE_MAX if only
+/// because this process has no descriptor or memory left to look: there may be any number.
 std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail);
 
-/// The thread is on its way out because a signal killed its process. Other threads of a process that exits by itself
-/// look the same but for the exit code, which is asked for where it is shown to us.
+/// True if the thread is exiting because a signal killed its process. When a process exits by itself, its other threads
+/// look the same except for the exit code, which is checked where this process may read it.
 bool is_killed_by_signal(pid_t tid);
 
 }  // namespace arborfs

@@ -1,22 +1,23 @@
-// One open control file (CONTRACT.md 4.1, 4.2): collects what is written into commands (core/writer/command_stream.h),
-// runs them by the table of verbs, and gives their results to whoever reads the same handle.
+// One open control file (CONTRACT.md 4.1, 4.2): splits what is written into commands (core/writer/command_stream.h),
+// runs them by the table of verbs, and returns their results to reads of the same handle.
 //
-// A text on `append` is one message from open to close. Only FLUSH tells of a close in time to report errors, and it
+// A text on `append` is one message from open to close. Only a FLUSH reports a close in time to return errors, and it
 // comes for each descriptor that is closed: from shells after each builtin, from children that exit (FAILURES.md P5).
-// So at a FLUSH with something waiting the closer's descriptors are counted in /proc:
-//  - the process that opened it has fewer of them open on this file than it has handles of it: this was the last;
-//  - another process: not the last while the opener lives and has one, else judged by the closer alone;
-//  - where /proc cannot tell: the last.
-// A process that a signal killed leaves nothing behind: its text is dropped at the last close. RELEASE takes what a
-// FLUSH left waiting by mistake; then only status.json tells how it ended.
+// So at a FLUSH while a command waits, the closer's descriptors are counted in /proc:
+//  - the closer is the process that opened the file: it was the last if fewer descriptors than handles are left;
+//  - another process: it was the last if neither the closer nor the opener has a descriptor left;
+//  - if /proc cannot be read: it was the last.
+// If a signal kills the closer, the text is dropped at the last close. RELEASE runs what a FLUSH left waiting by
+// mistake; then only status.json shows the result.
 //
-// What a refusal leaves of a command is refused too, until the handle is closed, synced, read or truncated; what is no
-// text, until the program that wrote it closes a descriptor of the file (command_stream.h).
+// After a refusal the rest of the command is refused too, until the handle is closed, synced, read or truncated. If it
+// is not a text, it is enough that the program that wrote it closes one descriptor of the file (command_stream.h).
 //
-// `branch` takes its summary from further writes, since a shell's printf writes line by line. A leaf that the first
-// line alone has moved goes back when the summary behind it is refused.
+// `branch` takes its summary from further writes, since a shell's printf writes line by line. If the summary is
+// refused, a leaf that the first line has already moved is moved back.
 //
-// Threads: any; commands of one handle that come at the same time end in any order. Lock: mutex_, a leaf, not held
+// Threads: any; concurrent commands of one handle end in any order. Lock: mutex_, a leaf, not held while a command
+// runs.
 // while a command runs.
 #pragma once
 
@@ -42,12 +43,12 @@ namespace arborfs {
 
 class ControlFile;
 
-/// The open control files of a mount, to count those of one process. Thread-safe; mutex_ is a leaf.
+/// The open control files of a mount, to count those that one process opened. Thread-safe; mutex_ is a leaf.
 class OpenControls {
  public:
   void add(const ControlFile* file);
   void remove(const ControlFile* file);
-  /// Handles of one node that a process opened and is not known to have closed.
+  /// Handles of a node that the process `opener` opened and that are not known to be closed.
   [[nodiscard]] std::size_t count(NodeId node, pid_t opener) const;
 
  private:
@@ -57,49 +58,51 @@ class OpenControls {
 
 class ControlFile {
  public:
-  /// What was opened.
+  /// The file that was opened.
   struct Target {
     NodeId node;  // its first inode
     const Verb* verb = nullptr;
     Subject subject;
     pid_t opener = 0;                                             // its process
-    std::function<std::string()> path_tail;                       // how a path to it ends now
-    std::function<Result<std::string>(RequestContext&)> content;  // what a handle reads that has written nothing
-    SnapshotPtr document;  // of `title`: goes on being described as it was opened
+    std::function<std::string()> path_tail;                       // the end of the file's present path
+    std::function<Result<std::string>(RequestContext&)> content;  // what a read returns if nothing was written
+    SnapshotPtr document;  // for `title`: keeps its attributes as they were at open
   };
 
-  /// `stay` keeps the inode through which it was opened.
+  /// `stay` marks the inode through which the file was opened.
   ControlFile(WriteBarrier& writes, OpenControls& open, Target target, std::unique_ptr<ControlInodes::Stay> stay);
   ~ControlFile();
   ControlFile(const ControlFile&) = delete;
   ControlFile& operator=(const ControlFile&) = delete;
 
-  /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. Nothing of a write that fails is kept.
-  /// Errors: those of the command, and for a text whatever can be told before it ends (CONTRACT.md 4.2).
-  /// `cancelled`, which may be null, ends a wait for memory. Throws MemoryBudget::Exhausted when that is too long.
+  /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. A write that fails leaves nothing behind.
+  /// `cancelled`, which may be null, ends a wait for memory. Errors: those of the command; for a text, everything that
+  /// can be detected before it ends (CONTRACT.md 4.2). Throws MemoryBudget::Exhausted if the wait for memory is too
+  /// long.
   Result<void> write(std::string_view bytes, bool goes_on, pid_t client, const std::atomic<bool>* cancelled = nullptr);
-  /// Takes what waits, then gives the next bytes of the results, or of the content; "" at the end.
+  /// Runs what waits, then returns the next bytes of the results or of the content; "" at the end.
   Result<std::string> read(RequestContext& call, std::size_t size);
-  /// Takes what waits.
+  /// Runs what waits.
   Result<void> sync();
-  /// Drops what waits: the file is truncated.
+  /// Drops what waits, as the file is truncated.
   void truncate();
-  /// What /proc says of a close.
+  /// What /proc says about a close.
   struct Closing {
     pid_t closer = 0;  // its process
     bool was_killed = false;
     bool is_last = true;
   };
-  /// A descriptor is being closed by the thread `client`. To be asked before anybody may answer it: a killed client
-  /// whose close is answered is gone, and nothing tells any more that it was killed. Quick.
+  /// The thread `client` is closing a descriptor. Call it before the request can be answered: a killed client exits as
+  /// soon as its close is answered, and then nothing shows any more that it was killed. Quick.
   [[nodiscard]] Closing judge_close(pid_t client) const;
   Result<void> close_one(const Closing& closing);
-  /// The last descriptor is gone.
+  /// The last descriptor is closed.
   void release();
 
-  /// close_one() and release() might do something.
+  /// True if close_one() or release() may have something to do.
   [[nodiscard]] bool is_waiting() const;
-  /// A descriptor is being closed, most often the last one: other handles may have the same inode open.
+  /// Releases the inode because a descriptor is being closed, most often the last one. Other handles may keep the inode
+  /// open.
   void leave_door();
   [[nodiscard]] NodeId node() const { return target_.node; }
   [[nodiscard]] pid_t opener() const { return target_.opener; }
@@ -122,18 +125,18 @@ class ControlFile {
   const Target target_;
   mutable std::mutex mutex_;
   std::unique_ptr<ControlInodes::Stay> stay_;       // until the first close; guarded by mutex_
-  MemoryBudget::Share memory_;                      // for what waits and is carried out; guards itself
-  CommandStream stream_;                            // guarded by mutex_, as all below
+  MemoryBudget::Share memory_;                      // for waiting and running commands; guards itself
+  CommandStream stream_;                            // guarded by mutex_, as are all below
   std::function<Result<void>(Writer&)> take_back_;  // undoes the command whose text may follow
   pid_t writer_ = 0;                                // the process that wrote what waits
   std::optional<DiskReservation> reservation_;      // for what waits
-  std::size_t room_ = 0;                            // what was asked for
-  bool is_checked_ = false;                         // what waits was asked about
+  std::size_t room_ = 0;                            // bytes asked for
+  bool is_checked_ = false;                         // the Writer has checked what waits
   bool has_written_ = false;
   bool has_read_content_ = false;
-  bool is_closed_ = false;   // by its last close, as far as can be told
-  bool was_killed_ = false;  // the last closer that did not count
-  std::string out_;          // not read yet
+  bool is_closed_ = false;   // the last descriptor was closed, as far as can be detected
+  bool was_killed_ = false;  // of the latest close after which the file stayed open
+  std::string out_;          // results not read yet
 };
 using ControlFilePtr = std::shared_ptr<ControlFile>;
 

@@ -1,8 +1,8 @@
-// `rm -r` of a session. rm takes a folder apart from the inside, file by file, and a session can only go as a whole: so
-// with -o allow_delete what is unlinked inside it is only said to be gone, until the rmdir of the session itself moves
-// it to the trash; without, each is refused. In labels/ an unlink means something by itself, it clears a label; that is
-// not to happen on the way, with that option or without. labels/ is listed last in a session, and a process that has
-// tried to unlink anything else in it within kMemory is taking it apart.
+// `rm -r` of a session. rm removes a folder from the inside, file by file, but a session can only be removed as a
+// whole: so with -o allow_delete an unlink inside a session succeeds without effect, and the rmdir of the session
+// itself moves it to the trash; without the option both are refused. In labels/ an unlink has an effect of its own, it
+// clears a label; that must not happen during `rm -r`, with or without the option. labels/ is listed last in a session,
+// and a process that has tried to unlink anything else in the session within kMemory is removing it.
 //
 // Thread-safe; mutex_ is a leaf.
 #pragma once
@@ -21,11 +21,11 @@ class RecursiveRemoves {
  public:
   static constexpr std::chrono::minutes kMemory{1};
 
-  /// The thread `client` tried to unlink something in a session that is not a label.
+  /// The thread `client` tried to unlink something in a session other than a label.
   void note(pid_t client, std::uint32_t session);
-  /// Its process is taking the session apart; as note() then.
+  /// True if the process of `client` is removing the session; then restarts kMemory.
   bool is_at_work(pid_t client, std::uint32_t session);
-  /// The session went, or stayed after all: nobody is taking it apart any more.
+  /// The session was removed, or the removal was refused: no process is removing it any more.
   void forget(std::uint32_t session);
 
  private:

@@ -1,5 +1,5 @@
-// Around every change that this mount makes: how it ended is kept, and its caller is not answered before every look
-// that starts then shows it (CONTRACT.md 3.1). Any thread; no lock is held while it works or waits.
+// Wraps every change that this mount makes: records its outcome, and lets the caller be answered only when every later
+// read shows the change (CONTRACT.md 3.1). Any thread; no lock is held while it works or waits.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ class WriteBarrier {
   WriteBarrier(MountState& state, Writer& writer, InvalidationQueue& news)
       : state_(state), writer_(writer), news_(news) {}
 
-  /// Runs `work`, which changes `session` (null: none that is there already) by a call of the Writer and gives a
-  /// Result. `doing` is the verb.
+  /// Runs `work`, which changes `session` (null: no existing one) by one call of the Writer and returns a Result.
+  /// `doing` is the verb.
   template <class Work>
   auto run(const SessionPtr& session, std::string_view doing, Work work) {
     return run_unnoted(session, [&](Writer& writer) {
@@ -27,7 +27,7 @@ class WriteBarrier {
       return done;
     });
   }
-  /// The same for what is part of a command whose end is kept elsewhere.
+  /// The same for a part of a command whose outcome is recorded elsewhere.
   template <class Work>
   auto run_unnoted(const SessionPtr& session, Work work) {
     const InvalidationQueue::ToldHere told_here;
@@ -36,7 +36,7 @@ class WriteBarrier {
     settle(session, before, done.has_value());
     return done;
   }
-  /// A command was refused before it reached the Writer.
+  /// Records a command that was refused before it reached the Writer.
   void refused(const SessionPtr& session, std::string_view doing, const Error& why);
 
   [[nodiscard]] MountState& state() const { return state_; }
@@ -44,7 +44,7 @@ class WriteBarrier {
   [[nodiscard]] InvalidationQueue& news() const { return news_; }
 
  private:
-  /// Where a session is shown, which the change feed says nothing of, and how far the feed has come.
+  /// Where a session is shown, which the change feed does not report, and the feed's last sequence number.
   struct Shown {
     std::string path;     // projects/<project>/<session>
     std::string id_name;  // in by-id/

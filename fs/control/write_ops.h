@@ -1,9 +1,9 @@
-// What can be changed by shell verbs and through control files, as operations on node ids without the kernel's side
-// (CONTRACT.md 4). Everything that is not listed here is not_permitted, and never reaches the store: no editor's swap
-// file, no temporary, no copy.
+// Changes through shell verbs and control files, as operations on node ids without the kernel's side (CONTRACT.md 4).
+// Everything that is not listed here is not_permitted and never reaches the store: no editor's swap file, no temporary,
+// no copy.
 //
-// Any thread. All may take long: they wait for locks and disks. A RequestContext is one of the worker pool. No lock is
-// held on return.
+// Any thread. All may take long, as they wait for locks and disks, so a RequestContext must be one of the worker pool.
+// No lock is held on return.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@
 
 namespace arborfs {
 
-/// How rename(2) was asked for.
+/// The flags of rename(2).
 enum class RenameMode { replace, no_replace, exchange };
 
 /// A name in a folder.
@@ -28,7 +28,7 @@ struct NameIn {
   std::string name;
 };
 
-/// How to name an entry to the Writer so that only it is meant, even if the log is rewritten meanwhile.
+/// A name for an entry that means only this entry to the Writer, even if the log is rewritten meanwhile.
 std::string spelled_entry(const LogIndex& index, Ordinal ordinal);
 
 class WriteOps {
@@ -36,21 +36,21 @@ class WriteOps {
   /// All outlive it. `mountpoint` as in MountSettings.
   WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint);
 
-  /// Whether a file is a control file, or `title`, which is one when it is opened for writing.
+  /// Whether a file is a control file; `title` is not, but becomes one when opened for writing.
   [[nodiscard]] static bool is_control(NodeId node);
   [[nodiscard]] static bool takes_writes(NodeId node) { return is_control(node) || node.kind() == Kind::title; }
 
   /// `client` is the thread that opens. Errors: those of finding the session; interrupted (deferred).
   Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client);
 
-  /// A new link in labels/: a label for the entry that the last part of `target` names. Errors: not_permitted
-  /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that no label is shown by).
+  /// A new link in labels/: sets a label on the entry that the last part of `target` names. Errors: not_permitted
+  /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that cannot stand for a label).
   Result<Found> symlink(RequestContext& call, const NameIn& at, std::string_view target);
   /// In labels/ clears a label; elsewhere see recursive_remove.h.
   Result<void> unlink(RequestContext& call, const NameIn& at, pid_t client);
-  /// Of a session: to the trash. Errors: not_permitted unless mounted with allow_delete, and elsewhere.
+  /// Moves a session to the trash. Errors: not_permitted unless mounted with allow_delete, and for other folders.
   Result<void> rmdir(RequestContext& call, const NameIn& at, pid_t client);
-  /// Of a label within labels/, or of a session to another project under its name.
+  /// Renames a label within labels/, or moves a session to another project, keeping its name.
   Result<void> rename(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode);
 
   /// The folders that the kernel keeps locked during an operation on these names; see InvalidationQueue::hold.
@@ -61,7 +61,7 @@ class WriteOps {
  private:
   struct LabelAt {
     SessionPtr session;
-    std::string target;  // the entry that has it, as people name it; "" when there is no such label
+    std::string target;  // spelled_entry() of the label's entry; "" if there is no such label
   };
   Result<LabelAt> label_at(RequestContext& call, const NameIn& at);
   static Result<LabelChange> label_wanted(const LabelAt& here, const std::string& name, std::string_view target);
