@@ -1,4 +1,4 @@
-// Whether requests follow each other so soon that the next is worth staying awake for. Thread-safe.
+// Decides whether requests follow each other so closely that polling for the next one pays off. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,17 @@ namespace arborfs {
 class BusyPoll {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A request within this time of an answer came soon. A program that reads small files in a row comes back after 5 to
-  /// 30 µs; polling for longer than that takes processor time from others.
+  /// A request counts as soon if it arrives within this time of an answer. A program that reads small files in a row
+  /// comes back after 5 to 30 µs; polling for longer than kSoon takes processor time from others.
   static constexpr std::chrono::microseconds kSoon{50};
 
   void came(Clock::time_point when) { is_brisk_ = when - answered_.load() < kSoon; }
-  /// Until when the next request would come soon.
+  /// Returns until when the next request would count as soon.
   Clock::time_point answered(Clock::time_point when) {
     answered_ = when;
     return when + kSoon;
   }
-  /// The last request came soon.
+  /// True if the last request arrived soon.
   [[nodiscard]] bool is_brisk() const { return is_brisk_; }
 
  private:

@@ -1,8 +1,8 @@
-// The file `events`: one JSON line a change, for any number of readers. To a reader that goes on from where it opened
-// it is a stream: it begins with the next change, and at its end a read waits. To a reader that has asked for the end,
-// as tail does, it is a growing file: offsets count from the mount on, and a read at its end gives nothing. A reader
-// that waits is parked without a thread; one thread serves all parked ones (it starts with the first reader).
-// Thread-safe. A slow reader of the stream is told in a line how many changes it missed.
+// The file `events`: one JSON line a change, for any number of readers. To a reader that reads on from its open it is a
+// stream: it starts with the next change, and a read at the end waits. To a reader that has sought to the end, as tail
+// does, it is a growing file: offsets count from the mount on, and a read at the end returns nothing. A waiting reader
+// is parked without a thread; one thread serves all parked readers (it starts with the first reader). A line tells a
+// slow reader of the stream how many changes it missed. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -21,28 +21,29 @@ namespace arborfs {
 
 class EventsFile;
 
-/// One open `events`. Every member is guarded by EventsFile::text_mutex_. The offsets of a stream lead to a notice of
-/// what was missed, and behind it to the text from base_ on.
+/// One open `events`. Every member is guarded by EventsFile::text_mutex_. In a stream, offsets first cover a notice of
+/// missed changes, then the text from base_ on.
 class EventReader {
   friend class EventsFile;
-  std::shared_ptr<const bool> file_mark_;  // of one that reads a file; none for a stream
+  std::shared_ptr<const bool> file_mark_;  // set for a reader of a file, null for a stream
   std::uint64_t base_ = 0;                 // a position in the text
   std::uint64_t notice_offset_ = 0;        // in the stream
   std::string notice_;
-  std::uint64_t next_ = 0;    // the position in the text behind the last read
-  std::uint64_t seen_ = 0;    // sequence number of the last change that was read whole
+  std::uint64_t next_ = 0;    // the position in the text after the last read
+  std::uint64_t seen_ = 0;    // sequence number of the last change that was read completely
   bool is_mid_line_ = false;  // after the last read
 };
 
 class EventsFile {
  public:
-  /// Somebody who waits for a reader to have something.
+  /// Waits until a reader has something to read.
   class Waiter {
    public:
     virtual ~Waiter() = default;
-    /// Called without locks once there may be something, or the file closes. True when done; false waits on.
+    /// Called without locks once there may be something, or when the file closes. True when done; false to keep
+    /// waiting.
     virtual bool wake(bool closing) = 0;
-    /// Nobody waits for its answer any more.
+    /// True once the request needs no answer any more.
     [[nodiscard]] virtual bool is_over() const = 0;
   };
 
@@ -52,24 +53,24 @@ class EventsFile {
   EventsFile(const EventsFile&) = delete;
   EventsFile& operator=(const EventsFile&) = delete;
 
-  /// Throws std::system_error when no thread can be had.
+  /// Throws std::system_error if no thread can be started.
   std::shared_ptr<EventReader> open();
-  /// How many bytes the file has had since the mount; 0 unless a reader that is still open reads it as a file, so that
-  /// programs which copy by size do not wait for the end of a stream.
+  /// How many bytes were written to the file since the mount; 0 unless an open reader reads it as a file, so that
+  /// programs that copy by size do not wait for the end of a stream.
   std::uint64_t size();
-  /// The reader has asked for the end: from now on it reads a file, no stream.
+  /// The reader has sought to the end: from now on it reads a file, not a stream.
   void read_as_file(EventReader& reader);
-  /// Up to `size` bytes; "" when there is nothing now.
+  /// Up to `size` bytes; "" if there are none now.
   std::string read(EventReader& reader, std::uint64_t offset, std::size_t size);
-  /// True when a read that goes on behind the last one would not wait.
+  /// True if a read at the position after the last one would not wait.
   bool has_some(const EventReader& reader);
-  /// True when a read that gives nothing is to wait for more.
+  /// True if a read that finds nothing must wait for more.
   bool is_stream(const EventReader& reader);
   /// Wakes the waiter at the next change. It may be woken before this returns.
   void park(std::shared_ptr<Waiter> waiter);
-  /// Wakes every waiter, closing, now and from now on: the mount has been taken away under its readers.
+  /// Wakes every waiter, present and future, with `closing`: the mount was detached while its readers were waiting.
   void hang_up();
-  /// As hang_up(), and ends the thread. The feed must be closed before.
+  /// As hang_up(), and joins the thread. The feed must be closed first.
   void close();
 
  private:
@@ -77,9 +78,9 @@ class EventsFile {
   std::string read_stream(EventReader& reader, std::uint64_t offset, std::size_t size);
   void wake_all(bool closing);
   ChangeFeed& feed_;
-  std::mutex text_mutex_;  // leaf, but for the feed's
+  std::mutex text_mutex_;  // only the feed's lock is taken under it
   EventsText text_;        // guarded by text_mutex_
-  // Held by each reader of the file.
+  // Shared with each reader that reads a file.
   const std::shared_ptr<const bool> file_mark_ = std::make_shared<const bool>(true);
   std::mutex mutex_;                              // leaf
   std::vector<std::shared_ptr<Waiter>> waiters_;  // guarded by mutex_

@@ -1,5 +1,5 @@
-// The text behind the file `events`: one JSON line a change, from the mount on. A position in it means the same bytes
-// for as long as they are kept, which the last lines are. Not thread-safe.
+// The text of the file `events`: one JSON line a change, from the mount on. A position in it always means the same
+// bytes, as long as they are kept; the last kMostLines lines are. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ class EventsText {
 
   explicit EventsText(const ChangeFeed& feed) : feed_(feed) {}
 
-  /// Adds what the feed has by now; changes that it has dropped become one line with their count.
+  /// Appends what the feed has published; changes that the feed has dropped become one line with their number.
   void take_in();
-  /// Where the bytes that are kept begin and end.
+  /// Where the kept bytes begin and end.
   [[nodiscard]] std::uint64_t begin() const;
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  /// The sequence number of the first change that is kept; of the next one when there is none.
+  /// The sequence number of the first kept change; of the next one if none is kept.
   [[nodiscard]] std::uint64_t first_change() const;
-  /// The sequence number of the last change whose line ends at `position` or before, 0 when it is not kept.
+  /// The sequence number of the last change whose line ends at or before `position`, 0 if it is not kept.
   [[nodiscard]] std::uint64_t last_change_until(std::uint64_t position) const;
   /// Up to `size` bytes; "" at the end. Bytes that are no longer kept read as empty lines.
   [[nodiscard]] std::string read(std::uint64_t position, std::size_t size) const;
@@ -32,7 +32,7 @@ class EventsText {
  private:
   struct Line {
     std::uint64_t end = 0;
-    std::uint64_t first = 0;  // sequence numbers of the changes that it tells of
+    std::uint64_t first = 0;  // sequence numbers of the changes in this line
     std::uint64_t last = 0;
     std::string text;
   };
@@ -42,10 +42,10 @@ class EventsText {
   const ChangeFeed& feed_;
   Lines lines_;
   std::uint64_t end_ = 0;
-  std::uint64_t taken_ = 0;  // sequence number of the last change that was taken in
+  std::uint64_t taken_ = 0;  // sequence number of the last appended change
 };
 
-/// The line that stands for changes that were dropped.
+/// The line that replaces changes that were dropped.
 std::string missed_line(std::uint64_t count);
 
 }  // namespace arborfs

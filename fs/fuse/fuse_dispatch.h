@@ -1,5 +1,5 @@
-// How a callback of libfuse becomes an operation and an answer: on the worker's thread where that is quick, else in a
-// worker pool, where its client can be killed meanwhile. Included by the tables of operations alone.
+// Turns a libfuse callback into an operation and an answer: on the request's thread if that is quick, otherwise in a
+// worker pool, where its client can be killed meanwhile. Included only by the tables of operations.
 #pragma once
 
 #include <unistd.h>
@@ -22,7 +22,7 @@
 
 namespace arborfs {
 
-/// What an operation came to: a value, or an errno.
+/// The result of an operation: a value or an errno.
 template <class T>
 struct Outcome {
   std::optional<T> value;
@@ -34,7 +34,7 @@ Outcome<T> outcome_of(Result<T> result) {
   return result ? Outcome<T>{std::move(*result), 0} : Outcome<T>{std::nullopt, errno_of(result.error().code)};
 }
 
-/// Exceptions mean a bug or no memory; neither may pass through libfuse.
+/// An exception means a bug or lack of memory; neither may pass through libfuse.
 template <class T, class Work>
 Outcome<T> guarded(Work& work, RequestContext& call) {
   try {
@@ -44,8 +44,8 @@ Outcome<T> guarded(Work& work, RequestContext& call) {
   }
 }
 
-/// `kOperation` as libfuse may call it: nothing is thrown through its frames. It must throw before it answers, or not
-/// at all.
+/// `kOperation` in a form that libfuse may call: no exception passes through libfuse's frames. It must throw before it
+/// answers, or not at all.
 template <auto kOperation>
 struct Callback;
 template <class... Arguments, void (*kOperation)(fuse_req_t, Arguments...)>
@@ -75,7 +75,7 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
   fuse_reply_err(req, outcome.error);
 }
 
-/// What a file handle of the kernel stands for. Requests that go on in the worker pool hold the parts they need.
+/// The object behind a file handle of the kernel. Requests that continue in the worker pool own the parts they need.
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;
@@ -88,7 +88,7 @@ inline FileHandle& file_handle(const fuse_file_info* fi) {
   return *reinterpret_cast<FileHandle*>(fi->fh);
 }
 
-/// Nothing but success.
+/// The value of an operation that has no other result.
 struct Done {};
 
 inline Result<Done> done_of(const Result<void>& result) {
@@ -98,16 +98,16 @@ inline Result<Done> done_of(const Result<void>& result) {
 struct FuseDispatch {
   static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
   static WriteOps* changes_of(fuse_req_t req) { return server_of(req).changes_; }
-  /// The kernel asks for the modes of the tree first, but lets pass who may override modes: that must be root.
+  /// The kernel has checked the modes of the tree, but lets processes through that may override modes: only root may.
   static bool is_from_owner(fuse_req_t req) {
     const uid_t uid = fuse_req_ctx(req)->uid;
     return uid == ::getuid() || uid == 0;
   }
   static pid_t client_of(fuse_req_t req) { return fuse_req_ctx(req)->pid; }
 
-  /// Runs `work` for a node and answers; where it would take long, again in the worker pool, where its client can be
-  /// killed. `work` gets the Vfs and a RequestContext and must not touch the request; `answer` gets the request and the
-  /// value.
+  /// Runs `work` for a node and answers; if it would take long, runs it again in the worker pool, where its client can
+  /// be killed. `work` gets the Vfs and a RequestContext and must not touch the request; `answer` gets the request and
+  /// the value.
   template <class T, class Work, class Answer>
   static void serve(fuse_req_t req, fuse_ino_t ino, Work work, Answer answer) {
     if (!NodeId(ino).is_known()) {
@@ -131,10 +131,9 @@ struct FuseDispatch {
              [&server](WorkerPool::Job job) { server.worker_pool_.submit(std::move(job)); });
   }
 
-  /// Runs `work`, which changes something, on this thread or in the write pool. Once it writes it runs to its end
-  /// even when its client is killed; before, it learns of that (core/base/wanted.h). Nothing else ends the wait for it,
-  /// since a client that is told EINTR would write once more.
-  /// `held` lives until after the answer.
+  /// Runs `work`, which changes something, on this thread or in the write pool. Once it writes it runs to its end even
+  /// if its client is killed; before that it can check for this (core/base/wanted.h). Nothing else interrupts it, since
+  /// a client that gets EINTR would write again. `held` lives until after the answer.
   template <class T, class Work, class Answer>
   static void serve_write(fuse_req_t req, Work work, Answer answer, std::shared_ptr<void> held = nullptr) {
     FuseServer& server = server_of(req);
@@ -145,7 +144,7 @@ struct FuseDispatch {
         },
         [&server](WorkerPool::Job job) {
           if (server.vfs_.state().catalog.has_submounts()) {
-            server.write_pool_.submit(std::move(job));  // it may wait for one of them, and this thread is for all
+            server.write_pool_.submit(std::move(job));  // it may wait for a submount, and this thread serves all
           } else if (!server.write_pool_.run_or_submit(std::move(job))) {
             server.loop_->call_reserve();
           }
@@ -158,7 +157,7 @@ struct FuseDispatch {
         [](fuse_req_t request, Done) { fuse_reply_err(request, 0); }, std::move(held));
   }
 
-  /// Answers an open with a handle, which the kernel then holds.
+  /// Answers an open with a handle, which the kernel then owns.
   static void give(fuse_req_t req, fuse_file_info& info, std::shared_ptr<void> handle) {
     OpenHandles& handles = server_of(req).handles_;
     info.fh = handles.add(std::move(handle));
@@ -173,8 +172,8 @@ struct FuseDispatch {
   static std::size_t longest_write_of(fuse_req_t req) { return server_of(req).longest_write_; }
 
  private:
-  /// Whether the client is there. The kernel tells of a signal at once, but a thread must be free to hear it; what
-  /// takes longer than a moment is asked about.
+  /// Whether the client still waits. The kernel reports a signal at once, but a free thread must take the report; so
+  /// after kMoment the client is checked directly.
   static Wanted::Still still_waits(const std::shared_ptr<ParkedRequest>& parked) {
     constexpr std::chrono::milliseconds kMoment{5};
     return [parked, asked_at = std::chrono::steady_clock::now() + kMoment] {

@@ -1,4 +1,4 @@
-// The kernel's side of `events`: reads and polls that wait until something happens, without holding a thread.
+// The kernel's side of `events`: reads and polls that wait for changes without occupying a thread.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,13 @@
 
 namespace arborfs {
 
-/// Answers a read of `events` when there is something, the file closes, or the client gets any signal, as with a pipe.
+/// Answers a read of `events` when there is something to read, the file closes, or the client gets any signal, as with
+/// a pipe.
 void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
                       std::size_t size, InterruptWatch& watch);
 
-/// A poll of `events`, told once. Of a handle's polls the newest counts; the others are dropped. Thread-safe.
+/// A poll of `events`, which notifies once. Only the newest poll of a handle counts; earlier ones are dropped.
+/// Thread-safe.
 class EventsPoll final : public EventsFile::Waiter {
  public:
   /// Owns `handle` from here on.

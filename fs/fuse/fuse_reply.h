@@ -1,4 +1,4 @@
-// Answers in the kernel's words. No state; any thread.
+// Converts answers to the kernel's structures. No state; any thread.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace arborfs {
 
-/// Seconds for which the kernel may believe an answer.
+/// Seconds for which the kernel may cache an answer.
 double seconds_of(CacheTtl life);
 struct stat stat_of(const Attr& attr);
 fuse_entry_param entry_of(const Found& found);
-/// Says that a name will never be there.
+/// An answer that the name will never exist.
 fuse_entry_param no_entry();
 
-/// One answer to readdir or readdirplus being filled.
+/// The answer to one readdir or readdirplus, filled item by item.
 class DirBuffer {
  public:
   DirBuffer(std::size_t size, bool with_attributes) : bytes_(size), with_attributes_(with_attributes) {}
-  /// False when the item no longer fits.
+  /// False if the item does not fit.
   bool add(const DirectoryItem& item);
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
-  /// What the last name leads to; no node before there is one.
+  /// The node of the last item; no node if there is none.
   [[nodiscard]] NodeId last() const { return last_; }
 
  private:

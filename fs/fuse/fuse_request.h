@@ -1,5 +1,5 @@
-// Requests of the kernel that are answered later, from another thread, or not at all because their client was killed.
-// This, fuse_*.cc and invalidator.cc are the only places that know libfuse.
+// Kernel requests that are answered later, from another thread, or ended because their client was killed. Only this
+// file, fuse_*.cc and invalidator.cc use libfuse.
 #pragma once
 
 #define FUSE_USE_VERSION 314
@@ -15,27 +15,27 @@ namespace arborfs {
 
 class InterruptWatch;
 
-/// Which signals end the wait with EINTR: any, as for a pipe; those that ask the client to stop; or none but the end of
-/// the client, whether by SIGKILL or by a signal that it leaves to its deadly default.
+/// Which signals to the client end a wait with EINTR: any, as for a pipe; those that ask the client to stop; or only
+/// those that kill it, by SIGKILL or by their default action.
 enum class EndsBy { any_signal, stop_signal, kill };
 
-/// A request with two who may answer it: whoever has the result, and the client's signal. Thread-safe.
+/// A request that is answered either with its result or, because of a signal to its client, with EINTR. Thread-safe.
 ///
-/// libfuse calls the interrupt function under its own lock of the request, so that lock comes before mutex_, and no
-/// libfuse call that takes it is made under mutex_.
+/// libfuse calls the interrupt function with its own lock of the request held, so that lock comes before mutex_, and no
+/// libfuse call that takes it is made with mutex_ held.
 class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
  public:
-  /// From here on `request` is answered through claim() alone. `watch` outlives all requests.
+  /// From here on `request` may be answered only through claim(). `watch` outlives all requests.
   static std::shared_ptr<ParkedRequest> park(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch);
   ParkedRequest(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch)
       : request_(request), ends_by_(ends_by), watch_(watch) {}
 
-  /// The request, for the caller to answer, or null when it has been answered.
+  /// The request, which the caller must answer, or null if it was answered already.
   fuse_req_t claim();
-  /// Answers an errno, when nobody has answered.
+  /// Answers with an errno unless the request was answered already.
   void refuse(int error);
   [[nodiscard]] bool is_over() const;
-  /// Answers EINTR if the client is to stop by now. True when the request is over.
+  /// Answers EINTR if the client has to stop. True if the request is over.
   bool end_if_stopped() { return end_if_stopped(Caller::anyone); }
 
  private:
@@ -54,8 +54,8 @@ class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
   InterruptWatch& watch_;
 };
 
-/// Looks again at requests whose client got a signal that does not end them: the kernel does not say when the next
-/// signal, perhaps a deadly one, arrives. Its thread starts with the first such request. Thread-safe.
+/// Keeps checking requests whose client got a signal that does not end them: the kernel does not report the next
+/// signal, which may be deadly. Its thread starts with the first such request. Thread-safe.
 class InterruptWatch {
  public:
   InterruptWatch() = default;
@@ -64,7 +64,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// Throws std::system_error when no thread can be had.
+  /// Throws std::system_error if no thread can be started.
   void add(std::weak_ptr<ParkedRequest> request);
   void stop();
 

@@ -1,6 +1,6 @@
 // The threads that take the kernel's requests and answer them. A thread without work sleeps, but while requests arrive
 // in quick succession, as from a program that reads file after file, one thread polls for the next. Most of the time of
-// a short request goes into waking two threads (tools/benchmarks/README.md, "Requests"); polling avoids that.
+// a short request is spent on waking two threads (tools/benchmarks/README.md, "Requests"); polling avoids that.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,22 @@ namespace arborfs {
 
 class FuseRequestLoop {
  public:
-  /// The session must be mounted and outlive the loop. `on_stop` (may be empty) is called when nobody is served any
-  /// more, while requests are still in work; perhaps more than once, from any thread.
+  /// The session must be mounted and outlive the loop. `on_stop` (may be empty) is called when no more requests are
+  /// taken, while some may still be in progress; possibly more than once, from any thread.
   explicit FuseRequestLoop(fuse_session* session, std::function<void()> on_stop = {});
   FuseRequestLoop(const FuseRequestLoop&) = delete;
   FuseRequestLoop& operator=(const FuseRequestLoop&) = delete;
 
-  /// Serves with so many threads, the caller's among them, and one in reserve, until the kernel ends the connection or
-  /// stop() is called; with fewer where no more can be had. `on_ready` is called on the caller's thread once the
-  /// kernel's INIT is answered, before any other request is taken. 0, or -errno of what serving failed with
-  /// (-ECONNABORTED: the connection was cut from outside; -EPROTO: libfuse refused INIT). Once.
+  /// Serves with this many threads, including the caller's, and one in reserve, until the kernel ends the connection or
+  /// stop() is called; with fewer if no more can be started. Calls `on_ready` on the caller's thread once the kernel's
+  /// INIT is answered, before any other request is taken. Returns 0, or -errno if serving failed (-ECONNABORTED: the
+  /// connection was aborted from outside; -EPROTO: libfuse refused INIT). Call it once.
   int run(unsigned threads, const std::function<void()>& on_ready);
-  /// Makes run() return when the requests in work are answered, or as soon as it begins. From any thread.
+  /// Makes run() return once the requests in progress are answered, or immediately if it has not begun. From any
+  /// thread.
   void stop();
-  /// For a while one thread more takes requests, since some are kept waiting. From any thread; cheap while it does so.
+  /// Lets one more thread take requests for a while, because some are kept waiting. From any thread; cheap while it
+  /// already does.
   void call_reserve();
 
  private:
@@ -46,7 +48,7 @@ class FuseRequestLoop {
   std::atomic<bool> is_stopping_{false};
   BusyPoll pace_;
   std::atomic<bool> is_one_awake_{false};
-  std::atomic<BusyPoll::Clock::time_point> called_{BusyPoll::Clock::time_point{}};  // the reserve, last
+  std::atomic<BusyPoll::Clock::time_point> called_{BusyPoll::Clock::time_point{}};  // when the reserve was last called
   std::atomic<int> error_{0};
 };
 

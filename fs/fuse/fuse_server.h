@@ -1,6 +1,6 @@
-// The kernel's side of a mount: libfuse callbacks that decode a request, run one operation of the Vfs and answer. An
-// operation that would take long goes on in the worker pool; its client can be killed meanwhile. No exception leaves a
-// callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
+// The kernel's side of a mount: libfuse callbacks decode a request, run one operation of the Vfs and answer. An
+// operation that would take long continues in the worker pool; its client can be killed meanwhile. No exception leaves
+// a callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
 #pragma once
 
 #include <functional>
@@ -30,14 +30,15 @@ class FuseServer {
   FuseServer(const FuseServer&) = delete;
   FuseServer& operator=(const FuseServer&) = delete;
 
-  /// Mounts. What went wrong, libfuse says in words of its own (fs/fuse/fuse_messages.h). Errors: io.
+  /// Mounts. libfuse reports by itself what went wrong (fs/fuse/fuse_messages.h). Errors: io, invalid_argument
+  /// (options).
   Result<void> mount();
-  /// Serves until unmounted or told to leave. `on_init` is called once, before the kernel's INIT is answered, and
-  /// `on_ready` once it is: the mount works. False when serving ended by an error.
+  /// Serves until unmounted or until leave(). `on_init` is called once, before the kernel's INIT is answered, and
+  /// `on_ready` once it is: then the mount works. False if serving ended with an error.
   bool serve(std::function<void()> on_init, const std::function<void()>& on_ready);
-  /// Makes serve() return when the requests in work are answered. From any thread, once mounted.
+  /// Makes serve() return once the requests in progress are answered. From any thread, once mounted.
   void leave();
-  /// Ends reading ahead, and what goes on in the worker pool and answers it; later requests that would take long fail.
+  /// Stops read-ahead, and cancels and answers what runs in the worker pool; later requests that would take long fail.
   /// Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
     if (read_ahead_) {
@@ -47,8 +48,8 @@ class FuseServer {
     submount_pools_.stop();
     write_pool_.stop();
   }
-  /// Unmounts; nothing is served any more. A mount that is dead because its connection was aborted, as by umount -f,
-  /// is taken away too. Another mount that lies at the path by now is left alone.
+  /// Unmounts; no request is served any more. Also removes a mount that is dead because its connection was aborted, as
+  /// by umount -f. A different mount that is now at the path is left alone.
   void unmount();
   [[nodiscard]] fuse_session* session() const { return session_; }
 
@@ -66,12 +67,12 @@ class FuseServer {
   std::function<void()> on_init_;
   fuse_session* session_ = nullptr;
   bool is_mounted_ = false;
-  std::string mount_;                    // its id; "" when that is not known
-  std::optional<FuseRequestLoop> loop_;  // while there is a session that is mounted, and after
+  std::string mount_;                    // its id; "" if unknown
+  std::optional<FuseRequestLoop> loop_;  // set once mounted
   InterruptWatch interrupts_;
-  std::size_t longest_write_ = 0;        // of one WRITE; set before the first request
-  std::optional<ReadAhead> read_ahead_;  // set before the first request; not where the kernel is to be told nothing
-  // The pools stop before the watch and the session go.
+  std::size_t longest_write_ = 0;        // longest WRITE, in bytes; set before the first request
+  std::optional<ReadAhead> read_ahead_;  // set before the first request; empty without MountSettings::notify
+  // The pools must stop before the watch and the session are destroyed.
   WorkerPool worker_pool_;
   SubmountPools submount_pools_;
   WorkerPool write_pool_{kWriteThreads};

@@ -1,7 +1,7 @@
-// Tells the kernel what changed, from a thread of its own, never with a lock held (CONTRACT.md 8.2). For a name the
-// kernel locks the folder that it is in, and so may make the thread wait until requests in progress are answered; it
-// must be stopped while they still are. For attributes it locks nothing: requests may tell of those themselves
-// (InvalidationQueue::tell_at_once).
+// Invalidates the kernel's caches from a thread of its own, never with a lock held (CONTRACT.md 8.2). To invalidate a
+// name the kernel locks its folder, so the thread may have to wait until requests in progress are answered; it must be
+// stopped while requests are still served. For attributes the kernel locks nothing, so requests may invalidate those
+// themselves (InvalidationQueue::tell_at_once).
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Invalidator {
  public:
   /// Starts the thread. All arguments outlive it.
   Invalidator(MountState& state, InvalidationQueue& news, fuse_session* session);
-  /// Closes the news and joins.
+  /// Closes the queue and joins the thread.
   ~Invalidator();
   Invalidator(const Invalidator&) = delete;
   Invalidator& operator=(const Invalidator&) = delete;
@@ -32,7 +32,7 @@ class Invalidator {
   const InvalidationMap map_;
   InvalidationQueue& news_;
   fuse_session* const session_;
-  bool can_expire_ = true;  // used by the thread alone
+  bool can_expire_ = true;  // used only by the thread
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// The handles that the kernel holds, whatever they are. It gives most of them back; those it still had when the mount
-// was taken away are freed with the table. Thread-safe.
+// All handles that the kernel holds, of any kind. The kernel releases most of them; those that it still holds when the
+// mount is removed are freed with the table. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace arborfs {
 
 class OpenHandles {
  public:
-  /// The number by which the kernel will name the handle.
+  /// Returns the number that the kernel will use for the handle.
   std::uint64_t add(std::shared_ptr<void> handle) {
     const auto number = reinterpret_cast<std::uint64_t>(handle.get());
     const std::lock_guard lock(mutex_);
     handles_[number] = std::move(handle);
     return number;
   }
-  /// Takes it out; it lives as long as what is returned.
+  /// Removes a handle from the table and returns it.
   std::shared_ptr<void> take(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     auto node = handles_.extract(number);

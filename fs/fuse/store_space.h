@@ -1,5 +1,5 @@
-// How much room the file system of the store has, as statfs answers it. That file system may hang, so a thread of its
-// own asks it and no request waits for long: until it answers, its last answer holds. Thread-safe.
+// The free space of the store's file system, for statfs. That file system may hang, so a separate thread queries it and
+// requests wait at most kPatience: until it answers, its last answer is used. Thread-safe.
 #pragma once
 
 #include <sys/statvfs.h>
@@ -13,13 +13,13 @@ namespace arborfs {
 
 class StoreSpace {
  public:
-  /// May hang; all zero when it fails.
+  /// May hang; returns all zeros if it fails.
   using Ask = std::function<struct statvfs()>;
   static constexpr std::chrono::milliseconds kPatience{100};
   static constexpr std::chrono::seconds kFresh{1};
 
   explicit StoreSpace(Ask ask);
-  /// All zero before the first answer.
+  /// All zeros before the first answer.
   struct statvfs now();
 
  private:

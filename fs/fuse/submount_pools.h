@@ -1,5 +1,5 @@
-// A worker pool for each folder of the store that is a mount of its own. Requests for a folder that hangs wait in its
-// pool and take no thread from others. Thread-safe.
+// One worker pool for each submount of the store. Requests for a submount that hangs wait in its pool and take no
+// threads from others. Thread-safe.
 #pragma once
 
 #include <map>
@@ -14,15 +14,15 @@ namespace arborfs {
 class SubmountPools {
  public:
   void submit(const std::string& folder, WorkerPool::Job job) { pool_of(folder)->submit(std::move(job)); }
-  /// As WorkerPool::stop(), of all.
+  /// Calls WorkerPool::stop() on all pools.
   void stop();
 
  private:
-  static constexpr std::size_t kThreads = 2;  // of a pool
-  static constexpr std::size_t kMost = 16;    // pools; folders beyond share one
+  static constexpr std::size_t kThreads = 2;  // in each pool
+  static constexpr std::size_t kMost = 16;    // number of pools; further folders share one
   std::shared_ptr<WorkerPool> pool_of(const std::string& folder);
   std::mutex mutex_;                                          // leaf
-  std::map<std::string, std::shared_ptr<WorkerPool>> pools_;  // by folder, "" the shared one; guarded by mutex_
+  std::map<std::string, std::shared_ptr<WorkerPool>> pools_;  // by folder, "" for the shared one; guarded by mutex_
   bool stopped_ = false;                                      // guarded by mutex_
 };
 

@@ -1,6 +1,6 @@
-// The threads for what may take long, so that the kernel's other requests never wait for it (CONTRACT.md 7.11). Jobs
-// wait in order; a job that nobody waits for any more still runs, because its result (an index, a document) helps the
-// next. Thread-safe. Threads start with the first job; mutex_ is a leaf.
+// Threads for jobs that may take long, so that the kernel's other requests never wait for them (CONTRACT.md 7.11). Jobs
+// start in order; a job whose client is gone still runs, because its result (an index, a document) helps the next
+// request. Thread-safe. Threads start with the first job; mutex_ is a leaf.
 #pragma once
 
 #include <atomic>
@@ -19,23 +19,24 @@ class WorkerPool {
   using Job = std::function<void(const std::atomic<bool>* cancelled)>;
 
   static constexpr std::size_t kThreads = 8;
-  /// Threads of callers that may be used at a time; whoever has them has more.
+  /// How many jobs may run on callers' threads at a time; there must be more calling threads than this.
   static constexpr std::size_t kBorrowed = 1;
-  /// `threads` at most; each starts when a job finds no idle one.
+  /// At most `threads`; each is started when a job finds no idle one.
   explicit WorkerPool(std::size_t threads = kThreads) : most_threads_(threads) {}
   /// As stop().
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// After stop(), and where no thread can be had, it is run at once on the caller's thread. What it throws is logged.
+  /// Queues a job. After cancel() or stop(), or if no thread can be started, runs it on the caller's thread. Its
+  /// exceptions are logged.
   void submit(Job job);
-  /// On the caller's thread, which saves waking another; but as submit() when others use theirs so already, which
-  /// false says.
+  /// Runs a job on the caller's thread, which saves waking another. If kBorrowed callers already do so, calls submit()
+  /// and returns false.
   bool run_or_submit(Job job);
-  /// Tells jobs that they are cancelled, those on threads of callers too.
+  /// Tells all jobs that they are cancelled, including those on callers' threads.
   void cancel();
-  /// As cancel(); runs waiting ones so that they can answer, and joins.
+  /// As cancel(); then runs the waiting jobs, so that they can answer, and joins the threads.
   void stop();
 
  private:
@@ -47,7 +48,7 @@ class WorkerPool {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::atomic<std::size_t> borrowed_{0};  // threads of callers
+  std::atomic<std::size_t> borrowed_{0};  // jobs on callers' threads
   std::deque<Job> jobs_;                  // guarded by mutex_
   std::size_t idle_ = 0;                  // guarded by mutex_
   std::vector<std::thread> threads_;      // guarded by mutex_ until stop()
