@@ -1,4 +1,4 @@
-// Whether what a thread is doing is still wanted: for work so deep below its caller that nobody hands it down.
+// A thread-local cancellation flag, for work too deep in the call chain to receive one as an argument.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace arborfs {
 
-/// While it lives, this thread's long reading ends with `interrupted` once `flag` is true. `flag` outlives it.
+/// During its lifetime, long reads on this thread stop with `interrupted` once `flag` is true. `flag` must outlive it.
 class Cancellation {
  public:
   explicit Cancellation(const std::atomic<bool>* flag) : before_(std::exchange(current_, flag)) {}
@@ -14,7 +14,7 @@ class Cancellation {
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
-  /// Null: nothing ends it.
+  /// Null if this thread's work cannot be cancelled.
   static const std::atomic<bool>* current() { return current_; }
 
  private:

@@ -1,4 +1,4 @@
-// The time of day, as logs and files have it. Any thread.
+// Wall-clock time, as used in logs and file times. Any thread.
 #pragma once
 
 #include <chrono>

@@ -46,7 +46,7 @@ Errc code_of(int errnum) {
   }
 }
 
-/// What to do about it, where that is not plain.
+/// What the user can do about the error, where that is not obvious.
 const char* advice(int errnum) {
   switch (errnum) {
     case ENOSPC:

@@ -1,6 +1,6 @@
 // Errors and results. Every function that can fail for a reason outside the program returns Result<T>;
-// exceptions are left for bugs and for memory running out (CONTRACT.md 8.1). The messages are for people: they say
-// what was being done and never hold the content of a session.
+// exceptions are for bugs and for running out of memory (CONTRACT.md 8.1). The messages are for people: they say
+// which operation failed and never contain session content.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace arborfs {
 
-/// What went wrong, in words of this domain. fs/ turns each into one errno, tools/ into an exit status.
+/// The kind of failure. fs/ maps each to one errno, tools/ to an exit status.
 enum class Errc {
   not_found,         // no such session, entry, file
   invalid_argument,  // the caller's input is malformed
-  not_utf8,          // the caller's input is no UTF-8
+  not_utf8,          // the caller's input is not UTF-8
   already_exists,
-  busy,        // live elsewhere, or locked past the wait
-  stale,       // what was named has been replaced or has moved on
-  read_only,   // a mount, a log of an unknown version, or content that is never written
+  busy,        // in use by another process, or still locked after the wait
+  stale,       // the named object was replaced or has changed
+  read_only,   // the mount, a log of an unknown version, or content that cannot be written
   permission,  // the operating system refused
-  io,          // the disk failed, or the bytes are not what they claim to be
+  io,          // the disk failed, or the bytes are not what they should be
   no_space,
   over_quota,
-  not_permitted,  // what is never done, whoever asks
+  not_permitted,  // refused for every caller
   too_large,
   interrupted,
   unsupported,
-  corrupt,  // the store's content cannot be read as what it claims to be
+  corrupt,  // something in the store is not what its name or kind says
 };
 
 struct Error {
@@ -34,10 +34,10 @@ struct Error {
   std::string message;
 };
 
-/// Makes an Error from an errno value and what was being done, such as "open session log".
+/// Makes an Error from an errno value and the failed operation, such as "cannot open the file".
 Error error_from_errno(int errnum, std::string doing);
 
-/// A value or an Error; the member names are those of std::expected, so that it can become one.
+/// A value or an Error; the member names are those of std::expected, which can replace it later.
 template <class T>
 class [[nodiscard]] Result {
  public:

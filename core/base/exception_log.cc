@@ -15,7 +15,7 @@ namespace {
 void log_failure(std::string_view doing, const char* what) noexcept {
   try {
     write_log(LogLevel::error, std::string(doing) + ": " + what);
-  } catch (const std::exception&) {  // no memory to say that there is none
+  } catch (const std::exception&) {  // no memory for the log line
   }
 }
 

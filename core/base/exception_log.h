@@ -1,14 +1,14 @@
-// What was thrown where nothing may be thrown on: in a thread of the daemon, in a callback of libfuse. It means a bug
-// or that memory ran out, or that no thread can be had.
+// Logs exceptions where none may propagate: at the top of a daemon thread, or in a libfuse callback. Such an exception
+// means a bug, that memory ran out, or that a thread could not be started.
 #pragma once
 
 #include <string_view>
 
 namespace arborfs {
 
-/// Called in a catch block: the log gets what was thrown while `doing`, or less when there is no memory for it.
+/// Call it in a catch block. Logs `doing` and the current exception; logs nothing if there is no memory for the line.
 void log_exception(std::string_view doing) noexcept;
-/// The same; the errno of what was thrown: ENOMEM, what a system call gave, else EIO.
+/// The same, and returns an errno for the exception: ENOMEM, the code of a std::system_error, else EIO.
 int errno_of_thrown(std::string_view doing) noexcept;
 
 }  // namespace arborfs

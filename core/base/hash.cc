@@ -62,7 +62,7 @@ template <class T>
 T load(const char* p) {
   T value;
   std::memcpy(&value, p, sizeof value);
-  return value;  // x86-64 and arm64 Debian are little-endian, as XXH64 wants
+  return value;  // XXH64 reads little-endian words; x86-64 and arm64 Debian are little-endian
 }
 
 std::uint64_t mix_lane(std::uint64_t acc, std::uint64_t lane) {

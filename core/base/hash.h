@@ -1,5 +1,5 @@
 // Hashes: SHA-256 for content (the only user of OpenSSL) and a fast stable 64-bit hash for numbers that must be
-// the same after a remount, such as inode numbers. Pure functions, callable from any thread.
+// the same after a remount, such as inode numbers. Any thread; a Sha256 object is used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class Sha256 {
   std::unique_ptr<Impl> impl_;
 };
 
-/// XXH64 of the bytes; the same on every machine and in every version of arborfs. The agent's lock gate is named
-/// by this hash too (omp/FORMAT.md G4).
+/// XXH64 of the bytes; the same on every machine and in every version of arborfs. The name of the agents' lock gate
+/// uses this hash too (omp/FORMAT.md G4).
 std::uint64_t xxh64(std::string_view bytes, std::uint64_t seed = 0);
 
 }  // namespace arborfs

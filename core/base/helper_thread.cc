@@ -10,13 +10,13 @@ namespace arborfs {
 
 namespace {
 
-/// The processors that the calling thread may run on; none told where there are more than fit.
+/// The processors that the calling thread may run on; nullopt if the machine has more than a cpu_set_t holds.
 std::optional<cpu_set_t> allowed_processors() {
   cpu_set_t allowed;
   return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::optional(allowed) : std::nullopt;
 }
 
-/// All of them but the one that the calling thread is on; nothing when none would be left.
+/// `allowed` without the calling thread's current processor; nullopt if none would be left.
 std::optional<cpu_set_t> other_processors(cpu_set_t allowed) {
   const int here = ::sched_getcpu();
   if (here < 0) {
@@ -65,7 +65,7 @@ HelperThread::HelperThread(std::function<void()> work) : task_(new Task{std::mov
     elsewhere.begin_on(*others);
   }
   int failed = ::pthread_create(&thread_, elsewhere.get(), Task::run, task_.get());
-  if (failed != 0 && others) {  // the processors were taken away meanwhile, say
+  if (failed != 0 && others) {  // for example, the process may no longer use those processors
     failed = ::pthread_create(&thread_, nullptr, Task::run, task_.get());
   }
   if (failed != 0) {

@@ -1,4 +1,4 @@
-// A thread that takes over part of a piece of work of some milliseconds.
+// A thread that does part of a task that takes a few milliseconds.
 #pragma once
 
 #include <pthread.h>
@@ -8,15 +8,15 @@
 
 namespace arborfs {
 
-/// Begins on another processor than its maker runs on, and may then run on any that its maker may. Left to itself the
-/// kernel often starts a thread beside its maker, above all in a virtual machine, where a processor that is idle looks
-/// taken; it then waits for the clock's next tick, up to 4 ms: longer than its part of the work takes.
-/// Used by one thread.
+/// Starts on a different processor from its creator's, then may run on any processor that its creator may use. Left to
+/// itself, the kernel often starts a thread on its creator's processor, especially in a virtual machine, where an idle
+/// processor looks busy. The thread then waits for the next clock tick, up to 4 ms: longer than its share of the work
+/// takes. Used by one thread.
 class HelperThread {
  public:
-  /// Throws std::system_error when no thread can be had. What `work` throws ends the process.
+  /// Throws std::system_error if no thread can be started. An exception from `work` ends the process.
   explicit HelperThread(std::function<void()> work);
-  /// Waits for its end.
+  /// Waits until `work` returns.
   ~HelperThread();
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;

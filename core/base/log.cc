@@ -18,7 +18,7 @@ namespace arborfs {
 
 namespace {
 
-/// Whole lines, one write each.
+/// Writes each line with one write(2).
 class FdSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit FdSink(UniqueFd fd) : fd_(std::move(fd)) {}

@@ -1,7 +1,9 @@
-// Memory that many may want at the same time, counted before it is used: what is too much for all at once waits.
+// A limit on the memory that concurrent commands use. Each command reserves bytes before it uses them, and waits while
+// they do not fit.
 //
-// Commands share a number of bytes. A command that needs more than is left gets it beyond them, one command at a time,
-// and gives back its shared bytes; so one of them can always go on. Thread-safe; mutex_ is a leaf.
+// Commands share a fixed number of bytes. One command at a time may exceed it: if its request does not fit, it gives
+// back its shared bytes and none of its bytes count against the limit. So one command can always make progress.
+// Thread-safe; mutex_ is a leaf.
 #pragma once
 
 #include <atomic>
@@ -17,10 +19,10 @@ namespace arborfs {
 class MemoryBudget {
  public:
   static constexpr std::chrono::milliseconds kPatience{30'000};
-  /// So many wait at a time, since each needs a thread.
+  /// The most callers that wait at a time; each blocks a thread.
   static constexpr std::size_t kMostWaiting = 16;
 
-  /// As any other want of memory.
+  /// A bad_alloc, so that it is handled like any other lack of memory.
   class Exhausted : public std::bad_alloc {
    public:
     [[nodiscard]] const char* what() const noexcept override {
@@ -33,21 +35,21 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// What one user has of it. Used by one thread at a time.
+  /// The bytes that one user has reserved. Used by one thread at a time.
   class Share {
    public:
-    /// Nothing yet. The budget outlives it.
+    /// Reserves nothing yet. `budget` must outlive the share.
     explicit Share(MemoryBudget& budget) : budget_(budget) {}
     ~Share() { shrink_to(0); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// So many bytes more, once there is room. Throws Exhausted when the wait was too long, or too many wait already,
-    /// or `cancelled`, which may be null, became true.
+    /// Reserves `bytes` more, waiting for room. Throws Exhausted if there is still no room after the budget's patience,
+    /// too many callers already wait, or `cancelled` (may be null) becomes true.
     void grow(std::uint64_t bytes, const std::atomic<bool>* cancelled = nullptr) {
       budget_.grow(*this, bytes, cancelled);
     }
-    /// Gives back all but so many bytes.
+    /// Gives back all but `bytes`; does nothing if the share is not larger.
     void shrink_to(std::uint64_t bytes) { budget_.shrink(*this, bytes); }
 
    private:
@@ -67,8 +69,8 @@ class MemoryBudget {
   const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   std::condition_variable freed_;
-  std::uint64_t used_ = 0;         // of the shared bytes; guarded by mutex_, as all below
-  const Share* beyond_ = nullptr;  // whose bytes are not among the shared ones
+  std::uint64_t used_ = 0;         // of the shared bytes; guarded by mutex_, like all members below
+  const Share* beyond_ = nullptr;  // the share that exceeds the limit: its bytes are not in used_
   std::size_t waiting_ = 0;
 };
 

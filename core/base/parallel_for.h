@@ -1,4 +1,4 @@
-// Work that falls into independent pieces, done by the calling thread and one helper.
+// Runs independent pieces of work on the calling thread and one helper.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,9 @@
 
 namespace arborfs {
 
-/// Calls work(i) once for each i below `count`, on two threads, in about that order; returns when all are done. What
-/// `work` throws, in either thread, is thrown here when both have ended; what has not begun then is left undone.
+/// Calls work(i) once for each i below `count`, on two threads, in roughly ascending order; returns when all are done.
+/// If `work` throws in either thread, no further calls start; the exception is rethrown here when both threads are
+/// done.
 template <class Work>
 void parallel_for(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next{0};
@@ -32,7 +33,7 @@ void parallel_for(std::size_t count, const Work& work) {
   if (count > 1) {
     try {
       helper.emplace([&] { run(thrown_there); });
-    } catch (const std::system_error&) {  // no more threads: this one does it all
+    } catch (const std::system_error&) {  // no thread available: this one does all the work
     }
   }
   run(thrown_here);

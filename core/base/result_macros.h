@@ -1,7 +1,7 @@
 // Macros that return the error of a Result to the caller. Internal: they have no prefix, so no public header of a
 // library may include this one.
 //
-//   RETURN_IF_ERROR(disk.sync(fd));                          // an expression of type Result<T>, its value dropped
+//   RETURN_IF_ERROR(disk.sync(fd));                          // an expression of type Result<T>; drops its value
 //   ASSIGN_OR_RETURN(const FileStat stat, file.stat());      // declares `stat`, of type FileStat
 //   ASSIGN_OR_RETURN(stat, file.stat());                     // assigns it
 //

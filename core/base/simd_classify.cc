@@ -56,7 +56,7 @@ template <std::size_t kCount>
 template <std::size_t kCount>
 [[gnu::target("avx512f,avx512bw")]] void by_64(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets,
                                                Marks<kCount>* marks) {
-  constexpr __mmask16 kAll = 0xFFFF;  // without it g++ 12 warns of its own header
+  constexpr __mmask16 kAll = 0xFFFF;  // the unmasked intrinsic makes g++ 12 warn about its own header
   const __m512i low = _mm512_maskz_broadcast_i32x4(kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.low())));
   const __m512i high =
       _mm512_maskz_broadcast_i32x4(kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(sets.high())));

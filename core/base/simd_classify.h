@@ -1,5 +1,5 @@
-// Where bytes of a set stand in a text, told for 64 bytes at a time, with wide vectors where the processor has them.
-// Pure functions, any thread.
+// Finds the bytes of a text that belong to given sets, 64 bytes at a time, with wide vectors where the processor has
+// them. Pure functions, any thread.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace arborfs {
 
-/// Sets of bytes, none of which is in two, that vectors tell apart in one look: bytes of one set with one upper half
-/// are a kind, and there may be eight of these.
+/// Disjoint sets of bytes, encoded for vector table lookups. The bytes of one set that share an upper half (four bits)
+/// form a kind; all sets together may have at most eight kinds.
 template <std::size_t kCount>
 class ByteSets {
  public:
@@ -23,16 +23,16 @@ class ByteSets {
     static_assert(sizeof...(sets) == kCount);
     (add(sets), ...);
   }
-  /// In any of them.
+  /// True if `c` is in any of the sets.
   [[nodiscard]] constexpr bool has(char c) const { return kind(c) != 0; }
-  /// The kind of a byte, a bit; 0 for one that is in none of the sets.
+  /// The kind of a byte, as one bit; 0 if it is in none of the sets.
   [[nodiscard]] constexpr std::uint8_t kind(char c) const {
     const auto byte = static_cast<unsigned char>(c);
     return low_[byte & 15U] & high_[byte >> 4U];
   }
-  /// The kinds of a set.
+  /// The kinds of a set, as bits.
   [[nodiscard]] constexpr std::uint8_t kinds(std::size_t set) const { return kinds_[set]; }
-  /// The kinds of each lower and upper half.
+  /// Lookup tables: the kinds for each lower and each upper half of a byte.
   [[nodiscard]] const std::uint8_t* low() const { return low_.data(); }
   [[nodiscard]] const std::uint8_t* high() const { return high_.data(); }
 
@@ -62,7 +62,7 @@ class ByteSets {
 template <class... Sets>
 ByteSets(const Sets&...) -> ByteSets<sizeof...(Sets)>;
 
-/// The sets of the one have the bytes of the other's, together.
+/// True if the union of the sets is the same for both.
 template <std::size_t kCount, std::size_t kOther>
 constexpr bool has_same_bytes(const ByteSets<kCount>& sets, const ByteSets<kOther>& other) {
   for (unsigned byte = 0; byte < 0x100; ++byte) {
@@ -73,30 +73,30 @@ constexpr bool has_same_bytes(const ByteSets<kCount>& sets, const ByteSets<kOthe
   return true;
 }
 
-inline constexpr std::size_t kMarkedBytes = 64;  // by one mark
-/// Bytes that must be readable behind a text, of any value.
+inline constexpr std::size_t kMarkedBytes = 64;  // per mark
+/// Bytes that must be readable after a text; their values do not matter.
 inline constexpr std::size_t kMarkPadding = kMarkedBytes - 1;
 
 constexpr std::size_t marks_for(std::size_t bytes) {
   return (bytes + kMarkedBytes - 1) / kMarkedBytes;
 }
 
-/// A mark of each set for the same 64 bytes: bit i is set when byte i is in that set.
+/// One mark per set for the same 64 bytes: bit i is set if byte i is in that set.
 template <std::size_t kCount>
 using Marks = std::array<std::uint64_t, kCount>;
 
-/// The marks of `text`; what stands behind it is not marked. `marks` has room for marks_for(text.size()). For one, two
-/// and four sets.
+/// Writes the marks of `text`; bits past its end are 0. kMarkPadding bytes after `text` must be readable, and `marks`
+/// must have room for marks_for(text.size()) elements. Instantiated for one, two and four sets.
 template <std::size_t kCount>
 void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks);
 
-/// How many of the bytes from `begin` to `end` are marked, by marks of one set.
+/// How many of the bytes in [begin, end) are marked; `marks` are those of one set.
 std::uint64_t count_marked(const std::uint64_t* marks, std::size_t begin, std::size_t end);
 
-/// A way to mark `blocks` times 64 bytes.
+/// An implementation that marks `blocks` times 64 bytes.
 template <std::size_t kCount>
 using Marker = void (*)(const char* bytes, std::size_t blocks, const ByteSets<kCount>& sets, Marks<kCount>* marks);
-/// Those that this processor has, the fastest first, which is taken. Tests hold them to one answer.
+/// The implementations that this processor supports, fastest first; mark() uses the first. Tests check that all agree.
 template <std::size_t kCount>
 std::span<const Marker<kCount>> markers();
 

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kTurnNs = 100'000;
 
-/// `struct sched_attr` of the kernel, which the C library does not know.
+/// The kernel's `struct sched_attr`, which the C library does not declare.
 struct SchedulingAttributes {
   std::uint32_t size = sizeof(SchedulingAttributes);
   std::uint32_t policy = 0;
   std::uint64_t flags = 0;
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
-  std::uint64_t runtime_ns = 0;  // of an ordinary thread: how long a turn is to be
+  std::uint64_t runtime_ns = 0;  // for SCHED_OTHER: the requested time slice
   std::uint64_t deadline_ns = 0;
   std::uint64_t period_ns = 0;
 };

@@ -1,12 +1,12 @@
-// How long a thread computes before others come to their turn.
+// The length of a thread's time slice.
 #pragma once
 
 namespace arborfs {
 
-/// Asks for short turns for the calling thread: they come at once, where a thread that is woken beside a busy program
-/// may else wait for the clock's next tick, some milliseconds. For threads that do little and that somebody waits for;
-/// one that is woken often interrupts whom it works for. Of a kernel that does not know of it (before Linux 6.12)
-/// nothing comes.
+/// Requests a short time slice for the calling thread, so that the kernel runs it as soon as it wakes. Otherwise a
+/// thread that wakes beside a busy program may wait for the next clock tick, some milliseconds. Meant for threads that
+/// do little work that a client waits for; a thread that wakes often would interrupt the program that it serves. Has no
+/// effect before Linux 6.12.
 void request_short_thread_slice();
 
 }  // namespace arborfs

@@ -25,7 +25,7 @@ class UniqueFd {
 
   [[nodiscard]] int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Gives the descriptor away.
+  /// Returns the descriptor; the caller must close it.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   void reset() {
     if (fd_ >= 0) {

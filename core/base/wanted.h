@@ -1,5 +1,5 @@
-// Whether a client still waits for what a thread does. The thread that takes a request sets the question; code that is
-// about to change a disk asks it, after it has waited for locks. Any thread; each has its own.
+// Whether a client still waits for the calling thread's work. The thread that takes a request sets the check; code that
+// is about to change a disk calls it after it has waited for locks. Thread-local; any thread.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@ namespace arborfs {
 
 class Wanted {
  public:
-  /// From any thread, as often as wanted.
+  /// Callable from any thread, any number of times.
   using Still = std::function<bool()>;
 
-  /// What this thread does while the object lives is wanted for as long as `still` says.
+  /// During the object's lifetime, this thread's work is wanted while `still` returns true.
   explicit Wanted(Still still) : before_(std::exchange(current(), std::move(still))) {}
   ~Wanted() { current() = std::move(before_); }
   Wanted(const Wanted&) = delete;
   Wanted& operator=(const Wanted&) = delete;
 
-  /// Of this thread, for whichever does its work; always true where nothing was said.
+  /// This thread's check, which may be passed to another thread that does its work. Always true if none was set.
   static Still here() {
     return current() ? current() : [] { return true; };
   }
