@@ -29,7 +29,7 @@ char low_byte(std::uint32_t bits) {
   return static_cast<char>(static_cast<unsigned char>(bits & 0xFF));
 }
 
-// Decodes as many whole groups of four digits as there are in a row; returns the characters taken.
+// Decodes whole groups of four digits until the first group with a stray character; returns the characters consumed.
 std::size_t decode_groups(std::string_view text, char*& to) {
   std::size_t i = 0;
   for (; i + 4 <= text.size(); i += 4) {

@@ -7,13 +7,13 @@
 
 namespace arborfs::json {
 
-/// Both alphabets, missing padding and stray characters accepted, ends at the first '='.
+/// Accepts both alphabets, missing padding and stray characters; stops at the first '='.
 std::string decode_base64(std::string_view text);
 
-/// Length of decode_base64(text) without decoding.
+/// The length of decode_base64(text), computed without decoding.
 std::uint64_t decoded_base64_size(std::string_view text);
 
-/// Canonical form: standard alphabet, padded.
+/// Standard alphabet, padded.
 std::string encode_base64(std::string_view bytes);
 
 }  // namespace arborfs::json

@@ -1,4 +1,4 @@
-// is_canonical: does JSON.stringify spell a value just as this text does?
+// Implements is_canonical: would JSON.stringify spell the value exactly like this text?
 #include <span>
 #include <vector>
 
@@ -27,7 +27,8 @@ int lower_hex4(const char* p, const char* end) {
   return unit;
 }
 
-// Behind "\u". A control without a letter of its own and a lone surrogate are spelled so, nothing else.
+// `p` is just after "\u". JSON.stringify writes such escapes only for lone surrogates and for control characters that
+// have no short escape.
 bool is_canonical_unit(const char* p, const char* end) {
   const int unit = lower_hex4(p, end);
   if (unit < 0) {
@@ -54,7 +55,7 @@ class Checker {
 
   const char* p_;
   const char* end_;
-  std::vector<std::size_t> open_;       // for each open object, where its keys start
+  std::vector<std::size_t> open_;       // for each open object, where its keys start in keys_
   std::vector<std::string_view> keys_;  // of all open objects
 };
 

@@ -11,9 +11,9 @@
 namespace arborfs::json {
 namespace {
 
-constexpr std::int64_t kMaxTime = 8'640'000'000'000'000;  // ECMAScript's range of dates, either side of 1970
+constexpr std::int64_t kMaxTime = 8'640'000'000'000'000;  // ECMAScript's date range in ms, either side of 1970
 
-// Reads a text from left to right in fields of fixed width.
+// Reads a text from left to right, field by field.
 class Fields {
  public:
   explicit Fields(std::string_view text) : rest_(text) {}
@@ -44,7 +44,7 @@ class Fields {
     return true;
   }
 
-  // One digit or more behind a decimal point, cut to milliseconds.
+  // One or more digits after a decimal point, truncated to milliseconds.
   bool milliseconds(int& value) {
     const std::size_t digits = count_digits();
     value = 0;
@@ -93,7 +93,7 @@ bool read_day(Fields& fields, CivilTime& time) {
   return !fields.take("-") || fields.number(2, time.day);
 }
 
-// Z, +HH:MM, +HHMM, +HH or nothing, which is local time.
+// Z, +HH:MM, +HHMM, +HH, or nothing for local time.
 bool read_zone(Fields& fields, CivilTime& time) {
   if (fields.take("Zz")) {
     time.offset_minutes = 0;

@@ -8,9 +8,9 @@
 
 namespace arborfs::json {
 
-/// new Date(text).getTime(): milliseconds since 1970 UTC; nothing for NaN. Texts without a zone are local time as the
-/// TZ environment variable has it, but date-only ISO texts are UTC. Understands what the agents' engine does: ISO and
-/// the looser forms of the corpus ("Feb 16, 2026", "2026/02/16", RFC 2822).
+/// new Date(text).getTime(): milliseconds since 1970 UTC; nullopt for NaN. Texts without a zone are local time
+/// according to the TZ environment variable, but date-only ISO texts are UTC. Accepts what the agents' engine accepts:
+/// ISO and the looser forms of the corpus ("Feb 16, 2026", "2026/02/16", RFC 2822).
 std::optional<std::int64_t> parse_date(std::string_view text);
 
 /// toISOString(): 2026-02-16T10:20:30.000Z.

@@ -9,7 +9,7 @@ rapidjson::SizeType size_of(std::string_view text) {
   return static_cast<rapidjson::SizeType>(text.size());
 }
 
-// Rebuilds what it is shown as events of a Document that shares the owner's pool.
+// A visitor for walk() that rebuilds the value through the events of a Document that shares the owner's pool.
 class Copier {
  public:
   explicit Copier(Document& out) : out_(out) {}

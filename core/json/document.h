@@ -1,11 +1,11 @@
-// JSON values with JavaScript's meaning: what JSON.parse makes of a text and JSON.stringify makes of a value
-// (omp/FORMAT.md A8, A9, C23). The only place that includes RapidJSON. Nothing recurses on input.
+// JSON values with JavaScript semantics: the results of JSON.parse and JSON.stringify
+// (omp/FORMAT.md A8, A9, C23). The only header that includes RapidJSON. Nothing recurses on input.
 //
 // A Document owns its memory pool; a Value lives as long as the Document that it was made in. Strings are WTF-8
 // (utf8.h). A Document is used by one thread at a time.
 #pragma once
 
-// RapidJSON's empty stack adds to a null pointer, which clang's sanitizer would stop at.
+// RapidJSON's empty stack does arithmetic on a null pointer, which clang's sanitizer reports.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = any(function(is_member)))
 #endif
@@ -26,49 +26,50 @@ using Document = rapidjson::Document;
 using Value = rapidjson::Value;
 
 /// JSON.parse: duplicate keys keep the first place and the last value, integer-like keys come first in ascending
-/// order, numbers are doubles (overflow gives infinity), lone surrogates stay. Bytes that are not UTF-8 are taken as
-/// U+FFFD. False when the text is not one JSON value (white space around it allowed); `out` is then null.
+/// order, numbers are doubles (overflow gives infinity), lone surrogates stay. Bytes that are not UTF-8 are read as
+/// U+FFFD. False if the text is not one JSON value (white space around it allowed); `out` is then null.
 bool parse(std::string_view text, Document& out);
 
-/// JSON.stringify: appends to `out`. Numbers as ECMAScript prints them, NaN and infinities as null, lone surrogates
-/// as \udxxx. The value must have been normalised by parse() or built in the wanted key order.
+/// JSON.stringify: appends to `out`. Writes numbers as ECMAScript does, NaN and infinities as null, lone surrogates
+/// as \udxxx. The value must have been normalised by parse() or built in JavaScript's key order.
 void stringify(const Value& value, std::string& out);
 std::string stringify(const Value& value);
 
-/// Appends the JSON string literal of WTF-8 text, quotes included.
+/// Appends WTF-8 text as a JSON string literal, quotes included.
 void stringify_string(std::string_view wtf8, std::string& out);
 std::string stringify_string(std::string_view wtf8);
 
-/// ECMAScript Number::toString of a finite double; "null" for the rest, as JSON.stringify has it.
+/// ECMAScript Number::toString of a finite double; "null" for NaN and infinities, like JSON.stringify.
 std::string number_text(double number);
 
-/// True when `text`, which must be one valid JSON value without white space around it, is already what
-/// stringify(parse(text)) gives, so that it can be copied instead. May say false for text that is, never the reverse.
+/// True if `text` equals stringify(parse(text)), so that it can be copied instead. `text` must be one valid JSON value
+/// without white space around it. May return false for canonical text, but never true for other text.
 bool is_canonical(std::string_view text);
 
-/// Appends stringify(parse(text)); copies where is_canonical. `text` must be one valid JSON value.
+/// Appends stringify(parse(text)); copies `text` if it is canonical. `text` must be one valid JSON value.
 void canonicalize(std::string_view text, std::string& out);
 
-/// Members by name without the noise. Null pointer when `value` is no object or has no such member.
+/// Finds a member by name. Null pointer if `value` is not an object or has no such member.
 const Value* member(const Value& value, std::string_view key);
 Value* member(Value& value, std::string_view key);
 std::string_view as_string(const Value& value);  // value must be a string
 std::optional<std::string_view> string_member(const Value& value, std::string_view key);
-bool is_string(const Value* value, std::string_view text);  // null pointers welcome
+bool is_string(const Value* value, std::string_view text);  // `value` may be null
 
-/// The members of an object, to loop over. (RapidJSON's iterators of mutable members do not compile under clang's
+/// The members of an object, for range loops. (RapidJSON's iterators over mutable members do not compile with clang's
 /// -Werror in C++20.)
 std::span<const Value::Member> members(const Value& object);
 std::span<Value::Member> members(Value& object);
 
-/// JavaScript's ToBoolean: null, false, 0, NaN, "" and absence (null pointer) are falsy.
+/// JavaScript's ToBoolean: null, false, 0, NaN, "" and a null pointer (undefined) are falsy.
 bool is_truthy(const Value* value);
 
-/// Building: `set` replaces in place or appends; `text` copies into the document's pool.
+/// Building values. make_string copies into `owner`'s pool. `set` replaces a member in place or appends it. `erase`
+/// returns false if there is no such member.
 Value make_string(std::string_view text, Document& owner);
 void set(Value& object, std::string_view key, Value value, Document& owner);
 bool erase(Value& object, std::string_view key);
-/// A deep copy without recursion, into `owner`'s pool.
+/// A deep copy in `owner`'s pool; does not recurse.
 Value copy(const Value& value, Document& owner);
 
 }  // namespace arborfs::json

@@ -1,4 +1,4 @@
-// The escapes of JSON text, many bytes at a time. Pure functions, any thread.
+// Checks the escapes in JSON text, many bytes at a time. Pure functions, any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,29 @@
 
 namespace arborfs::json {
 
-/// Bytes that must be readable behind the text, of any value.
+/// Bytes that must be readable after the text; their values do not matter.
 inline constexpr std::size_t kEscapePadding = 64;
 static_assert(kEscapePadding >= kMarkPadding);
 
-/// True when every backslash starts one of JSON's escapes or is escaped by the one before it. For text whose
-/// backslashes all stand in strings that end. Escaped halves of surrogate pairs may stand alone (RFC 8259, 8.2).
+/// True if every backslash starts one of JSON's escapes or is escaped by the one before it. All backslashes in `text`
+/// must be inside terminated strings. Escaped lone surrogates are valid (RFC 8259, 8.2).
 bool has_valid_escapes(std::string_view text);
 
-/// What may follow the backslash of an escape of two bytes, which are all but \u.
+/// The bytes that may follow the backslash in a two-byte escape, which is any escape but \u.
 inline constexpr ByteSets kSimpleEscapes("\"\\/bfnrt");
 
-/// The `u` of an escape of six bytes stands at `u`.
+/// True if `u` points to the `u` of a \uXXXX escape.
 inline bool is_number_escape(const char* u) {
   constexpr std::size_t kHexDigits = 4;
   return *u == 'u' && std::all_of(u + 1, u + 1 + kHexDigits, [](char c) { return hex_value(c) >= 0; });
 }
 
-/// Tells which bytes are escaped: follow a backslash that starts an escape.
+/// Finds the escaped bytes: those that follow a backslash that starts an escape.
 class EscapedBytes {
  public:
-  /// Marks those among the next 64 bytes, of which `backslashes` marks the backslashes; called in order. A run of
-  /// backslashes is added up: the carry leaves it at its end, and on an even or odd place tells whether the run is of
-  /// even or odd length.
+  /// Marks the escaped bytes among the next 64; `backslashes` marks the backslashes. Call it for each block in order.
+  /// For a run of backslashes that starts at an odd position, the addition carries to the position after the run. The
+  /// parity of that position then tells whether the length of the run is even or odd.
   std::uint64_t among(std::uint64_t backslashes) {
     constexpr std::uint64_t kEven = 0x5555555555555555;
     backslashes &= ~is_first_escaped_;
@@ -46,10 +46,10 @@ class EscapedBytes {
   }
 
  private:
-  std::uint64_t is_first_escaped_ = 0;  // the first byte of the next 64: 1 or 0
+  std::uint64_t is_first_escaped_ = 0;  // 1 if the first byte of the next block is escaped, else 0
 };
 
-/// True when the escaped bytes that `marks` marks among 64 are each the `u` of an escape.
+/// True if every byte that `marks` marks among the 64 at `block` is the `u` of a \uXXXX escape.
 inline bool are_number_escapes(const char* block, std::uint64_t marks) {
   for (; marks != 0; marks &= marks - 1) {
     if (!is_number_escape(block + std::countr_zero(marks))) {

@@ -1,4 +1,4 @@
-// The order in which JavaScript keeps the keys of an object (omp/FORMAT.md C23). Pure functions, any thread.
+// JavaScript's order for the keys of an object (omp/FORMAT.md C23). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace arborfs::json {
 
-/// The number that an integer-like key ("0" to "4294967294", canonical) stands for.
+/// The number of an integer-like key ("0" to "4294967294", canonical); nullopt for any other key.
 std::optional<std::uint32_t> array_index(std::string_view key);
 
-/// True when no key occurs twice and the integer-like ones come first, ascending.
+/// True if no key occurs twice and the integer-like ones come first, ascending.
 bool keys_in_order(std::span<const std::string_view> keys);
 
 }  // namespace arborfs::json

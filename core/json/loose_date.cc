@@ -39,7 +39,7 @@ std::optional<int> month_of(std::string_view word) {
   return std::nullopt;
 }
 
-// Follows JavaScriptCore's parser for RFC 2822 dates and what the web writes for them.
+// Follows JavaScriptCore's parser for RFC 2822 dates and their common variants on the web.
 class Loose {
  public:
   explicit Loose(std::string_view text) : rest_(text) {}
@@ -158,7 +158,7 @@ bool Loose::month_first() {
   return true;
 }
 
-// 16 Feb 2026, 16-Feb-26 or, the month being known, 16, 2026
+// 16 Feb 2026, 16-Feb-26 or, if the month is already known, 16, 2026
 bool Loose::day_then_month() {
   take('-');
   skip_blanks();
@@ -182,7 +182,7 @@ bool Loose::day_then_month() {
     }
     year_ = year;
   }
-  if (!rest_.empty() && rest_.front() == ':') {  // it was the hour; the year comes later or never
+  if (!rest_.empty() && rest_.front() == ':') {  // that was the hour; the year may follow the time
     year_.reset();
     rest_ = before;
   }
@@ -278,7 +278,7 @@ bool Loose::numeric_zone() {
   return true;
 }
 
-// The year may stand behind the time or behind the zone.
+// The year may follow the time or the zone.
 bool Loose::late_year() {
   if (year_ || rest_.empty() || !is_digit(rest_.front())) {
     return true;
@@ -334,7 +334,7 @@ std::int64_t local_offset_seconds(std::int64_t local_seconds) {
     return 0;
   }
   broken.tm_isdst = -1;
-  const std::time_t utc = std::mktime(&broken);  // looks at TZ itself, under the C library's lock
+  const std::time_t utc = std::mktime(&broken);  // reads TZ itself, under the C library's lock
   return local_seconds - utc;
 }
 

@@ -21,8 +21,8 @@ const char* skip_digits(const char* p, const char* end) {
   return p;
 }
 
-// For a number that no finite double but zero is near to: is it too large, not too small? Its magnitude is the power of
-// ten of its first digit that is not zero.
+// For a number outside the range of doubles: true if it is too large, false if it is too small. `magnitude` is the
+// power of ten of the first nonzero digit, without the exponent.
 bool is_huge(std::string_view number) {
   const std::size_t e = number.find_first_of("eE");
   const std::string_view mantissa = number.substr(0, e);
@@ -49,7 +49,7 @@ std::string_view without_point(std::string_view mantissa, std::array<char, 32>& 
   return {space.data(), length};
 }
 
-// ECMAScript Number::toString for the digits d.ddd... times ten to the power of `exponent`.
+// ECMAScript Number::toString of d.ddd... times ten to the power of `exponent`.
 std::string layout(std::string_view digits, int exponent) {
   const int count = static_cast<int>(digits.size());
   std::string out;

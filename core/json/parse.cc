@@ -1,5 +1,6 @@
-// The parser behind json::parse. RapidJSON's own Reader is not used: it refuses numbers beyond the range of doubles and
-// lone surrogate escapes, both of which the agents accept. Its Document is filled through the same events.
+// The parser behind json::parse. RapidJSON's own Reader is not used, because it rejects numbers outside the range of
+// doubles and lone surrogate escapes, both of which the agents accept. This parser fills a Document with the same
+// events.
 #include <cstring>
 #include <limits>
 #include <span>
@@ -17,7 +18,7 @@ namespace {
 
 class Parser {
  public:
-  /// `may_change`: escapes are resolved in the text, and strings left there.
+  /// With `may_change`, escapes are decoded in place and the Document's strings point into `text`.
   Parser(std::string_view text, bool may_change) : p_(text.data()), end_(p_ + text.size()), may_change_(may_change) {}
 
   bool operator()(Document& out);
@@ -48,7 +49,7 @@ class Parser {
   const char* p_;
   const char* end_;
   const bool may_change_;
-  char* to_ = nullptr;  // where the string that is being unescaped goes on, in the text
+  char* to_ = nullptr;  // with may_change_: where to write the next byte of the string being unescaped
   std::vector<Open> open_;
   std::vector<std::string_view> keys_;  // of all open objects
   std::string unescaped_;
@@ -65,7 +66,7 @@ bool Parser::operator()(Document& out) {
   return p_ == end_;
 }
 
-// One scalar with all that ends behind it, or the start of a container.
+// One scalar and the closers and comma after it, or the start of a container.
 bool Parser::value(Document& out) {
   if (!open_.empty()) {
     ++open_.back().count;
@@ -84,7 +85,7 @@ bool Parser::value(Document& out) {
   return end_of_value(out);
 }
 
-// True when the container is empty, so that it has ended already.
+// True if the container is empty and so has already ended.
 bool Parser::begin_container(Document& out) {
   const bool is_object = *p_++ == '{';
   open_.push_back({is_object, 0, keys_.size()});
@@ -109,7 +110,7 @@ void Parser::end_container(Document& out) {
   keys_.resize(container.first_key);
 }
 
-// Takes the closers behind a value and the comma that announces the next one.
+// Consumes the closers after a value, and a comma before the next one.
 bool Parser::end_of_value(Document& out) {
   while (!open_.empty()) {
     skip_space();
@@ -133,7 +134,7 @@ bool Parser::key(Document& out) {
   }
   out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()), !may_change_);
   if (escaped) {
-    must_reorder_ = true;  // such a name may equal another; its text does not stay
+    must_reorder_ = true;  // the name may equal another key, and its unescaped text is not kept to compare
   } else {
     keys_.push_back(name);
   }
@@ -175,7 +176,8 @@ bool Parser::literal(std::string_view word) {
   return true;
 }
 
-// Behind the opening quote. The content stays until the next string, or for good when nothing in it was escaped.
+// Reads a string from just after its opening quote. `content` is valid until the next string is read, or permanently
+// if nothing in it was escaped.
 bool Parser::string(std::string_view& content, bool& escaped) {
   const char* from = p_;
   p_ = find_string_special(p_, end_);
@@ -199,7 +201,7 @@ void Parser::put(const char* bytes, std::size_t count) {
   }
 }
 
-// No escape is shorter than what it means.
+// Can run in place, because no escape is shorter than the bytes that it stands for.
 bool Parser::unescape(const char* from, std::string_view& content) {
   unescaped_.clear();
   to_ = const_cast<char*>(from);

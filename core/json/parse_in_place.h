@@ -1,4 +1,4 @@
-// JSON taken apart where it stands, for texts that are too long to be there twice. Any thread.
+// In-place JSON parsing, for texts too long to be in memory twice. Any thread.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace arborfs::json {
 
-/// parse() without a copy of anything: strings of `out` lie in `text`, in which escapes are replaced by what they mean.
-/// The text must be UTF-8, is of no other use afterwards, and stays as long as `out`.
+/// Like parse(), but copies nothing: escapes are decoded in `text`, and the strings of `out` point into it. `text` must
+/// be UTF-8 and must outlive `out`; its bytes are useless for anything else afterwards.
 bool parse_in_place(std::span<char> text, Document& out);
 
 }  // namespace arborfs::json

@@ -19,13 +19,13 @@ const char* word_end(const char* at, std::string_view word) {
   return std::string_view(at, word.size()) == word ? at + word.size() : nullptr;
 }
 
-// What may stand behind a number or a word in an array or an object.
+// True for a byte that may follow a number or a literal in an array or an object.
 bool ends_scalar(char c) {
   return c == ',' || c == '}' || c == ']' || is_space(c);
 }
 
-// Goes through the places that stage 1 found. It has checked UTF-8, that strings end, and that they hold no control
-// characters.
+// Checks the grammar over the places that stage 1 found. Stage 1 has already checked that the text is UTF-8, that
+// strings are terminated, and that they contain no control characters.
 class Walk {
  public:
   using Place = Places::Place;
@@ -48,7 +48,7 @@ class Walk {
   [[nodiscard]] char peek() const { return at_ == count_ ? '\0' : text_[offsets_[at_]]; }
   [[nodiscard]] bool in_object() const { return (objects_ & 1U) != 0; }
 
-  // Steps over a value, or into the first one that it holds, as deep as that goes.
+  // Steps over a value; for a non-empty container, steps into its first value, down to a scalar or an empty container.
   bool value() {
     for (;;) {
       const char lead = peek();
@@ -130,8 +130,8 @@ class Walk {
   Place* const behind_;
   Place at_ = 0;
   unsigned depth_ = 0;
-  std::uint64_t objects_ = 0;  // a bit for each container that is open, set for objects; the innermost is the lowest
-  std::array<Place, Places::kMaxDepth> open_;  // where each of them starts
+  std::uint64_t objects_ = 0;  // one bit per open container, set for objects; the innermost is the lowest bit
+  std::array<Place, Places::kMaxDepth> open_;  // where each open container starts
 };
 
 static_assert(Places::kMaxDepth <= 64);  // bits of Walk::objects_
@@ -150,20 +150,20 @@ Places& Places::operator=(Places&&) noexcept = default;
 bool Places::find(std::string_view text) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
   const char closer = text.front() == '{' ? '}' : ']';
-  if (text.back() != closer || !make_room(text.size()) ||  // with a closer behind it, a number ends inside the text
+  if (text.back() != closer || !make_room(text.size()) ||  // thanks to the closer, every number ends inside the text
       parser_->stages->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS) {
     return false;
   }
   text_ = text.data();
   const Place count = parser_->stages->n_structural_indexes;
   offsets_ = parser_->stages->structural_indexes.get();
-  if (behind_.size() <= count) {  // where a text ends too early, the walk asks for one place more
+  if (behind_.size() <= count) {  // if the text ends too early, the walk sets one place past the last
     behind_.resize(std::bit_ceil(count + 1));
   }
   return Walk(text, offsets_, count, behind_.data()).run();
 }
 
-// Lines vary in length; powers of two keep the buffers from being made anew for each longer one.
+// Rounds up to a power of two, so that the buffers are not reallocated for each longer line.
 bool Places::make_room(std::size_t length) {
   if (parser_ != nullptr && length <= parser_->stages->capacity()) {
     return true;

@@ -1,5 +1,5 @@
-// JSON text taken apart where it stands: the places where its values start and end, found by simdjson's first stage;
-// one walk over them checks the grammar. Nothing is copied or converted. Used by one thread.
+// An index of the places in a JSON text where values start and end. simdjson's first stage finds them, and one walk
+// over them checks the grammar. Nothing is copied or converted. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,24 +20,24 @@ class Places {
   Places(Places&&) noexcept;
   Places& operator=(Places&&) noexcept;
 
-  /// Bytes that must be readable behind every text, of any value.
+  /// Bytes that must be readable after every text; their values do not matter.
   static constexpr std::size_t kPadding = 64;
   static constexpr unsigned kMaxDepth = 64;
 
-  /// A bracket, comma or colon outside strings, the opening quote of a string, the start of another value; counted from
-  /// 0, which is where the text starts.
+  /// The number of a place: a bracket, comma or colon outside strings, the opening quote of a string, or the start of
+  /// another scalar. Place 0 is the start of the text.
   using Place = std::uint32_t;
 
-  /// True when `text`, which must start with { or [ and end with its last byte that is no white space, is one value by
-  /// the strictest reading, nested at most kMaxDepth deep, but for the escapes in its strings, which are not looked at
-  /// (escapes.h). False tells nothing about it. `text` must stay; the rest is for what was found so.
+  /// True if `text` is one value by the strictest reading, nested at most kMaxDepth deep. Does not check the escapes in
+  /// strings (escapes.h). False says nothing about `text`. `text` must start with { or [, must not end with white
+  /// space, and must outlive the use of this object. Call the other members only after find() returned true.
   bool find(std::string_view text);
 
   [[nodiscard]] char lead(Place place) const { return text_[offset(place)]; }
   [[nodiscard]] std::uint32_t offset(Place place) const { return offsets_[place]; }
-  /// The place behind the value that starts at `place`.
+  /// The place after the value that starts at `place`.
   [[nodiscard]] Place behind(Place place) const { return behind_[place]; }
-  /// What stands between the quotes of the string that starts at `place`.
+  /// The raw text between the quotes of the string that starts at `place`.
   [[nodiscard]] std::string_view string(Place place) const {
     std::uint32_t end = offset(place + 1) - 1;
     while (text_[end] != '"') {  // white space
@@ -53,10 +53,10 @@ class Places {
     }
     return {text_ + offset(place), end - offset(place)};
   }
-  /// Of the number that starts at `place`, as JavaScript reads it.
+  /// The value of the number that starts at `place`, as JavaScript reads it.
   [[nodiscard]] double number(Place place) const { return number_value(scalar(place)); }
 
-  /// Goes through the members of the object, or the elements of the array, that starts at `container`.
+  /// Iterates over the members of the object, or the elements of the array, that starts at `container`.
   class Cursor {
    public:
     Cursor(const Places& places, Place container)
@@ -65,9 +65,9 @@ class Places {
           end_(places.behind(container) - 1),
           is_object_(places.lead(container) == '{') {}
     [[nodiscard]] bool done() const { return at_ >= end_; }
-    /// Of members only.
+    /// Only for objects.
     [[nodiscard]] std::string_view key() const { return places_->string(at_); }
-    /// False when the key is not `name` by its first byte already; `name` is not empty.
+    /// A cheap first check: false if the key's first byte shows that it is not `name`. `name` must not be empty.
     [[nodiscard]] bool key_may_be(std::string_view name) const {
       const char first = places_->text_[places_->offset(at_) + 1];
       return first == name[0] || first == '\\';
@@ -78,19 +78,19 @@ class Places {
    private:
     const Places* places_;
     Place at_;
-    Place end_;  // its closing bracket
+    Place end_;  // the container's closing bracket
     bool is_object_;
   };
 
  private:
-  struct Parser;  // simdjson's, whose header takes a second to compile
+  struct Parser;  // hides simdjson.h, which takes a second to compile
 
   bool make_room(std::size_t length);
 
   const char* text_ = nullptr;
-  const Place* offsets_ = nullptr;  // of parser_
+  const Place* offsets_ = nullptr;  // owned by parser_
   std::unique_ptr<Parser> parser_;
-  std::vector<Place> behind_;  // of the places where values start
+  std::vector<Place> behind_;  // see behind(); set only for places where values start
 };
 
 }  // namespace arborfs::json

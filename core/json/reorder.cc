@@ -12,9 +12,9 @@ namespace arborfs::json {
 namespace {
 
 struct Kept {
-  std::uint64_t rank;  // the number of an integer-like key, beyond all of them else
-  std::size_t first;   // where the key occurs first
-  std::size_t last;    // where its last value stands
+  std::uint64_t rank;  // the number of an integer-like key; larger than all of these for any other key
+  std::size_t first;   // index of the key's first occurrence
+  std::size_t last;    // index of its last occurrence
 };
 
 std::vector<Kept> kept_members(const std::vector<std::string_view>& keys) {

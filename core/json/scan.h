@@ -1,7 +1,7 @@
-// Recogniser of JSON values inside a log, byte by byte, exactly as lenient as the agents are (omp/FORMAT.md A2 to A8).
+// Recognises JSON values inside a log, byte by byte, exactly as leniently as the agents do (omp/FORMAT.md A2 to A8).
 //
-// Push parser: bytes are fed in pieces of any size, memory does not grow with the value but by one bit a nesting
-// level. No recursion. One object serves one thread.
+// A push parser: bytes are fed in pieces of any size. Memory grows by one bit per nesting level, not with the size of
+// the value. No recursion. An object is used by one thread.
 #pragma once
 
 #include <array>
@@ -13,17 +13,18 @@
 
 namespace arborfs::json {
 
-/// Receives the scalars of the value that stand at depth 1 (members of the outermost object) or depth 2 (members of
-/// an object that is a member of the outermost one), for values too long to be held in memory.
+/// Receives the scalars of a value at depth 1 (members of the outermost object) and depth 2 (members of an object that
+/// is a member of the outermost one), for values too long to be held in memory.
 class FieldObserver {
  public:
   virtual ~FieldObserver() = default;
-  /// `parent_key` is empty at depth 1. `raw` is the scalar as spelled, quotes included; it is cut (`complete` false)
-  /// beyond ValueScanner::kMaxObservedBytes. Keys are as spelled between their quotes, cut likewise.
+  /// `parent_key` is empty at depth 1. `raw` is the scalar's raw text, quotes included; text past
+  /// ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys are the raw text between their quotes,
+  /// cut in the same way.
   virtual void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) = 0;
-  /// A container starts at depth 1 under `key`; its offset counted from the value's first byte.
+  /// A container starts at depth 1 under `key`; `offset` counts from the value's first byte.
   virtual void on_container(std::string_view key, char opener, std::uint64_t offset) = 0;
-  /// The container announced last by on_container at depth 1 ended; offset just behind its closer.
+  /// The last container announced by on_container has ended; `offset` is just past its closer.
   virtual void on_container_end(std::uint64_t offset) = 0;
 };
 
@@ -32,7 +33,7 @@ class ValueScanner {
   static constexpr std::size_t kMaxObservedBytes = 64 * 1024;
 
   enum class Verdict {
-    need_more,   // every byte was consumed and the value goes on
+    need_more,   // every byte was consumed and the value continues
     value,       // a whole value ended; `used` bytes belong to it
     error,       // a syntax error: the line on which the value started is dropped (omp/FORMAT.md A4)
     unfinished,  // only from finish(): the text ended inside the value (omp/FORMAT.md A5)
@@ -40,29 +41,29 @@ class ValueScanner {
 
   explicit ValueScanner(FieldObserver* observer = nullptr);
 
-  /// Starts anew at a byte that must be the first of a value (white space skipped by the caller).
+  /// Resets the scanner; the next byte fed must be the first of a value (the caller skips white space).
   void reset();
 
-  /// Feeds the next bytes. `used` tells how many belong to the value when the verdict is `value`; a number ends only
-  /// when the byte behind it is seen, which then does not count. After any verdict but need_more call reset().
+  /// Feeds the next bytes. If the verdict is `value`, `used` is how many of them belong to the value. A number ends
+  /// only when the byte after it is seen; that byte is not counted. After any verdict but need_more, call reset().
   Verdict feed(std::string_view piece, std::size_t& used);
 
-  /// The text ends here. `value` for a number that was complete; `unfinished` where the agents wait for more, which
-  /// includes an offending token that touches the very end of the text (omp/FORMAT.md A5); `error` else.
+  /// Call it when the text ends. Returns `value` if a number was complete; `unfinished` where the agents wait for more
+  /// text, which includes an offending token that touches the end of the text (omp/FORMAT.md A5); otherwise `error`.
   Verdict finish();
 
-  /// After the verdict `value`: the bytes of the value, counted from reset(). Differs from adding up pieces and `used`
-  /// in one case: of a lone number such as 12e+x only 12 is the value, and `e+` may have been fed in earlier pieces
-  /// (`used` is 0 then).
+  /// After the verdict `value`: the length of the value in bytes, counted from reset(). It differs from the sum of the
+  /// earlier pieces and `used` in one case: in 12e+x outside any container only 12 is the value, and `e+` may have been
+  /// fed in earlier pieces (`used` is then 0).
   std::uint64_t length() const { return length_; }
 
  private:
-  // What the next byte may be.
+  // What the scanner expects next.
   enum class Mode : std::uint8_t {
     value,          // a value must start
-    first_element,  // behind [
-    first_key,      // behind {
-    key,            // behind a comma of an object
+    first_element,  // after [
+    first_key,      // after {
+    key,            // after a comma in an object
     colon,
     after_value,  // a comma or the closer of the innermost container
     string,
@@ -74,15 +75,15 @@ class ValueScanner {
     integer,
     point,
     fraction,
-    exponent,  // behind e
+    exponent,  // after e
     exponent_sign,
     exponent_digits,
     bad_word,  // in an offending word, which may touch the end of the text
-    bad_end,   // behind an offending token
+    bad_end,   // after an offending token
   };
   enum class Observed : std::uint8_t { outer_key, inner_key, scalar, nothing };
 
-  // Each takes the next byte at `p` and returns where to go on; a verdict other than need_more stops the feeding.
+  // Each handles the byte at `p` and returns where to continue; a verdict other than need_more stops feed().
   const char* step(const char* p, const char* end);
   const char* structural(const char* p);
   const char* start_value(const char* p);
@@ -106,15 +107,15 @@ class ValueScanner {
   void observe(Observed what, const char* from);
   void keep_observed(const char* to);
 
-  std::vector<bool> is_object_;  // one bit a nesting level
+  std::vector<bool> is_object_;  // one bit per nesting level
   FieldObserver* observer_;
   Mode mode_;
   Verdict verdict_ = Verdict::need_more;
   bool in_object_ = false;         // the innermost open container is an object
   bool in_key_ = false;            // the token being read is a key
-  bool offending_ = false;         // the token being read stands where it must not
-  int hex_left_ = 0;               // digits missing of \uXXXX
-  std::string_view literal_left_;  // letters missing of true, false, null
+  bool offending_ = false;         // the token being read is not allowed in its place
+  int hex_left_ = 0;               // digits of \uXXXX still to come
+  std::string_view literal_left_;  // letters of true, false or null still to come
   std::uint64_t position_ = 0;     // bytes fed before the current piece
   std::uint64_t length_ = 0;
   const char* piece_ = nullptr;          // only during feed()
@@ -126,10 +127,10 @@ class ValueScanner {
 
 struct ValueEnd {
   ValueScanner::Verdict verdict;  // value, error or unfinished
-  std::size_t end;                // just behind the value, when it is one
+  std::size_t end;                // just past the value, if there is one
 };
 
-/// The same over text that is all there: one value starting at `begin`, which must not be white space.
+/// Scans complete text: one value that starts at `begin`, which must not be white space.
 ValueEnd scan_value(std::string_view text, std::size_t begin);
 
 }  // namespace arborfs::json

@@ -1,4 +1,4 @@
-// The part of the automaton that reads numbers.
+// The part of ValueScanner that reads numbers.
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"
 

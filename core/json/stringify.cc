@@ -31,7 +31,7 @@ void append_escape(char c, std::string& out) {
   }
 }
 
-// Text without quotes, backslashes and controls; lone surrogates are spelled out.
+// Appends text that has no quotes, backslashes or control characters; escapes lone surrogates.
 void append_run(const char* p, const char* end, std::string& out) {
   while (p != end) {
     const auto* hit = static_cast<const char*>(std::memchr(p, 0xED, static_cast<std::size_t>(end - p)));

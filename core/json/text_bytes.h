@@ -1,4 +1,4 @@
-// Small steps over bytes, for code that looks at JSON text itself. Pure functions, any thread.
+// Byte-level helpers for code that reads JSON text directly. Pure functions, any thread.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ inline bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// What a word may hold in JavaScript, as far as ASCII goes.
+/// The ASCII characters of JavaScript identifiers.
 inline bool is_word_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
@@ -38,7 +38,8 @@ inline int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// The first byte in [p, end) that means something inside a JSON string: a quote, a backslash or a control; else end.
+/// The first byte in [p, end) that is special in a JSON string: a quote, a backslash or a control character; else
+/// `end`.
 inline const char* find_string_special(const char* p, const char* end) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
@@ -70,7 +71,7 @@ inline const char* find_string_special(const char* p, const char* end) {
   return p;
 }
 
-/// Appends a code point as UTF-8, a surrogate as its three-byte WTF-8 form.
+/// Appends a code point as UTF-8, or a surrogate in its three-byte WTF-8 form.
 inline void append_code_point(std::string& out, char32_t c) {
   const auto byte = [&out](char32_t b) { out.push_back(static_cast<char>(static_cast<unsigned char>(b))); };
   if (c < 0x80) {
@@ -100,7 +101,7 @@ inline char32_t join_surrogates(char32_t high, char32_t low) {
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/// True when the bytes at p (some of them, before end) are the WTF-8 form of a surrogate.
+/// True if the bytes at `p`, which must be before `end`, are the WTF-8 form of a surrogate.
 inline bool is_surrogate_form(const char* p, const char* end) {
   return end - p >= 3 && static_cast<unsigned char>(p[0]) == 0xED && static_cast<unsigned char>(p[1]) >= 0xA0;
 }

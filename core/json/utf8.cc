@@ -13,7 +13,7 @@ unsigned byte_at(std::string_view bytes, std::size_t i) {
   return static_cast<unsigned char>(bytes[i]);
 }
 
-// What may follow a lead byte: how many bytes, and the range of the first of them (Unicode table 3-7).
+// How many bytes follow a lead byte, and the valid range of the first of them (Unicode table 3-7).
 struct Lead {
   unsigned followers;
   unsigned low = 0x80;
@@ -38,7 +38,7 @@ struct Part {
   bool well_formed;
 };
 
-// The character at `i`, or the maximal ill-formed part there.
+// The character at `i`, or the maximal ill-formed part that starts there.
 Part part_at(std::string_view bytes, std::size_t i) {
   if (byte_at(bytes, i) < 0x80) {
     return {1, true};

@@ -7,8 +7,8 @@
 
 namespace arborfs::json {
 
-/// Calls on `visitor`, for each value: `scalar(value)`, or `begin(value)` and, behind its content, `end(value)`; before
-/// each member's value `key(name, index)`, before each array element `element(index)`.
+/// For each value, calls `scalar(value)` on `visitor`, or `begin(value)` and, after its content, `end(value)`. Before
+/// each member's value calls `key(name, index)`, before each array element `element(index)`.
 template <class Visitor>
 void walk(const Value& root, Visitor& visitor) {
   struct Open {
