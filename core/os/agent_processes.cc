@@ -38,7 +38,7 @@ constexpr std::size_t kMostEnvironment = 256 * 1024;
 constexpr std::size_t kMostStat = 1024;
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr unsigned kMemoryDevices = 1;  // the major number of /dev/null and its like
-/// A process may still become what it is going to be, by exec or by opening a database.
+/// For so long after it is first seen, a process may still become an agent, by exec or by opening a database.
 constexpr auto kYoung = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kDescriptorsRemembered{10'000};
 
@@ -89,7 +89,7 @@ std::vector<std::string> split_at_nul(std::string_view text) {
   return parts;
 }
 
-/// `omp` or `pi`, with or without an ending, or something in `pi-coding-agent/`; "" when it is no agent's.
+/// The agent's name if the script is `omp` or `pi`, with or without an extension, or in `pi-coding-agent/`; else "".
 std::string agent_of_script(const std::string& path) {
   const std::string_view name = last_component(path);
   const std::string_view stem = name.substr(0, name.find('.'));
@@ -99,7 +99,7 @@ std::string agent_of_script(const std::string& path) {
   return ("/" + path).find("/pi-coding-agent/") != std::string::npos ? "pi-coding-agent" : "";
 }
 
-/// Where the script stands among the arguments of bun or node; their number when there is none.
+/// The index of the script among the arguments of bun or node; the number of arguments if there is none.
 std::size_t find_script(const std::vector<std::string>& arguments) {
   constexpr std::array<std::string_view, 9> kWithValue = {
       "-r", "--require", "--import", "--loader", "--preload", "--env-file", "--cwd", "-C", "--conditions"};
@@ -117,9 +117,9 @@ std::size_t find_script(const std::vector<std::string>& arguments) {
   return arguments.size();
 }
 
-/// Clock ticks between boot and the start of the process; nothing when it is gone.
+/// Clock ticks between boot and the start of the process; nullopt if the process is gone.
 std::optional<std::uint64_t> start_ticks(int process) {
-  constexpr int kFieldsBetween = 19;  // behind the name's closing parenthesis and before starttime
+  constexpr int kFieldsBetween = 19;  // between the name's closing parenthesis and starttime
   const std::string stat = text_of(process, "stat", kMostStat);
   std::size_t at = stat.rfind(')');
   for (int field = 0; field <= kFieldsBetween && at != std::string::npos; ++field) {
@@ -184,19 +184,19 @@ std::map<std::string, std::string> environment_of(int process) {
   return found;
 }
 
-/// What is remembered of a process from one look to the next.
+/// What is remembered about a process between scans.
 struct Seen {
   explicit Seen(Clock::time_point when) : first(when) {}
   Clock::time_point first;
   Clock::time_point descriptors_read{};  // never
-  bool is_candidate = false;             // it must be looked at closely
+  bool is_candidate = false;             // it may be an agent: describe() decides
   std::string executable;
   std::string comm;
   std::vector<std::string> databases;
 };
 
-/// The processes of this user. One look lists them all; what each of them is, is told from its executable and its name
-/// when it is new or young, and every kRecheckedAfter for all.
+/// The processes of this user. Each scan lists them all. It reads the executable and name of new and young processes
+/// and of candidates, and of all processes every kRecheckedAfter.
 class ProcessTable {
  public:
   std::vector<AgentProcess> look(bool databases_in_use);
@@ -210,8 +210,8 @@ class ProcessTable {
   std::mutex mutex_;  // a leaf; guards everything below
   std::map<long, Seen> seen_;
   Clock::time_point all_checked_{};
-  Clock::time_point looked_{};       // when the last look began
-  std::vector<AgentProcess> found_;  // by the last look
+  Clock::time_point looked_{};       // when the last scan began
+  std::vector<AgentProcess> found_;  // by the last scan
 };
 
 void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point now, bool databases_in_use) const {
@@ -219,7 +219,7 @@ void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point no
   std::string executable(last_component(link_target(process.get(), "exe")));
   struct stat st {};
   if (executable.empty() || ::fstat(process.get(), &st) != 0 || st.st_uid != ::geteuid()) {
-    seen = Seen(seen.first);  // a thread of the kernel, a zombie, somebody else's
+    seen = Seen(seen.first);  // a kernel thread, a zombie, or another user's process
     return;
   }
   std::string comm = text_of(process.get(), "comm", kMostStat);
@@ -265,7 +265,7 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   agent.arguments.erase(agent.arguments.begin(), agent.arguments.begin() + static_cast<std::ptrdiff_t>(skipped));
   agent.environment = environment_of(process.get());
   agent.terminal = terminal_of(process.get());
-  // A process that ends loses its memory first, with its environment and the link to its program.
+  // A process that exits loses its memory first, and with it its environment and the link to its program.
   const bool has_ended = !ticks || agent.cwd.empty() || link_target(process.get(), "exe").empty();
   if (has_ended) {
     return std::nullopt;
@@ -279,7 +279,7 @@ std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool 
   const auto proc = Dir::open_root("/proc");
   const auto entries = proc ? proc->list() : Result<std::vector<DirEntry>>(proc.error());
   const bool all = now - all_checked_ >= kRecheckedAfter;
-  const auto first = looked_ == Clock::time_point() ? now - kYoung : now;  // most run for long before the first look
+  const auto first = looked_ == Clock::time_point() ? now - kYoung : now;  // at the first scan most are not young
   std::map<long, Seen> before;
   before.swap(seen_);
   std::vector<AgentProcess> found;
@@ -304,7 +304,7 @@ std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool 
   return found;
 }
 
-/// Callers that wait for one another share the look that began after they asked.
+/// Callers that wait for the mutex share a scan that began after they called.
 std::vector<AgentProcess> ProcessTable::look(bool databases_in_use) {
   const auto asked = Clock::now();
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The coding agents that run on this machine, as far as /proc tells (CONTRACT.md 5.2). Reads only, and asks no file
+// Finds the coding agents that run on this machine, from /proc (CONTRACT.md 5.2). Only reads, and accesses no file
 // system but /proc: a path of another process may lead through the mount that this process serves, or through a dead
 // one. Any thread.
 #pragma once
@@ -12,30 +12,30 @@
 
 namespace arborfs {
 
-/// A process of this user that runs an agent: by its name (omp, omp-*, pi), by the script that bun or node runs, or by
-/// an agent's database that it has open. Stopped processes count, zombies do not.
+/// A process of this user that runs an agent. It is recognised by its name (omp, omp-*, pi), by the script that bun or
+/// node runs, or by an agent's database that it has open. Stopped processes count, zombies do not.
 struct AgentProcess {
   long pid = 0;
-  std::string program;  // its name for messages
+  std::string program;  // its name, for messages
   std::string cwd;
-  std::int64_t started_ns = 0;                     // since 1970, not later than it was
+  std::int64_t started_ns = 0;                     // since 1970, never later than the actual start
   std::vector<std::string> arguments;              // without the program and the script
-  std::map<std::string, std::string> environment;  // what tells terminals and agent dirs, as it was at its start
-  std::string terminal;                            // the device behind descriptor 0, "" when that is no terminal
+  std::map<std::string, std::string> environment;  // variables about terminals and agent folders, as at its start
+  std::string terminal;                            // the device of descriptor 0, "" if that is not a terminal
   std::vector<std::string> databases;              // the folders of agents' databases that it has open
-  bool has_agent_name = false;                     // else only `databases` tell that it is one, if they are an agent's
+  bool has_agent_name = false;                     // if false, it is an agent only if `databases` belong to one
 };
 
-/// As they are now. A process that turns itself into an agent by exec alone, long after its start, is noticed
-/// kRecheckedAfter later; no agent has loaded a session by then. Unless `databases_in_use`, no program counts for a
-/// database that it has open; to find those out, the descriptors of all processes are read.
+/// The agents that run now. A process that becomes an agent by exec alone, long after its start, is noticed up to
+/// kRecheckedAfter later; no agent has loaded a session by then. With `databases_in_use`, also reads the descriptors of
+/// all processes and includes those that have an agent's database open.
 std::vector<AgentProcess> find_agents(bool databases_in_use);
 inline constexpr std::chrono::milliseconds kRecheckedAfter{250};
 
-/// The same, as of kAgentsRemembered ago at most: for showing, not for deciding on a write.
+/// The same, but the result may be up to kAgentsRemembered old: for display, not for deciding on a write.
 std::vector<AgentProcess> running_agents(bool databases_in_use);
 inline constexpr std::chrono::seconds kAgentsRemembered{1};
-/// The names that agents' databases have.
+/// The file names of agents' databases.
 inline constexpr std::array<const char*, 3> kAgentDatabases = {"agent.db", "history.db", "models.db"};
 
 }  // namespace arborfs

@@ -16,11 +16,12 @@ namespace arborfs {
 
 namespace {
 
-/// A lease on the file holds openers up for as long as somebody looks whether it is open (processes.h).
+/// How long to retry an open that a lease blocks: a process that checks whether the file is open takes one briefly
+/// (processes.h).
 constexpr std::chrono::milliseconds kLeasePatience{200};
 constexpr std::chrono::milliseconds kBetweenTries{1};
 
-/// Calls until it is not interrupted; -1 and errno as ever.
+/// Repeats the call while a signal interrupts it. On an error: -1 and errno.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -63,17 +64,17 @@ Result<UniqueFd> open_regular(const Dir& folder, const std::string& name, int fl
   return fd;
 }
 
-/// What file systems say that know no flags of renameat2.
+/// True for the errors of file systems that do not support renameat2's flags.
 bool is_unsupported(int errnum) {
   return errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP;
 }
 
-/// Folders have no second name, and some file systems know none at all.
+/// True for link(2)'s errors for folders and on file systems without hard links.
 bool has_no_links(int errnum) {
   return is_unsupported(errnum) || errnum == EPERM || errnum == EMLINK;
 }
 
-/// 0, or -1 and errno; then all is as it was.
+/// 0, or -1 and errno; on an error the old name is unchanged and the new one is removed again.
 int link_and_unlink(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name) {
   if (::linkat(from.fd(), name.c_str(), to.fd(), new_name.c_str(), 0) != 0) {
     return -1;

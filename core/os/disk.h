@@ -1,8 +1,9 @@
-// Every system call that touches durable state, so that tests can make each of them fail, fall short, or be the last.
-// The base class is the real disk; a test overrides what it wants to break. Thread-safe: it keeps no state.
+// Every system call that changes durable state, so that tests can make each one fail, write less than asked, or be the
+// last. The base class is the real disk; a test overrides what it wants to break. Thread-safe: it keeps no state.
 //
 // Names are one component, relative to an open folder, and never followed through a symbolic link (FAILURES.md S3,
-// S15). Interrupted calls go on. Errors everywhere: what errno says (error_from_errno).
+// S15). Opens, writes and truncations that a signal interrupts are retried. Errors of all functions: those of errno
+// (error_from_errno).
 #pragma once
 
 #include <sys/types.h>
@@ -25,45 +26,46 @@ class Disk {
   virtual ~Disk() = default;
   static Disk& real();
 
-  /// An existing regular file, for reading and appending. Errors also: corrupt when it is no regular file; busy when
-  /// another process does not give up its lease on it.
+  /// Opens an existing regular file for reading and appending. Errors also: corrupt if it is not a regular file; busy
+  /// if another process does not give up its lease on it.
   virtual Result<UniqueFd> open_append(const Dir& folder, const std::string& name);
   /// The same for writing in place (write_at).
   virtual Result<UniqueFd> open_update(const Dir& folder, const std::string& name);
-  /// A new file; already_exists when the name is taken. `mode` is cut by the umask.
+  /// Creates a file; already_exists if the name is taken. The umask applies to `mode`.
   virtual Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode);
-  /// One write(2): how many bytes were taken, which may be fewer than given.
+  /// One write(2): returns how many bytes were written, which may be fewer than given.
   virtual Result<std::size_t> write(int fd, std::string_view bytes);
   virtual Result<std::size_t> write_at(int fd, std::string_view bytes, std::uint64_t offset);
   virtual Result<void> set_mode(int fd, mode_t mode);
-  /// When it was last changed, in nanoseconds since 1970; also of a folder.
+  /// Sets the modification time of a file or folder, in nanoseconds since 1970.
   virtual Result<void> set_mtime(int fd, std::int64_t mtime_ns);
   virtual Result<void> truncate(int fd, std::uint64_t size);
-  /// fdatasync(2). Never call it again after it failed and believe the answer (FAILURES.md P3).
+  /// fdatasync(2). After a failure, do not trust the result of a later call (FAILURES.md P3).
   virtual Result<void> sync(int fd);
   virtual Result<void> sync_folder(const Dir& folder);
-  /// Within one file system. With Existing::keep a taken name is already_exists. Where the file system cannot refuse
-  /// taken names (FUSE, NFS), a file is linked to its new name and then unlinked, so that a crash may leave it both;
-  /// only an empty folder that is made at the same moment can be lost there.
+  /// Within one file system. With Existing::keep, fails with already_exists if the new name is taken. Where the file
+  /// system does not support RENAME_NOREPLACE (FUSE, NFS), a file is linked to its new name and the old name is then
+  /// removed, so a crash may leave both names. Folders there, and files where hard links are unsupported too, are
+  /// renamed after a check that the name is free; a file or an empty folder created in between is lost.
   virtual Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                               Existing existing);
   virtual Result<void> remove(const Dir& folder, const std::string& name);
-  /// Already there is no error.
+  /// Not an error if the folder exists already.
   virtual Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode);
-  /// An empty one.
+  /// Removes an empty folder.
   virtual Result<void> remove_folder(const Dir& folder, const std::string& name);
-  /// A symbolic link.
+  /// Creates a symbolic link.
   virtual Result<void> make_link(const Dir& folder, const std::string& name, const std::string& target);
-  /// Room for `bytes` on the folder's file system that nobody else can take while the descriptor is open. Invalid
-  /// where the file system cannot do it.
+  /// Reserves `bytes` of space on the folder's file system until the descriptor is closed. The descriptor is invalid if
+  /// the file system cannot reserve space.
   virtual Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes);
 
  protected:
-  /// renameat2(2) as it is: 0, or -1 and errno.
+  /// Plain renameat2(2): 0, or -1 and errno.
   virtual int rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags);
 };
 
-/// All of `bytes`, however many writes it takes. On an error some of them may have been written.
+/// Writes all of `bytes`, in as many writes as needed. On an error some of them may have been written.
 Result<void> write_all(Disk& disk, int fd, std::string_view bytes);
 
 }  // namespace arborfs

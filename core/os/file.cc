@@ -98,7 +98,7 @@ Result<Dir> Dir::open_root(const std::string& path) {
   return Dir(std::move(fd));
 }
 
-// O_NOFOLLOW is about the last component alone.
+// O_NOFOLLOW applies to the last component only.
 Result<Dir> Dir::open_below_root(const std::string& root, const std::string& name) {
   return open_at(AT_FDCWD, root + "/", name);
 }
@@ -142,7 +142,7 @@ Result<FileStat> Dir::stat() const {
 }
 
 Result<std::vector<DirEntry>> Dir::list() const {
-  // A descriptor of its own, so that several threads can list at once.
+  // Uses a separate descriptor, so that several threads can list at once.
   UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     return error_from_errno(errno, "cannot list the folder");

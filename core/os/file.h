@@ -1,7 +1,7 @@
-// Files and folders of a store, opened so that nothing in the store can lead elsewhere: relative to a folder that is
+// Files and folders of a store, opened so that nothing in the store can lead outside it: relative to a folder that is
 // already open, never through a symbolic link, never blocking on a FIFO (FAILURES.md S3, S15; CONTRACT.md 8.3).
-// The only door to the disk for reading; disk.h is the one for writing. Objects may be shared by threads: every call is
-// positional.
+// All reads from the disk go through this header; all writes go through disk.h. Threads may share objects: every call
+// is positional.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 
 namespace arborfs {
 
-/// What stat(2) says, reduced to what arborfs compares. Times are nanoseconds since 1970.
+/// The fields of stat(2) that arborfs uses. Times are nanoseconds since 1970.
 struct FileStat {
   std::uint64_t dev = 0;
   std::uint64_t ino = 0;
@@ -34,21 +34,21 @@ class Dir;
 /// A regular file open for reading.
 class File {
  public:
-  /// `name` is one component. Errors: not_found, permission (also for a symbolic link), corrupt when it is no regular
-  /// file, busy when descriptors ran out. `seen`, unless null, gets what stat said of the open file.
+  /// `name` is one component. `seen`, unless null, receives the open file's stat. Errors: not_found, permission (also
+  /// for a symbolic link), corrupt if it is not a regular file, busy if no descriptors are left.
   static Result<File> open_in(const Dir& dir, const std::string& name, FileStat* seen = nullptr);
 
-  /// A descriptor of a regular file that was opened elsewhere.
+  /// Wraps the descriptor of a regular file that was opened elsewhere.
   static File of(UniqueFd fd) { return File(std::move(fd)); }
 
   [[nodiscard]] Result<FileStat> stat() const;
-  /// Reads until `into` is full or the file ends; returns how many bytes came. Errors: io.
+  /// Reads until `into` is full or the file ends; returns how many bytes were read. Errors: io.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
-  /// At most `size` bytes, fewer where the file ends. Errors: io.
+  /// Reads `size` bytes, fewer if the file ends before. Errors: io.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::size_t size) const;
-  /// For handing to the kernel (splice); stays owned by this object.
+  /// For passing to the kernel (splice); this object still owns it.
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Gives the descriptor away.
+  /// Transfers ownership of the descriptor to the caller.
   [[nodiscard]] UniqueFd take() && { return std::move(fd_); }
 
  private:
@@ -61,20 +61,20 @@ struct DirEntry {
   unsigned char type = 0;  // DT_REG, DT_DIR, DT_LNK, ... ; never DT_UNKNOWN
 };
 
-/// An open folder. Cheap to copy references to, not to copy.
+/// An open folder. Move-only.
 class Dir {
  public:
-  /// The configured root: symbolic links are followed here and nowhere else.
+  /// Opens the configured root. Symbolic links are followed here and nowhere else.
   static Result<Dir> open_root(const std::string& path);
-  /// The same as open_in of open_root, in one step.
+  /// The same as open_root(root) and then open_in(name), in one system call.
   static Result<Dir> open_below_root(const std::string& root, const std::string& name);
-  /// A folder in this one, `name` being one component, not through a symbolic link.
+  /// Opens a folder in this one. `name` is one component; a symbolic link is not followed.
   [[nodiscard]] Result<Dir> open_in(const std::string& name) const;
-  /// Everything but "." and "..", in byte order of names.
+  /// All entries but "." and "..", sorted by the bytes of their names.
   [[nodiscard]] Result<std::vector<DirEntry>> list() const;
-  /// lstat of a name in it.
+  /// lstat of a name in this folder.
   [[nodiscard]] Result<FileStat> stat(const std::string& name) const;
-  /// Of what open_root() would open.
+  /// stat of what open_root() would open.
   [[nodiscard]] static Result<FileStat> stat_root(const std::string& path);
   [[nodiscard]] Result<FileStat> stat() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
@@ -85,7 +85,7 @@ class Dir {
   UniqueFd fd_;
 };
 
-/// True when the name may be looked up in a Dir: one component, not "", ".", "..", no '/' and no NUL.
+/// True if the name may be looked up in a Dir: one component of at most 255 bytes, not "", ".", "..", no '/', no NUL.
 bool is_plain_name(std::string_view name);
 
 }  // namespace arborfs

@@ -7,7 +7,7 @@
 
 namespace arborfs {
 
-/// SHA-256 of the whole file, 64 lower-case hex digits; reads it in steps. Errors: io.
+/// SHA-256 of the whole file as 64 lower-case hex digits; reads the file in steps. Errors: io.
 Result<std::string> sha256_of(const File& file);
 
 }  // namespace arborfs

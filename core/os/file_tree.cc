@@ -14,7 +14,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr int kMaxDepth = 100;  // two descriptors each
+constexpr int kMaxDepth = 100;  // each level holds up to two descriptors
 constexpr std::size_t kStep = 256 * 1024;
 constexpr mode_t kPermissions = 0777;
 constexpr mode_t kPrivateCopy = 0600;

@@ -28,7 +28,7 @@ constexpr mode_t kLockMode = 0600;
 constexpr std::uint64_t kGateSeedOne = 0x4F4D502D4C4F434B;  // "OMP-LOCK"
 constexpr std::uint64_t kGateSeedTwo = 0x50492D46494C454C;  // "PI-FILEL"
 
-/// The abstract socket that stands for a path.
+/// The name of the abstract socket for a path.
 struct GateName {
   sockaddr_un address{};
   socklen_t size = 0;
@@ -46,8 +46,8 @@ UniqueFd gate_socket() {
   return UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
-/// Binding the abstract name is owning the gate; closing the socket gives it back. An invalid descriptor when somebody
-/// else owns it.
+/// Takes the gate by binding its abstract name; closing the socket releases it. Returns an invalid descriptor if
+/// another process or thread owns the gate.
 Result<UniqueFd> bind_gate(const std::string& path) {
   const GateName name(path);
   UniqueFd gate = gate_socket();
@@ -60,7 +60,7 @@ Result<UniqueFd> bind_gate(const std::string& path) {
   return errno == EADDRINUSE ? Result<UniqueFd>(UniqueFd()) : error_from_errno(errno, "cannot take the log's lock");
 }
 
-/// The process that it names, 0 when it is malformed (omp/FORMAT.md G5). Errors: not_found, permission, io.
+/// The pid in a lock file, 0 if the file is malformed (omp/FORMAT.md G5). Errors: not_found, permission, io.
 Result<long> read_lock(const Dir& folder, const std::string& name) {
   auto file = File::open_in(folder, name);
   std::array<char, 64> buffer{};
@@ -77,8 +77,9 @@ Result<long> read_lock(const Dir& folder, const std::string& name) {
   return is_whole ? pid : 0;
 }
 
-/// A lock of a dead process, or a malformed one that is no longer being written. One of this very process is of a
-/// process before it that had the same number: nobody else here is past the gate.
+/// True for the lock file of a dead process, or a malformed one that is no longer being written. A file with this
+/// process's own pid is from an earlier process with the same pid: the caller owns the gate, so no other thread of this
+/// process can hold the file.
 bool is_stale(const Dir& folder, const std::string& name, long pid) {
   if (pid != 0) {
     return pid == ::getpid() || !is_process_alive(pid);
@@ -87,14 +88,15 @@ bool is_stale(const Dir& folder, const std::string& name, long pid) {
   return st && now_ns() - st->mtime_ns > kMalformedStaleNs;
 }
 
-/// Our own. One that the disk keeps all the same keeps nobody of this process out (is_stale), but agents.
+/// Removes our own lock file. If that fails, the file left behind does not block this process (is_stale), but it blocks
+/// agents.
 void remove_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
   constexpr int kTries = 2;
   for (int i = 0; i < kTries && !disk.remove(folder, name); ++i) {
   }
 }
 
-/// True when the lock file is ours now, false when it is somebody else's.
+/// True if the lock file is now ours, false if it belongs to another process.
 Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& name) {
   const std::string text = std::to_string(::getpid()) + ":" + std::to_string(now_ns() / 1'000'000) + "\n";
   auto fd = disk.create(folder, name, kLockMode);
@@ -105,7 +107,7 @@ Result<bool> write_lock_file(Disk& disk, const Dir& folder, const std::string& n
     remove_lock_file(disk, folder, name);
     return written.error();
   }
-  const File written_to = File::of(std::move(*fd));  // open until the end, so that no other file has its number
+  const File written_to = File::of(std::move(*fd));  // stays open, so that no other file gets its inode number
   const auto ours = written_to.stat();
   const auto named = folder.stat(name);
   return ours && named && named->same_file(*ours);
@@ -136,7 +138,7 @@ Error held(const Dir& folder, const std::string& name) {
 
 }  // namespace
 
-// A datagram socket connects without its peer's doing or noticing; binding instead would own the gate for a moment.
+// A datagram socket connects without its peer's help or knowledge; binding instead would take the gate for a moment.
 bool is_gate_held(const std::string& path) {
   const GateName name(path);
   const UniqueFd socket = gate_socket();

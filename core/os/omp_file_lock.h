@@ -1,9 +1,9 @@
 // The lock that the younger agents take around every append and every rename of a log (omp/FORMAT.md G4, G5): an
 // abstract socket, then the file `.<log>.lock` with pid and time. Held for the write only, never across a sync
-// (CONTRACT.md 5.5). A process that dies with it held keeps nobody out: the socket goes with it and the file is taken
-// over at once.
+// (CONTRACT.md 5.5). If a process dies while it holds the lock, others are not blocked: the kernel closes the socket,
+// and the next process takes over the file at once.
 //
-// One object is used by one thread. Two holders in one process exclude each other as two processes do.
+// An object is used by one thread. Two holders in one process exclude each other just as two processes do.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,12 @@ namespace arborfs {
 
 class OmpFileLock {
  public:
-  /// What the agents wait before they give up.
+  /// How long the agents wait before they give up.
   static constexpr std::chrono::milliseconds kPatience{500};
 
-  /// `folder_path` is the folder's absolute path as the agents spell it; `folder` is the same one, and outlives the
-  /// lock. Errors: busy when somebody else holds it for longer than `patience`; io, permission, no_space.
+  /// `folder_path` is the folder's absolute path as the agents spell it. `folder` is the same folder; it and `disk`
+  /// must outlive the lock. Errors: busy if another process or thread holds the lock for longer than `patience`; io,
+  /// permission, no_space.
   static Result<OmpFileLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
                                   const std::string& log_name, std::chrono::milliseconds patience = kPatience);
   ~OmpFileLock();
@@ -40,10 +41,11 @@ class OmpFileLock {
 
 std::string lock_file_name(const std::string& log_name);
 
-/// Some process owns the gate of this path, as agents name it. Looked at, not touched: nobody is kept out by it.
+/// True if some process owns the gate of this path, spelled as the agents spell it. Does not take the gate, so it
+/// blocks no other process.
 bool is_gate_held(const std::string& path);
 
-/// The process that a lock file names: 0 when there is none, or it is malformed.
+/// The process that a lock file names; `pid` is 0 if there is no file or it is malformed.
 struct LockFile {
   bool exists = false;
   long pid = 0;

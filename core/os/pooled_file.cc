@@ -20,7 +20,7 @@ struct PooledFile::State {
 
 namespace {
 
-/// Lock order: State::mutex is never held while Pool::mutex_ is taken; the pool takes them one after another.
+/// Lock order: State::mutex and Pool::mutex_ are never held together; the pool takes one after the other.
 class Pool {
  public:
   void add(const std::shared_ptr<PooledFile::State>& state) {
@@ -52,7 +52,7 @@ class Pool {
   }
 
  private:
-  /// Takes the oldest out that was not used since it was last passed over; null when it is gone anyway.
+  /// Removes the oldest file that was not used since it was last passed over; null if that file no longer exists.
   std::shared_ptr<PooledFile::State> next_victim() {
     for (std::size_t passed = open_.size(); passed > 0; --passed) {
       auto state = open_.front().lock();

@@ -1,6 +1,6 @@
-// Keeps the number of open files bounded however many logs are in use (FAILURES.md S10): a file that has not been
-// used lately is closed, and opened again when it is needed - as long as its name still leads to the same file.
-// Thread-safe. The pool is one for the process; it closes by the clock algorithm, so a use costs no lock of the pool.
+// Bounds the number of open files however many logs are in use (FAILURES.md S10). A file that has not been used
+// recently is closed, and reopened when it is needed, provided its name still leads to the same file.
+// Thread-safe. The process has one pool; it evicts by the clock algorithm, so a use does not take the pool's lock.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ class PooledFile {
  public:
   using Opener = std::function<Result<File>()>;
 
-  /// `file` was just opened and is `stat`; `reopen` opens its name again, from any thread. Without `reopen` it stays
-  /// open for good.
+  /// `stat` is the stat of `file`, which was just opened. `reopen` opens its name again; it is called from any thread.
+  /// Without `reopen` the file stays open for this object's lifetime.
   PooledFile(File file, const FileStat& stat, Opener reopen);
 
-  /// The open file, for as long as the pointer is held. Errors: stale when its name leads to another file or to none
-  /// by now; busy when descriptors ran out.
+  /// The file, which stays open while the pointer is held. Errors: stale if its name now leads to another file or to
+  /// none; busy if no descriptors are left.
   [[nodiscard]] Result<std::shared_ptr<const File>> acquire() const;
 
   struct State;

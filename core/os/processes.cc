@@ -21,7 +21,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kMostSaid = 1024;  // by the files in /proc that are read here
+constexpr std::size_t kMostSaid = 1024;  // most bytes read from a file in /proc
 constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
 
 long as_pid(const std::string& name) {
@@ -30,7 +30,7 @@ long as_pid(const std::string& name) {
   return failed == std::errc() && end == name.data() + name.size() ? pid : 0;
 }
 
-/// Nothing where it is gone meanwhile, or may not be read.
+/// Empty if the folder has disappeared or may not be read.
 std::vector<DirEntry> entries_of(const Result<Dir>& folder) {
   auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
   return entries ? std::move(entries).value() : std::vector<DirEntry>();
@@ -44,7 +44,7 @@ std::string text_of(const Dir& folder, const std::string& name) {
   return text;
 }
 
-/// Whether `wanted` is true of a process of this user but this one. It gets the pid and the folder in /proc.
+/// True if `wanted` is true for any other process of this user. `wanted` gets the pid and its folder in /proc.
 template <class Wanted>
 bool any_own_process(const Wanted& wanted) {
   const auto processes = Dir::open_root("/proc");
@@ -75,7 +75,8 @@ bool is_writable_descriptor(const Dir& process, const std::string& number) {
   return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/// As far as the kernel knows: a file system that is asked may be the one that this process serves, or a dead one.
+/// Uses only what the kernel knows already: the file system, if asked, may be the one that this process serves, or a
+/// dead one.
 bool leads_to(const FileStat& wanted, const Dir& descriptors, const std::string& number) {
   struct statx st {};
   return ::statx(descriptors.fd(), number.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&
@@ -96,7 +97,7 @@ bool search_descriptors(const File& file) {
          any_own_process([&](long /*pid*/, const Dir& process) { return has_open_for_writing(process, *wanted); });
 }
 
-/// It has ended, and only its parent has not asked how. While threads of it run, it is none.
+/// True if the process has ended and its parent has not reaped it. It is not a zombie while other threads of it run.
 bool is_zombie(const Dir& process) {
   constexpr int kFieldsBetween = 17;  // between the state and the number of threads
   const std::string stat = text_of(process, "stat");

@@ -1,4 +1,4 @@
-// What other processes of this user are doing, as far as /proc and leases tell. Reads only; any thread.
+// Checks what other processes of this user are doing, with /proc and leases. Changes nothing; any thread.
 #pragma once
 
 #include <chrono>
@@ -8,20 +8,21 @@
 
 namespace arborfs {
 
-/// Is `seen` true, and stays so for `patience`? Asked again and again until then, for what others hold for one write
-/// only is nothing to tell of.
+/// True if `seen` stays true for `patience`. Calls it repeatedly until then: a file that another process holds open for
+/// just one write should not be reported.
 bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds patience);
 
-/// Does another process have this file open for writing, for `patience` at least? A read lease is refused exactly then,
-/// and for the moment in which another one is being given back (FAILURES.md P1); where the file system has no
-/// leases, /proc/*/fd of the own user is searched. While it looks, an open for writing with O_NONBLOCK by anybody gets
-/// EWOULDBLOCK. The process must ignore SIGIO, which a broken lease sends.
+/// True if another process has this file open for writing for at least `patience`. The kernel refuses a read lease
+/// exactly then, and for the moment in which another lease is being given back (FAILURES.md P1). Where the file system
+/// has no leases, searches /proc/*/fd of this user's processes. During the check, any process that opens the file for
+/// writing with O_NONBLOCK gets EWOULDBLOCK. This process must ignore SIGIO, which a broken lease sends.
 bool is_open_for_writing(const File& file, std::chrono::milliseconds patience);
 
-/// Nobody has it open for writing, as far as a read lease tells at once; false where leases tell nothing.
+/// True if a read lease shows at once that no process has the file open for writing; false where the file system has no
+/// leases.
 bool is_surely_not_open_for_writing(const File& file);
 
-/// False also for a zombie, which holds nothing any more.
+/// False for a zombie too: it no longer holds anything.
 bool is_process_alive(long pid);
 
 }  // namespace arborfs

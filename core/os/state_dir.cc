@@ -36,7 +36,7 @@ Error of_another_user(const std::string& path) {
   return {Errc::permission, path + " belongs to another user"};
 }
 
-/// The folder, made if need be; it may be root's.
+/// Opens the folder, or creates it if it is missing. It must belong to this user or to root.
 Result<Dir> folder_to_make_in(Disk& disk, const std::string& path, bool sync) {
   auto there = Dir::open_root(path);
   if (!there) {

@@ -1,6 +1,6 @@
-// Where arborfs keeps what belongs in no store: $XDG_STATE_HOME/arborfs, else ~/.local/state/arborfs, and the trash
-// under $XDG_DATA_HOME/arborfs. Folders are made when first needed, for their owner alone (FAILURES.md S12). Reads
-// the environment; any thread that does not race with setenv.
+// Where arborfs keeps data that belongs in no store: $XDG_STATE_HOME/arborfs, else ~/.local/state/arborfs, and the
+// trash under $XDG_DATA_HOME/arborfs. Folders are created when first needed, accessible to their owner only
+// (FAILURES.md S12). Reads the environment; any thread, provided that none calls setenv meanwhile.
 #pragma once
 
 #include <string>
@@ -10,24 +10,25 @@
 
 namespace arborfs {
 
-/// `below` is one component such as "trash", or "" for the folder itself.
+/// The path of `below` in the folder. `below` is one component such as "trash", or "" for the folder itself.
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
-/// The name of a file there that is about one log of one store: a hash of both, so that a renamed folder of logs loses
-/// none of them.
+/// The name of the state file for one log of one store: a hash of both, so that it survives a rename of the log's
+/// folder.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
-/// Opens a folder that must be this user's own. Errors: not_found; permission when it belongs to somebody else, who
-/// could have laid in it what they like.
+/// Opens a folder that must belong to this user. Errors: not_found; permission if it belongs to another user, who could
+/// have put anything into it.
 Result<Dir> open_private_folder(const std::string& path);
-/// The same, after making it and those above it that are missing, with mode 0700. Errors also: permission when they
-/// would have to be made in a folder of another user, root's excepted: with HOME kept by `sudo -E` they would be in the
-/// way of its owner. With `sync` the new names are on the disk when it returns.
+/// The same, but first creates the folder and its missing parents with mode 0700. With `sync` the new names are on the
+/// disk on return. Errors also: permission if they would have to be created in a folder of another user other than
+/// root. With HOME kept by `sudo -E`, root's folders there would block the user who owns that home.
 Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync = true);
-/// The file says `text`, and with `sync` is on the disk, or is as it was. One caller at a time for one name in one
-/// process. Errors: those of the disk.
+/// Replaces the content of a file with `text`, atomically; with `sync` it is on the disk on return. On an error the
+/// file is unchanged, unless only the final sync of the folder failed. In one process, only one caller at a time may
+/// use a name. Errors: those of the disk.
 Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                   bool sync = true);
-/// What such a file says; "" where there is none. Errors: those of opening and reading it.
+/// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.
 Result<std::string> read_private_file(const Dir& folder, const std::string& name);
 
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-// Which folders of a folder are other file systems: those may hang while it does not.
+// Finds the subfolders that are on other file systems: those may hang even if the folder itself does not.
 #pragma once
 
 #include <set>
@@ -7,11 +7,11 @@
 
 namespace arborfs {
 
-/// The names in `folder` at which, or below which, something is mounted. Asks the kernel's list alone, so that it waits
-/// for no file system but the one of `folder`.
+/// The names in `folder` at or below which something is mounted. Uses only the kernel's mount list, so it waits for no
+/// file system but that of `folder`.
 std::set<std::string> mounts_below(const std::string& folder);
 
-/// The same, of the text of /proc/self/mountinfo and for a path without links.
+/// The same, from the text of /proc/self/mountinfo and for a path without symbolic links.
 std::set<std::string> mounts_below(std::string_view mountinfo, const std::string& real_folder);
 
 }  // namespace arborfs
