@@ -1,5 +1,5 @@
-// Everything that the Writer and the trash do to a store, each with what it is done to and how it shows that it was
-// done: what the tests stand on in which a disk fails or a power cut comes at every point.
+// Every operation of the Writer and the trash that changes a store. Each row gives the store it starts from and a check
+// that it was done. The tests that fail the disk or cut the power at every point run all of these.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace arborfs::testing {
 inline constexpr const char* kName = "2026-02-16T10-20-30-000Z_s1";
 inline constexpr const char* kMarker = "what was written";
 
-/// The session s1, wherever it lies; null when it is gone.
+/// The session s1 wherever its log is now; null if it is gone.
 inline SessionPtr the_session(Stage& stage) {
   for (const auto& [name, session] : stage.catalog().view()->by_id) {
     if (name == "s1") {
@@ -53,7 +53,7 @@ inline SessionPtr with_slot(Stage& stage) {
                               TempStore::user("aaaa0001", "", "one") + "\n");
 }
 
-/// The padding of its slot was trimmed, as editors do.
+/// The padding of the slot was trimmed, as editors do.
 inline SessionPtr with_short_slot(Stage& stage) {
   const std::string slot = title_slot_line("First", "user", 1771237231000);
   const std::size_t pad = slot.find("    ");
@@ -97,7 +97,7 @@ inline Result<void> append(Stage& stage, const SessionPtr& session) {
   return plain(stage.writer().append(session, Stage::text(kMarker)));
 }
 
-/// More than one write(2) makes whole or nothing (pending_appends.h).
+/// More bytes than one write(2) writes whole or not at all (pending_appends.h).
 inline Result<void> append_many_pages(Stage& stage, const SessionPtr& session) {
   return plain(stage.writer().append(session, Stage::text(kMarker + std::string(20'000, 'x'))));
 }
@@ -131,7 +131,7 @@ inline std::string trash_of(const Stage& stage) {
   return stage.temp().root() + "/trash";
 }
 
-/// Removed, and with it the last of its folder.
+/// Removed, together with its folder, which held nothing else.
 inline SessionPtr in_trash(Stage& stage) {
   const auto session = with_artifacts(stage);
   EXPECT_TRUE(stage.writer().remove(session));
@@ -139,7 +139,7 @@ inline SessionPtr in_trash(Stage& stage) {
   return session;
 }
 
-/// A store of which not even the folder of sessions is there.
+/// A store without even the folder of sessions.
 inline SessionPtr nothing(Stage& stage) {
   std::filesystem::remove_all(stage.temp().sessions());
   stage.catalog().rescan();
@@ -150,7 +150,7 @@ inline Result<void> append_below_the_first(Stage& stage, const SessionPtr& sessi
   return plain(stage.writer().append(session, Stage::text(kMarker), "aaaa0001"));
 }
 
-/// As the mount does it for a text that comes in pieces.
+/// What the mount does for a text that arrives in pieces.
 inline Result<void> append_with_room(Stage& stage, const SessionPtr& session) {
   constexpr std::uint64_t kRoom = 1 << 20;
   const auto room = stage.writer().reserve(session, kRoom);
@@ -189,17 +189,17 @@ inline bool is_back(Stage& stage) {
          std::filesystem::exists(stage.temp().log("-work", kName).parent_path() / kName / "1.bash.log");
 }
 
-/// What of a log's bytes an act leaves as they are.
+/// Which bytes of the log the act leaves unchanged.
 enum class Keeps : std::uint8_t { all, all_but_slot, all_but_header, words };
 
-/// Something that is done: to what, and how it shows that it was done.
+/// One operation: the store it starts from, and the check that it was done.
 struct Act {
   const char* name;
-  SessionPtr (*prepare)(Stage&);  // the session s1; null where there is none
+  SessionPtr (*prepare)(Stage&);  // returns the session s1; null if there is none
   Result<void> (*run)(Stage&, const SessionPtr&);
   bool (*is_done)(Stage&);
   Keeps keeps = Keeps::all;
-  bool trash_is_apart = false;  // on a file system of its own
+  bool trash_is_apart = false;  // the trash is on another file system
 };
 
 inline const Act kActs[] = {
@@ -263,14 +263,14 @@ inline std::string name_of(const ::testing::TestParamInfo<Act>& with) {
   return name;
 }
 
-/// The stage of an act, with what it may do.
+/// The settings that the acts need.
 inline WriteSettings settings_of_acts() {
   WriteSettings settings;
   settings.allow_delete = true;
   return settings;
 }
 
-/// Prepares the act. The trash is put apart last, so that what is in it came there by a rename.
+/// Prepares the act. The trash moves to the other file system last, so that a rename could fill it before.
 inline SessionPtr prepare(const Act& act, Stage& stage, SplitDisk& disk) {
   auto session = act.prepare(stage);
   disk.set_apart(act.trash_is_apart ? trash_of(stage) : "");
@@ -282,7 +282,7 @@ inline std::string bytes_of_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The log of s1 in each place where it lies: in the store, or in the trash with a note from where it came.
+/// The log of s1 from every place that has it: the store, and the trash, whose notes say where it came from.
 inline std::vector<std::string> logs_of_s1(Stage& stage) {
   const std::string file = std::string(kName) + ".jsonl";
   std::vector<std::filesystem::path> places;

@@ -1,6 +1,6 @@
-"""Agent dirs for tests: sessions as the agents write them, damaged ones, and the state of a whole store to compare.
+"""Agent dirs for tests: sessions as the agents write them, damaged ones, and the state of a whole store for comparison.
 
-Everything is deterministic: ids count up, entries are 1.5 s apart from START_MS on, so a test can say beforehand what
+Everything is deterministic: ids count up and entries are 1.5 s apart from START_MS on, so a test knows in advance what
 a mount must show.
 """
 
@@ -69,14 +69,14 @@ def replace_by_rename(path, data):
 
 
 def backdate(path, seconds=10):
-    """Makes a file look as if nobody had written to it for a while."""
+    """Sets the file's times back, as if nothing had written to it for a while."""
     status = os.stat(path)
     past = status.st_mtime_ns - int(seconds * 1e9)
     os.utime(path, ns=(past, past))
 
 
 class Session:
-    """One log, built entry by entry in memory, then written, grown, replaced."""
+    """One log, built in memory entry by entry, then written, extended or replaced."""
 
     def __init__(self, agent, number, cwd, *, folder=None, title=None, slot=False, session_id=None, version=3,
                  parent_session=None, fields=None):
@@ -101,7 +101,7 @@ class Session:
         self.header = header
         self._pieces.append(self.header_line)
 
-    # -- where it lies, what it is called
+    # -- paths and names
 
     @property
     def path(self):
@@ -121,13 +121,13 @@ class Session:
         return compact(self.header) + b"\n"
 
     def set_cwd(self, cwd):
-        """Another working directory in the header, in memory; the log stays in its folder."""
+        """Changes the working directory in the header, in memory; the log stays in its folder."""
         place = self._pieces.index(self.header_line)
         self.cwd = self.header["cwd"] = cwd
         self._pieces[place] = self.header_line
 
     def ordinal(self, entry_id):
-        """The place of an entry from 1; of the last one where several have the id."""
+        """The position of an entry, from 1; of the last one if several have the id."""
         return max(place for place, entry in enumerate(self.entries, 1) if entry.get("id") == entry_id)
 
     def entry(self, entry_id):
@@ -150,7 +150,7 @@ class Session:
         return compact(self.entry(entry_id)) + b"\n"
 
     def ancestry(self, entry_id):
-        """Ids from the root to an entry."""
+        """The ids from the root to an entry."""
         path = []
         while entry_id is not None:
             path.append(entry_id)
@@ -197,29 +197,29 @@ class Session:
         return self.add("label", targetId=target, label=text, **where)
 
     def image(self, data, mime_type="image/png", text="see", **where):
-        """A user message with an image: base64 text, or a reference to a blob."""
+        """A user message with an image. `data` is base64 text or a reference to a blob."""
         image = {"type": "image", "data": data, "mimeType": mime_type}
         return self.user([{"type": "text", "text": text}, image], **where)
 
     def talk(self, turns, phrase="turn"):
-        """A plain conversation; returns the last id."""
+        """Adds a plain conversation; returns the last id."""
         for turn in range(1, turns + 1):
             (self.user if turn % 2 else self.assistant)(f"{phrase} {turn}")
         return self.leaf
 
     def raw(self, data):
-        """Bytes that are no entry, such as damage."""
+        """Adds bytes that are not an entry, such as damage."""
         self._pieces.append(data)
 
     def cut(self, keep):
-        """Forgets all entries but the first `keep`, in memory; for logs without raw bytes in between."""
+        """Drops all entries but the first `keep`, in memory; for logs without raw bytes in between."""
         head = len(self._pieces) - len(self.entries)
         del self.entries[keep:], self._pieces[head + keep:]
         self.leaf = self.entries[-1]["id"] if self.entries else None
         self._written = min(self._written, len(self._pieces))
 
     def retell(self, texts):
-        """Gives the session other entries under the same ids, in memory."""
+        """Replaces the entries by others with the same ids, in memory."""
         self.cut(0)
         for text in texts:
             self.user(text)
@@ -234,13 +234,13 @@ class Session:
         return self.path
 
     def pending(self):
-        """Takes the bytes that were built since the last write."""
+        """Returns the bytes that were added since the last write, and counts them as written."""
         data = b"".join(self._pieces[self._written:])
         self._written = len(self._pieces)
         return data
 
     def grow(self):
-        """Appends what was built since the last write, in one write(2)."""
+        """Appends what was added since the last write, in one write(2)."""
         append_bytes(self.path, self.pending())
 
 
@@ -262,7 +262,7 @@ class AgentDir:
         return Session(self, self._count, cwd, **options)
 
     def talk(self, turns=4, **options):
-        """A plain conversation, written."""
+        """A plain conversation, already written."""
         session = self.session(**options)
         session.talk(turns)
         session.write()
@@ -276,16 +276,17 @@ class AgentDir:
         return "blob:sha256:" + digest
 
     def breadcrumb(self, terminal, session):
-        """What an agent leaves for a terminal: the session that it used last."""
+        """Writes the file that an agent keeps for each terminal: the session that it used last."""
         self.terminals.mkdir(exist_ok=True)
         (self.terminals / terminal).write_text(f"{session.cwd}\n{session.path}\n")
 
     def files(self):
-        """state() of files alone: a refused write may have made and removed a lock, which a folder's time tells."""
+        """state() of files only. A refused write may have created and removed a lock, which changes its folder's
+        time."""
         return {name: state for name, state in self.state().items() if stat.S_ISREG(state[0])}
 
     def state(self):
-        """All that looking must not change: names, kinds, modes, owners, inodes, sizes, times and bytes."""
+        """Everything that reading must not change: names, kinds, modes, owners, inodes, sizes, times and bytes."""
         found = {}
         for folder, folders, files in os.walk(self.path):
             for name in ["."] + folders + files:
@@ -307,7 +308,7 @@ def _state_of(path):
 
 
 def rich_store(agent):
-    """A store with one of each: both generations, branches, labels, images, blobs, tools, compaction, damage,
+    """A store with one of everything: both generations, branches, labels, images, blobs, tools, compaction, damage,
     artifacts, a breadcrumb. Returns the sessions by a short name."""
     return {"shop": _shop(agent), "notes": _notes(agent), "hurt": _hurt(agent), "long": _long(agent)}
 
@@ -358,7 +359,7 @@ def _hurt(agent):
 
 
 def _long(agent):
-    """Some hundred entries."""
+    """Three hundred entries."""
     long = agent.session("/srv/long-haul", title="Long haul")
     long.talk(300, "mile")
     long.write()

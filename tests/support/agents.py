@@ -11,8 +11,8 @@ SLEEP = "/bin/sleep"
 
 
 class Agent:
-    """A process called `name` that has been started for an agent dir in a folder, on a terminal of its own or without
-    one. It does nothing."""
+    """A process called `name` that does nothing. It was started for an agent dir, in a folder, with or without a
+    terminal of its own."""
 
     def __init__(self, case, agent_dir, cwd, *, name="omp", terminal=True):
         folder = case.new_path("bin")

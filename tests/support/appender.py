@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""One writer among several: appends numbered entries until a time or a number is reached, and keeps what it was told.
+"""One of several writers: appends numbered entries up to a time or a count, and records each answer.
 
     appender.py json|text|foreign|lockless TARGET NAME <seconds>s|<count> REPORT
 
-TARGET is a session's folder in a mount; for `foreign` the log itself, which is written to as an agent does. `lockless`
-does so without a lock, as pi does, and finds the log by a pattern of paths. REPORT gets one JSON line for each append:
-its number, and the id that was answered or the errno.
+TARGET is a session's folder in a mount; for `foreign` it is the log itself, which is written as an agent does.
+`lockless` writes to the log without a lock, as pi does, and finds it by a pattern of paths. REPORT gets one JSON line
+for each append: its number, and the answered id or the errno.
 """
 
 import glob
@@ -17,7 +17,7 @@ import time
 import foreign
 from writing import answer_of
 
-PAUSE = 0.001  # of an agent between two appends, which keeps the lock free for others
+PAUSE = 0.001  # an agent's pause between two appends, which leaves the lock free for others
 
 
 def append_json(folder, name, number):
@@ -32,7 +32,7 @@ def append_text(folder, name, number):
     except OSError:
         os.close(descriptor)
         raise
-    os.close(descriptor)  # where it is taken
+    os.close(descriptor)  # the text is appended here
 
 
 def append_foreign(log, name, number):

@@ -1,4 +1,4 @@
-"""Control groups for tests: daemons that may use no more than so much memory."""
+"""Control groups for tests: daemons with a memory limit."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 class MemoryLimit:
-    """A control group of its own, version 1 or 2, whose processes together may use `limit` bytes, swap included. The
-    kernel kills who goes beyond, once it has given back the pages of files. As a context manager it goes at the end,
-    when its processes have gone. Skips where this machine grants no such group."""
+    """A new control group, version 1 or 2, whose processes together may use `limit` bytes, swap included. Above the
+    limit the kernel first gives back the pages of files, then kills a process of the group. As a context manager it
+    removes the group at the end, once its processes are gone. Skips where this machine does not allow such a group."""
 
     def __init__(self, limit):
         self.limit = limit
@@ -32,11 +32,11 @@ class MemoryLimit:
             self.path.rmdir()
 
     def prefix(self):
-        """Words to put before a command that is to run in the group."""
+        """The words to put before a command to run it in the group."""
         return ("/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', self.path)
 
     def killed(self):
-        """How many processes of it the kernel has killed."""
+        """How many processes of the group the kernel has killed."""
         for name in ("memory.events", "memory.oom_control"):
             with contextlib.suppress(FileNotFoundError):
                 words = dict(line.split() for line in (self.path / name).read_text().splitlines())

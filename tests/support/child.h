@@ -1,4 +1,4 @@
-// A process beside the test's own.
+// A second process beside the test.
 #pragma once
 
 #include <signal.h>
@@ -7,8 +7,8 @@
 
 namespace arborfs::testing {
 
-/// Calls `work` in a child of this process, which has open what is open here; it ends with the object at the latest. To
-/// be made while there is one thread.
+/// Runs `work` in a child of this process, which inherits the open descriptors. The child is killed with the object at
+/// the latest. Create it while the process has only one thread.
 class Child {
  public:
   template <class Work>

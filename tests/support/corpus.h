@@ -1,4 +1,4 @@
-// The logs with the answers that the real agents gave: tests/corpus/README.md, tests/newest/README.md.
+// The logs, and the answers of the real agents about them: tests/corpus/README.md, tests/newest/README.md.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace arborfs::conformance {
 struct CorpusCase {
   std::string name;
   Dialect dialect = Dialect::omp13;
-  std::string oracle = {};                  // its file beside the log; empty for the corpus' own of that generation
-  [[nodiscard]] std::string title() const;  // "h_bom_13", fit for a test's name
+  std::string oracle = {};                  // its file beside the log; empty for the corpus' own oracle
+  [[nodiscard]] std::string title() const;  // "h_bom_13", valid in a test's name
 };
 std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case);
 
@@ -40,8 +40,8 @@ struct CorpusSession {
 };
 CorpusSession open_session(const CorpusCase& corpus_case);
 
-/// The case's blob folder. A checked one gives only blobs that are what their name says, as the store does; the
-/// agents serve whatever lies there (omp/FORMAT.md D6).
+/// The case's blob folder. A checked one returns only blobs whose bytes match their name, as the store does; the agents
+/// serve any bytes (omp/FORMAT.md D6).
 class CorpusBlobs : public BlobSource {
  public:
   CorpusBlobs(const CorpusCase& corpus_case, bool is_checked);

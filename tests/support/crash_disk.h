@@ -1,8 +1,8 @@
-// A disk whose power goes off. Everything goes through to real files, and is remembered as long as it is not synced:
-// what was written to each file, and which names were made, changed and taken away in each folder. After that many
-// operations nothing gets through any more, and images() tells what may be found below the root once the power is back.
-// The model is strict: a sync of a file keeps its bytes but not its name, one of a folder keeps its own names alone.
-// One object is used by one thread.
+// A disk that loses power. Every operation goes through to real files. What is not synced is remembered: the bytes
+// written to each file, and the names created, changed and removed in each folder. After a given number of operations
+// everything fails, and image() returns what may be found below the root when the power is back. The model is strict:
+// syncing a file keeps its bytes but not its name, syncing a folder keeps only its own names. Use one object from one
+// thread.
 #pragma once
 
 #include <fcntl.h>
@@ -22,12 +22,12 @@
 
 namespace arborfs::testing {
 
-/// What became of the bytes that were not synced.
+/// What happened to the bytes that were not synced.
 enum class Bytes : std::uint8_t { kept, dropped, torn, nuls, newest_kept, oldest_kept };
-/// What became of the names that were not synced: the changes all happened, only the first half of them did, none did.
+/// What happened to the name changes that were not synced: all of them took effect, the first half did, none did.
 enum class Names : std::uint8_t { kept, first_half, gone };
 
-/// What lies below a folder: a path relative to it, and what is there.
+/// What a folder contains: by path relative to it.
 struct Found {
   enum class Kind : std::uint8_t { folder, file, link };
   Kind kind = Kind::folder;
@@ -38,7 +38,7 @@ using Image = std::map<std::string, Found>;
 
 class CrashDisk : public SplitDisk {
  public:
-  /// Takes what lies below `root` for synced. The power goes off behind `operations` more of them.
+  /// Treats everything below `root` as synced. The power fails after `operations` further operations.
   void begin(const std::string& root, unsigned operations) {
     files_.clear();
     folders_.clear();
@@ -50,10 +50,10 @@ class CrashDisk : public SplitDisk {
     is_off_ = false;
     last_ = "";
   }
-  /// From now on it is a disk like any other.
+  /// From now on it is an ordinary disk.
   void end() { is_watching_ = is_off_ = false; }
   [[nodiscard]] bool is_off() const { return is_off_; }
-  /// The last operation that was done.
+  /// The last operation that went through.
   [[nodiscard]] const std::string& last() const { return last_; }
 
   [[nodiscard]] Image image(Bytes bytes, Names names) const {
@@ -190,11 +190,11 @@ class CrashDisk : public SplitDisk {
   }
 
  private:
-  /// Open, so that its number is given to nothing else.
+  /// Kept open, so that its inode number is not reused.
   using Held = std::shared_ptr<UniqueFd>;
   struct Write {
     bool cuts = false;
-    std::uint64_t at = 0;  // of one that cuts: the new size
+    std::uint64_t at = 0;  // for a cut: the new size
     std::string bytes;
     unsigned time = 0;
   };
@@ -205,7 +205,7 @@ class CrashDisk : public SplitDisk {
   };
   struct Folder {
     Held held;
-    std::map<std::string, ino_t> names;  // those that are synced
+    std::map<std::string, ino_t> names;  // the synced ones
   };
   struct Link {
     std::string target;
@@ -214,7 +214,7 @@ class CrashDisk : public SplitDisk {
   struct NameChange {
     ino_t folder = 0;
     std::string name;
-    std::optional<ino_t> now;  // nothing: taken away
+    std::optional<ino_t> now;  // none: removed
     unsigned operation = 0;
   };
   using Folders = std::map<ino_t, Folder>;
@@ -268,7 +268,7 @@ class CrashDisk : public SplitDisk {
     last_ = operation;
     return false;
   }
-  /// `goes_on`: a part of the operation that was noted before.
+  /// `goes_on`: part of the operation noted just before.
   void note(NameChange change, bool goes_on = false) {
     change.operation = goes_on ? clock_ : ++clock_;
     changes_.push_back(std::move(change));
@@ -302,7 +302,7 @@ class CrashDisk : public SplitDisk {
     bytes.resize(std::max(bytes.size(), write.at + length));
     bytes.replace(write.at, length, write.bytes, 0, length);
   }
-  /// When the file was written last, without syncing it.
+  /// When the file was last written and not synced.
   static unsigned age(const File& file) { return file.unsynced.empty() ? 0 : file.unsynced.back().time; }
   [[nodiscard]] Bytes fate_of(const File& file, Bytes fate) const {
     if (fate != Bytes::newest_kept && fate != Bytes::oldest_kept) {
@@ -331,7 +331,7 @@ class CrashDisk : public SplitDisk {
       if (fate != Bytes::nuls || write.cuts) {
         apply(write, length, bytes);
       } else {
-        bytes.resize(std::max(bytes.size(), write.at + length));  // in place nothing happened
+        bytes.resize(std::max(bytes.size(), write.at + length));  // bytes inside the old size stay
       }
       if (length < write.bytes.size()) {
         break;
@@ -366,7 +366,7 @@ class CrashDisk : public SplitDisk {
   bool is_off_ = false;
 };
 
-/// Makes what lies below `root` be the image, all of it last changed a minute ago.
+/// Replaces the contents of `root` by the image, with all files last changed a minute ago.
 inline void lay_out(const Image& image, const std::filesystem::path& root) {
   namespace fs = std::filesystem;
   for (const auto& entry : fs::directory_iterator(root)) {

@@ -1,4 +1,4 @@
-"""Walking a mount: what is in it, which of its files are streams or controls, copies of it compared."""
+"""Walks a mount: lists it, tells streams and control files from the rest, compares copies."""
 
 import os
 import stat
@@ -6,19 +6,19 @@ from pathlib import Path
 
 from mounting import equal
 
-# Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of its own.
+# Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of a session.
 ROOT_CONTROLS = {"new", "events"}
 SESSION_CONTROLS = {"append", "branch", "label", "fork"}
 
 
 def is_control(relative):
-    """True for a control file and for the stream of events, by its path below the mount point."""
+    """True for a control file and for the stream of events. Takes the path below the mount point."""
     parts = Path(relative).parts
     return parts[-1] in (ROOT_CONTROLS if len(parts) == 1 else SESSION_CONTROLS) and "entries" not in parts
 
 
 def paths_below(root):
-    """Every listed path below a folder, relative, links not followed, in a stable order."""
+    """Every listed path below a folder, relative, in a stable order. Links are not followed."""
     found = []
     for folder, folders, files in os.walk(root):
         folders.sort()
@@ -27,7 +27,8 @@ def paths_below(root):
 
 
 def tree_of(root):
-    """{relative path: (kind, content)} of a folder: bytes of files, targets of links. Controls are left out."""
+    """{relative path: (kind, content)} of a folder; the content is a file's bytes or a link's target. Control files are
+    left out."""
     found = {}
     for relative in paths_below(root):
         path = os.path.join(root, relative)
@@ -48,8 +49,8 @@ def regular_files(root):
 
 
 def same_tree(copied, original):
-    """Asserts that a copy holds what the original holds; both from tree_of. The health of the mount, which changes
-    while it is used, is left out."""
+    """Asserts that a copy holds what the original holds; both from tree_of. status.json at the root changes while the
+    mount is used and is left out."""
     for tree in (copied, original):
         tree.pop("status.json")
     equal(sorted(copied), sorted(original), "names in the copy")

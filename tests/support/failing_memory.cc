@@ -48,8 +48,8 @@ void* operator new(std::size_t size) {
   return made;
 }
 
-// Overridden too, although a library's own would call the one above: a sanitizer's does not, and what it gave must not
-// come to the operators below.
+// Overridden too. The standard library's version would call the operator above, but a sanitizer's version does not, and
+// its memory must not reach the operators delete below.
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
   return arborfs::testing::fails(size) ? nullptr : std::malloc(size == 0 ? 1 : size);
 }

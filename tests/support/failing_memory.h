@@ -1,11 +1,11 @@
-// Memory that runs out when a test wants it to: a call of operator new in this thread fails, once.
+// Memory that runs out when a test asks for it: one call of operator new in this thread fails, once.
 #pragma once
 
 #include <cstddef>
 
 namespace arborfs::testing {
 
-/// While it lives, the allocation that comes behind `skipped` others of at least `least` bytes throws std::bad_alloc.
+/// While it exists, skips `skipped` allocations of at least `least` bytes and makes the next one throw std::bad_alloc.
 class FailingMemory {
  public:
   explicit FailingMemory(std::size_t skipped, std::size_t least = 0);

@@ -1,4 +1,4 @@
-"""Faults of the disk under a daemon that runs: what tests/mount/fault_shim.cc is told, and what it met."""
+"""Disk faults for a running daemon: the plan for tests/mount/fault_shim.cc, and its counts."""
 
 import contextlib
 import errno
@@ -32,13 +32,14 @@ class Faults:
             self.plan = mmap.mmap(file.fileno(), _SIZE)
 
     def mount(self, *options, **more):
-        """A mount whose daemon meets what is armed."""
+        """A mount whose daemon meets the armed faults."""
         return self.case.mount(*options, prefix=("env", f"LD_PRELOAD={SHIM}", f"ARBORFS_FAULTS={self.file}"), **more)
 
     def arm(self, operations, path, error=errno.EIO, *, at=1, count=FOR_GOOD, keep=-1, kills=False):
-        """From now on the `at`-th of the operations on a path that contains `path` gets `error`, and those behind it
-        until there were `count`. With `keep` the first of them takes so many bytes, and succeeds short. With `kills` it
-        is the last thing that the daemon does: after `keep` bytes; or before it, after it if `keep` is above 0."""
+        """From now on the `at`-th of these operations on a path that contains `path` fails with `error`, and so do the
+        next ones, `count` in all. With `keep` the first of them takes that many bytes and succeeds short. With `kills`
+        the daemon dies there: a write after `keep` bytes; another operation before it is done, or after it if `keep` is
+        above 0."""
         self.disarm()
         text = os.fsencode(path)
         assert len(text) < _SIZE - _PATH_AT, path
@@ -52,7 +53,7 @@ class Faults:
 
     @contextlib.contextmanager
     def armed(self, *plan, **more):
-        """Armed inside the block, which must meet the fault."""
+        """Arms the plan inside the block; fails if no operation met the fault."""
         self.arm(*plan, **more)
         try:
             yield
@@ -62,7 +63,7 @@ class Faults:
 
     @property
     def seen(self):
-        """How many operations of the kind there were since it was armed."""
+        """How many operations of these kinds there were since it was armed."""
         return _COUNTS.unpack_from(self.plan, _PLAN.size)[0]
 
     @property
@@ -72,5 +73,5 @@ class Faults:
 
 
 def log_of(session):
-    """What the path of a session's log contains and that of its lock and drafts does not."""
+    """A part of the path of a session's log that the paths of its lock and drafts do not contain."""
     return f"/{session.path.name}"

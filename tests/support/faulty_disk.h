@@ -1,5 +1,5 @@
-// A disk (split_disk.h), of which the n-th operation fails or falls short: alone, or with some or all that come after
-// it. For looking at every way in which a change can be cut off. It syncs nothing. One object is used by one thread.
+// A disk (split_disk.h) whose n-th operation fails or falls short, alone or together with some or all after it, for
+// testing every point at which a change can be cut off. It syncs nothing. Use one object from one thread.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 namespace arborfs::testing {
 
 enum class Fault : std::uint8_t {
-  no_space,     // ENOSPC from everything
-  io,           // EIO from everything
-  short_write,  // a write takes half of its bytes; where bytes cannot be halved, and after it, ENOSPC
+  no_space,     // every operation fails with ENOSPC
+  io,           // every operation fails with EIO
+  short_write,  // if the first is a write, it takes half of its bytes; all others fail with ENOSPC
 };
 
 class FaultyDisk : public SplitDisk {
  public:
   static constexpr unsigned kForGood = UINT_MAX / 2;
-  /// From now on the `at`-th operation (from 1) meets `fault`, and those behind it until there were `count`.
+  /// From now on the `at`-th operation (from 1) meets `fault`, and so do the next ones, `count` in all.
   void arm(Fault fault, unsigned at, unsigned count) {
     fault_ = fault;
     at_ = at;

@@ -1,5 +1,5 @@
-"""Another program at a log, as the younger agents behave (omp/FORMAT.md G4 to G6): the abstract socket, the lock file,
-one write(2) through a descriptor that is closed before the lock is given back."""
+"""Another program that writes a log as the newer agents do (omp/FORMAT.md G4 to G6): the abstract socket, the lock
+file, one write(2) through a descriptor that is closed before the lock is released."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentdir import append_bytes, compact
 
-PATIENCE = 0.5  # what the agents wait for a lock
+PATIENCE = 0.5  # how long the agents wait for a lock
 BETWEEN_TRIES = 0.002
 TAIL = 1 << 16
 
@@ -21,7 +21,7 @@ _SEEDS = (0x4F4D502D4C4F434B, 0x50492D46494C454C)
 
 
 class LockError(OSError):
-    """Somebody else held the lock for all of PATIENCE."""
+    """Another process held the lock for all of PATIENCE."""
 
 
 def _rotated(value, bits):
@@ -67,14 +67,14 @@ def lock_path(log):
 
 
 def gate_name(log):
-    """The abstract address that whoever holds the lock is bound to."""
+    """The abstract address that the holder of the lock binds."""
     path = f"{lock_path(log)}.os".encode()
     return "\0omp-file-lock-" + "".join(f"{xxh64(path, seed):016x}" for seed in _SEEDS)
 
 
 @contextlib.contextmanager
 def locked(log, gate=None):
-    """Holds the log's lock. `gate` is gate_name(log), for who needs it often."""
+    """Holds the log's lock. `gate` is gate_name(log), for callers that need it often."""
     gate, path = gate or gate_name(log), lock_path(log)
     deadline = time.monotonic() + PATIENCE
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as owner:
@@ -102,7 +102,7 @@ def _retried(attempt, taken, deadline):
 
 
 def last_id(log):
-    """The id of the entry that the log ends with."""
+    """The id of the last entry of the log."""
     with open(log, "rb") as file:
         file.seek(max(0, os.stat(log).st_size - TAIL))
         return json.loads(file.read().splitlines()[-1])["id"]

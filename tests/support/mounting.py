@@ -1,4 +1,4 @@
-"""Real mounts for tests: start the daemon, wait for events instead of sleeping, clean up whatever happens."""
+"""Real mounts for tests: starts the daemon, waits for events instead of sleeping, always cleans up."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ from agentdir import AgentDir, rich_store
 
 BINARY = os.environ.get("ARBORFS_BINARY", "arborfs")
 SOURCE_DIR = Path(os.environ.get("ARBORFS_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-# Builds with sanitizers are slower; their test runs wait that many times longer.
+# Builds with sanitizers are slower; their test runs wait this many times longer.
 PATIENCE = float(os.environ.get("ARBORFS_TEST_PATIENCE", "1"))
 SANITIZED = os.environ.get("ARBORFS_TEST_SANITIZED", "") not in ("", "0", "OFF")
 MOUNT_DEADLINE = 15
@@ -28,7 +28,7 @@ class Skip(Exception):
 
 
 def needs(*programs):
-    """Decorates a case that drives programs which may not be installed."""
+    """Decorates a case that runs programs which may not be installed."""
 
     def decorate(case_function):
         @functools.wraps(case_function)
@@ -83,8 +83,8 @@ def require_fuse():
 
 
 def eventually(seconds, probe, what="the expected state"):
-    """Calls `probe` until it returns something true, for so many seconds; returns that. Assertions and OS errors of
-    the probe count as "not yet"."""
+    """Calls `probe` for up to so many seconds until it returns something true, and returns that. Assertions and OS
+    errors of the probe count as "not yet"."""
     deadline = time.monotonic() + seconds * PATIENCE
     while True:
         reason, late = None, time.monotonic() > deadline
@@ -102,7 +102,7 @@ def eventually(seconds, probe, what="the expected state"):
 
 @contextlib.contextmanager
 def at_most(seconds, what):
-    """Fails when the block takes longer."""
+    """Fails if the block takes longer."""
     with Metronome() as metronome:
         start = time.monotonic()
         yield
@@ -112,7 +112,7 @@ def at_most(seconds, what):
 
 
 def visible_within(seconds, change, probe, what):
-    """Makes a change and measures how long it takes until `probe` is true; fails when that is longer."""
+    """Makes a change and measures how long it takes until `probe` is true; fails if that is longer than `seconds`."""
     with Metronome() as metronome:
         change()
         start = time.monotonic()
@@ -123,7 +123,7 @@ def visible_within(seconds, change, probe, what):
 
 
 class Metronome:
-    """Measures how long this machine leaves a ready thread waiting, so that a busy machine is not taken for a slow
+    """Measures how long this machine leaves a ready thread waiting, so that a busy machine is not mistaken for a slow
     daemon."""
 
     TICK = 0.01
@@ -164,7 +164,7 @@ def _short(value, limit=1500):
 
 
 def run(*command, check=True, timeout=COMMAND_DEADLINE, **options):
-    """Runs a program and captures its output as bytes; fails on a non-zero exit status unless told otherwise."""
+    """Runs a program and captures its output as bytes; fails on a non-zero exit status unless `check` is False."""
     options.setdefault("stdin", subprocess.DEVNULL)
     command = [os.fspath(word) for word in command]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout * PATIENCE,
@@ -201,12 +201,12 @@ def fails_with(errno_wanted, function, *arguments):
 
 
 def is_mounted(path):
-    """True when something is mounted at this very path."""
+    """True if something is mounted at exactly this path."""
     return mount_line(path) is not None
 
 
 def mount_line(path):
-    """The fields of /proc/self/mountinfo for a mount point, the last one mounted there; None without one."""
+    """The fields of /proc/self/mountinfo for a mount point, of the last mount there; None if there is none."""
     wanted = os.fsencode(path)
     with open("/proc/self/mountinfo", "rb") as file:
         for line in reversed(file.read().splitlines()):
@@ -217,7 +217,7 @@ def mount_line(path):
 
 
 def detach(path):
-    """Removes whatever is mounted at a path, busy or not; never fails."""
+    """Removes every mount at a path, busy or not; never fails."""
     while is_mounted(path):
         ways = (["fusermount3", "-u", "-z", path], ["umount", "-i", "-l", path])
         if all(run(*way, check=False).returncode != 0 for way in ways):
@@ -238,7 +238,7 @@ def _plain(field):
 
 
 def daemons(folder):
-    """The processes of arborfs that have a path below this folder on their command line."""
+    """The arborfs processes that have a path below this folder on their command line."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
@@ -254,8 +254,8 @@ def alive(process_folder):
 
 
 class Mount:
-    """A mounted agent dir. As a context manager it mounts, unmounts, and holds the daemon to a clean end: exit status
-    0 and nothing from a sanitizer."""
+    """A mounted agent dir. As a context manager it mounts, unmounts, and requires a clean end of the daemon: exit
+    status 0 and no report of a sanitizer."""
 
     def __init__(self, case, options=(), agent_dir=None, mountpoint=None, prefix=()):
         self.case = case
@@ -269,7 +269,7 @@ class Mount:
         self.log = case.new_path("daemon")
         self.process = None
 
-    # -- what is in it
+    # -- paths
 
     def __truediv__(self, name):
         return self.path / name
@@ -278,13 +278,13 @@ class Mount:
         """The folder of a session."""
         return self.path / "projects" / session.project / session.name
 
-    # -- life
+    # -- start and end
 
     def __enter__(self):
         return self.start()
 
     def start(self):
-        """Mounts in the foreground, waits until the mount is there."""
+        """Mounts in the foreground and waits until the mount is there."""
         self.process = self.case.spawn([*self.command[:-1], "-f", self.command[-1]], self.log)
         eventually(MOUNT_DEADLINE, self._came_up, "mounted")
         return self
@@ -308,12 +308,12 @@ class Mount:
             equal(self.process.returncode, 0, "exit status of the daemon")
 
     def unmount(self):
-        """Unmounts and waits for the daemon to leave."""
+        """Unmounts and waits for the daemon to exit."""
         eventually(10, lambda: run("fusermount3", "-u", self.path, check=False).returncode == 0, "unmounted")
         self.wait_gone()
 
     def wait_gone(self, seconds=10):
-        """Waits for the daemon to leave by itself."""
+        """Waits for the daemon to exit by itself."""
         try:
             return self.process.wait(seconds * PATIENCE)
         except subprocess.TimeoutExpired:
@@ -328,16 +328,16 @@ class Mount:
         self.case.end(self.process)
 
     def said(self):
-        """What the daemon wrote to its standard error and output."""
+        """The daemon's standard error and output."""
         return self.log.read_text("utf-8", "replace") if self.log.exists() else ""
 
     def processor_time(self):
-        """Seconds that the daemon's threads which live have computed so far."""
+        """Seconds of processor time that the daemon's living threads have used."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def memory(self, key="RssAnon"):
-        """A size from /proc/<pid>/status in bytes. Pages of mapped files are not counted by RssAnon."""
+        """A size from /proc/<pid>/status in bytes. RssAnon does not count pages of mapped files."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(key + ":"):
                 return int(line.split()[1]) * 1024
@@ -345,7 +345,7 @@ class Mount:
 
 
 class Case:
-    """What one test case has: a folder of its own, an agent dir, and everything that must be cleaned up after it."""
+    """The environment of one test case: its own folder, an agent dir, and everything that must be cleaned up."""
 
     def __init__(self, name):
         self.root = Path(tempfile.mkdtemp(prefix=f"arborfs-{name[:40]}-"))
@@ -362,29 +362,29 @@ class Case:
         self._paths = 0
 
     def new_path(self, kind):
-        """A path in the case's folder that nobody has used."""
+        """An unused path in the case's folder."""
         self._paths += 1
         return self.root / f"{kind}{self._paths}"
 
     def agent_dir(self):
-        """One more agent dir."""
+        """Another agent dir."""
         return AgentDir(self.new_path("agent"), self.home)
 
     def mount(self, *options, **more):
-        """A mount, to be entered with `with`."""
+        """A mount, for use in a `with` statement."""
         return Mount(self, options, **more)
 
     def browse(self, *options):
-        """A mount of an agent dir with one of everything; its sessions stand in `store` by their short names."""
+        """A mount of an agent dir with one of everything; `store` holds its sessions by their short names."""
         self.store = rich_store(self.agent)
         return self.mount(*options)
 
     def arborfs(self, *words, check=True, **options):
-        """Runs the program itself."""
+        """Runs arborfs."""
         return run(BINARY, *words, check=check, env=self.environment, **options)
 
     def spawn(self, command, log=None, **options):
-        """Starts a program in the background; it is ended with the case."""
+        """Starts a program in the background; it is killed at the end of the case."""
         log = log or self.new_path("output")
         self._logs.append((command, log))
         with open(log, "ab") as output:
@@ -394,7 +394,7 @@ class Case:
         return process
 
     def end(self, process):
-        """Kills a process that spawn() started, and its group."""
+        """Kills a process that spawn() started, and its process group."""
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGCONT)
@@ -403,7 +403,7 @@ class Case:
                 process.wait(5)
 
     def transcript(self):
-        """What all programs of this case wrote."""
+        """The output of all programs of this case."""
         parts = []
         for command, log in self._logs:
             text = log.read_text("utf-8", "replace") if log.exists() else ""
@@ -412,7 +412,7 @@ class Case:
         return "\n".join(parts)
 
     def sanitizer_report(self):
-        """The first report of a sanitizer in any output, "" without one."""
+        """The first report of a sanitizer in any output; "" if there is none."""
         found = re.search(r"(==\d+==ERROR|WARNING: ThreadSanitizer|runtime error:).*", self.transcript())
         return found[0] if found else ""
 

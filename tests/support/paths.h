@@ -1,5 +1,5 @@
-// Where the tests find what they read and run. Of all sources of the tests paths.cc alone is compiled with paths of the
-// machine, so that a compiler cache knows the others in any checkout.
+// The paths of what the tests read and run. Only paths.cc is compiled with paths of this machine, so that a compiler
+// cache can reuse the other sources of the tests in any checkout.
 #pragma once
 
 namespace arborfs::tests {

@@ -60,7 +60,7 @@ double number_of(std::string_view name) {
   return name == "-0" ? -0.0 : name == "Infinity" ? infinity : -infinity;
 }
 
-// Where an argument of an operation goes in the entry.
+// Maps an argument of an operation to a key of the entry.
 struct Field {
   std::string_view argument;
   std::string_view key;
@@ -123,7 +123,7 @@ json::Document message_entry(const json::Value& message) {
   return entry;
 }
 
-// session_init and model_usage take their fields as they are given.
+// session_init and model_usage take their fields as given.
 json::Document spread_entry(std::string_view type, const json::Value& fields) {
   json::Document entry = new_entry(type);
   for (const auto& [name, value] : json::members(fields)) {

@@ -1,4 +1,4 @@
-// What a process may run out of, for as long as the object lives.
+// Resources that the process runs out of while the object exists.
 #pragma once
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 
 namespace arborfs::testing {
 
-/// No thread can be had: each would need more room for its stack than there is.
+/// No thread can be started: each would need a larger stack than there is address space.
 class NoThreads {
  public:
   NoThreads() {
@@ -28,7 +28,7 @@ class NoThreads {
   ::pthread_attr_t before_{};
 };
 
-/// No descriptor can be had: those that are open stay open.
+/// No descriptor can be opened; open ones stay open.
 class NoDescriptors {
  public:
   NoDescriptors() {

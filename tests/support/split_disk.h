@@ -1,5 +1,5 @@
-// The real disk, of which one folder may lie on a file system of its own: nothing can be renamed into it or out of it.
-// Syncs nothing, so that loops over many changes are quick. One object is used by one thread.
+// The real disk, with one folder that can be on another file system: nothing can be renamed into it or out of it. Syncs
+// nothing, so that loops over many changes are quick. Use one object from one thread.
 #pragma once
 
 #include <cerrno>
@@ -11,14 +11,14 @@
 
 namespace arborfs::testing {
 
-/// The path that an open folder was opened by.
+/// The path of an open folder.
 inline std::string path_of(const Dir& folder) {
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder.fd())).string();
 }
 
 class SplitDisk : public Disk {
  public:
-  /// From now on `folder` and what is below it lie apart; "" for none.
+  /// From now on `folder` and everything below it are on another file system; "" for none.
   void set_apart(std::string folder) { apart_ = std::move(folder); }
 
   Result<void> sync(int /*fd*/) override { return {}; }

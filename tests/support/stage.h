@@ -1,5 +1,5 @@
-// A catalog with a writer over a store in files or in memory, state kept in a scratch folder: what the tests of writing
-// stand on.
+// A catalog and a writer over a store in files or in memory, with the state in a scratch folder. The tests of writing
+// use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,12 +32,12 @@ class Stage {
     start();
   }
 
-  /// As after a new mount: nothing is remembered but what the storage keeps.
+  /// As after a new mount: only what the storage keeps is left.
   void restart() {
     stop();
     start();
   }
-  /// Ends what runs; start() begins afresh.
+  /// Destroys writer and catalog; start() makes new ones.
   void stop() {
     writer_.reset();
     catalog_.reset();
@@ -54,7 +54,7 @@ class Stage {
   [[nodiscard]] SessionStore& store() { return *store_; }
   [[nodiscard]] const TempStore& temp() const { return temp_; }
 
-  /// A log of these lines, as if an agent had written it.
+  /// Adds a log with these bytes, as if an agent had written it.
   SessionPtr add(const std::string& name, std::string_view bytes) {
     const LogPlace place{"-work", name + ".jsonl"};
     auto draft = store_->draft(place);
@@ -84,7 +84,7 @@ class Stage {
     }
     return found;
   }
-  /// A string member of a line, "" when it is none.
+  /// A string member of a line; "" if there is no such string.
   static std::string field(const std::string& line, std::string_view key) {
     json::Document document;
     if (!json::parse(line, document)) {

@@ -1,4 +1,4 @@
-// A process that looks like another program: its name, arguments, terminal, environment and open files are chosen.
+// A process that looks like another program, with a chosen name, arguments, terminal, environment and open files.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 namespace arborfs::testing {
 
-/// A terminal of its own for stand-ins.
+/// A new terminal for stand-ins.
 class PseudoTerminal {
  public:
   PseudoTerminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
@@ -28,7 +28,7 @@ class PseudoTerminal {
     device_ = name;
   }
   [[nodiscard]] const std::string& device() const { return device_; }
-  /// What agents call it: pts-3.
+  /// The agents' name for it: pts-3.
   [[nodiscard]] std::string id() const {
     std::string id = device_.substr(5);
     id.replace(id.find('/'), 1, "-");
@@ -41,15 +41,15 @@ class PseudoTerminal {
 };
 
 struct StandInLook {
-  std::string path;                    // where the program is put; its last component is its name
-  std::vector<std::string> arguments;  // behind the name
+  std::string path;                    // where the program is copied to; the last component is its name
+  std::vector<std::string> arguments;  // after the name
   std::string cwd = "/";
-  std::string input = "/dev/null";                 // behind descriptor 0
-  std::map<std::string, std::string> environment;  // all of it
+  std::string input = "/dev/null";                 // opened as descriptor 0
+  std::map<std::string, std::string> environment;  // the whole environment
   std::string open_file;                           // "" for none
 };
 
-/// Runs when it is made; ends with the object at the latest.
+/// Starts when constructed; is killed with the object at the latest.
 class StandIn {
  public:
   explicit StandIn(const StandInLook& look) {
@@ -81,7 +81,7 @@ class StandIn {
     ::kill(pid_, SIGSTOP);
     ::waitpid(pid_, nullptr, WUNTRACED);
   }
-  /// Ended by this signal; a zombie until it is reaped.
+  /// Ends it with this signal; it stays a zombie until it is reaped.
   void end(int signal) const {
     ::kill(pid_, signal);
     siginfo_t info{};

@@ -1,4 +1,4 @@
-// A scratch agent dir for tests, removed at the end. Lines are given without their newline.
+// A scratch agent dir for tests, removed at the end. Lines are passed without their newline.
 #pragma once
 
 #include <filesystem>
@@ -52,7 +52,7 @@ class TempStore {
   void append(const std::string& folder, const std::string& name, std::string_view bytes) const {
     std::ofstream(log(folder, name), std::ios::binary | std::ios::app) << bytes;
   }
-  /// The way agents rewrite: a temporary file renamed over the log.
+  /// As agents rewrite: a temporary file renamed over the log.
   void replace(const std::string& folder, const std::string& name, std::string_view bytes) const {
     const auto temporary = sessions() / folder / ("." + name + ".jsonl.1.tmp");
     std::ofstream(temporary, std::ios::binary) << bytes;

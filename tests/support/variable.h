@@ -1,4 +1,4 @@
-// A variable of the environment that a test sets.
+// An environment variable that a test sets.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace arborfs::testing {
 
-/// Set for as long as it lives.
+/// Set while the object exists, then restored.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

@@ -1,4 +1,4 @@
-"""Reading what a mounted session shows, as values."""
+"""Reads the files of a mounted session as values."""
 
 import json
 import os
@@ -10,20 +10,20 @@ def status(folder):
 
 
 def damage(folder):
-    """The bytes that damage/ holds, in order; nothing when the folder is absent."""
+    """The contents of the files in damage/, in order; [] if there is no such folder."""
     if not (folder / "damage").exists():
         return []
     return [(folder / "damage" / name).read_bytes() for name in sorted(os.listdir(folder / "damage"))]
 
 
 def entry_ids(folder):
-    """The ids of the listed entries in order, from their content."""
+    """The ids of the listed entries in order, read from their content."""
     names = sorted(os.listdir(folder / "entries"))
     return [json.loads((folder / "entries" / name).read_bytes().decode("utf-8", "replace")).get("id") for name in names]
 
 
 def messages(context):
-    """The texts of the messages of a context file, the first text of each."""
+    """The first text of each message of a context file."""
     found = []
     for message in json.loads(context.read_bytes())["messages"]:
         content = message.get("content", message.get("summary"))

@@ -1,5 +1,5 @@
-"""File systems of a case's own: small ones that can be filled, cut off from power, and turned read-only. What is mounted
-below the case's folder goes with the case, and its loop device with it."""
+"""New file systems for a case: small ones that can be filled, cut off from power, and made read-only. A mount below the
+case's folder is removed with the case, and its loop device with it."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ _FIFREEZE, _FITHAW = 0xC0045877, 0xC0045878  # _IOWR('X', 119 and 120, int)
 
 
 class Volume:
-    """A mounted file system, and the agent dir in it, which becomes the case's."""
+    """A mounted file system with an agent dir in it, which becomes the agent dir of the case."""
 
     def __init__(self, case, source, kind, options):
         self.point = case.new_path("volume")
@@ -47,7 +47,7 @@ class Volume:
 
     @contextlib.contextmanager
     def filled(self, leaving=0):
-        """Filled inside the block, but for so many bytes."""
+        """Full inside the block, except for `leaving` bytes."""
         filler = self.point / "filler"
         try:
             with open(filler, "wb", buffering=0) as file:
@@ -57,11 +57,11 @@ class Volume:
             filler.unlink()
             os.sync()
 
-    # -- standstill
+    # -- freezing
 
     @contextlib.contextmanager
     def frozen(self):
-        """What writes waits inside the block, as on a disk that does not answer; what reads goes on."""
+        """Inside the block every write waits, as on a disk that does not answer; reads continue."""
         folder = os.open(self.point, os.O_RDONLY)
         try:
             fcntl.ioctl(folder, _FIFREEZE, 0)
@@ -75,7 +75,7 @@ class Volume:
     # -- power
 
     def cut_power(self):
-        """What was not synced is gone: nothing is written to the device any more, not even the journal."""
+        """Loses everything that was not synced: nothing more is written to the device, not even the journal."""
         folder = os.open(self.point, os.O_RDONLY)
         try:
             fcntl.ioctl(folder, _EXT4_IOC_SHUTDOWN, struct.pack("=I", _NO_LOG_FLUSH))
@@ -86,7 +86,7 @@ class Volume:
 
 
 def _write_until_full(file, wanted):
-    """So many bytes, or all that fit: in large pieces first, in ever smaller ones as room gets short."""
+    """Writes `wanted` bytes, or all that fit: large pieces first, smaller ones as space runs out."""
     piece = 1 << 16
     while piece and wanted != 0:
         try:
@@ -103,7 +103,7 @@ def tmpfs(case, size=1 * MIB, options=""):
 
 
 def ext4(case, size=8 * MIB, features=""):
-    """In a file, by a loop device. `features` as for mkfs.ext4 -O."""
+    """An ext4 in a file, on a loop device. `features` as for mkfs.ext4 -O."""
     image = case.new_path("image")
     with open(image, "wb") as file:
         file.truncate(size)

@@ -1,4 +1,5 @@
-"""For tests that write through a mount: what reached the store, how a write ended, scripts that must be refused."""
+"""Helpers for tests that write through a mount: what reached the store, how a write ended, scripts that must be
+refused."""
 
 import contextlib
 import json
@@ -8,7 +9,7 @@ from mounting import run
 
 
 def answer_of(path, command):
-    """Writes a command in one write(2) and returns the answer to it."""
+    """Writes a command in one write(2) and returns its answer."""
     descriptor = os.open(path, os.O_RDWR)
     try:
         os.write(descriptor, command.encode())
@@ -18,7 +19,7 @@ def answer_of(path, command):
 
 
 def added(session):
-    """The entries that stand behind what the test itself wrote; all before must be as it was."""
+    """The entries after those that the test itself wrote, whose bytes must be unchanged."""
     data = session.path.read_bytes()
     assert data.startswith(session.bytes), "earlier bytes changed"
     assert data.endswith(b"\n"), "the log ends inside a line"
@@ -26,7 +27,7 @@ def added(session):
 
 
 def texts(session):
-    """The texts of the messages that were added."""
+    """The texts of the added messages."""
     return [text_of(entry) for entry in added(session)]
 
 
@@ -42,14 +43,14 @@ def reason(folder):
 
 @contextlib.contextmanager
 def one_session(case, *options, **how):
-    """A mounted store with one conversation: the session, and its folder in the mount."""
+    """A mounted store with one conversation: the session, its folder in the mount, and the mount."""
     session = case.agent.talk(**how)
     with case.mount(*options) as mount:
         yield session, mount.session(session), mount
 
 
 def refused(script, folder, words):
-    """A bash script in the folder fails and says this."""
+    """Asserts that a bash script in the folder fails with these words."""
     done = run("bash", "-c", script, cwd=folder, check=False)
     assert done.returncode != 0, f"{script!r} succeeded"
     said = done.stderr.decode()
