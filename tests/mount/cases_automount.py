@@ -1,4 +1,4 @@
-"""Mounts that the kernel's autofs asks for: through automount(8), and as systemd uses autofs."""
+"""Mounts requested by the kernel's autofs: through automount(8), and the way systemd uses autofs."""
 
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ from pathlib import Path
 from agentdir import backdate
 from mounting import (BINARY, PATIENCE, Skip, detach, equal, eventually, is_mounted, mount_line, needs, needs_root, run)
 
-IDLE_SECONDS = 2  # after which automount takes a mount away
+IDLE_SECONDS = 2  # how long a mount is idle before automount unmounts it
 IOC_READY, IOC_CATATONIC = 0x9360, 0x9362
 MISSING_DIRECT = 5
 PACKET = struct.Struct("=iiIIQIIIII256s")  # autofs_v5_packet
@@ -28,7 +28,7 @@ def require_autofs():
 
 
 def daemons_of(point):
-    """The processes of arborfs that have this mount point on their command line."""
+    """The arborfs processes that have this mount point on their command line."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
@@ -39,7 +39,7 @@ def daemons_of(point):
 
 
 class Automounter:
-    """automount(8) in a mount namespace of its own, in which `arborfs` is the one under test."""
+    """automount(8) in a mount namespace of its own, where `arborfs` is the binary under test."""
 
     def __init__(self, case, options):
         self.case = case
@@ -67,7 +67,7 @@ class Automounter:
         return self
 
     def __exit__(self, *_):
-        """Kills a daemon that hangs before it has mounted: automount would wait for it."""
+        """Kills a daemon that hangs before it has mounted, because automount would wait for it."""
         for pid in daemons_of(self.point):
             with contextlib.suppress(ProcessLookupError):
                 if self.process.poll() is None and not self.is_of_type("fuse.arborfs", self.point):
@@ -78,7 +78,7 @@ class Automounter:
         self.case.end(self.process)
 
     def is_of_type(self, kind, path):
-        """Reads the mount table: a lookup of the path would mount it."""
+        """Reads the mount table, because a lookup of the path would mount it."""
         if self.process.poll() is not None:
             raise RuntimeError("automount ended")
         table = Path(f"/proc/{self.process.pid}/mountinfo").read_text(encoding="utf-8")
@@ -92,8 +92,8 @@ class Automounter:
 @needs_root
 @needs("automount", "mount.fuse3", "unshare", "nsenter")
 def test_autofs_mounts_serves_expires_and_mounts_again(case):
-    """A map entry of type fuse.arborfs is mounted by the first lookup, lists, takes a write, expires when it is idle,
-    daemon included, and is mounted again by the next lookup."""
+    """The first lookup mounts a map entry of type fuse.arborfs, which can be listed and written. When idle the mount
+    and its daemon go away, and the next lookup mounts it again."""
     require_autofs()
     session = case.agent.talk()
     backdate(session.path)
@@ -110,8 +110,8 @@ def test_autofs_mounts_serves_expires_and_mounts_again(case):
 
 
 class DirectAutofs:
-    """An autofs mounted right on a folder, as systemd does for x-systemd.automount: the kernel makes every process wait
-    for the mount that is not in the process group of this one."""
+    """An autofs mounted on a folder itself, as systemd does for x-systemd.automount: every process outside this one's
+    process group waits in the kernel for the mount."""
 
     def __init__(self, point):
         self.point = point
@@ -127,7 +127,7 @@ class DirectAutofs:
         return self
 
     def __exit__(self, *_):
-        """Processes that still wait get an error."""
+        """Fails the lookups of processes that still wait."""
         fcntl.ioctl(self._root, IOC_CATATONIC, 0)
         os.close(self._root)
         os.close(self.requests)
@@ -142,15 +142,15 @@ class DirectAutofs:
         return packet[2]
 
     def answer(self, number):
-        """Ends the wait."""
+        """Lets the waiting processes continue."""
         fcntl.ioctl(self._root, IOC_READY, number)
 
 
 @needs_root
 @needs("mount.fuse3")
 def test_direct_autofs_is_mounted_and_mounted_again(case):
-    """As with x-systemd.automount: mount(8) runs in the process group that owns the autofs, which the daemon must not
-    leave before it has mounted. After an unmount the next lookup mounts it again."""
+    """An autofs as systemd makes it for x-systemd.automount: the daemon stays in the process group of mount(8), which
+    owns the autofs, until it has mounted. After an unmount the next lookup mounts again."""
     require_autofs()
     session = case.agent.talk()
     point = case.new_path("mnt")

@@ -1,5 +1,5 @@
-"""Appending through the mount as real tools do it (CONTRACT.md 4, FAILURES.md P5), and what is refused: each case
-asserts on the log's bytes."""
+"""Appends through the mount with real tools (CONTRACT.md 4, FAILURES.md P5), and refused commands. Each case checks the
+log's bytes."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ from mounting import equal, fails_with, run, shell, variants
 from writing import added, one_session, reason, refused, text_of, texts
 
 
-# -- one message each, by every tool
+# -- each tool writes one message
 
 
 TOOLS = {
@@ -41,7 +41,8 @@ TOOLS = {
 
 @variants(**{name: {"script": script, "text": text} for name, (script, text) in TOOLS.items()})
 def test_text_is_one_message(case, script, text):
-    """Text from open to close is one user message, whatever pieces it comes in, and visible when the shell goes on."""
+    """The text between open and close becomes one user message however it is split, and is visible when the shell
+    continues."""
     with one_session(case) as (session, folder, _):
         shell(f"cd '{folder}'; {script}", env=dict(os.environ, TMP=str(case.root)))
         entries = added(session)
@@ -54,7 +55,7 @@ def test_text_is_one_message(case, script, text):
 
 
 def test_results_can_be_read_back(case):
-    """The descriptor that wrote reads one line for each command, then the end."""
+    """The descriptor that wrote reads one line for each command, then end of file."""
     with one_session(case) as (session, folder, _):
         said = shell("exec 3<> append; echo hello >&3; read -r line <&3; echo \"$line\"; "
                      "echo '{\"type\":\"custom\",\"customType\":\"x\"}' >&3; cat <&3", cwd=folder)
@@ -66,7 +67,7 @@ def test_results_can_be_read_back(case):
 
 
 def test_fresh_handles_tell_usage(case):
-    """A control file that is only read says how it is used; branch says the leaf, title the title."""
+    """Reading a control file gives its usage text; branch gives the leaf's id, title the title."""
     session = case.agent.session(title="Old")
     session.talk(2)
     session.write()
@@ -87,7 +88,7 @@ def test_fresh_handles_tell_usage(case):
 
 
 def test_a_long_write_is_one_message(case):
-    """3 MiB in one write(2), which the kernel cuts, are one message; so is a JSON entry of that size."""
+    """One write(2) of 3 MiB, which the kernel splits, is one message, and a JSON entry of that size is one entry."""
     with one_session(case) as (session, folder, _):
         words = b"0123456789abcde\n" * (3 << 16)
         descriptor = os.open(folder / "append", os.O_WRONLY)
@@ -105,7 +106,7 @@ def test_a_long_write_is_one_message(case):
 
 
 def test_pieces_of_json_are_put_together(case):
-    """A large JSON object in pieces of 4096 bytes is one entry, appended when its newline comes."""
+    """A large JSON object in pieces of 4096 bytes is one entry, appended when its newline arrives."""
     with one_session(case) as (session, folder, _):
         line = json.dumps({"type": "custom", "customType": "x", "data": {"n": list(range(5000)), "s": "é" * 999}},
                           ensure_ascii=False).encode() + b"\n"
@@ -118,7 +119,7 @@ def test_pieces_of_json_are_put_together(case):
 
 
 def test_several_lines_are_appended_all_or_none(case):
-    """JSON lines of one write are appended together; one bad among them, and none is."""
+    """The JSON lines of one write are appended together; if one of them is bad, none is appended."""
     good = '{"type":"custom","customType":"a"}'
     with one_session(case) as (session, folder, _):
         run("dd", "of=append", "status=none", cwd=folder, stdin=None, input=f"{good}\n{good}\n".encode())
@@ -133,7 +134,7 @@ def test_several_lines_are_appended_all_or_none(case):
 
 
 def test_a_rest_of_json_without_newline_is_taken_at_close(case):
-    """One object without a newline is appended at close, half of one refused there."""
+    """An object without a newline is appended at close; an incomplete one is refused there."""
     with one_session(case) as (session, folder, _):
         run("dd", "of=append", "status=none", cwd=folder, stdin=None, input=b'{"type":"custom","customType":"a"}')
         equal(len(added(session)), 1)
@@ -144,7 +145,7 @@ def test_a_rest_of_json_without_newline_is_taken_at_close(case):
 
 
 def test_a_child_that_exits_does_not_cut_a_message(case):
-    """A child that inherited the descriptor and exits in the middle changes nothing."""
+    """A child that inherited the descriptor and exits in the middle of a message does not end the message."""
     with one_session(case) as (session, folder, _):
         descriptor = os.open(folder / "append", os.O_WRONLY)
         os.write(descriptor, b"before ")
@@ -162,9 +163,10 @@ def test_a_child_that_exits_does_not_cut_a_message(case):
 @variants(kill={"number": signal.SIGKILL}, interrupt={"number": signal.SIGINT}, hang_up={"number": signal.SIGHUP},
           terminate={"number": signal.SIGTERM})
 def test_of_a_killed_writer_nothing_is_appended(case, number):
-    """A program that a signal kills in the middle of a message appends nothing; the next one is not disturbed."""
+    """If a signal kills a writer in the middle of a message, nothing is appended, and the next message is not
+    affected."""
     with one_session(case) as (session, folder, _):
-        for _ in range(10):  # the close and the release that follows it run side by side
+        for _ in range(10):  # the close and the release after it run concurrently
             writer = subprocess.Popen(["perl", "-e", "$| = 1; open(F, '>', 'append'); syswrite(F, 'half a mess'); "
                                        "print 'x'; sleep 60"], cwd=folder, stdout=subprocess.PIPE)
             equal(writer.stdout.read(1), b"x")
@@ -190,7 +192,8 @@ def test_touch_and_truncate_mean_nothing(case):
 
 
 def test_what_is_malformed_is_refused(case):
-    """EINVAL, EILSEQ, EFBIG and ENOENT come out of the write; the tool fails, the log is as it was, status says why."""
+    """EINVAL, EILSEQ, EFBIG and ENOENT come from the write itself: the tool fails, the log is unchanged, status.json
+    gives the reason."""
     with one_session(case) as (session, folder, mount):
         for script, words in (
                 ("echo '{]' > append", "Invalid argument"),
@@ -213,8 +216,8 @@ def test_what_is_malformed_is_refused(case):
 
 
 def test_the_newline_of_what_was_refused_is_no_command(case):
-    """A shell writes the newline of an overlong line although the line failed; it is no command to fork the session, no
-    empty message, and does not hide what the reason was."""
+    """A shell writes the newline of an overlong line although the line failed. That newline does not fork the session
+    or append an empty message, and the reported reason stays."""
     with one_session(case) as (session, folder, _):
         for name in ("fork", "title", "label"):
             refused(f"echo \"$(head -c 100000 /dev/zero | tr '\\0' x)\" > {name}", folder, "File too large")
@@ -224,7 +227,7 @@ def test_the_newline_of_what_was_refused_is_no_command(case):
 
 
 def test_the_usage_text_is_no_message(case):
-    """What reading a control file says is refused when it comes back with a text behind it, as from an editor."""
+    """A control file's usage text is refused when it is written back with text after it, as by an editor."""
     with one_session(case) as (session, folder, mount):
         for name in ("append", "label", "fork", "branches/current/append"):
             refused(f"(cat {name}; echo q) > {case.root}/f; cat {case.root}/f > {name}", folder, "Invalid argument")
@@ -237,7 +240,7 @@ def test_the_usage_text_is_no_message(case):
 @variants(title={"name": "title", "text": b"x" * 80_000 + b"\n"},
           summary={"name": "branch", "text": b"#1\n" + b"Tried X, and failed\n" * 5_400})
 def test_what_is_refused_is_refused_whole(case, name, text):
-    """Of a command that is too long nothing is stored, whatever the size of the pieces that it comes in."""
+    """Nothing of a command that is too long is stored, however the command is split."""
     with one_session(case) as (session, folder, _):
         for size in (len(text), 1 << 16, 4096, 1000, 20):
             descriptor = os.open(folder / name, os.O_WRONLY)
@@ -256,7 +259,7 @@ def test_what_is_refused_is_refused_whole(case, name, text):
 
 
 def test_a_summary_is_one_entry_however_it_arrives(case):
-    """Cut anywhere, the target and the lines behind it are one branch_summary."""
+    """The target and the lines after it are one branch_summary wherever the write is split."""
     with one_session(case) as (session, folder, _):
         first = session.entries[0]["id"]
         text = f"{first}\nTried X,\nfailed\n".encode()
@@ -269,8 +272,8 @@ def test_a_summary_is_one_entry_however_it_arrives(case):
 
 
 def test_f5_a_live_session_is_refused_in_the_write(case):
-    """F5: while another process has the log open for writing: EBUSY from write(2), also for text, and nothing is
-    written; fork still works. Let go, it is written to at once."""
+    """F5: while another process has the log open for writing, write(2) fails with EBUSY, also for text, and writes
+    nothing; fork still works. Once the log is closed, writes work at once."""
     with one_session(case) as (session, folder, _):
         with open(session.path, "ab"):
             custom = "echo '{\"type\":\"custom\",\"customType\":\"x\"}' > append"
@@ -288,7 +291,7 @@ def test_f5_a_live_session_is_refused_in_the_write(case):
 
 
 def test_live_write_overrides(case):
-    """With -o live=write a session that somebody holds is written to."""
+    """With -o live=write a session that another process has open is written."""
     with one_session(case, "live=write") as (session, folder, _):
         with open(session.path, "ab"):
             shell("echo x > append", cwd=folder)
@@ -296,8 +299,8 @@ def test_live_write_overrides(case):
 
 
 def test_f25_an_unknown_version_is_never_written(case):
-    """F25: a log of version 4 is shown and gives EROFS. One of version 1 or 2 is migrated by its first write
-    (CONTRACT.md 6.4)."""
+    """F25: a log of version 4 is shown, and writes fail with EROFS. Logs of version 1 or 2 are migrated by their first
+    write (CONTRACT.md 6.4)."""
     with one_session(case, version=4) as (session, folder, _):
         refused("echo x > append", folder, "Read-only file system")
         refused("echo x > title", folder, "Read-only file system")
@@ -305,7 +308,7 @@ def test_f25_an_unknown_version_is_never_written(case):
 
 
 def test_a_condition_that_fails_gives_estale(case):
-    """ifLeaf that names another leaf gives ESTALE and writes nothing."""
+    """An ifLeaf that names another leaf fails with ESTALE and writes nothing."""
     with one_session(case) as (session, folder, _):
         line = '{"type":"custom","customType":"x","ifLeaf":"%s"}'
         refused(f"echo '{line % 'ffffffff'}' > append", folder, "Stale file handle")

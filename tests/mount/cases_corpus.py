@@ -1,4 +1,4 @@
-"""The corpus of real and hand-made sessions, read through a mount and compared with what the real agents computed."""
+"""The corpus of real and hand-made sessions, read through a mount and compared with the results of the real agents."""
 
 import hashlib
 import json
@@ -13,10 +13,10 @@ from pathlib import Path
 from mounting import SOURCE_DIR, Skip
 
 CORPUS = SOURCE_DIR / "tests" / "corpus"
-NEWER_TYPES = {"title_change", "model_usage", "credential_pin", "reset_boundary"}  # of generation 18 only
+NEWER_TYPES = {"title_change", "model_usage", "credential_pin", "reset_boundary"}  # only generation 18 writes these
 TIME = "2026-02-16T10-20-30-000Z"
 
-# Cases whose expectation is not the oracle's, with the reason.
+# Cases whose expectation differs from the oracle's, with the reason.
 CONTEXT_EXCEPTIONS = {
     "h-blob-corrupt": "a blob with other bytes is served by the agents; here its reference stays (CONTRACT.md 7.7)",
 }
@@ -28,7 +28,7 @@ sys.setrecursionlimit(30_000)  # h-deep-nesting
 
 
 class Sample:
-    """One folder of the corpus: the log, the oracle of the generation that it is read by, and where it was put."""
+    """One folder of the corpus: its log, and the oracle of each generation."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -38,7 +38,7 @@ class Sample:
 
     @cached_property
     def generation(self):
-        """18 for a log with a title slot or an entry that only 18 writes, else 13 (CONTRACT.md 6.2)."""
+        """18 for a log with a title slot or with an entry that only 18 writes, else 13 (CONTRACT.md 6.2)."""
         newer = self.oracles[18]
         types = {entry.get("type") for entry in json.loads(newer.get("entries", "[]")) if entry}
         return 18 if json.loads(newer.get("titleSlot", "null")) or types & NEWER_TYPES else 13
@@ -53,7 +53,7 @@ class Sample:
 
     @property
     def readable(self):
-        """The agent of its generation opened it; what it crashed on, arborfs reads all the same."""
+        """True if the agent of its generation opened it. arborfs also reads the logs on which the agent crashed."""
         return self.says("outcome") == "ok"
 
     @property
@@ -65,7 +65,7 @@ class Sample:
         return self.says("entries", "[]")
 
     def place(self, agent):
-        """Puts log and blobs into an agent dir."""
+        """Copies log and blobs into an agent dir."""
         target = agent.sessions / self.name
         target.mkdir()
         (target / f"{TIME}_{self.name}.jsonl").write_bytes(self.log)
@@ -74,9 +74,9 @@ class Sample:
 
 
 def _oracle(folder, generation):
-    """The raw text of each value of an oracle, as its lines hold them."""
+    """The raw text of each value of an oracle, taken from its lines."""
     text = (folder / f"oracle-{generation}.json").read_text("utf-8")
-    lines = text.split("\n")  # not splitlines(): U+2028 is no line end
+    lines = text.split("\n")  # not splitlines(): U+2028 does not end a line
     pairs = (re.match(r'\{?"(\w+)":(.*?)[,}]?$', line) for line in lines)
     return {pair[1]: pair[2] for pair in pairs if pair}
 
@@ -89,7 +89,7 @@ def samples():
 
 
 class Findings:
-    """Collects what is wrong with any sample, so that one run shows all of it."""
+    """Collects the failures of all samples, so that one run shows all of them."""
 
     def __init__(self):
         self.wrong = []
@@ -108,8 +108,8 @@ class Findings:
 
 
 def for_each_sample(case, function):
-    """Mounts the whole corpus and calls function(sample, folder of the session in the mount) for each. Samples with
-    blobs get an agent dir of their own, since some miss what others have."""
+    """Mounts the whole corpus and calls function(sample, folder of the session in the mount) for each sample. Samples
+    with blobs get their own agent dir, because some lack blobs that others have."""
     findings = Findings()
     everything = samples()
     plain = [sample for sample in everything if not (sample.folder / "blobs").is_dir()]
@@ -148,7 +148,7 @@ def joined(parts):
 
 
 def context_text(path):
-    """The JSON of a context file, which holds newlines between the messages only."""
+    """The JSON of a context file, which has newlines only between the messages."""
     data = path.read_bytes()
     assert data.endswith(b"\n"), "no newline at the end"
     json.loads(data.decode("utf-8", "surrogatepass"))
@@ -156,17 +156,17 @@ def context_text(path):
 
 
 def as_dated_by_182(text):
-    """18.2.3 puts the time of the rewrite in place of the compaction's own; 18.3 tells both."""
+    """18.2.3 writes the time of the rewrite in place of the compaction's own time; 18.3 writes both."""
     return re.sub(r'"historyRewriteAt":(\d+),"timestamp":\d+}', r'"timestamp":\1}', text)
 
 
 def same_context(path, oracle, newer):
     """The text has the oracle's SHA-256. `models` of a generation 13 log follows 18's rule (CONTRACT.md 6.2,
-    omp/FORMAT.md C11), so it is held against `newer` and put back before hashing."""
+    omp/FORMAT.md C11), so it is compared with `newer` and replaced by 13's value before hashing."""
     text = context_text(path)
     if newer is not None:
         parts = members(text)
-        wanted = _models(newer, parts["models"])  # where 18 crashes, any
+        wanted = _models(newer, parts["models"])  # where 18 crashed, any value
         assert parts["models"] == wanted, f"models {parts['models']}, expected {wanted}"
         parts["models"] = _models(oracle)
         text = joined(parts)
@@ -177,7 +177,7 @@ def same_context(path, oracle, newer):
 
 
 def _models(oracle, otherwise=None):
-    """The raw text of a context's models; abridged contexts keep it."""
+    """The raw text of the context's models, which abridged contexts keep."""
     for key in ("context", "contextAbridged"):
         if key in oracle:
             return members(oracle[key])["models"]
@@ -197,14 +197,14 @@ def check_leaf_context(sample, session):
     if sample.name in CONTEXT_EXCEPTIONS:
         return
     if not sample.readable or "contextSha256" not in sample.oracle:
-        context_text(path)  # the agent crashed or hung on it: here it is served
+        context_text(path)  # the agent crashed or hung on it; arborfs serves it
         return
     newer = sample.oracles[18] if sample.generation == 13 else None
     same_context(path, sample.oracle, newer)
 
 
 def test_contexts_at_the_leaf_are_the_agents_own(case):
-    """context.json of every corpus session is, newlines apart, byte for byte what its agent computes."""
+    """context.json of every corpus session equals, except for newlines, byte for byte what its agent computes."""
     for_each_sample(case, check_leaf_context)
 
 
@@ -216,7 +216,7 @@ def check_other_contexts(sample, session):
     for entry_id, said in members(sample.oracle.get("contextAt", "{}")).items():
         path = session / "branches" / str(places.get(entry_id, entry_id)) / "context.json"
         oracle = members(said)
-        if "context" not in oracle:  # the agent hangs on it, or it is too long for the oracle to hold
+        if "context" not in oracle:  # the agent hangs on it, or it is too long for the oracle
             context_text(path)
             continue
         newer = members(newer_at[entry_id]) if sample.generation == 13 else None
@@ -232,8 +232,7 @@ def test_contexts_at_other_branches_are_the_agents_own(case):
 
 
 def word_of(value):
-    """The word in an entry's name: the role of a message, else the type, "value" for what has none (CONTRACT.md
-    2.2)."""
+    """The word in an entry's name: the role of a message, else the type, "value" if there is none (CONTRACT.md 2.2)."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return "value"
     message = value.get("message")
@@ -246,7 +245,7 @@ def check_stem(stem, ordinal, value, entry_id):
     assert re.fullmatch(r"\d{6,}-[A-Za-z0-9._%~-]+", stem), f"name {stem!r}"
     assert int(stem.split("-")[0]) == ordinal, f"name {stem!r} of entry {ordinal}"
     if len(stem) > 240:
-        return  # cut and closed with a hash
+        return  # cut, and ends in a hash
     said = urllib.parse.unquote(stem.split("-", 1)[1], errors="surrogateescape")
     word = word_of(value)
     wanted = f"{word}-{entry_id}" if isinstance(entry_id, str) and entry_id else word
@@ -276,8 +275,8 @@ def check_entries(sample, session):
 
 
 def test_entries_are_the_lines_of_the_log(case):
-    """entries/ holds the agent's entries in its order: named by ordinal, role and id, each with its bytes of the log
-    and a newline."""
+    """entries/ holds the agent's entries in its order, named by ordinal, role and id; each file is the entry's bytes of
+    the log and a newline."""
     for_each_sample(case, check_entries)
 
 
@@ -287,7 +286,7 @@ def check_raw(sample, session):
 
 
 def test_raw_is_the_log_byte_for_byte(case):
-    """raw.jsonl is the log, whatever is in it."""
+    """raw.jsonl equals the log byte for byte."""
     for_each_sample(case, check_raw)
 
 
@@ -295,7 +294,7 @@ def test_raw_is_the_log_byte_for_byte(case):
 
 
 def parent_of(entry, last_with_id):
-    """Index of the parent by the agents' rules (omp/FORMAT.md C2, C3), None for a root and an orphan."""
+    """The index of the parent by the agents' rules (omp/FORMAT.md C2, C3); None for a root and an orphan."""
     parent = entry.get("parentId")
     return last_with_id.get(_key(parent)) if parent else None
 
@@ -354,7 +353,7 @@ def test_branches_hold_links_to_the_entries_of_their_path(case):
 
 
 def shown_label(text):
-    """A label as a file name, for labels without anything that is encoded."""
+    """A label as a file name, for labels that need no encoding."""
     return text if isinstance(text, str) else json.dumps(text, separators=(",", ":"))
 
 
@@ -376,7 +375,7 @@ def check_labels(sample, session):
 
 
 def test_labels_lead_to_their_entries(case):
-    """labels/ holds one link for each label in force whose target exists."""
+    """labels/ holds one link for each current label whose target exists."""
     for_each_sample(case, check_labels)
 
 
@@ -396,7 +395,7 @@ def check_documents(sample, session):
 
 
 def test_session_documents_are_readable(case):
-    """session.json is the header with the title in force; the other documents are valid JSON or UTF-8 text."""
+    """session.json is the header with the current title; the other documents are valid JSON or UTF-8 text."""
     for_each_sample(case, check_documents)
 
 
@@ -408,7 +407,7 @@ def check_title(sample, session):
 
 
 def test_titles_are_those_in_force(case):
-    """title is what the agent calls the session."""
+    """title is the agent's name for the session."""
     for_each_sample(case, check_title)
 
 
@@ -422,7 +421,7 @@ def check_usage(sample, session):
 
 
 def test_usage_is_what_the_agent_counts(case):
-    """usage.json holds the agent's own sums."""
+    """usage.json holds the same sums as the agent's."""
     for_each_sample(case, check_usage)
 
 
@@ -441,7 +440,7 @@ def test_every_entry_has_a_text_without_control_characters(case):
     for_each_sample(case, check_texts)
 
 
-CONTROL_FILES = {"append", "branch", "label", "fork"}  # their size tells nothing
+CONTROL_FILES = {"append", "branch", "label", "fork"}  # their size says nothing
 
 
 def check_sizes(_, session):

@@ -1,6 +1,5 @@
-"""Daemons that are killed and disks that lose their power (CONTRACT.md 6.8, 7.2, 7.3): what was acknowledged is there
-afterwards, once and whole; of what was not, nothing is half there; nothing that is left behind stands in anybody's
-way."""
+"""Killed daemons and power cuts (CONTRACT.md 6.8, 7.2, 7.3): acknowledged entries are in the log afterwards, once and
+whole; no other entry is there in part; no leftover file or lock blocks a later write."""
 
 import contextlib
 import errno
@@ -19,7 +18,7 @@ from writing import added, answer_of, reason, text_of
 
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)
 ROUNDS = int(os.environ.get("ARBORFS_KILL_ROUNDS", "8"))
-# Large lines: a small one is hardly ever cut by a kill.
+# Mostly large lines, because a kill hardly ever cuts a small one.
 SIZES = (40, 40, 4_000, 300_000, 4_000_000)
 
 
@@ -28,12 +27,12 @@ def custom(name, number, size=0):
 
 
 class Writer(threading.Thread):
-    """Appends numbered entries until one fails; keeps what was acknowledged, and why it ended."""
+    """Appends numbered entries until one fails; records the acknowledged ones, and the error."""
 
     def __init__(self, folder, name, seed):
         super().__init__(daemon=True)
         self.folder, self.name_of, self.random = folder, name, random.Random(seed)
-        self.acknowledged = {}  # number: id, None when the daemon went before it told
+        self.acknowledged = {}  # number: id; None if the daemon died before it answered
         self.tried, self.error = 0, None
 
     def run(self):
@@ -57,7 +56,7 @@ class Writer(threading.Thread):
 
 
 class Titler(Writer):
-    """Gives the session one title after the other, each a rewrite of the log."""
+    """Sets one title after the other, each a rewrite of the log."""
 
     def run(self):
         while self.error is None:
@@ -65,7 +64,7 @@ class Titler(Writer):
             try:
                 shell(f"echo 'Title {self.tried}' > title", cwd=self.folder)
             except AssertionError as error:
-                self.error = None if "Stale file handle" in str(error) else error  # written to meanwhile
+                self.error = None if "Stale file handle" in str(error) else error  # another writer wrote meanwhile
             except OSError as error:
                 self.error = error
 
@@ -85,8 +84,8 @@ def joined(threads, errors):
 
 
 def whole_lines(session):
-    """The entries of the log, and the bytes behind its last newline. What is no JSON is closed off and in nobody's
-    way."""
+    """The entries of the log, and the bytes after its last newline. Lines that are not JSON are left out: they are
+    closed and do no harm."""
     data = session.path.read_bytes()
     lines, _, tail = data.rpartition(b"\n")
     entries = []
@@ -97,7 +96,7 @@ def whole_lines(session):
 
 
 def assert_kept(writers, entries, last):
-    """What was acknowledged is there once under its id; what was only tried is there once at most."""
+    """Every acknowledged entry is there once, under its id; one that was only tried is there at most once."""
     found = {}
     for entry in entries:
         if entry["type"] == "custom":
@@ -114,7 +113,8 @@ def assert_kept(writers, entries, last):
 
 
 def assert_usable(session, folder):
-    """The session takes an append at once, and beside the log is nothing but what an unfinished rewrite left."""
+    """The session takes an append at once, and the only hidden names beside the log are drafts of unfinished
+    rewrites."""
     with at_most(3, "the first append after a crash"):
         answer = answer_of(folder / "append", custom("after", 1))
     entries, tail = whole_lines(session)
@@ -125,13 +125,13 @@ def assert_usable(session, folder):
     return entries
 
 
-# -- killed
+# -- kill -9
 
 
 @concurrent
 def test_f1_killed_under_load(case):
-    """F1: kill -9 at a random moment under appends of all sizes and rewrites, again and again: every acknowledged entry
-    is there, none is half there, the same command mounts again and the next append works at once."""
+    """F1: kill -9 at random moments during appends of all sizes and rewrites. Every acknowledged entry is there and
+    none is there in part; the same command mounts again, and the next append works at once."""
     seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
     print(f"ARBORFS_TEST_SEED={seed} ARBORFS_KILL_ROUNDS={ROUNDS}")
     rng = random.Random(seed)
@@ -156,12 +156,12 @@ def test_f1_killed_under_load(case):
             detach(mount.path)
             with case.mount(mountpoint=mount.path) as again:
                 folder = again.session(session)
-                entries, tail = whole_lines(session)  # a part of what was not acknowledged has been cut off
+                entries, tail = whole_lines(session)  # the unacknowledged part of a command has been cut off
                 assert_kept(writers, entries, f"round {number}, mounted again")
                 equal(entry_ids(folder)[:len(entries)], [entry["id"] for entry in entries], "entries after the crash")
                 assert_kept([*writers, After], assert_usable(session, folder), f"round {number}")
                 equal(len(os.listdir(folder / "entries")), len(whole_lines(session)[0]), "entries")
-            session.path.write_bytes(session.bytes)  # so that the next round is quick again
+            session.path.write_bytes(session.bytes)  # keeps the next round quick
             writers.clear()
         print(f"{ROUNDS} rounds, {torn} torn tails")
     finally:
@@ -169,7 +169,7 @@ def test_f1_killed_under_load(case):
 
 
 def killed_inside(mount, session, command, at):
-    """The daemon is killed once so many bytes of the command have reached the log; how many were there in the end."""
+    """Kills the daemon once `at` bytes of the command have reached the log; returns how many were there at the end."""
     before = len(session.path.read_bytes())
     writer = threading.Thread(target=write_until_gone, args=(mount.session(session) / "append", command), daemon=True)
     writer.start()
@@ -196,8 +196,8 @@ def write_until_gone(path, rest):
 
 @concurrent
 def test_f1_killed_inside_a_large_command(case):
-    """F1: kill -9 inside one command of 60 MB of many lines, at every stage of its write: after the next mount the log
-    holds the command whole or not at all, and the next append works."""
+    """F1: kill -9 during one command of 60 MB and many lines, at every stage of its write. After the next mount the log
+    holds the whole command or none of it, and the next append works."""
     session = case.agent.talk()
     lines = [custom("large", number, MIB) for number in range(60)]
     command, mount, torn = "".join(lines).encode(), case.mount(), 0
@@ -222,14 +222,14 @@ def test_f1_killed_inside_a_large_command(case):
         mount.force_away()
 
 
-LINE = len(custom("cut", 1)) + 60  # with id, parent and time it is longer than this
+LINE = len(custom("cut", 1)) + 60  # with id, parent and time the line is longer than this
 
 
 @variants(at_the_first_byte={"keep": 0}, behind_one_byte={"keep": 1}, in_the_middle={"keep": LINE // 2},
           near_the_end={"keep": LINE})
 def test_f1_killed_inside_a_write(case, keep):
-    """F1: killed when so many bytes of a line have reached the log: they are never glued to, show in damage/, and what
-    came before is there."""
+    """F1: the daemon is killed when `keep` bytes of a line have reached the log. They are shown in damage/, nothing is
+    glued to them, and earlier entries are there."""
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
     try:
@@ -257,9 +257,9 @@ def test_f1_killed_inside_a_write(case, keep):
 
 
 def test_f1_killed_before_the_newline(case):
-    """F1: a line of which only the newline is missing is an entry, and gets its newline."""
+    """F1: a line that lacks only its newline is an entry, and gets its newline."""
     faults, session = Faults(case), case.agent.talk()
-    with case.mount() as mount:  # how long is such a line?
+    with case.mount() as mount:  # measures the length of such a line
         answer_of(mount.session(session) / "append", custom("cut", 1))
         length = len(session.path.read_bytes()) - len(session.bytes)
         session.path.write_bytes(session.bytes)
@@ -292,8 +292,8 @@ POINTS = {
 
 @variants(**{name: {"point": point} for name, point in POINTS.items()})
 def test_killed_at_each_step_of_an_append(case, point):
-    """Killed with the lock half made, with the line in the log and the lock held, before and after the sync: the line
-    is there whole or not at all, and no lock that is left keeps anybody out."""
+    """The daemon is killed while it makes the lock, with the line written and the lock held, before the sync and after
+    it. The line is there whole or not at all, and the lock left behind blocks no writer."""
     operation, path, keep = point
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
@@ -314,8 +314,8 @@ def test_killed_at_each_step_of_an_append(case, point):
 
 @variants(before_rename={"keep": 0, "renamed": False}, after_rename={"keep": 1, "renamed": True})
 def test_killed_in_a_rewrite(case, keep, renamed):
-    """Killed before and after the rename that puts a rewritten log in place: it is the old log or the new one, whole;
-    the draft that is left stands in nobody's way and is no session."""
+    """The daemon is killed before and after the rename that puts a rewritten log in place. The log is the old one or
+    the new one, whole; the draft left behind blocks no writer and is not shown as a session."""
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
     try:
@@ -334,11 +334,11 @@ def test_killed_in_a_rewrite(case, keep, renamed):
         equal((again.session(session) / "title").read_text(), "Third title\n")
 
 
-# -- without power
+# -- power cuts
 
 
 def restarted(volume, mount):
-    """The machine as it is after a power cut: the daemon gone, the file system mounted anew."""
+    """The machine after a power cut: the daemon is gone, the file system is mounted again."""
     mount.process.kill()
     mount.process.wait()
     detach(mount.path)
@@ -349,8 +349,9 @@ def restarted(volume, mount):
 @needs_root
 @needs("mkfs.ext4")
 def test_f12_power_cut_keeps_what_was_acknowledged(case):
-    """F12: the power goes; what arborfs acknowledged is there, new sessions, titles and forks too; what another program
-    wrote without a sync is gone or NULs: damage at most, no lost session, and the next append works."""
+    """F12: after a power cut everything that arborfs acknowledged is there, including new sessions, titles and forks.
+    Text that another program did not sync may be gone or NULs, which is damage at most: no session is lost and the next
+    append works."""
     volume = ext4(case, size=32 * MIB)
     session = case.agent.talk()
     os.sync()
@@ -390,8 +391,8 @@ def test_f12_power_cut_keeps_what_was_acknowledged(case):
 @needs_root
 @needs("mkfs.ext4")
 def test_f12_power_cut_under_load(case):
-    """F12: the power goes while several programs append: each acknowledged entry is there, the others whole or not at
-    all."""
+    """F12: the power fails while several programs append. Every acknowledged entry is there; the others are there whole
+    or not at all."""
     seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
     print(f"ARBORFS_TEST_SEED={seed}")
     rng = random.Random(seed)

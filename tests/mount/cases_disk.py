@@ -1,5 +1,6 @@
-"""Disks that fail under a mounted daemon (CONTRACT.md 4, 6, 7): full, over quota, broken, read-only, short and torn.
-The writers are shells and programs as people use them; each is told, the log is as before, and nothing sticks."""
+"""Failing disks under a mounted daemon (CONTRACT.md 4, 6, 7): full, over quota, broken, read-only, short and torn
+writes. The writers are shells and ordinary programs. Each gets the error, the log stays unchanged, and no error
+persists."""
 
 import contextlib
 import errno
@@ -17,7 +18,7 @@ from volumes import MIB, ext4, tmpfs
 from writing import added, reason, refused, text_of
 
 CUSTOM = '{"type":"custom","customType":"x","data":{"n":%d}}'
-LOCK_PATIENCE = 0.7  # a little more than anybody waits for the lock of another
+LOCK_PATIENCE = 0.7  # a little longer than any writer waits for a lock
 FULL, QUOTA, BROKEN = "No space left on device", "Disk quota exceeded", "Input/output error"
 
 
@@ -26,7 +27,7 @@ def big_command(size):
 
 
 def write_command(folder, text):
-    """One write(2) of a whole command, and of what is left when it was short, as programs do."""
+    """Writes a whole command with one write(2), and the rest if the write was short, as programs do."""
     descriptor, rest = os.open(folder / "append", os.O_WRONLY), text.encode()
     try:
         while rest:
@@ -37,7 +38,7 @@ def write_command(folder, text):
 
 @contextlib.contextmanager
 def held_to_before(session):
-    """What happens inside leaves the log and the names beside it as they were."""
+    """The block must leave the log and the names beside it unchanged."""
     before, names = session.path.read_bytes(), sorted(os.listdir(session.path.parent))
     yield
     equal(session.path.read_bytes(), before, "the log")
@@ -45,7 +46,7 @@ def held_to_before(session):
 
 
 def assert_readable(session, folder):
-    """Everything about the session can be read, and is what the log holds."""
+    """Every file of the session can be read, and matches the log."""
     data = session.path.read_bytes()
     equal((folder / "raw.jsonl").read_bytes(), data, "raw.jsonl")
     equal(len(os.listdir(folder / "entries")), len(data.splitlines()) - 1, "entries")
@@ -55,7 +56,7 @@ def assert_readable(session, folder):
 
 
 def assert_goes_on(session, folder):
-    """The very next append works, without a remount, and no error is told of any more."""
+    """The next append works without a remount, and status.json reports no error any more."""
     shell("echo 'it goes on' > append", cwd=folder)
     equal(text_of(added(session)[-1]), "it goes on")
     equal(reason(folder), "", "the reason after a success")
@@ -74,8 +75,8 @@ full_disks = variants(**{name: {"make": make} for name, make in VOLUMES.items()}
 @needs("mkfs.ext4")
 @full_disks
 def test_f5_full_disk_does_not_latch(case, make):
-    """F1, F5, F22: an append that does not fit is cut back and told; a small one that fits works at once; when there is
-    room again so does the large one."""
+    """F1, F5, F22: an append that does not fit is cut back and fails with the reason. A small one that fits works at
+    once, and the large one works when there is room again."""
     volume = make(case)
     session = case.agent.talk()
     with case.mount() as mount:
@@ -102,8 +103,8 @@ def test_f5_full_disk_does_not_latch(case, make):
 @needs("mkfs.ext4")
 @full_disks
 def test_f5_nothing_is_half_made_on_a_full_disk(case, make):
-    """F5, F22: with not a block left every kind of write fails in the shell with its reason, none leaves a half-made
-    session, a temporary or a lock; all of them work as soon as there is room."""
+    """F5, F22: on a disk without a free block every kind of write fails in the shell with its reason. None leaves a
+    half-made session, a temporary file or a lock, and all of them work as soon as there is room."""
     volume = make(case)
     session = case.agent.talk(40)
     first = session.entries[0]["id"]
@@ -136,7 +137,7 @@ def test_f5_nothing_is_half_made_on_a_full_disk(case, make):
 # -- quota, limits of a process
 
 
-# Root passes quotas unless this is taken from it.
+# Root ignores quotas unless it lacks this capability.
 LIMITED = ("setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
 
 
@@ -152,7 +153,7 @@ def told_of_quota(session, folder):
 @needs_root
 @needs("setpriv")
 def test_f5_quota_of_the_system_is_told(case):
-    """F5, F22: EDQUOT comes out of write(2), the log is as before, and with room in the quota the next append works."""
+    """F5, F22: write(2) fails with EDQUOT and the log is unchanged; with room in the quota the next append works."""
     volume = tmpfs(case, size=8 * MIB, options=",usrquota,usrquota_block_hardlimit=512k")
     session = case.agent.talk()
     with case.mount(prefix=LIMITED) as mount:
@@ -167,7 +168,7 @@ def test_f5_quota_of_the_system_is_told(case):
 
 
 def test_f5_quota_is_told(case):
-    """F5, F22: the same of a disk that says EDQUOT: to the log's write, and to the room set aside for a text."""
+    """F5, F22: the same for a disk that returns EDQUOT, for the log's write and for the room reserved for a text."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -182,8 +183,8 @@ def test_f5_quota_is_told(case):
 
 @needs("prlimit")
 def test_f5_limit_for_file_sizes_is_told(case):
-    """F5, F22: beyond RLIMIT_FSIZE of the daemon that runs the writer gets EFBIG, from JSON and from text; the signal
-    does not end the daemon, and when the limit is lifted it goes on."""
+    """F5, F22: beyond the running daemon's RLIMIT_FSIZE the writer gets EFBIG, for JSON and for text. The signal does
+    not end the daemon, and appends work again once the limit is lifted."""
     session = case.agent.talk()
     with case.mount() as mount:
         folder, pid = mount.session(session), str(mount.process.pid)
@@ -194,7 +195,7 @@ def test_f5_limit_for_file_sizes_is_told(case):
             refused("echo \"$(head -c 3000 /dev/zero | tr '\\0' x)\" > append", folder, "File too large")
             assert "limit for file sizes" in reason(folder), reason(folder)
         assert_readable(session, folder)
-        write_command(folder, CUSTOM % 1 + "\n")  # so little still fits
+        write_command(folder, CUSTOM % 1 + "\n")  # a line this small still fits
         equal(reason(folder), "", "the reason after a success")
         run("prlimit", "--pid", pid, "--fsize=unlimited:unlimited")
         write_command(folder, big_command(3000))
@@ -218,8 +219,8 @@ FAULTS = {
 
 @variants(**{name: {"plan": plan, "how": how} for name, (plan, how) in FAULTS.items()})
 def test_f22_each_fault_reaches_the_writer(case, plan, how):
-    """F22: whatever fails under an append, the shell's command fails, the log is as before, status.json says so in
-    words, and the next append works."""
+    """F22: whatever fails during an append, the shell's command fails, the log is unchanged, status.json gives the
+    reason, and the next append works."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -233,8 +234,8 @@ def test_f22_each_fault_reaches_the_writer(case, plan, how):
 
 
 def test_f22_rest_of_a_long_write_tells_the_same(case):
-    """F22: of a command that the kernel hands on in pieces of a megabyte the first ones are taken; the writer that
-    comes back with the rest is told why the whole failed, and status.json too."""
+    """F22: the kernel passes on a long command in pieces of a megabyte, and the first ones are accepted. The write of
+    the rest fails with the error of the whole command, and status.json gives the reason."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -254,7 +255,7 @@ def test_f22_rest_of_a_long_write_tells_the_same(case):
 
 
 def test_f1_short_writes_make_one_whole_line(case):
-    """F1: a disk that takes 20 bytes, then the rest, holds one whole line."""
+    """F1: a disk that takes 20 bytes and then the rest ends up with one whole line."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -266,8 +267,8 @@ def test_f1_short_writes_make_one_whole_line(case):
 
 
 def test_f1_torn_write_that_cannot_be_cut_back_is_never_glued_to(case):
-    """F1: a disk that takes 20 bytes of a line, then fails, and will not cut them off either: the session is readable
-    beside the piece, the next append begins a line of its own, the piece shows in damage/."""
+    """F1: a disk takes 20 bytes of a line, fails, and cannot cut them off either. The session stays readable, the next
+    append begins a new line, and the piece is shown in damage/."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -289,8 +290,8 @@ def test_f1_torn_write_that_cannot_be_cut_back_is_never_glued_to(case):
 
 
 def test_f5_failed_sync_is_told_and_never_tried_again(case):
-    """F5, F22: when fdatasync fails the writer gets EIO and it is not called once more; what is in the log is shown,
-    status.json says that it may not last; the next append is synced afresh."""
+    """F5, F22: when fdatasync fails the writer gets EIO and the call is not repeated. The content of the log is shown,
+    status.json says that it may not survive a power cut, and the next append is synced."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -308,7 +309,8 @@ def test_f5_failed_sync_is_told_and_never_tried_again(case):
 
 
 def test_f22_rewrites_and_new_logs_that_fail_leave_nothing(case):
-    """F22: a title and a fork whose rename, sync or write fails: told, the log as before, no temporary left."""
+    """F22: a title or fork whose rename, sync or write fails reports the error, leaves the log unchanged and leaves no
+    temporary file."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
@@ -330,7 +332,8 @@ def test_f22_rewrites_and_new_logs_that_fail_leave_nothing(case):
 
 @needs_root
 def test_f5_disk_that_turns_read_only_and_back(case):
-    """F5, F22: a store whose file system is mounted read-only meanwhile gives EROFS, and works when it is not."""
+    """F5, F22: while the store's file system is mounted read-only writes fail with EROFS; they work when it is writable
+    again."""
     volume = tmpfs(case)
     session = case.agent.talk()
     with case.mount() as mount:
@@ -349,9 +352,9 @@ def test_f5_disk_that_turns_read_only_and_back(case):
 
 
 def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
-    """More writers than the daemon has threads for requests, of commands and of plain texts, wait for a disk that
-    stands still: whoever reads is answered meanwhile, nobody is refused because another writer of this mount has the
-    log, and all that was written arrives when the disk goes on."""
+    """More writers than the daemon has request threads, of commands and of plain texts, wait for a disk that does not
+    answer. Reads are answered meanwhile, no writer is refused because another writer of this mount holds the log, and
+    everything written arrives when the disk answers again."""
     volume = ext4(case)
     session, other = case.agent.talk(), case.agent.talk()
     with case.mount() as mount:
@@ -373,7 +376,7 @@ def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
 
 
 def waits_for_a_disk(pid):
-    """A thread of the process is in the middle of a call that nothing interrupts."""
+    """True if a thread of the process is in an uninterruptible call."""
     stats = [stat.read_text() for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
     return any(stat.rsplit(")", 1)[1].split()[0] == "D" for stat in stats)
 
@@ -381,8 +384,8 @@ def waits_for_a_disk(pid):
 @needs_root
 @needs("mkfs.ext4")
 def test_a_second_signal_does_not_wait_for_the_disk(case):
-    """A daemon that is told to leave waits for a write that waits for its disk. Told once more it leaves at once:
-    nothing stays mounted, and who wrote is not told that it is written."""
+    """A daemon that gets SIGTERM waits for a write that waits for its disk. At a second SIGTERM it exits at once:
+    nothing stays mounted, and the writer is not told that its text was written."""
     volume = ext4(case)
     session = case.agent.talk()
     mount = case.mount().start()
@@ -390,7 +393,7 @@ def test_a_second_signal_does_not_wait_for_the_disk(case):
         writer = case.spawn(["bash", "-c", "echo text > append"], case.new_path("out"), cwd=mount.session(session))
         eventually(5, lambda: waits_for_a_disk(mount.process.pid), "the write waits for the disk")
         mount.process.send_signal(signal.SIGTERM)
-        time.sleep(1.1)  # what comes sooner is taken for the same signal
+        time.sleep(1.1)  # a signal that comes sooner counts as the same one
         equal(mount.process.poll(), None, "it waits")
         mount.process.send_signal(signal.SIGTERM)
         eventually(5, lambda: not is_mounted(mount.path), "nothing is mounted")
@@ -401,7 +404,7 @@ def test_a_second_signal_does_not_wait_for_the_disk(case):
 
 
 def holds_control(pid):
-    """The process has a control file open."""
+    """True if the process has a control file open."""
     with contextlib.suppress(OSError):
         return any("/append" in os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir())
     return False
@@ -416,8 +419,8 @@ def change_attributes(path, change):
 @needs_root
 @needs("mkfs.ext4", "chattr")
 def test_f22_unchangeable_log_is_left_alone(case):
-    """F22: EPERM for a log that may not be changed (chattr +i), from the write and not from the close alone, which
-    shells do not look at; and work goes on when it may."""
+    """F22: a log that may not be changed (chattr +i) fails with EPERM in the write, not only in the close, which shells
+    do not check. Writes work again when the log may be changed."""
     ext4(case)
     session = case.agent.talk()
     first = session.entries[0]["id"]
@@ -439,8 +442,8 @@ def test_f22_unchangeable_log_is_left_alone(case):
 @needs_root
 @needs("mkfs.ext4", "chattr")
 def test_f4_appends_never_rewrite(case):
-    """F4: a log that can only be appended to (chattr +a) takes appends, labels and summaries; what must rewrite it is
-    refused and leaves nothing."""
+    """F4: a log that can only be appended to (chattr +a) takes appends, labels and summaries. An operation that must
+    rewrite it is refused and leaves nothing behind."""
     ext4(case)
     session = case.agent.talk()
     first = session.entries[0]["id"]

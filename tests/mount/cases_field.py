@@ -1,5 +1,5 @@
-"""What went wrong for users of session stores elsewhere (field failures F1 to F25), for reading: each log is damaged as
-it was there, and the mount shows what the contract promises."""
+"""Reading logs with the damage that users of other session stores have met (field failures F1 to F25). The mount shows
+what the contract promises."""
 
 import base64
 import errno
@@ -13,7 +13,7 @@ from views import damage, entry_ids, messages, status
 
 
 def put_log(case, data, name="2026-02-16T10-20-30-000Z_1f9d2a6b9c0d0fff", folder="--srv-shop--"):
-    """Writes a log of any bytes, old enough to be nobody's work in progress."""
+    """Writes a log with any bytes, old enough not to count as work in progress."""
     path = case.agent.sessions / folder / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -22,7 +22,7 @@ def put_log(case, data, name="2026-02-16T10-20-30-000Z_1f9d2a6b9c0d0fff", folder
 
 
 def only_session(mount):
-    """The folder of the one session of a mount."""
+    """The folder of the mount's only session."""
     found = list((mount / "projects").glob("*/*/raw.jsonl"))
     assert len(found) == 1, f"sessions {found}"
     return found[0].parent
@@ -40,7 +40,7 @@ def written_lines(session):
 
 
 def unchanged(case, mount_checks):
-    """Runs checks in a mount and asserts that the store is as before."""
+    """Runs checks in a mount and asserts that the store is unchanged afterwards."""
     before = case.agent.state()
     with case.mount() as mount:
         mount_checks(mount)
@@ -48,7 +48,8 @@ def unchanged(case, mount_checks):
 
 
 def test_f1_torn_tail_is_damage(case):
-    """F1: a tail without a newline that does not parse is no entry; its bytes are in damage/, the rest is untouched."""
+    """F1: a tail without a newline that does not parse is not an entry; damage/ has its bytes and the rest is
+    unchanged."""
     session = talk(case)
     torn = b'{"type":"message","id":"t","par'
     session.raw(torn)
@@ -66,7 +67,7 @@ def test_f1_torn_tail_is_damage(case):
 
 
 def test_f1_whole_tail_without_newline_is_an_entry(case):
-    """F1: a tail that parses is an entry although its newline is missing."""
+    """F1: a tail that parses is an entry even without its newline."""
     session = talk(case)
     path = put_log(case, session.bytes[:-1])
     with case.mount() as mount:
@@ -77,8 +78,8 @@ def test_f1_whole_tail_without_newline_is_an_entry(case):
 
 
 def test_f2_glued_records_show_the_first_and_keep_the_second(case):
-    """F2: of two records on one line the agents see the first; the second is in damage/, named in status.json, and its
-    children are roots. The tree is what the agent sees (CONTRACT.md 6.1)."""
+    """F2: of two records on one line the agents see the first. The second is in damage/ and named in status.json, and
+    its children are roots. The tree is what the agent sees (CONTRACT.md 6.1)."""
     session = talk(case)
     lines = written_lines(session)
     lines[1] = lines[1].rstrip(b"\n")
@@ -98,8 +99,7 @@ def test_f2_glued_records_show_the_first_and_keep_the_second(case):
 
 
 def test_f3_corrupt_header_shows_every_entry(case):
-    """F3: with a header that cannot be read every entry is shown, status.json says what is wrong, nothing is
-    written."""
+    """F3: if the header cannot be read, every entry is shown, status.json gives the problem, and nothing is written."""
     session = talk(case)
     path = put_log(case, b"#" + session.bytes[1:])
 
@@ -115,7 +115,7 @@ def test_f3_corrupt_header_shows_every_entry(case):
 
 
 def test_f3_missing_empty_and_unreadable_are_three_things(case):
-    """F3: an empty log, one without any header and one that is gone are told apart."""
+    """F3: the mount tells apart an empty log, a log without any header, and a log that is gone."""
     empty = put_log(case, b"", "2026-02-16T10-20-30-000Z_000000000000000e")
     headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n',
                        "2026-02-16T10-20-30-000Z_000000000000000f")
@@ -129,7 +129,8 @@ def test_f3_missing_empty_and_unreadable_are_three_things(case):
 
 
 def test_f10_missing_blob_leaves_the_reference(case):
-    """F10: a reference to a missing blob stays in the context; the image file gives EIO; status.json counts it."""
+    """F10: a reference to a missing blob stays in the context, the image file fails with EIO, and status.json counts
+    it."""
     session = case.agent.session()
     reference = "blob:sha256:" + "ab" * 32
     session.image(reference)
@@ -144,8 +145,8 @@ def test_f10_missing_blob_leaves_the_reference(case):
 
 
 def test_f10_missing_blob_fails_where_files_are_not_opened(case):
-    """F10: without an OPEN, in a read-only mount, an image whose blob is missing or empty gives EIO too, not
-    nothing."""
+    """F10: in a read-only mount, where the kernel sends no OPEN, an image whose blob is missing or empty also fails
+    with EIO instead of being empty."""
     session = case.agent.session()
     empty = case.agent.blob(PNG).removeprefix("blob:sha256:")
     (case.agent.blobs / empty).write_bytes(b"")
@@ -160,7 +161,7 @@ def test_f10_missing_blob_fails_where_files_are_not_opened(case):
 
 
 def test_f10_blob_that_comes_back_changes_the_context(case):
-    """F10: a context that was read without a blob shows it once it is back, on the leaf and on a branch."""
+    """F10: a context that was read without a blob shows the blob once it is back, at the leaf and on a branch."""
     for options in ((), ("ro",)):
         reference = case.agent.blob(PNG * 40)
         blob = case.agent.blobs / reference.removeprefix("blob:sha256:")
@@ -175,7 +176,7 @@ def test_f10_blob_that_comes_back_changes_the_context(case):
             paths = [folder / "context.json", folder / "branches" / session.branch(session.leaf) / "context.json"]
 
             def shown():
-                """What stands for the image in each context; each is as long as its size says."""
+                """The image's data in each context, whose length must equal its size."""
                 found = []
                 for path in paths:
                     data = path.read_bytes()
@@ -185,15 +186,15 @@ def test_f10_blob_that_comes_back_changes_the_context(case):
 
             whole = base64.b64encode(PNG * 40).decode()
             equal(shown(), [reference] * 2, "contexts without the blob")
-            case.agent.blob(PNG * 41)  # another one is no news
+            case.agent.blob(PNG * 41)  # another blob changes nothing
             equal(shown(), [reference] * 2, "contexts without the blob")
             kept.rename(blob)
             eventually(2, lambda: shown() == [whole] * 2, "contexts with the blob")
 
 
 def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
-    """F11: a blob cut short gives EIO in images/ and blobs/, and its reference stays; whole again it is read at
-    once."""
+    """F11: a truncated blob fails with EIO in images/ and blobs/, and its reference stays in the context. Once it is
+    whole again it is read at once."""
     session = case.agent.session()
     content = PNG * 50
     reference = case.agent.blob(content)
@@ -216,7 +217,7 @@ def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
 
 
 def whole_or_error(path, content):
-    """True when a file is read; what is read is all of it."""
+    """True if the file can be read; what is read must be complete."""
     data = path.read_bytes()
     if data != content:
         raise RuntimeError(f"{path.name}: {len(data)} of {len(content)} bytes were served as if they were all")
@@ -224,7 +225,7 @@ def whole_or_error(path, content):
 
 
 def test_f12_runs_of_nul_hide_nothing_else(case):
-    """F12: NULs over a line and at the end are damage; every other entry is there."""
+    """F12: NULs over a line and at the end are damage; all other entries are shown."""
     session = talk(case, 7)
     lines = written_lines(session)
     lines[3] = b"\0" * (len(lines[3]) - 1) + b"\n"
@@ -243,7 +244,7 @@ def test_f12_runs_of_nul_hide_nothing_else(case):
 
 
 def test_f12_record_behind_nuls_is_kept(case):
-    """F12: a whole record on the line of a NUL run is shown in damage/ and named in status.json."""
+    """F12: a whole record on the same line as a run of NULs is shown in damage/ and named in status.json."""
     session = talk(case, 3)
     lines = written_lines(session)
     lines[1] = b"\0" * 300 + lines[1]
@@ -255,8 +256,8 @@ def test_f12_record_behind_nuls_is_kept(case):
 
 
 def test_f13_bad_files_hide_no_good_ones(case):
-    """F13: an empty file, a folder, a FIFO, a socket, a dangling link and an unreadable log beside three good ones: the
-    three are listed and read within a second."""
+    """F13: beside an empty file, a folder, a FIFO, a socket, a dangling link and an unreadable log, three good logs are
+    listed and read within a second."""
     good = [talk(case) for _ in range(3)]
     for session in good:
         session.write()
@@ -282,8 +283,8 @@ def test_f13_bad_files_hide_no_good_ones(case):
 
 
 def test_f13_unreadable_log_is_listed_with_its_error(case):
-    """F13: a log that may not be read is left out or listed with its error, never as an empty session; made readable,
-    it is read without a remount."""
+    """F13: a log without read permission is left out or listed with its error, never as an empty session. Once it is
+    readable it is read without a remount."""
     session, neighbour = talk(case), talk(case)
     session.write()
     neighbour.write()
@@ -300,15 +301,15 @@ def test_f13_unreadable_log_is_listed_with_its_error(case):
 
 
 def without_override():
-    """A prefix that takes from root the right to read what modes forbid, so that the daemon meets modes as users do."""
+    """A prefix that removes root's right to ignore file modes, so that modes affect the daemon as they affect users."""
     if os.geteuid() != 0:
         return ()
     return ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
 
 
 def test_f14_huge_line_among_thousands_of_sessions(case):
-    """F14: a log of one 200 MB line and 3000 small ones: the root lists in two seconds, the head of the log is read,
-    the daemon stays small."""
+    """F14: with one log of a single 200 MB line and 3000 small ones, the root is listed within two seconds, the head of
+    the huge log can be read, and the daemon stays small."""
     for number in range(3000):
         session = case.agent.session(f"/srv/many-{number % 30}")
         session.user("hi")
@@ -331,14 +332,14 @@ def test_f14_huge_line_among_thousands_of_sessions(case):
 
 
 def small(mount, megabytes):
-    """Asserts that the daemon uses no more memory of its own than this."""
+    """Asserts that the daemon's own memory is below this."""
     if not SANITIZED:
         used = mount.memory() / 1e6
         assert used < megabytes, f"the daemon uses {used:.0f} MB, allowed are {megabytes}"
 
 
 def test_f15_folders_of_two_projects_are_told_apart(case):
-    """F15: two working directories that the agent's folder names confuse are two projects."""
+    """F15: two working directories for which the agent uses the same folder name are two projects."""
     for cwd in ("/a/b-c", "/a-b/c"):
         session = talk(case, cwd=cwd, folder="--a-b-c--")
         session.write()
@@ -348,7 +349,7 @@ def test_f15_folders_of_two_projects_are_told_apart(case):
 
 
 def test_f16_any_folder_name_holds_sessions(case):
-    """F16: sessions are found in folders of any name: hashed, with spaces, newlines, 255 letters."""
+    """F16: sessions are found in folders of any name: a hash, spaces, newlines, 255 letters."""
     names = ["3f9a0c", "two words", "new\nline", "größe", "-tmp-x", "a" * 255]
     sessions = [talk(case, folder=name) for name in names]
     for session in sessions:
@@ -359,7 +360,7 @@ def test_f16_any_folder_name_holds_sessions(case):
 
 
 def test_f18_missing_parent_makes_a_root(case):
-    """F18: with a middle line lost both halves are read; the orphan is a root, and status.json counts it (CONTRACT.md
+    """F18: if a middle line is lost, both halves are read. The orphan is a root, and status.json counts it (CONTRACT.md
     6.1)."""
     session = talk(case, 6)
     lines = written_lines(session)
@@ -377,8 +378,8 @@ def test_f18_missing_parent_makes_a_root(case):
 
 
 def test_f19_cycles_and_doubles_end(case):
-    """F19: an entry that is its own parent, two that are each other's, two with one id: everything ends, each line is
-    shown once. Of two with one id the last counts for lookups (CONTRACT.md 6.1)."""
+    """F19: with an entry that is its own parent, two that are each other's parent and two with one id, every walk ends
+    and each line is shown once. Of two entries with one id the last counts for lookups (CONTRACT.md 6.1)."""
     session = talk(case, 2)
     session.user("own parent", entry_id="00000aaa", parent="00000aaa")
     session.user("first of two", entry_id="00000bbb", parent="00000ccc")
@@ -404,7 +405,8 @@ def test_f19_cycles_and_doubles_end(case):
 
 
 def test_f20_metadata_entries_do_not_hide_the_path(case):
-    """F20: labels, custom and mode entries between messages: the branch's entries are the parent chain, in order."""
+    """F20: with labels, custom and mode entries between messages, the branch's entries are the chain of parents, in
+    order."""
     session = case.agent.session()
     first = session.user("one")
     session.label(first, "a")
@@ -426,8 +428,8 @@ def test_f20_metadata_entries_do_not_hide_the_path(case):
 
 
 def test_f21_compaction_with_a_dangling_reference(case):
-    """F21: a compaction whose first kept entry is unknown keeps nothing but its summary in the context; every entry
-    before it is still shown."""
+    """F21: a compaction whose first kept entry is unknown leaves only its summary in the context; every entry before it
+    is still shown."""
     session = talk(case, 4)
     session.add("compaction", summary="What was before.", firstKeptEntryId="deadbeef", tokensBefore=1)
     session.user("after")
@@ -441,7 +443,7 @@ def test_f21_compaction_with_a_dangling_reference(case):
 
 
 def test_f22_errors_of_reading_surface(case):
-    """F22: a log that loses bytes under an open handle gives an error to the reader, not silence."""
+    """F22: if a log is truncated under an open handle, reading beyond its end fails instead of returning nothing."""
     session = case.agent.session()
     for _ in range(40):
         session.user("x" * 20_000)
@@ -454,7 +456,8 @@ def test_f22_errors_of_reading_surface(case):
 
 
 def test_f23_lone_surrogates_and_bad_utf8_are_served(case):
-    """F23: an escaped lone surrogate and a raw 0xFF: both entries are listed byte for byte, texts are valid UTF-8."""
+    """F23: entries with an escaped lone surrogate and with a raw 0xFF are listed byte for byte; texts are valid
+    UTF-8."""
     session = talk(case, 1)
     surrogate = compact(session.entry(session.user("SURROGATE"))).replace(b"SURROGATE", rb"half \ud83d pair") + b"\n"
     broken = compact(session.entry(session.user("BROKEN"))).replace(b"BROKEN", b"bad \xff byte") + b"\n"
@@ -473,7 +476,7 @@ def test_f23_lone_surrogates_and_bad_utf8_are_served(case):
 
 
 def test_f24_line_separators_bom_and_crlf(case):
-    """F24: only LF ends a line: U+2028 and U+0085 in a text, CR before LF and a BOM at the start lose nothing."""
+    """F24: only LF ends a line; U+2028 and U+0085 in a text, CR before LF and a BOM at the start lose nothing."""
     session = talk(case, 2)
     session.user("one\u2028two\u2029three\u0085four")
     path = put_log(case, b"\xef\xbb\xbf" + session.bytes.replace(b"\n", b"\r\n"))
@@ -487,7 +490,7 @@ def test_f24_line_separators_bom_and_crlf(case):
 
 
 def test_f25_unknown_versions_and_types_are_shown(case):
-    """F25: a log of version 99 with entry types from the future is browsed like any other, and marked read-only."""
+    """F25: a log of version 99 with unknown entry types is shown like any other, and marked read-only."""
     session = talk(case, 2, version=99)
     session.add("hologram", beam={"power": 9})
     session.write()

@@ -1,5 +1,4 @@
-"""What went wrong for users of session stores elsewhere (field failures F1 to F28), for writing: the same damage and
-the same moments, and what a write through the mount does then."""
+"""Writing to logs with the damage that users of other session stores have met (field failures F1 to F28)."""
 
 import contextlib
 import errno
@@ -18,8 +17,8 @@ WRITES = ("echo x > append", "echo x > title", "echo root > branch", "echo '#1 h
 
 
 def test_f1_an_append_is_never_glued_to_a_torn_tail(case):
-    """F1: behind a tail that is torn the next message starts on a line of its own, and the torn bytes stay; a tail that
-    lacks only its newline gets it."""
+    """F1: after a torn tail the next message starts on a new line and the torn bytes stay. A tail that lacks only its
+    newline gets one."""
     for tail in (TORN, b'{"type":"custom","id":"whole","parentId":null,"timestamp":"t","customType":"x"}'):
         session = talk(case)
         session.raw(tail)
@@ -35,8 +34,8 @@ def test_f1_an_append_is_never_glued_to_a_torn_tail(case):
 
 
 def test_f3_a_log_without_header_is_never_written(case):
-    """F3, F7: a log whose header cannot be read, and one that somebody went on with after its header was gone, are
-    shown and not written to; an empty one neither. The errno is EROFS (CONTRACT.md 4.4, 6.3)."""
+    """F3, F7: a log with an unreadable header, a log whose header is gone and an empty log are shown but not written.
+    The errno is EROFS (CONTRACT.md 4.4, 6.3)."""
     for data in (b"#" + talk(case).bytes, b"".join(written_lines(talk(case))), b""):
         path = put_log(case, data)
         before = case.agent.state()
@@ -51,8 +50,8 @@ def test_f3_a_log_without_header_is_never_written(case):
 
 
 def test_f7_a_file_that_comes_back_headless_is_shown(case):
-    """F7: the log is taken away under the mount and somebody who had it open makes it anew without a header: what is
-    in it is shown, and it is not written to."""
+    """F7: the log is removed under the mount, and a program that had it open creates it again without a header. Its
+    entries are shown, and it is not written."""
     with one_session(case) as (session, folder, mount):
         os.unlink(session.path)
         eventually(3, lambda: not folder.exists(), "the session is gone")
@@ -66,8 +65,8 @@ def test_f7_a_file_that_comes_back_headless_is_shown(case):
 
 
 def test_f5_no_error_sticks(case):
-    """F5, F22: appends that the disk cuts off fail at the writer, leave the log as it was and say why in status.json;
-    when there is room again the next one succeeds without a remount, and status.json is content."""
+    """F5, F22: appends that the disk cuts off fail in the writer, leave the log unchanged and give the reason in
+    status.json. When there is room again the next append works without a remount and clears the reason."""
     with one_session(case) as (session, folder, mount):
         pid = mount.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
@@ -84,8 +83,8 @@ def test_f5_no_error_sticks(case):
 
 
 def test_f6_a_label_is_a_child_of_the_leaf(case):
-    """F6: a label becomes the last entry, and so the agents' leaf: its parent is the leaf, not what it labels, and the
-    context is the same before and after."""
+    """F6: a label becomes the last entry and so the agents' leaf. Its parent is the leaf, not the labelled entry, and
+    the context stays the same."""
     session = talk(case, 6)
     session.user("another way", parent=session.entries[1]["id"])
     session.write()
@@ -101,8 +100,8 @@ def test_f6_a_label_is_a_child_of_the_leaf(case):
 
 
 def test_f6_a_stale_last_entry_hides_no_message(case):
-    """F6: a log that ends with an entry of an old parent: the leaf is that entry, as for the agents, and every message
-    is still reached from the tips."""
+    """F6: a log ends with an entry of an old parent. The leaf is that entry, as for the agents, and the branches still
+    reach every message."""
     session = talk(case, 6)
     session.add("custom", customType="session_exit", data={}, parent=session.entries[1]["id"])
     session.write()
@@ -115,7 +114,8 @@ def test_f6_a_stale_last_entry_hides_no_message(case):
 
 
 def test_f9_backups_go_with_their_log(case):
-    """F9: what the agent would bring a removed session back from goes to the trash with it, and comes back with it."""
+    """F9: backups from which the agent would bring a removed session back go to the trash with it, and return with
+    it."""
     session, neighbour = talk(case), talk(case)
     session.write()
     neighbour.write()
@@ -132,8 +132,8 @@ def test_f9_backups_go_with_their_log(case):
 
 
 def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
-    """F9: a log of which only the backup is left is no session; doctor says what makes it one again, and does nothing
-    to it."""
+    """F9: a log of which only the backup is left is not a session. The doctor says how to get the session back, and
+    changes nothing."""
     session = talk(case)
     session.write()
     backup = session.path.with_name(f"{session.path.name}.123.bak")
@@ -152,7 +152,7 @@ def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
 
 def test_f17_a_project_that_is_gone_keeps_its_sessions(case):
     """F17: sessions of a working directory that does not exist are listed under it like any other, and no write changes
-    the `cwd` of the header. Projects are named by their cwd (CONTRACT.md 2.1)."""
+    the `cwd` of the header. Projects are named after their cwd (CONTRACT.md 2.1)."""
     session = talk(case, cwd=f"{case.root}/was/here", title="Old")
     session.write()
     before = case.agent.state()
@@ -168,8 +168,8 @@ def test_f17_a_project_that_is_gone_keeps_its_sessions(case):
 
 @needs_root
 def test_f17_a_move_to_another_file_system_loses_nothing(case):
-    """F17: where the other project's folder lies on another file system, `mv` either moves the session whole or is
-    refused and leaves it as it was."""
+    """F17: if the other project's folder is on another file system, `mv` is refused and leaves the session
+    unchanged."""
     session, other = talk(case), talk(case, cwd="/srv/other")
     session.write()
     other.write()
@@ -192,8 +192,8 @@ def test_f17_a_move_to_another_file_system_loses_nothing(case):
 
 
 def test_f23_what_is_not_utf8_is_refused(case):
-    """F23: bytes that are no UTF-8 are refused by every control file, as text and inside of JSON, and nothing is
-    written; an escaped lone surrogate is JSON, and is kept as it is."""
+    """F23: every control file refuses bytes that are not UTF-8, in text and inside JSON, and nothing is written. An
+    escaped lone surrogate is valid JSON and is kept as it is."""
     with one_session(case) as (session, folder, _):
         for script in (r"printf 'bad \xff\n' > append", r"printf 'cut \xe2\x82' | tee append",
                        r"""printf '{"role":"user","content":"\xff"}\n' > append""", r"printf '\xff\n' > title",
@@ -205,8 +205,8 @@ def test_f23_what_is_not_utf8_is_refused(case):
 
 
 def test_f24_separators_in_what_is_written_end_no_line(case):
-    """F24: U+2028, U+2029, U+0085 and CR in a message, a label and a title: each is one line of the log, by LF and by
-    nothing else, and reads back as it was. U+2028 is written unescaped, as the agents do (omp/FORMAT.md C23)."""
+    """F24: U+2028, U+2029, U+0085 and CR in a message, a label and a title: each is one line of the log, ended only by
+    LF, and reads back unchanged. U+2028 is written unescaped, as the agents do (omp/FORMAT.md C23)."""
     wild = "one\u2028two\u2029three\u0085four\rfive"
     with one_session(case) as (session, folder, _):
         (folder / "append").write_text(wild, newline="")
@@ -219,13 +219,13 @@ def test_f24_separators_in_what_is_written_end_no_line(case):
 
 
 def added_by_lf(session):
-    """The entries behind what the test wrote, cut at LF alone."""
+    """The entries after those that the test wrote, split only at LF."""
     return [json.loads(line) for line in session.path.read_bytes()[len(session.bytes):].split(b"\n")[:-1]]
 
 
 def test_f27_no_branch_ends_in_an_open_tool_call(case):
-    """F27: a branch, a fork and an append elsewhere that would end in a tool call without its result are refused, with
-    the reason in status.json; forced, a branch is made."""
+    """F27: a branch and a fork that would end in a tool call without its result are refused, with the reason in
+    status.json; with --force the branch is made."""
     session = case.agent.session()
     session.user("look")
     call = session.tool_call("call-1", command="ls")
@@ -245,8 +245,8 @@ def test_f27_no_branch_ends_in_an_open_tool_call(case):
 
 
 def test_f28_too_much_is_refused_whole(case):
-    """F28: a message of more than 64 MiB gives EFBIG to its writer, as text and as JSON, and nothing of it is written;
-    the daemon gives the memory back. Sizes are told as they are (CONTRACT.md 4.4)."""
+    """F28: a message of more than 64 MiB fails with EFBIG in its writer, as text and as JSON, and none of it is
+    written. The daemon frees the memory, and sizes are exact (CONTRACT.md 4.4)."""
     with one_session(case) as (session, folder, mount):
         before = case.agent.files()
         for begin in (b"", b'{"role":"user","content":"'):
@@ -261,7 +261,7 @@ def test_f28_too_much_is_refused_whole(case):
 
 
 def write_pieces(path, begin, megabytes):
-    """Opens, writes so much and closes; the first error is raised."""
+    """Opens, writes so many megabytes and closes; raises the first error."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, begin)

@@ -1,5 +1,5 @@
-"""A foreign writer beside the mount (CONTRACT.md 3): what another process did is seen in time, nothing that is read is
-a mix of two states, and open handles keep theirs.
+"""Another process writes beside the mount (CONTRACT.md 3): its changes are seen in time, no read mixes two states, and
+open handles keep their state.
 
 Each case runs three times: with inotify and kernel notifications, with a daemon that polls, and with a daemon that
 never notifies the kernel.
@@ -33,7 +33,7 @@ def absent(path):
 
 
 def prime(folder):
-    """Fills the kernel's caches with all that a session shows, so that staleness would show."""
+    """Fills the kernel's caches with every file of a session, so that stale data would show."""
     for place, _, files in os.walk(folder):
         for name in set(files) - ROOT_CONTROLS - SESSION_CONTROLS:
             with contextlib.suppress(OSError):
@@ -44,7 +44,7 @@ def prime(folder):
 
 
 def everywhere(folder, session, last_text):
-    """True when every view of a session shows its present state."""
+    """True if every view of a session shows its current state."""
     log = session.path.read_bytes()
     stem = session.stem(session.leaf) + ".json"
     return (os.stat(folder / "raw.jsonl").st_size == len(log)
@@ -55,13 +55,13 @@ def everywhere(folder, session, last_text):
             and os.readlink(folder / "branches" / "current") == session.branch(session.leaf)
             and messages(folder / "context.json")[-1] == last_text
             and last_text in (folder / "transcript.md").read_text()
-            and last_text[:20] in (folder / "tree.txt").read_text()  # which shows the first words
+            and last_text[:20] in (folder / "tree.txt").read_text()  # it shows the first words
             and os.stat(folder / "raw.jsonl").st_mtime_ns == os.stat(session.path).st_mtime_ns)
 
 
 @in_each_mode
 def test_append_is_seen_in_every_view(case, limit, options):
-    """A line appended by another process is in the log, the entries, the leaf, the branch, the context and the
+    """A line appended by another process is shown in the log, the entries, the leaf, the branch, the context and the
     texts."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
@@ -75,7 +75,7 @@ def test_append_is_seen_in_every_view(case, limit, options):
 
 @in_each_mode
 def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
-    """A line that arrives in pieces is no entry and no damage until its newline is there."""
+    """A line that arrives in pieces is neither an entry nor damage until its newline arrives."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -92,7 +92,7 @@ def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
 
 @in_each_mode
 def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
-    """A tail without a newline is in progress; two seconds later it is shown as damage, until it is finished."""
+    """A tail without a newline counts as in progress; after two seconds it is shown as damage, until it is finished."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -111,8 +111,7 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
 
 @in_each_mode
 def test_a_torn_tail_dated_in_the_future_is_damage(case, limit, options):
-    """A time in the future makes nothing young: a torn tail is shown, and a log that does not change is not read
-    anew."""
+    """A torn tail in a log whose mtime is in the future counts as damage, not as in progress."""
     session = case.agent.talk(20)
     append_bytes(session.path, b'{"torn":')
     backdate(session.path, -3600)
@@ -124,7 +123,8 @@ def test_a_torn_tail_dated_in_the_future_is_damage(case, limit, options):
 
 @in_each_mode
 def test_title_written_in_place_is_seen(case, limit, options):
-    """A title slot overwritten in place, size and inode unchanged, shows in title, session.json, raw.jsonl, recent/."""
+    """A title slot overwritten in place, with size and inode unchanged, is shown in title, session.json, raw.jsonl and
+    recent/."""
     session = case.agent.talk(20, slot=True, title="Before")
     backdate(session.path)
     with case.mount(*options) as mount:
@@ -160,7 +160,7 @@ def test_rewrite_by_rename_is_seen(case, limit, options):
 
 @in_each_mode
 def test_truncation_is_seen(case, limit, options):
-    """A log cut back in place shows the entries that are left; what is appended then is seen too."""
+    """A log truncated in place shows the remaining entries, and later appends to it are shown too."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -177,7 +177,7 @@ def test_truncation_is_seen(case, limit, options):
 
 @in_each_mode
 def test_deleted_session_goes_and_comes_back(case, limit, options):
-    """A deleted log is not listed and gives ENOENT; created anew, it is there with its new content."""
+    """A deleted log is not listed and gives ENOENT; when it is created again it is shown with its new content."""
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -195,7 +195,7 @@ def test_deleted_session_goes_and_comes_back(case, limit, options):
 
 @in_each_mode
 def test_new_sessions_and_projects_are_seen(case, limit, options):
-    """A new log in a known folder, in a new folder, and one in a project that did not exist."""
+    """New logs are shown: in a known folder, in a new folder, and in a project that did not exist."""
     first = case.agent.talk(20)
     with case.mount(*options) as mount:
         prime(mount.path)
@@ -211,8 +211,8 @@ def test_new_sessions_and_projects_are_seen(case, limit, options):
 
 @in_each_mode
 def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
-    """F16: a store folder renamed under the mount: the session stays where it is, same inode, open handles still read,
-    and what is appended then is seen."""
+    """F16: when a store folder is renamed under the mount, its session keeps its place and inode, open handles still
+    read, and later appends are shown."""
     session = case.agent.talk(20, folder="-x")
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -232,7 +232,7 @@ def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
 
 @in_each_mode
 def test_labels_and_branches_of_others_are_seen(case, limit, options):
-    """A label and a branch that the agent makes appear; a renamed label moves."""
+    """A label and a branch made by the agent appear; a renamed label moves."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -253,7 +253,7 @@ def test_labels_and_branches_of_others_are_seen(case, limit, options):
 
 @in_each_mode
 def test_things_beside_logs_are_seen(case, limit, options):
-    """Blobs, artifacts and breadcrumbs that appear: no logs, so they have a second in every mode."""
+    """New blobs, artifacts and breadcrumbs appear. They are not logs, so every mode allows a second."""
     limit = max(limit, POLL_LIMIT)
     session = case.agent.talk(20)
     reference = case.agent.blob(PNG * 40)
@@ -278,8 +278,8 @@ def test_things_beside_logs_are_seen(case, limit, options):
 
 @in_each_mode
 def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
-    """A log replaced by a folder, a FIFO, a dangling link, a socket: it goes or gives an error at once, its neighbour
-    is untouched, and the log is back when it is back."""
+    """A log replaced by a folder, a FIFO or a dangling link disappears or fails at once, its neighbour is not affected,
+    and the log is shown again when it is back."""
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -301,7 +301,7 @@ def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
 
 @in_each_mode
 def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
-    """Mounted before the agent ever ran: an empty tree, then the sessions as they appear."""
+    """In a mount made before the agent ever ran the tree is empty, then sessions appear as they are created."""
     session = case.agent.session()
     session.user("hello")
     case.agent.sessions.rmdir()
@@ -309,7 +309,7 @@ def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
     with case.mount(*options) as mount:
         equal(os.listdir(mount / "projects"), [], "projects")
         equal(json.loads((mount / "status.json").read_bytes())["storePresent"], False, "storePresent")
-        # A folder that does not exist cannot be watched: a second is allowed.
+        # A folder that does not exist cannot be watched, so a second is allowed.
         visible_within(POLL_LIMIT, session.write, lambda: everywhere(mount.session(session), session, "hello"), "hello")
         session.user("and again")
         eventually(3, lambda: os.listdir(mount / "projects") == ["srv-shop"])
@@ -317,8 +317,8 @@ def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
 
 
 def test_f29_torn_appends_are_no_phantom_damage(case):
-    """F29: a log that is appended to in three pieces, 10 ms apart, never shows damage to a reader who looks all the
-    time."""
+    """F29: a log whose lines are appended in three pieces, 10 ms apart, never shows damage to a reader that reads all
+    the time."""
     session = case.agent.talk(20)
     with case.mount() as mount:
         folder = mount.session(session)

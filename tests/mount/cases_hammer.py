@@ -1,6 +1,6 @@
-"""Everything at once, for as long as ARBORFS_HAMMER_SECONDS says: readers, writers through the mount, agents at the
-same logs, rewrites, renamed folders, attempts to unmount, pressure on memory and caches, crowds of small opens. No line
-is lost or doubled, nobody hangs, nothing grows (CONTRACT.md 4 to 7, FAILURES.md U1 to U14)."""
+"""Everything at once for ARBORFS_HAMMER_SECONDS: readers, writers through the mount, agents at the same logs, rewrites,
+renamed folders, attempts to unmount, pressure on memory and caches, crowds of small opens. No line is lost or doubled,
+no process hangs, nothing grows (CONTRACT.md 4 to 7, FAILURES.md U1 to U14)."""
 
 import contextlib
 import errno
@@ -24,19 +24,19 @@ SECONDS = float(os.environ.get("ARBORFS_HAMMER_SECONDS", "8"))
 WARM_UP = min(SECONDS / 4, 20)
 SETTLED = 15
 MIB = 1 << 20
-# How much more the daemon may hold at the end than after the warm-up. The logs grow all the while; a sanitizer keeps
-# what was freed for a time.
+# How much the daemon may grow between the warm-up and the end. The logs grow all the time, and a sanitizer keeps freed
+# memory for a while.
 GROWTH = 512 * MIB if SANITIZED else 48 * MIB
-LATE = 60  # beyond the end, whoever has not ended by then hangs
+LATE = 60  # seconds after the end; a process that still runs then hangs
 TRY_AGAIN = {errno.EBUSY, errno.ESTALE}
 MOVED = {errno.ENOENT, errno.EIO, errno.EPERM}
 
 
-# -- writers: each returns {what it wrote: the id it was told, None without one, or the errno}
+# -- writers: each returns {key of the write: the answered id, None if there is no answer, or the errno}
 
 
 def repeat(deadline, pause, step):
-    """One step after the other until then."""
+    """Repeats the step until the deadline."""
     for number in itertools.count(1):
         if time.monotonic() > deadline:
             return
@@ -64,7 +64,7 @@ def say(path, text):
     except OSError:
         os.close(descriptor)
         raise
-    os.close(descriptor)  # where a text is taken
+    os.close(descriptor)  # the text is appended here
 
 
 def json_writer(deadline, folder, name):
@@ -81,7 +81,7 @@ def text_writer(deadline, folder, name):
 
 
 def branch_writer(deadline, folder, name, ids):
-    """Moves the leaf and appends there, as one step."""
+    """Moves the leaf and appends there in one step."""
     def write(number):
         at = folder / "branches" / random.choice(ids) / "append"
         line = json.dumps({"type": "custom", "customType": name, "data": {"n": number}})
@@ -101,7 +101,7 @@ def titler(deadline, folder, name):
 
 
 def forker(deadline, mount, folder, beside):
-    """Copies a session, looks at the copy, takes it away behind the daemon's back."""
+    """Forks a session, reads the copy, and deletes its log without the daemon."""
     def write(_):
         made = answer_of(folder / "fork", "\n")["session"]
         log = next(path for path in beside.glob(f"*_{made}.jsonl"))
@@ -130,7 +130,7 @@ def agent(deadline, log, name):
 
 
 def rewriter(deadline, log):
-    """Writes the whole log anew as an agent does: a temporary file, renamed, under the lock. All lines are kept."""
+    """Rewrites the whole log as an agent does: a temporary file, renamed, under the lock. Keeps all lines."""
     gate, draft = foreign.gate_name(log), log.with_name(f".{log.name}.1f9d2a6b9c0deeee.tmp")
 
     def write(_):
@@ -143,7 +143,7 @@ def rewriter(deadline, log):
 
 
 def mover(deadline, folder):
-    """Gives a project's folder in the store another name, and its own back."""
+    """Renames a project's folder in the store, and renames it back."""
     other = folder.with_name("--another-name--")
 
     def step(_):
@@ -155,11 +155,11 @@ def mover(deadline, folder):
     return {}
 
 
-# -- readers and crowds: what they are told does not matter, but that they come to an end
+# -- readers and crowds: their results do not matter, but they must end
 
 
 def ends(deadline, words, seconds=None, **options):
-    """Runs programs; what still runs at the deadline, or after so many seconds, is killed, and must go then."""
+    """Runs programs. Those that still run at the deadline, or after `seconds`, are killed, and must then exit."""
     end = deadline if seconds is None else min(deadline, time.monotonic() + seconds)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                           **options) as programs:
@@ -194,7 +194,7 @@ def holder(deadline, mount):
 
 
 def crowd(deadline, folder):
-    """A hundred processes at once that open and read a little; half of the times they are killed at it."""
+    """Starts a hundred processes at once that open and read a little; kills them in the middle half of the time."""
     script = "for i in {1..100}; do head -c 100 leaf transcript.md status.json > /dev/null 2>&1 & done; wait"
 
     def step(_):
@@ -205,7 +205,7 @@ def crowd(deadline, folder):
 
 
 def unmounter(deadline, point):
-    """Tries to unmount what is in use. `arborfs umount` would let go all the same, as it says."""
+    """Tries to unmount the busy mount; both programs must fail. `arborfs umount` would detach it, as documented."""
     def step(_):
         for words in (["fusermount3", "-u", point], ["umount", "-i", point]):
             assert run(*words, check=False).returncode != 0, f"{words} unmounted a busy mount"
@@ -223,14 +223,14 @@ def forgetter(deadline):
 
 
 def descriptors(mount):
-    """How many the daemon has, when it is left alone with the sessions that there are."""
+    """How many descriptors the daemon has after reading all sessions, with no other client."""
     run("bash", "-c", "find . -type f ! -name events -exec cat {} + > /dev/null", cwd=mount.path, timeout=LATE)
     return len(os.listdir(f"/proc/{mount.process.pid}/fd"))
 
 
 @contextlib.contextmanager
 def short_of_memory(mount):
-    """A control group that leaves the daemon little more memory than it has; nothing where none can be made."""
+    """A control group that leaves the daemon little more memory than it uses; does nothing where none can be made."""
     with contextlib.ExitStack() as cleanup:
         try:
             _squeeze(mount, cleanup)
@@ -251,11 +251,11 @@ def _squeeze(mount, cleanup):
     cleanup.callback((top / "cgroup.procs").write_text, str(mount.process.pid))
 
 
-# -- what must be there
+# -- what the logs must hold
 
 
 def keys_of(log):
-    """What each line of a log is, as the writers name what they write: custom entries, texts and labels."""
+    """The writers' key and the id for each line of a log that they wrote: custom entries, texts and labels."""
     for line in log.read_bytes().splitlines():
         entry = json.loads(line)
         if entry.get("type") == "custom":
@@ -269,7 +269,8 @@ def keys_of(log):
 
 
 def assert_all_there(session, told, unsure):
-    """What was acknowledged is there exactly once, under its id; what was refused is not, unless nobody can tell."""
+    """Every acknowledged write is there exactly once, under its id. A refused one is not there, unless its errno leaves
+    that open."""
     found = list(keys_of(session.path))
     doubled = [key for key, times in Counter(key for key, _ in found).items() if times > 1]
     equal(doubled, [], "doubled lines")
@@ -289,8 +290,8 @@ def assert_all_there(session, told, unsure):
 
 @concurrent
 def test_everything_at_once(case):
-    """Readers, writers, agents, rewrites, renames, unmounts, forgotten caches, crowds: no line lost or doubled, no
-    process hangs, memory and descriptors of the daemon settle, and it leaves with 0."""
+    """With readers, writers, agents, rewrites, renames, unmounts, dropped caches and crowds at once, no line is lost or
+    doubled, no process hangs, the daemon's memory and descriptors settle, and it exits with 0."""
     rich_store(case.agent)
     appended, rewritten, titled, moved = (case.agent.talk(cwd=f"/srv/{name}") for name in
                                           ("appended", "rewritten", "titled", "moved"))

@@ -1,5 +1,5 @@
-"""Open handles (F30): a file that was opened shows one state of one log until it is closed, whatever others do to
-it."""
+"""Open handles (F30): an open file shows one state of one log until it is closed, whatever other processes do to the
+log."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from agentdir import overwrite_bytes, replace_by_rename, slot_line
 from mounting import equal, eventually, variants
 
 BIG = "y" * 2000
-JUST_LOOKED_UP = 0.15  # for so long an open may follow what was looked up
+JUST_LOOKED_UP = 0.15  # how long after a lookup an open may still use its result
 HANDLE_FILES = ("raw.jsonl", "context.json", "transcript.md", "entry")
 
 
@@ -50,7 +50,7 @@ CHANGES = {function.__name__: {"change": function} for function in
 
 @variants(**CHANGES)
 def test_f30_open_handle_keeps_its_state(case, change):
-    """F30: a file opened before the log changes gives the bytes of its own state, or ESTALE; never a mix. The log and a
+    """F30: a file opened before the log changes gives the bytes of its own state or ESTALE, never a mix. The log and a
     transcript may grow, so that tail -f works."""
     for options in ((), ("nonotify",), ("ro",)):
         session = case.agent.session(slot=True, title="A title", folder=f"folder-{'-'.join(options)}")
@@ -78,14 +78,14 @@ def handle_path(folder, session, name):
 
 
 def open_at_start(path):
-    """A descriptor with the first bytes read."""
+    """A descriptor of which the first bytes have been read."""
     descriptor = os.open(path, os.O_RDONLY)
     os.read(descriptor, 100)
     return descriptor
 
 
 def settle(folder, session):
-    """Waits until new opens of the log show its present bytes, or that it is gone."""
+    """Waits until new opens of the log show its current bytes, or until it is gone."""
     wanted = session.path.read_bytes() if session.path.exists() else None
 
     def shows():
@@ -98,7 +98,7 @@ def settle(folder, session):
 
 
 def holds_its_state(name, descriptor, before, grows):
-    """Reads a handle in pieces to its end, which must not come early, or to ESTALE."""
+    """Reads a handle in pieces until ESTALE or its end, which must not come early."""
     offset = 0
     while True:
         try:
@@ -116,8 +116,7 @@ def holds_its_state(name, descriptor, before, grows):
 
 
 def test_logs_that_were_replaced_are_let_go(case):
-    """Nothing keeps a log open that was rewritten, and with it its room on the disk, but the handles of those who read
-    it."""
+    """Only the handles of readers keep a rewritten log open, and with it its space on the disk."""
     session = case.agent.talk()
     with case.mount() as mount:
         folder = mount.session(session)
@@ -129,7 +128,7 @@ def test_logs_that_were_replaced_are_let_go(case):
         def held():
             links = []
             for path in Path(f"/proc/{mount.process.pid}/fd").iterdir():
-                with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                with contextlib.suppress(FileNotFoundError):  # closed since the listing
                     links.append(os.readlink(path))
             return [link for link in links if link.endswith(".jsonl (deleted)")]
 
