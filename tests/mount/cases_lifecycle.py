@@ -1,5 +1,5 @@
-"""The life of a mount: coming up, refusing bad places, leaving under load, healing after a crash, and the command line
-around it."""
+"""The life of a mount: starting, refusing bad places, exiting under load, recovering after a crash, and the commands
+for it."""
 
 import contextlib
 import ctypes
@@ -22,7 +22,8 @@ NOT_CONNECTED = (errno.ENOTCONN, errno.ECONNABORTED)
 
 @contextlib.contextmanager
 def background(case, *options, mountpoint=None, agent_dir=None):
-    """A mount whose command returns, as users start it; yields the mount point."""
+    """A background mount, as users start it, whose command has returned; yields the mount point and the finished
+    command."""
     point = Path(mountpoint) if mountpoint else case.new_path("mnt")
     point.mkdir(exist_ok=True)
     words = ["-o", ",".join(options)] if options else []
@@ -35,7 +36,7 @@ def background(case, *options, mountpoint=None, agent_dir=None):
 
 
 def gone_within(seconds, case):
-    """Waits until no daemon of this case is left; kills what stays."""
+    """Waits until no daemon of this case is left; kills those that stay."""
     try:
         eventually(seconds, lambda: not daemons(case.root), "the daemon left")
     except AssertionError:
@@ -44,11 +45,11 @@ def gone_within(seconds, case):
         raise
 
 
-# -- coming up
+# -- starting
 
 
 def test_mount_returns_when_the_mount_is_there(case):
-    """`arborfs mount` without -f returns 0 and says nothing, and the tree is there at that very moment."""
+    """`arborfs mount` without -f returns 0 and prints nothing, and the tree is there as soon as it returns."""
     session = case.agent.talk()
     for _ in range(5):
         with background(case) as (point, done):
@@ -61,8 +62,8 @@ def test_mount_returns_when_the_mount_is_there(case):
 
 @variants(foreground={"foreground": True}, background={"foreground": False})
 def test_what_a_mount_hides_is_said(case, foreground):
-    """A folder that is not empty is mounted on all the same: one line on standard error says that what is in it is
-    hidden, and after the unmount it is as it was. A second mount there is refused without that line."""
+    """A folder that is not empty can be mounted on. One line on standard error says that its contents are hidden, and
+    after the unmount they are unchanged. A second mount there is refused without that line."""
     case.agent.talk()
     point = case.new_path("full")
     point.mkdir()
@@ -84,7 +85,7 @@ def test_what_a_mount_hides_is_said(case, foreground):
 
 
 def turn_of(thread):
-    """How long a turn on a processor a thread asks for, in nanoseconds; 0 where the kernel has no such thing."""
+    """The time slice that a thread asks for, in nanoseconds; 0 where the kernel does not support it."""
     attributes = ctypes.create_string_buffer(48)
     if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR[os.uname().machine], thread, attributes, 48, 0) != 0:
         raise OSError(ctypes.get_errno(), f"sched_getattr of {thread}")
@@ -92,8 +93,8 @@ def turn_of(thread):
 
 
 def test_who_brings_news_asks_for_short_turns(case):
-    """What others append is not kept waiting for a tick of the clock by a program that computes; who answers requests
-    does not interrupt those who make them."""
+    """The watcher and the invalidator ask for short time slices, so that a computing program does not delay their
+    notifications. The threads that answer requests do not, so that they do not interrupt their clients."""
     if os.uname().machine not in SCHED_GETATTR or turn_of(0) == 0:
         raise Skip("this kernel lets nobody choose the length of a turn")
     session = case.agent.talk()
@@ -109,7 +110,7 @@ def test_who_brings_news_asks_for_short_turns(case):
 
 
 def test_background_daemon_is_a_daemon(case):
-    """The daemon in the background has a session of its own, holds no terminal, no pipe of its parent and no folder."""
+    """The background daemon has its own session, and holds no terminal, no pipe of its parent and no folder."""
     case.agent.talk()
     with background(case) as (_, done):
         assert done.returncode == 0  # its output pipes were closed, or this would still wait
@@ -119,8 +120,8 @@ def test_background_daemon_is_a_daemon(case):
 
 
 def test_an_old_daemon_leaves_its_successor_alone(case):
-    """A mount that was taken away while somebody was in it serves him on; when its daemon is told to leave, what was
-    mounted in the same place meanwhile stays."""
+    """A detached mount still serves a program inside it. When its daemon exits, a newer mount at the same place
+    stays."""
     session = case.agent.talk()
     old = case.mount().start()
     point = old.path
@@ -137,7 +138,7 @@ def test_an_old_daemon_leaves_its_successor_alone(case):
 
 
 def test_foreground_stays_until_unmounted(case):
-    """-f stays in the foreground, and ends with 0 at the unmount."""
+    """With -f the daemon stays in the foreground and exits with 0 at the unmount."""
     case.agent.talk()
     with case.mount() as mount:
         assert mount.process.poll() is None
@@ -146,8 +147,8 @@ def test_foreground_stays_until_unmounted(case):
 
 @variants(missing={"kind": "missing"}, file={"kind": "file"})
 def test_mount_on_nothing_fails(case, kind):
-    """A mount point that does not exist or is a file: status 1, a message naming it, nothing mounted, no daemon
-    left."""
+    """A mount point that does not exist or is a file gives status 1 and a message with its name; nothing is mounted and
+    no daemon is left."""
     case.agent.talk()
     point = case.new_path("point")
     if kind == "file":
@@ -160,7 +161,7 @@ def test_mount_on_nothing_fails(case, kind):
 
 
 def test_wrong_usage_gives_two(case):
-    """No mount point, an unknown flag, an unknown option of -o: status 2 and a message."""
+    """No mount point, an unknown flag and an unknown option of -o each give status 2 and a message."""
     point = case.new_path("mnt")
     point.mkdir()
     for words in (["mount"], ["mount", "--no-such-flag", point], ["mount", "-o", "no_such_option", point], ["umount"],
@@ -172,7 +173,7 @@ def test_wrong_usage_gives_two(case):
 
 
 def test_generic_mount_options_are_accepted(case):
-    """Options of fstab that are no business of arborfs are taken: rw, nosuid, nodev, noatime, _netdev, x-..."""
+    """Options of fstab that do not concern arborfs are accepted: rw, nosuid, nodev, noatime, _netdev, x-..."""
     case.agent.talk()
     with background(case, "rw", "nosuid", "nodev", "noexec", "noatime", "_netdev", "noauto", "user", "x-gvfs-hide",
                     "x-systemd.automount") as (point, _):
@@ -184,7 +185,7 @@ def test_generic_mount_options_are_accepted(case):
 @needs_root
 @needs("mount.fuse3")
 def test_mount_command_of_the_system(case):
-    """What `mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro`, so fstab too, runs for it, and umount."""
+    """The program that `mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro` and fstab run mounts, and umount unmounts."""
     session = case.agent.talk()
     point = case.new_path("mnt")
     point.mkdir()
@@ -204,7 +205,7 @@ def test_mount_command_of_the_system(case):
 
 
 def test_agent_dir_comes_from_the_environment(case):
-    """Without --agent-dir the agent's own variable tells where the sessions are, else ~/.omp/agent."""
+    """Without --agent-dir the agent's own variable gives the agent dir, else it is ~/.omp/agent."""
     session = case.agent.talk()
     for variables in ({"PI_CODING_AGENT_DIR": str(case.agent.path)}, {}):
         if not variables:
@@ -221,7 +222,7 @@ def test_agent_dir_comes_from_the_environment(case):
 
 
 def test_two_mounts_of_one_store(case):
-    """Two mounts of one store at once show the same and leave one by one."""
+    """Two mounts of one store show the same tree and are unmounted one by one."""
     case.agent.talk()
     with case.mount() as first, case.mount("ro") as second:
         names = set(paths_below(second.path))
@@ -234,8 +235,8 @@ ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s"
 
 
 def test_s14_odd_mount_point_names(case):
-    """S14: mount points with commas, spaces, newlines, quotes, dashes: mounted there, with no option smuggled in, and
-    unmounted by the same name."""
+    """S14: mount points with commas, spaces, newlines, quotes and dashes in their names are mounted without smuggling
+    in an option, and unmounted by the same name."""
     session = case.agent.talk()
     for name in ODD_NAMES:
         point = case.root / name
@@ -249,7 +250,7 @@ def test_s14_odd_mount_point_names(case):
 
 
 def test_relative_mount_point(case):
-    """A mount point told relative to the working directory."""
+    """A mount point can be relative to the working directory."""
     case.agent.talk()
     (case.root / "here").mkdir()
     try:
@@ -277,7 +278,7 @@ def refuse(case, point, agent_dir=None):
 
 
 def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
-    """The agent dir itself, folders in it, folders around it."""
+    """The agent dir itself, folders in it and folders around it are refused as mount points."""
     session = case.agent.talk()
     inside = case.agent.path / "mnt"
     inside.mkdir()
@@ -286,7 +287,7 @@ def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
 
 
 def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
-    """The same through a symbolic link, through `..`, with doubled slashes, and with a linked agent dir."""
+    """The same mount points are refused through a symbolic link, `..`, doubled slashes and a linked agent dir."""
     case.agent.talk()
     link = case.root / "link"
     link.symlink_to(case.agent.sessions)
@@ -302,7 +303,7 @@ def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
 
 @needs_root
 def test_mount_points_in_a_bind_of_the_store_are_refused(case):
-    """The same through a bind mount, which has another path but the same folders."""
+    """The same mount points are refused through a bind mount, which has another path to the same folders."""
     case.agent.talk()
     bound = case.new_path("bound")
     bound.mkdir()
@@ -316,18 +317,18 @@ def test_mount_points_in_a_bind_of_the_store_are_refused(case):
 
 
 def test_mount_around_a_store_that_does_not_exist_yet_is_refused(case):
-    """Around a store that is yet to appear is refused as well."""
+    """A mount point around a store that does not exist yet is refused too."""
     done = case.arborfs("mount", "--agent-dir", case.home / "later" / "agent", case.home, check=False, timeout=10)
     detach(case.home)
     equal(done.returncode, 1, f"status; {done.stderr}")
 
 
-# -- dying and healing
+# -- crashes and recovery
 
 
 @variants(background={"foreground": False}, foreground={"foreground": True})
 def test_dead_mount_is_healed_by_the_same_command(case, foreground):
-    """After kill -9 the mount point gives ENOTCONN; the same command cleans it up and mounts."""
+    """After kill -9 the mount point fails with ENOTCONN; the same mount command cleans it up and mounts again."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:
@@ -347,7 +348,8 @@ def test_dead_mount_is_healed_by_the_same_command(case, foreground):
 
 
 def test_a_mount_that_died_this_instant_is_healed(case):
-    """The kernel still knows the attributes of a mount point whose daemon has just been killed; they do not count."""
+    """Right after a kill the kernel still caches the attributes of the dead mount point; the mount command ignores
+    them."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:
@@ -372,7 +374,7 @@ def test_dead_mount_can_be_unmounted(case):
 
 
 def test_mounted_twice_is_refused_or_stacked_cleanly(case):
-    """A second mount on a living mount point is refused with a message; the first one stays."""
+    """A second mount on a mounted mount point is refused with a message, and the first one stays."""
     session = case.agent.talk()
     with case.mount() as mount:
         done = run(*mount.command, env=case.environment, check=False, timeout=10)
@@ -381,11 +383,11 @@ def test_mounted_twice_is_refused_or_stacked_cleanly(case):
         equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
 
 
-# -- leaving
+# -- exiting
 
 
 class Load:
-    """Programs that read everything again and again until told to stop."""
+    """Programs that read everything over and over until they are stopped."""
 
     def __init__(self, path):
         self.path = path
@@ -416,8 +418,8 @@ class Load:
 @concurrent
 @variants(term={"number": signal.SIGTERM}, interrupt={"number": signal.SIGINT}, hangup={"number": signal.SIGHUP})
 def test_signal_under_load_leaves_cleanly(case, number):
-    """SIGTERM, SIGINT, SIGHUP while clients read: the daemon ends with 0 within two seconds, nothing stays mounted, no
-    client hangs."""
+    """On SIGTERM, SIGINT or SIGHUP while clients read, the daemon exits with 0 within two seconds, nothing stays
+    mounted and no client hangs."""
     case.browse()
     mount = case.mount().start()
     try:
@@ -432,7 +434,7 @@ def test_signal_under_load_leaves_cleanly(case, number):
 
 @concurrent
 def test_umount_under_load(case):
-    """`arborfs umount` while clients read leaves with 0, or says that the mount is busy and leaves it working."""
+    """`arborfs umount` while clients read either exits with 0, or says that the mount is busy and leaves it working."""
     case.browse()
     mount = case.mount().start()
     try:
@@ -450,7 +452,8 @@ def test_umount_under_load(case):
 
 
 def test_second_umount_is_no_trouble(case):
-    """Unmounting what is not mounted any more is no error; of what never was a mount it says so, without harm."""
+    """A second umount of the same mount point is no error, and umount of a folder that never was a mount does no
+    harm."""
     case.agent.talk()
     with background(case) as (point, _):
         case.arborfs("umount", point)
@@ -462,7 +465,7 @@ def test_second_umount_is_no_trouble(case):
 
 @needs_root
 def test_umount_leaves_foreign_mounts_alone(case):
-    """`arborfs umount` of somebody else's mount is refused."""
+    """`arborfs umount` refuses to unmount another file system."""
     other = case.new_path("other")
     other.mkdir()
     if run("mount", "-t", "tmpfs", "none", other, check=False).returncode != 0:
@@ -472,8 +475,8 @@ def test_umount_leaves_foreign_mounts_alone(case):
 
 
 def test_who_is_inside_goes_on_after_umount(case):
-    """`arborfs umount` of a mount that is busy takes it away at once; a program inside goes on reading and writing until
-    it leaves, then the daemon ends with 0."""
+    """`arborfs umount` detaches a busy mount at once. A program inside it can still read and write until it leaves;
+    then the daemon exits with 0."""
     session = case.agent.talk()
     backdate(session.path)
     mount = case.mount().start()
@@ -493,7 +496,7 @@ def test_who_is_inside_goes_on_after_umount(case):
 
 
 def abort_connection(case, path):
-    """What a system administrator does to a mount that hangs."""
+    """Aborts the connection, as an administrator does with a mount that hangs."""
     connections = case.new_path("connections")
     connections.mkdir()
     run("mount", "-t", "fusectl", "none", connections)
@@ -504,15 +507,15 @@ def abort_connection(case, path):
 
 
 def force_umount(_, path):
-    """Fails since the mount is busy, and aborts its connection all the same."""
+    """Fails because the mount is busy, but still aborts its connection."""
     equal(run("umount", "-f", path, check=False).returncode, 32, "umount -f of a busy mount")
 
 
 @needs_root
 @variants(forced={"kill": force_umount}, aborted={"kill": abort_connection})
 def test_aborted_connection_of_a_busy_mount_leaves_nothing(case, kill):
-    """`umount -f` of a mount that is in use, or an abort through sysfs, ends its connection: the daemon takes the dead
-    mount away and ends with 0."""
+    """`umount -f` of a busy mount, or an abort through sysfs, ends its connection. The daemon removes the dead mount
+    and exits with 0."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:
@@ -527,7 +530,7 @@ def test_aborted_connection_of_a_busy_mount_leaves_nothing(case, kill):
 
 @variants(quit={"number": signal.SIGQUIT}, processor_time={"number": signal.SIGXCPU})
 def test_other_signals_that_end_a_process_unmount_too(case, number):
-    """The daemon ends with 0 and leaves no dead mount."""
+    """On SIGQUIT or SIGXCPU the daemon exits with 0 and leaves no dead mount."""
     case.agent.talk()
     mount = case.mount().start()
     try:
@@ -539,7 +542,7 @@ def test_other_signals_that_end_a_process_unmount_too(case, number):
 
 
 def test_signals_that_mean_nothing_here_are_ignored(case):
-    """A daemon that they ended would leave a dead mount."""
+    """Signals without a meaning for the daemon do not end it, because that would leave a dead mount."""
     session = case.agent.talk()
     with case.mount() as mount:
         for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE, signal.SIGIO):
@@ -548,7 +551,7 @@ def test_signals_that_mean_nothing_here_are_ignored(case):
 
 
 def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
-    """A lazy unmount with a file open: the handle works until it is closed, then the daemon leaves."""
+    """After a lazy unmount an open handle works until it is closed; then the daemon exits."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:

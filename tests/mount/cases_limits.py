@@ -1,4 +1,4 @@
-"""Logs that are too long, too many, too deep (threats S5 to S10): the daemon stays small, alive and quick."""
+"""Logs that are too long, too many or too deep (threats S5 to S10): the daemon stays small, alive and fast."""
 
 import base64
 import errno
@@ -14,20 +14,20 @@ MIB = 1 << 20
 
 
 def small(mount, megabytes):
-    """Asserts that the daemon uses no more memory of its own than this."""
+    """Asserts that the daemon's own memory is below this."""
     if not SANITIZED:
         used = mount.memory() / 1e6
         assert used < megabytes, f"the daemon uses {used:.0f} MB, allowed are {megabytes}"
 
 
 def line_of(session, content_bytes):
-    """A message line whose content is given as JSON bytes."""
+    """A message line whose content is these JSON bytes."""
     entry = dict(session.entry(session.user("PLACE")))
     return compact(entry).replace(b'"PLACE"', content_bytes) + b"\n"
 
 
 def test_s5_giant_lines_stay_outside_of_memory(case):
-    """S5: one entry of 200 MB of text and one of 60 MB of tiny values: listed, sized, read at both ends, and named in
+    """S5: an entry of 200 MB of text and one of 60 MB of tiny values are listed, sized, read at both ends and named in
     the context, while the daemon stays below 200 MB."""
     session = case.agent.session()
     lines = [line_of(session, b'"' + b"x" * 200_000_000 + b'"'), line_of(session, b"[" + b"0," * 30_000_000 + b"0]")]
@@ -53,7 +53,7 @@ def test_s5_giant_lines_stay_outside_of_memory(case):
 
 
 class Peak:
-    """The largest memory of a daemon while something runs, measured beside it."""
+    """The peak memory of a daemon while the block runs, sampled by a thread."""
 
     def __init__(self):
         self.bytes = 0
@@ -76,11 +76,11 @@ class Peak:
             try:
                 self.bytes = max(self.bytes, self._mount.memory())
             except (OSError, AssertionError):
-                return  # the daemon is gone; the mount will say so
+                return  # the daemon is gone; the mount will report it
 
 
 def many_entries(session, count, chain):
-    """Writes a log of many small entries in one go: a chain, or all children of the first."""
+    """Writes a log of many small entries: a chain, or all children of the first entry."""
     head = compact(session.header)
     lines = [head]
     for number in range(1, count + 1):
@@ -94,7 +94,7 @@ def many_entries(session, count, chain):
 
 
 def test_s6_very_many_entries(case):
-    """S6: 200,000 entries that are all tips: the first names of a listing come within two seconds, the index is
+    """S6: with 200,000 entries that are all tips, the first names of a listing come within two seconds and the index is
     small."""
     session = case.agent.session()
     many_entries(session, 200_000, chain=False)
@@ -110,7 +110,8 @@ def test_s6_very_many_entries(case):
 
 
 def test_s7_deep_chains(case):
-    """S7: a chain of 100,000 entries: no name is too deep, context and transcript hold all of it, a crawl ends."""
+    """S7: with a chain of 100,000 entries no path is too deep, context and transcript hold all entries, and a crawl
+    ends."""
     session = case.agent.session()
     many_entries(session, 100_000, chain=True)
     with case.mount() as mount:
@@ -124,8 +125,8 @@ def test_s7_deep_chains(case):
 
 
 def test_s8_deep_nesting_and_odd_json(case):
-    """S8: a million brackets, deep objects, huge numbers, double keys, __proto__: no crash with a small stack, other
-    entries are fine."""
+    """S8: a million brackets, deep objects, huge numbers, duplicate keys and __proto__ crash nothing even with a small
+    stack, and other entries are fine."""
     session = case.agent.session()
     session.user("before")
     head = session.bytes
@@ -151,7 +152,7 @@ def test_s8_deep_nesting_and_odd_json(case):
 
 
 def read_or_error(path):
-    """Reads a file; an I/O error is allowed, hanging or dying is not."""
+    """Reads a file; an I/O error is allowed, a hang or a crash is not."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -160,8 +161,8 @@ def read_or_error(path):
 
 
 def test_s9_base64_bombs_are_sized_without_decoding(case):
-    """S9: an image of 60 MB of base64 of a type that lies: its size is told at once and exactly, its head is read, the
-    daemon stays small."""
+    """S9: the size of an image of 60 MB of base64 with a false type is exact and known at once, its head can be read,
+    and the daemon stays small."""
     session = case.agent.session()
     encoded = base64.b64encode(b"\x89PNG" + b"\0" * 45_000_002)
     image = b'[{"type":"image","mimeType":"image/png","data":"' + encoded + b'"}]'
@@ -181,7 +182,7 @@ def test_s9_base64_bombs_are_sized_without_decoding(case):
 
 
 def test_s9_entries_that_are_not_decoded_are_named(case):
-    """S9: an entry of 150 MB of base64 is served raw and sized; status.json names it when its image is not shown."""
+    """S9: an entry of 150 MB of base64 is served raw and sized; if its image is not shown, status.json says so."""
     session = case.agent.session()
     encoded = base64.b64encode(b"\x89PNG" + b"\0" * 112_000_000)
     line = line_of(session, b'[{"type":"image","mimeType":"image/png","data":"' + encoded + b'"}]')
@@ -201,7 +202,8 @@ def test_s9_entries_that_are_not_decoded_are_named(case):
 
 @concurrent
 def test_s10_few_descriptors_and_many_readers(case):
-    """S10: a daemon that may open 64 files and 500 open handles: too many files at worst, and it recovers."""
+    """S10: with a daemon limited to 64 descriptors and 500 open handles, some opens may fail, and the daemon
+    recovers."""
     sessions = []
     for number in range(100):
         session = case.agent.session(f"/srv/p{number}")

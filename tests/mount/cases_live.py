@@ -1,4 +1,4 @@
-"""Sessions and agents that run: what the mount refuses, and says of it (CONTRACT.md 5)."""
+"""Sessions of running agents: what the mount refuses, and the reasons that it gives (CONTRACT.md 5)."""
 
 import json
 import os
@@ -18,8 +18,9 @@ def project(case):
 
 
 def test_an_agent_that_ended_refuses_nothing(case):
-    """While omp runs, its session gives EBUSY, and the reason names the process; the other session of its folder can be
-    written to. Once it has ended, whatever ended it and reaped or not, the first one can be written to at once."""
+    """While omp runs, writes to its session fail with EBUSY and a reason that names the process; the other session
+    of its folder can be written. Once omp has ended, by any signal and reaped or not, its session can be written at
+    once."""
     cwd, held, other = project(case)
     with case.mount() as mount:
         folder = mount.session(held)
@@ -36,7 +37,7 @@ def test_an_agent_that_ended_refuses_nothing(case):
 
 
 def test_a_suspended_agent_still_refuses(case):
-    """An agent that was suspended goes on with what it holds."""
+    """A suspended agent still keeps its session busy, because it continues later."""
     cwd, held, _ = project(case)
     with case.mount() as mount, running(case, case.agent.path, cwd) as omp:
         case.agent.breadcrumb(omp.terminal, held)
@@ -46,8 +47,8 @@ def test_a_suspended_agent_still_refuses(case):
 
 
 def test_forks_and_new_sessions_are_free_in_a_folder_of_an_agent(case):
-    """An agent of which nobody knows what it holds keeps the sessions of its folder busy, but not what is forked and
-    made there, also after a new mount; status.json says the same as the refusal."""
+    """An agent whose session is unknown keeps the sessions of its folder busy, but not forks and new sessions made
+    there, also after another mount. status.json gives the same reason as the refusal."""
     cwd, held, _ = project(case)
     with running(case, case.agent.path, cwd, terminal=False) as omp:
         made = []
@@ -66,7 +67,7 @@ def test_forks_and_new_sessions_are_free_in_a_folder_of_an_agent(case):
 
 
 def test_a_program_that_is_no_agent_refuses_nothing(case):
-    """A bun in the folder, and an omp of another agent dir."""
+    """A bun in the folder, and an omp of another agent dir, refuse no write."""
     cwd, session, _ = project(case)
     with case.mount() as mount:
         for name, agent_dir in (("bun", case.agent.path), ("omp", case.new_path("other"))):

@@ -1,5 +1,4 @@
-"""What the daemon does not keep in memory (CONTRACT.md 7.12): indexes that are let go and read anew are missed by
-nobody."""
+"""The daemon's limited memory (CONTRACT.md 7.12): clients do not notice that indexes are dropped and read again."""
 
 import json
 import os
@@ -13,7 +12,7 @@ SMALL = 3  # sessions beside the rich ones
 
 
 def stats_of(root):
-    """{relative path: what stat says} of all that is no folder, whose times move with their sessions."""
+    """{relative path: stat} of everything except folders, whose times change with their sessions."""
     found = {}
     for relative in paths_below(root):
         path = os.path.join(root, relative)
@@ -28,7 +27,7 @@ def loaded(mount):
 
 
 def quiet_store(case):
-    """A store that nobody has written to for a while: the sessions."""
+    """A store without recent writes; returns its sessions."""
     sessions = list(rich_store(case.agent).values())
     sessions += [case.agent.talk(3) for _ in range(SMALL)]
     for session in sessions:
@@ -37,11 +36,11 @@ def quiet_store(case):
 
 
 def let_all_go(mount, by):
-    """Looks at one session until it is the only one that is indexed."""
+    """Reads one session until it is the only one with an index."""
     folder = mount.session(by)
 
     def alone():
-        backdate(by.path, 10 + time.monotonic() % 1)  # as if it had been written: it is read anew
+        backdate(by.path, 10 + time.monotonic() % 1)  # looks like a write, so the session is read again
         os.listdir(folder / "entries")
         return loaded(mount) == 1
     eventually(20, alone, "all other indexes are let go")
@@ -66,7 +65,7 @@ def test_a_mount_that_keeps_no_index_shows_what_any_other_shows(case):
         name = f"{last.project}/{last.name}"
         for stats in (first_stats, again_stats):
             for relative in [relative for relative in stats if relative.startswith(name)]:
-                del stats[relative]  # its time is another each time
+                del stats[relative]  # its time differs each time
         equal(again_stats, first_stats, "attributes")
         assert again == first, "what was let go reads otherwise"
         assert tree_of(mount.path / "projects") == first, "a mount that keeps its indexes shows something else"

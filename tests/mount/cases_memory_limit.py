@@ -1,5 +1,5 @@
-"""A daemon that may use 256 MB (CONTRACT.md 7.6, 7.12): whatever a log holds and whoever writes, the kernel never has
-to kill it."""
+"""A daemon limited to 256 MB (CONTRACT.md 7.6, 7.12) is never killed by the kernel, whatever a log contains and
+whichever program writes."""
 
 import contextlib
 import errno
@@ -20,7 +20,7 @@ MEGABYTE = b"x" * (1 << 20)
 
 @contextlib.contextmanager
 def limited(case, *options):
-    """A mount whose daemon dies when it needs more."""
+    """A mount whose daemon the kernel kills if it needs more than LIMIT."""
     if SANITIZED:
         raise Skip("a sanitizer needs more memory than the limit")
     with MemoryLimit(LIMIT) as limit:
@@ -31,7 +31,7 @@ def limited(case, *options):
 
 
 def write_giant(session, before, count, after):
-    """Appends a line on the disk: its beginning, so many bytes of text, its end."""
+    """Appends a line on disk: its beginning, so many bytes of text, its end."""
     with open(session.path, "ab", buffering=0) as log:
         log.write(before)
         for _ in range(count >> 20):
@@ -58,7 +58,7 @@ def giant_session(case, count, **options):
           nuls={"begin": b"", "fill": b"\0", "runs": 1},
           brackets={"begin": b"", "fill": b"[", "runs": 2})  # and the line that ends them
 def test_an_append_behind_a_giant_damaged_tail(case, begin, fill, runs):
-    """What is appended behind 200 MB that are no entry is read, by whoever reads the log."""
+    """A message appended after 200 MB of damage is an entry."""
     session = case.agent.talk(2)
     with open(session.path, "ab") as log:
         log.write(begin + fill * TAIL)
@@ -73,7 +73,7 @@ def test_an_append_behind_a_giant_damaged_tail(case, begin, fill, runs):
 
 
 def made_by(folder, control, command):
-    """Writes a command and gives the path that it answers."""
+    """Writes a command and returns the path in its answer."""
     handle = os.open(folder / control, os.O_RDWR)
     try:
         os.write(handle, command)
@@ -85,7 +85,7 @@ def made_by(folder, control, command):
 @variants(whole={"version": 3, "to": False}, path={"version": 3, "to": True}, migrated={"version": 1, "to": False},
           renamed={"version": 2, "to": False})
 def test_a_fork_of_a_giant_line(case, version, to):
-    """A log with a line of a gigabyte is forked, whatever in that line is to be changed."""
+    """A log with a line of a gigabyte can be forked, whatever the fork has to change in that line."""
     session = giant_session(case, GIANT, version=version)
     with limited(case) as mount:
         made = made_by(mount.session(session), "fork", b"3\n" if to else b"\n")
@@ -98,7 +98,7 @@ def test_a_fork_of_a_giant_line(case, version, to):
 
 @variants(plain={"version": 3}, migrated={"version": 1})
 def test_a_rewrite_of_a_giant_line(case, version):
-    """A title where there is no slot, and the first write to a log of an old version, write the log anew."""
+    """A title for a log without a slot, and the first write to a log of an old version, rewrite the log."""
     session = giant_session(case, GIANT, version=version)
     with limited(case) as mount:
         folder = mount.session(session)
@@ -122,7 +122,7 @@ def test_a_giant_line_is_read(case, options):
 
 
 def test_a_giant_image_is_read(case):
-    """An image of a gigabyte of base64 is read, or refused."""
+    """An image of a gigabyte of base64 is read or refused."""
     session = case.agent.session()
     session.user("before")
     session.write()
@@ -137,7 +137,7 @@ def test_a_giant_image_is_read(case):
 
 
 def test_the_command_line_with_a_giant_line(case):
-    """The program without a mount is held to the limit, too."""
+    """The command line without a mount stays below the limit too."""
     if SANITIZED:
         raise Skip("a sanitizer needs more memory than the limit")
     session = giant_session(case, GIANT)
@@ -150,7 +150,7 @@ def test_the_command_line_with_a_giant_line(case):
 
 
 def command_of(kind):
-    """A command of just 64 MiB."""
+    """A command of almost 64 MiB."""
     if kind == "text":
         return b"t" * (COMMAND - 1) + b"\n"
     shapes = {
@@ -172,7 +172,7 @@ def command_of(kind):
 
 
 def write_command(path, command):
-    """How the command ended: an errno, 0 for success."""
+    """The result of the command: an errno, or 0 for success."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
         try:
@@ -191,7 +191,7 @@ KINDS = ("text", "long_text", "escaped", "kept", "signed", "image", "numbers", "
 
 @variants(**{kind: {"kind": kind} for kind in KINDS})
 def test_a_command_of_64_mib(case, kind):
-    """One command as large as any may be is stored, or refused."""
+    """A single command of the maximum size is stored or refused."""
     session = case.agent.talk(2, slot=kind == "signed", title="t" if kind == "signed" else None)
     command = command_of(kind)
     assert COMMAND - 2_000_000 < len(command) <= COMMAND, len(command)
@@ -209,7 +209,7 @@ def test_a_command_of_64_mib(case, kind):
 
 @variants(text={"kinds": ("text",)}, mixed={"kinds": ("text", "image", "kept", "escaped")})
 def test_four_commands_of_64_mib_at_once(case, kinds):
-    """Each is stored, after the others where there is no room for all, or told that there is no memory."""
+    """Each command is stored, one after the other if there is no room for all, or fails with ENOMEM."""
     sessions = [case.agent.talk(2) for _ in range(4)]
     commands = [command_of(kinds[number % len(kinds)]) for number in range(4)]
     ended = {}

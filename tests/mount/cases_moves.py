@@ -1,5 +1,5 @@
-"""Sessions that an agent moves beside the mount (CONTRACT.md 3.2): each name that leads to one leads to its new place
-in time, and no name that stays is missing meanwhile."""
+"""Sessions that an agent moves beside the mount (CONTRACT.md 3.2): every name of such a session leads to its new place
+in time, and no name that remains is missing in between."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from mounting import PATIENCE, visible_within
 
 
 def agents_move(session, cwd):
-    """What /move of the agents does: the log is renamed into the folder of the new project, then written anew with the
+    """Moves a log as /move of the agents does: renames it into the folder of the new project, then rewrites it with the
     new working directory in its header."""
     before = session.path
     session.cwd = cwd
@@ -39,7 +39,7 @@ def prime_links(mount, session):
 
 
 def leads_home(mount, session):
-    """True when every name leads to the session's place by its present header."""
+    """True if every name leads to the place that the session's current header gives."""
     home = f"../projects/{session.project}/{session.name}"
     return (all(os.readlink(link) == home for link in shortcuts(mount, session))
             and session.name in os.listdir(mount.session(session).parent)
@@ -48,8 +48,8 @@ def leads_home(mount, session):
 
 @in_each_mode
 def test_agents_move_is_seen_by_every_name(case, limit, options):
-    """A log that its agent moves to another project: by-id/, by a prefix too, recent/, terminals/, projects/ lead to
-    the new place, and the old one is gone."""
+    """When its agent moves a log to another project, by-id/ (also by a prefix), recent/, terminals/ and projects/ lead
+    to the new place, and the old one is gone."""
     session = case.agent.talk(20)
     case.agent.breadcrumb("pts-7", session)
     with case.mount(*options) as mount:
@@ -65,8 +65,8 @@ def test_agents_move_is_seen_by_every_name(case, limit, options):
 
 
 def test_moves_show_in_by_id_in_time_and_without_a_gap(case):
-    """Of a hundred moves half show in by-id/ within 200 ms, and a reader who looks all the time never finds the name
-    missing."""
+    """Of a hundred moves half are shown in by-id/ within 200 ms, and a reader that reads the link all the time never
+    finds it missing."""
     session = case.agent.talk(20)
     case.agent.talk(20, cwd="/srv/new")
     with case.mount() as mount:

@@ -1,4 +1,4 @@
-"""Logs of pi: shown, and never written to (tests/pi)."""
+"""Logs of pi are shown and never written (tests/pi)."""
 
 import os
 import shutil
@@ -14,8 +14,8 @@ WRITES = ("echo x > append", "echo '#1' > branch", "echo '#1 name' > label", "ec
 
 
 def test_logs_of_pi_are_never_written(case):
-    """Every door of a session says that it is read-only, and why; so does `new` where all sessions are pi's. Reading
-    works, and not a byte of the store changes."""
+    """Every way of writing to a session fails as read-only and says why; so does `new` where all sessions are pi's.
+    Reading works, and no byte of the store changes."""
     shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
     before = case.agent.state()
     with case.mount() as mount:

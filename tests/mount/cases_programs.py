@@ -1,5 +1,4 @@
-"""The programs that people use on files, on a mount: they end, they show the right bytes, and none of them can change
-a log."""
+"""Ordinary programs on a mount: they end, they show the right bytes, and none of them can change a log."""
 
 import difflib
 import json
@@ -11,11 +10,11 @@ import subprocess
 from crawl import paths_below, regular_files, same_tree, tree_of
 from mounting import Skip, eventually, equal, needs, output_of, run, shell, variants
 
-FOLLOW_DEADLINE = 3  # until `tail -f` shows what another process appended
+FOLLOW_DEADLINE = 3  # seconds until `tail -f` shows what another process appended
 
 
 def first_entry(case, mount, name="shop"):
-    """Path and bytes of an entry."""
+    """The path and bytes of an entry."""
     session = case.store[name]
     entry_id = session.entries[0]["id"]
     return mount.session(session) / "entries" / f"{session.stem(entry_id)}.json", session.line(entry_id)
@@ -26,7 +25,7 @@ def first_entry(case, mount, name="shop"):
 
 @variants(writable={"options": ()}, read_only={"options": ("ro",)})
 def test_df_shows_the_file_system_of_the_store(case, options):
-    """df of a mount shows the size of the file system that the logs lie on, also where the store is yet to appear."""
+    """df of a mount shows the size of the file system that holds the logs, also if the store does not exist yet."""
     wanted = os.statvfs(case.root)
     with case.mount(*options) as empty, case.mount(agent_dir=case.root / "later", *options) as later:
         for mount in (empty, later):
@@ -56,7 +55,7 @@ def test_ls_long_shows_the_sizes(case):
 
 
 def test_ls_recursive_ends(case):
-    """ls -lR of a whole mount ends with status 0 and knows everything about every file."""
+    """ls -lR of a whole mount ends with status 0 and can stat every file."""
     with case.browse() as mount:
         listing = output_of("ls", "-lR", mount.path)
         assert "?????" not in listing, "ls could not stat something"
@@ -64,7 +63,7 @@ def test_ls_recursive_ends(case):
 
 
 def test_find_prints_what_stat_says(case):
-    """find -printf over a whole mount ends and agrees with stat on kind, mode and size."""
+    """find -printf over a whole mount ends, and agrees with stat on mode and size."""
     with case.browse() as mount:
         lines = output_of("find", mount.path, "-mindepth", "1", "-printf", "%P\\t%m %s\\n").splitlines()
         found = dict(line.split("\t") for line in lines)
@@ -75,7 +74,7 @@ def test_find_prints_what_stat_says(case):
 
 
 def test_stat_follows_the_leaf(case):
-    """stat -L of the leaf is stat of the last entry."""
+    """stat -L of the leaf equals stat of the last entry."""
     with case.browse() as mount:
         session = case.store["shop"]
         folder = mount.session(session)
@@ -84,7 +83,7 @@ def test_stat_follows_the_leaf(case):
 
 
 def test_du_counts_what_files_hold(case):
-    """du -b over entries is the sum of their sizes; du in blocks is not zero and ends over the whole mount."""
+    """du -b over entries is the sum of their sizes; du in blocks is not zero, and ends over the whole mount."""
     with case.browse() as mount:
         session = case.store["long"]
         entries = mount.session(session) / "entries"
@@ -98,7 +97,7 @@ def test_du_counts_what_files_hold(case):
 
 
 def test_cat_gives_the_bytes_of_the_log(case):
-    """cat of an entry is its line; cat of raw.jsonl is the log; wc, head, tail and tac agree."""
+    """cat of an entry gives its line, cat of raw.jsonl the log; wc, head, tail and tac agree."""
     with case.browse() as mount:
         path, line = first_entry(case, mount)
         equal(run("cat", path).stdout, line, "entry")
@@ -114,7 +113,7 @@ def test_cat_gives_the_bytes_of_the_log(case):
 
 @needs("less")
 def test_less_shows_a_transcript(case):
-    """less, not on a terminal, shows the whole transcript."""
+    """less, without a terminal, shows the whole transcript."""
     with case.browse() as mount:
         transcript = mount.session(case.store["shop"]) / "transcript.md"
         shown = run("less", transcript, env=case.environment).stdout
@@ -124,7 +123,7 @@ def test_less_shows_a_transcript(case):
 
 @needs("jq")
 def test_jq_reads_every_json_file(case):
-    """jq parses every .json of a mount, and picks the roles out of a context."""
+    """jq parses every .json of a mount, and extracts the roles from a context."""
     with case.browse() as mount:
         shell("find projects -name '*.json' -type f -print0 | xargs -0 jq -e 'type' > /dev/null", cwd=mount.path)
         session = case.store["notes"]
@@ -137,13 +136,13 @@ def test_jq_reads_every_json_file(case):
 
 
 def holders(session, phrase):
-    """The entry files that hold a phrase."""
+    """The entry files that contain a phrase."""
     return sorted(session.stem(entry["id"]) + ".json" for entry in session.entries
                   if phrase in session.line(entry["id"]).decode("utf-8"))
 
 
 def searched(case, *command):
-    """Runs a search for "mile 17" in the entries of a session and compares the files that it names."""
+    """Searches for "mile 17" in the entries of a session and compares the files that the program names."""
     with case.browse() as mount:
         session = case.store["long"]
         for _ in range(2):  # the second time from the kernel's caches
@@ -153,23 +152,23 @@ def searched(case, *command):
 
 @needs("rg")
 def test_rg_with_mmap_finds_entries(case):
-    """rg --mmap finds exactly the entries that hold a phrase."""
+    """rg --mmap finds exactly the entries that contain a phrase."""
     searched(case, "rg", "--mmap", "-l")
 
 
 @needs("rg")
 def test_rg_without_mmap_finds_entries(case):
-    """rg --no-mmap finds exactly the entries that hold a phrase."""
+    """rg --no-mmap finds exactly the entries that contain a phrase."""
     searched(case, "rg", "--no-mmap", "-l")
 
 
 def test_grep_recursive_finds_entries(case):
-    """grep -r finds exactly the entries that hold a phrase."""
+    """grep -r finds exactly the entries that contain a phrase."""
     searched(case, "grep", "-rl")
 
 
 def test_grep_over_the_whole_mount_ends(case):
-    """grep -r over everything that a mount shows ends; it may say that `events` has nothing now, and nothing else."""
+    """grep -r over a whole mount ends; the only complaint allowed is that `events` has nothing yet."""
     with case.browse() as mount:
         done = run("grep", "-rl", "needle in line 42", mount.path, check=False)
         assert b"raw.jsonl" in done.stdout, done
@@ -179,13 +178,13 @@ def test_grep_over_the_whole_mount_ends(case):
 
 
 def test_cat_of_every_file_that_find_finds_ends(case):
-    """find -type f -exec cat over everything ends, although the process that reads is not the one that listed."""
+    """find -type f -exec cat over everything ends, although the process that reads did not list the files."""
     with case.browse() as mount:
         shell("timeout 10 find . -type f -exec cat {} + > /dev/null", cwd=mount.path)
 
 
 def test_a_slow_crawler_ends(case):
-    """A program that lists the root and opens what it found there only seconds later comes to its end."""
+    """A program that lists the root and opens the files seconds later ends."""
     script = "import os, time; names = os.listdir('.'); time.sleep(2.5)\n" \
              "for name in names:\n    os.path.isfile(name) and not os.path.islink(name) and open(name, 'rb').read()"
     with case.browse() as mount:
@@ -194,7 +193,7 @@ def test_a_slow_crawler_ends(case):
 
 @needs("rg")
 def test_rg_over_the_whole_mount_ends(case):
-    """rg over everything ends, links followed too (all but the endless `events`)."""
+    """rg over everything ends, also when it follows links (except the endless `events`)."""
     with case.browse() as mount:
         assert "raw.jsonl" in output_of("rg", "-l", "needle in line 42", mount.path, timeout=10)
         followed = run("rg", "-L", "-g", "!events", "-l", "needle in line 42", mount.path, check=False, timeout=10)
@@ -202,7 +201,7 @@ def test_rg_over_the_whole_mount_ends(case):
 
 
 def test_mmap_of_an_entry_shows_its_bytes(case):
-    """A shared, read-only map of an entry, of a context and of the log holds their bytes."""
+    """A shared, read-only map of an entry and of the log holds their bytes."""
     with case.browse() as mount:
         path, line = first_entry(case, mount)
         for file, wanted in ((path, line), (mount.session(case.store["shop"]) / "raw.jsonl", None)):
@@ -211,7 +210,7 @@ def test_mmap_of_an_entry_shows_its_bytes(case):
 
 
 def test_diff_of_two_branches_shows_where_they_part(case):
-    """diff of two transcripts shows the lines of either branch and nothing that both share."""
+    """diff of two transcripts shows the lines of each branch and nothing that both share."""
     with case.browse() as mount:
         session = case.store["shop"]
         branches = mount.session(session) / "branches"
@@ -228,7 +227,7 @@ def test_diff_of_two_branches_shows_where_they_part(case):
 
 
 def copied_whole(case, copy, *options):
-    """Copies a whole mount by `copy(mount, target)` and compares every byte, link and name."""
+    """Copies a whole mount with `copy(mount, target)` and compares every byte, link and name."""
     with case.browse(*options) as mount:
         target = case.new_path("copy")
         target.mkdir()
@@ -238,7 +237,7 @@ def copied_whole(case, copy, *options):
 
 @needs("tar")
 def test_tar_of_the_whole_mount_equals_cat(case):
-    """tar of everything, extracted, holds what cat gives; tar --compare finds no difference."""
+    """An extracted tar of everything holds the bytes that cat gives; tar --compare finds no difference."""
 
     def copy(mount, target):
         archive = case.new_path("tar")
@@ -252,7 +251,7 @@ def test_tar_of_the_whole_mount_equals_cat(case):
 
 @needs("rsync")
 def test_rsync_of_the_whole_mount_is_complete_and_quiet_the_second_time(case):
-    """rsync -a copies everything, and has nothing to do when it is run again."""
+    """rsync -a copies everything, and has nothing to do in a second run."""
 
     def copy(mount, target):
         run("rsync", "-a", f"{mount.path}/", f"{target}/")
@@ -264,12 +263,13 @@ def test_rsync_of_the_whole_mount_is_complete_and_quiet_the_second_time(case):
 
 
 def test_cp_of_a_read_only_mount_is_complete(case):
-    """cp -a of everything that a read-only mount shows."""
+    """cp -a copies everything of a read-only mount."""
     copied_whole(case, lambda mount, target: run("cp", "-a", f"{mount.path}/.", f"{target}/"), "ro")
 
 
 def test_sizes_of_all_files_are_exact(case):
-    """st_size of every regular file of a rich mount is what reading it gives, listed first or opened first."""
+    """st_size of every regular file of a rich mount is the number of bytes read, whether the file is listed first or
+    opened first."""
     with case.browse() as mount:
         files = regular_files(mount.path)
         assert len(files) > 700, f"only {len(files)} files"
@@ -290,7 +290,7 @@ def test_sizes_of_all_files_are_exact(case):
 
 
 def followed(case, name, wanted, *options):
-    """Runs tail -f on a file of a session, appends from outside, waits until tail shows it."""
+    """Runs tail -f on a file of a session, appends from outside, and waits until tail shows it."""
     with case.browse(*options) as mount:
         session = case.store["long"]
         shown = case.new_path("tail")
@@ -305,30 +305,30 @@ def followed(case, name, wanted, *options):
 
 
 def test_tail_follows_the_raw_log(case):
-    """tail -f raw.jsonl shows a line of another process within three seconds, and the next one too."""
+    """tail -f raw.jsonl shows a line of another process within three seconds, and then the next one."""
     followed(case, "raw.jsonl", lambda _, session: session.line(session.leaf))
 
 
 def test_tail_follows_a_transcript(case):
-    """tail -f transcript.md shows what another process appended within three seconds."""
+    """tail -f transcript.md shows within three seconds what another process appended."""
     followed(case, "transcript.md", lambda text, _: text.encode())
 
 
 def test_tail_follows_without_kernel_notifications(case):
-    """The same when the daemon never notifies the kernel."""
+    """tail -f shows appended lines also if the daemon never notifies the kernel."""
     followed(case, "raw.jsonl", lambda _, session: session.line(session.leaf), "nonotify")
 
 
 def test_tail_follows_a_polled_store(case):
-    """The same when the daemon polls."""
+    """tail -f shows appended lines also if the daemon polls the store."""
     followed(case, "raw.jsonl", lambda _, session: session.line(session.leaf), "noinotify")
 
 
-# -- trying to write
+# -- attempts to write
 
 
 def refused(case, *command, check_status=True):
-    """Runs a program that tries to write an entry of a mount; it must fail and leave store and entry as they are."""
+    """Runs a program that tries to write an entry of a mount. It must fail and leave store and entry unchanged."""
     with case.browse() as mount:
         path, line = first_entry(case, mount)
         before = case.agent.state()
@@ -347,7 +347,7 @@ def test_sed_in_place_is_refused(case):
 
 @needs("perl")
 def test_perl_in_place_is_refused(case):
-    """perl -pi on an entry changes nothing; it warns with status 0."""
+    """perl -pi on an entry changes nothing; it only warns and exits with 0."""
     refused(case, "perl", "-pi", "-e", "s/checkout/CHECKOUT/", check_status=False)
 
 
@@ -364,7 +364,7 @@ def test_touch_and_chmod_of_an_entry_are_refused(case):
 
 
 def test_redirection_into_content_is_refused(case):
-    """> and >> onto a context, a transcript, the log and an entry fail at open: nothing is truncated first."""
+    """> and >> onto a context, a transcript, the log and an entry fail at open, so nothing is truncated."""
     with case.browse() as mount:
         folder = mount.session(case.store["shop"])
         path, _ = first_entry(case, mount)
@@ -377,7 +377,7 @@ def test_redirection_into_content_is_refused(case):
 
 
 def test_new_files_and_folders_are_refused(case):
-    """Nothing can be created where sessions and entries are."""
+    """No file or folder can be created in the root, projects/, a session, entries/, text/ or by-id/."""
     with case.browse() as mount:
         folder = mount.session(case.store["shop"])
         before = case.agent.state()
@@ -406,12 +406,12 @@ def test_vim_reads_an_entry(case):
 
 
 def test_vim_cannot_write_an_entry(case):
-    """vim :wq! on an entry fails and changes nothing, no swap or backup file stays."""
+    """vim :wq! on an entry changes nothing and leaves no swap or backup file."""
     refused(case, vim(), "-es", "-u", "NONE", "-c", "%s/checkout/CHECKOUT/", "-c", "wq!", check_status=False)
 
 
 def test_destructive_recursion_is_refused(case):
-    """rm -rf and find -delete over a whole mount end, fail, and leave every byte of the store."""
+    """rm -rf and find -delete over a whole mount end, fail, and leave the store unchanged."""
     with case.browse() as mount:
         before = case.agent.state()
         for script in ("rm -rf ./*", "find . -delete"):
@@ -427,7 +427,7 @@ def test_destructive_recursion_is_refused(case):
 
 @needs("getfattr")
 def test_getfattr_without_the_option_finds_nothing(case):
-    """Without -o xattr an entry has no attribute, and asking is no error for getfattr -d or ls."""
+    """Without -o xattr an entry has no attributes, and getfattr -d and ls report no error."""
     with case.browse() as mount:
         path, _ = first_entry(case, mount)
         done = run("getfattr", "-d", path, check=False)
@@ -437,7 +437,8 @@ def test_getfattr_without_the_option_finds_nothing(case):
 
 @needs("getfattr")
 def test_getfattr_shows_what_an_entry_is(case):
-    """With -o xattr entries tell id, parent, type, role, time, model and label; sessions tell id, cwd, title, leaf."""
+    """With -o xattr entries have id, parent, type, role, time, model and label; sessions have id, cwd, title and
+    leaf."""
     with case.browse("xattr") as mount:
         session = case.store["shop"]
         answer = session.entries[7]
@@ -455,6 +456,6 @@ def test_getfattr_shows_what_an_entry_is(case):
 
 
 def attributes(path):
-    """user.arborfs.* of a file as getfattr shows them."""
+    """The attributes user.arborfs.* of a file, from getfattr."""
     shown = output_of("getfattr", "-d", "-m", "^user.arborfs", "--absolute-names", path)
     return {name: json.loads(f'"{value}"') for name, value in re.findall(r'user\.arborfs\.([a-z-]+)="(.*)"', shown)}

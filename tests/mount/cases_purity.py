@@ -1,4 +1,4 @@
-"""Looking never writes (CONTRACT.md 3.5): after any crawl every byte, mode, name, inode and mtime of the store is as
+"""Reading never writes (CONTRACT.md 3.5): after any crawl every byte, mode, name, inode and mtime of the store is as
 before."""
 
 import os
@@ -7,7 +7,7 @@ import socket
 from crawl import paths_below
 from mounting import Skip, equal, run, shell, variants
 
-# The programs that look at everything there is; whether they succeed is another case's matter.
+# The programs that read everything there is; other cases test whether they succeed.
 CRAWL = """
 find . -ls > /dev/null
 find . -type f ! -name events -exec cat {} + > /dev/null
@@ -22,7 +22,7 @@ true
 
 
 def odd_store(case):
-    """A rich store with everything that an agent dir may hold besides."""
+    """A rich store with everything else that an agent dir may hold."""
     case.browse()
     hurt = case.store["hurt"]
     hurt.raw(b'{"type":"message","id":"torn')
@@ -46,7 +46,7 @@ def odd_store(case):
 
 @variants(default={"options": ()}, with_attributes={"options": ("xattr",)}, read_only={"options": ("ro",)})
 def test_f26_looking_changes_nothing(case, options):
-    """F26: find, cat, stat, getfattr, tar, grep and ls over everything leave the store as it was."""
+    """F26: find, cat, stat, getfattr, tar, grep and ls over everything leave the store unchanged."""
     odd_store(case)
     before = case.agent.state()
     with case.mount(*options) as mount:
@@ -57,14 +57,13 @@ def test_f26_looking_changes_nothing(case, options):
 
 
 def changes(before, after):
-    """What differs between two states of an agent dir."""
+    """The differences between two states of an agent dir."""
     return {name: (before.get(name), after.get(name)) for name in {*before, *after}
             if before.get(name) != after.get(name)}
 
 
 def test_looking_leaves_no_file_behind(case):
-    """Neither the agent dir nor the state, data and cache folders of the user hold anything new after a crawl, but what
-    others may read of it."""
+    """After a crawl the user's state, data and cache folders hold nothing that other users may read."""
     with case.browse() as mount:
         run("bash", "-c", CRAWL, cwd=mount.path, check=False)
     for folder in ("state", "data", "cache"):
@@ -74,7 +73,7 @@ def test_looking_leaves_no_file_behind(case):
 
 
 def test_read_only_store_is_served(case):
-    """A store on a read-only bind of itself serves the same tree: nothing needs to be written."""
+    """A store on a read-only bind mount shows the same tree, because nothing has to be written."""
     case.browse()
     with case.mount() as mount:
         wanted = without_terminals(mount)
@@ -88,5 +87,5 @@ def test_read_only_store_is_served(case):
 
 
 def without_terminals(mount):
-    """All paths but the breadcrumbs, which name logs by the path of the agent dir."""
+    """All paths except the breadcrumbs, which name logs by the path of the agent dir."""
     return [path for path in paths_below(mount.path) if not path.startswith("terminals/")]
