@@ -1,5 +1,6 @@
-// The lines that one append brings to a log: ids, parents and times chosen for drafts, one behind the other
-// (omp/FORMAT.md F1, H5). Made under the log's lock from the state of the log then; one object is used by one thread.
+// The lines that one append adds to a log, each a child of the one before, with ids, parents and times filled in
+// (omp/FORMAT.md F1, H5). For an append it is built under the log's lock, from the log's state at that moment. One
+// object is used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,30 @@
 
 namespace arborfs {
 
-/// An id as people and results have it: its text, "" for none.
+/// The text of an id, as results and messages show it; "" for none.
 inline const std::string& id_text(const EntryId& id) {
   return id.text;
 }
 
 class AppendBatch {
  public:
-  /// `index` outlives it; `leaf` is where the first line hangs.
+  /// `index` must outlive this object. The first line becomes a child of `leaf`.
   AppendBatch(const LogIndex& index, Ordinal leaf, std::int64_t now_ms)
       : index_(index), leaf_(leaf == kNoEntry ? EntryId{} : index.id(leaf)), now_ms_(now_ms) {}
 
   [[nodiscard]] const LogIndex& index() const { return index_; }
   /// The id of the entry that the next line becomes a child of.
   [[nodiscard]] const EntryId& leaf() const { return leaf_; }
-  /// The next line hangs there instead.
+  /// Makes the next line a child of `leaf`.
   void set_leaf(EntryId leaf) { leaf_ = std::move(leaf); }
-  /// Adds the draft's line and makes it the leaf; its id.
+  /// Adds the draft's line and makes it the leaf. Returns its id.
   std::string add(const EntryDraft& draft);
 
   [[nodiscard]] const std::string& lines() const { return lines_; }
   [[nodiscard]] std::string take_lines() { return std::move(lines_); }
-  /// So many bytes will be added.
+  /// Reserves room for `bytes` more.
   void expect(std::size_t bytes) { lines_.reserve(lines_.size() + bytes); }
-  /// Where a part of it began, to take that part back.
+  /// A position in the batch that take_back() returns to.
   struct Mark {
     std::size_t size = 0;
     EntryId leaf;

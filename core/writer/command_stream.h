@@ -1,25 +1,24 @@
-// Where one command ends and the next begins in what a program writes to a control file (CONTRACT.md 4.1). One object
-// stands behind one open handle; offsets mean nothing. Pure. Used by one thread at a time.
+// Splits what a program writes to a control file into commands (CONTRACT.md 4.1). One object serves one open handle;
+// file offsets are ignored. Pure: no I/O. Used by one thread at a time.
 //
-// Framing::lines: what is written is a command as soon as it ends with a line feed; all lines of it belong to the one
-// command. Anything else waits. At most kMaxLinesBytes.
+// Framing::lines: a piece that ends with a line feed completes one command, which may have several lines. Anything else
+// waits. At most kMaxLinesBytes.
 //
-// Framing::target_and_text: a first line that comes alone is a command at once. Lines that come with it or behind it
-// are the rest of the same command, which is complete at finish(); nothing else tells where a text ends that comes in
+// Framing::target_and_text: a first line that arrives alone is a command at once. Lines that arrive with it or after it
+// belong to the same command, which is complete at finish(): nothing else marks the end of a text that arrives in
 // pieces. An object (`{`) is framed as lines. At most kMaxLinesBytes.
 //
 // Framing::messages: the first byte that is not white space decides.
-//  - `{`: from here on JSON values, one behind the other, each closed by a line feed before which only blanks or a
-//  further value may
-//    stand. All that are complete in one piece are one command, the rest waits.
-//  - anything else: text; everything until finish() is one message.
+//   - `{`: JSON values, one after the other. Each is closed by a line feed; only blanks or further values may come
+//     before it. All values that one piece completes are one command; the rest waits.
+//   - anything else: text. Everything until finish() is one message.
 // At most kMaxCommandBytes.
 //
-// Everything must be UTF-8, of which a sequence may be cut between pieces.
+// All input must be UTF-8. A piece may end inside a UTF-8 sequence.
 //
-// A command is taken whole or refused whole: after an error everything that waited is dropped, and every further piece
-// is refused with the same error until finish() or drop(), because it may be the rest of what was refused. Only behind
-// a complete command that was refused elsewhere the next piece begins anew.
+// A command is accepted whole or refused whole. After an error the stream drops what waits and refuses every further
+// piece with the same error until finish() or drop(), because that piece may be the rest of the refused command. Only
+// if the caller refused a command that was already complete (see fail()) does the next piece begin a new one.
 #pragma once
 
 #include <cstddef>
@@ -48,37 +47,37 @@ class CommandStream {
   explicit CommandStream(Framing framing)
       : CommandStream(framing, framing == Framing::messages ? kMaxCommandBytes : kMaxLinesBytes) {}
 
-  /// Takes the next piece and gives the command that it completes, if any. `goes_on`: the piece is known to be cut from
-  /// a longer one; when it ends inside a value, the values before that wait for the rest too. Errors: invalid_argument
-  /// (can become no JSON any more), not_utf8, too_large.
+  /// Takes the next piece. Returns the command that it completes, if any. `goes_on`: the piece was cut from a longer
+  /// one; if it ends inside a value, the complete values before that one wait for the rest too. Errors:
+  /// invalid_argument (no further byte can make it valid JSON), not_utf8, too_large.
   Result<Taken> feed(std::string_view piece, bool goes_on = false);
-  /// Takes what waits, as one command; nothing when nothing waits, or after a refusal. Errors: invalid_argument (inside
-  /// a value), not_utf8 (inside a sequence); it is dropped then.
+  /// Returns what waits as one command; nothing if nothing waits or after a refusal. Errors: invalid_argument (it ends
+  /// inside a value), not_utf8 (it ends inside a sequence); what waits is then dropped.
   Result<Taken> finish();
-  /// The last piece, or the command that feed() gave for it, was refused elsewhere.
+  /// The caller refused the last piece, or the command that feed() returned for it.
   void fail(const Error& why);
-  /// The next piece cannot be taken: what waits is dropped, and the rest of it refused.
+  /// The caller cannot take the next piece: drops what waits and refuses the rest of that command.
   void refuse_rest(const Error& why) { refuse(why); }
-  /// Drops what waits; the next piece begins anew.
+  /// Drops what waits; the next piece begins a new command.
   void drop();
 
-  /// finish() would do something.
+  /// True if finish() would do something.
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty() || !target_.empty() || refusal_; }
-  /// A target was taken, and its text may follow.
+  /// True if a target was taken whose text may follow.
   [[nodiscard]] bool has_target() const { return !target_.empty(); }
-  /// The text of a command whose target came with it or before it is waiting.
+  /// True if text waits whose target came with it or before it.
   [[nodiscard]] bool has_text_for_target() const;
-  /// Everything is refused until finish() or drop().
+  /// Set while every piece is refused, until finish() or drop().
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
-  /// What waits ends when the program that wrote it closes a descriptor, though others stay open. A text does not:
-  /// shells close one behind each builtin.
+  /// True if what waits ends when its writer closes one descriptor, even if others stay open. A message text does not
+  /// end then: shells close a descriptor after each builtin.
   [[nodiscard]] bool ends_with_its_writer() const;
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_.size(); }
-  /// What waits, for a look at it before it is complete.
+  /// The waiting input, so that the caller can check it before it is complete.
   struct SoFar {
-    std::string text;       // of a text: its beginning
+    std::string text;       // of Framing::messages only the beginning, unless is_whole
     bool is_json = false;   // framed as JSON values
-    bool is_whole = false;  // such values, of which only the line feed is missing; not of more than 1 MiB
+    bool is_whole = false;  // JSON that lacks only its line feed; false above 1 MiB
   };
   [[nodiscard]] SoFar so_far() const;
 
@@ -99,16 +98,16 @@ class CommandStream {
   const std::size_t limit_;
   Mode mode_ = Mode::undecided;
   std::string waiting_;
-  std::string target_;            // the line that was a command, and whose text may follow
-  std::optional<Error> refusal_;  // of a command of which more may come
-  bool is_complete_ = false;      // the last piece was a command from its first byte to its last
+  std::string target_;            // the line that was taken as a command and whose text may follow
+  std::optional<Error> refusal_;  // of a command whose rest may still arrive
+  bool is_complete_ = false;      // the last piece was one command from its first byte to its last
 
   json::ValueScanner scanner_;
   bool in_value_ = false;
-  bool needs_end_ = false;    // behind a value, before its line feed
-  std::size_t scanned_ = 0;   // bytes of waiting_ behind which the scanner stands
+  bool needs_end_ = false;    // after a value, before its line feed
+  std::size_t scanned_ = 0;   // bytes of waiting_ that the scanner has read
   std::size_t complete_ = 0;  // bytes of waiting_ that are whole values with their line feeds
-  std::string cut_sequence_;  // the beginning of a UTF-8 sequence whose rest has not come
+  std::string cut_sequence_;  // the start of a UTF-8 sequence whose rest has not arrived
 };
 
 }  // namespace arborfs

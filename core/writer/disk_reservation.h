@@ -1,4 +1,4 @@
-// Room on a disk that nobody else can take while it is held (Disk::reserve). Gone with the object.
+// Disk space that no other process can take (Disk::reserve). Released by the destructor.
 #pragma once
 
 #include "core/base/unique_fd.h"

@@ -1,6 +1,6 @@
-// Entries copied from a log to another, with ids, parents and roles changed on the way. Short entries are changed as
-// text (migration.h, header_text.h); long ones are copied in steps around the members that change, so that memory does
-// not grow with the entry. Both give the same bytes. Any thread.
+// Copies entries from one log to another and changes ids, parents and roles on the way. Short entries are changed as
+// text (migration.h, header_text.h); long ones are copied in steps around the members that change, so that memory use
+// does not grow with the entry. Both give the same bytes. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,24 @@
 
 namespace arborfs {
 
-/// Takes the next bytes of a copy.
+/// Receives the next bytes of a copy.
 using ByteSink = std::function<Result<void>(std::string_view bytes)>;
 
-/// What an entry is to have that it has not.
+/// The changes to one entry.
 struct EntryChange {
   std::optional<EntryMigration> migration;
-  std::string parent_json;  // JSON text of its parent's id; "" keeps the parent
+  std::string parent_json;  // JSON text of the new parent's id; "" keeps the parent
 };
 
-/// Entries up to this length are held in memory to be changed.
+/// Entries up to this length are changed in memory.
 inline constexpr std::uint64_t kLongestHeldEntry = 4 << 20;
 
-/// Gives the bytes of the log from `from` up to `end` to `write`, in steps. Errors: stale, io, those of `write`.
+/// Passes the log's bytes from `from` up to `end` to `write`, in steps. Errors: stale, io, those of `write`.
 Result<void> copy_bytes(const LogFile& log, std::uint64_t from, std::uint64_t end, const ByteSink& write);
 
-/// Gives the entry that lies there to `write`, changed. Errors: as copy_bytes; too_large for a long entry that has to
-/// be changed and has more members than kMostMembers (oversized.h); invalid_argument for a parent of what is no object.
+/// Passes the entry at `offset` to `write`, changed. Errors: as copy_bytes; too_large if a long entry must be changed
+/// and has more members than kMostMembers (oversized.h); invalid_argument if a short entry gets a parent but is not an
+/// object.
 Result<void> copy_entry(const LogFile& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
                         const IdOfValue& id_of, const ByteSink& write, std::uint64_t longest_held = kLongestHeldEntry);
 

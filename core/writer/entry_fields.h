@@ -1,4 +1,4 @@
-// A new entry in the making, member by member, for what arborfs itself has to say. Used by one thread.
+// Builds an entry that arborfs itself writes, member by member. Used by one thread.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// A log written anew with another header, every other byte as it was; a log of version 1 or 2 is migrated on the way
-// (CONTRACT.md 6.5). Reads one state of a session; the caller makes sure afterwards that nobody changed it meanwhile
-// (LogWriter::verify). Any thread.
+// Rewrites a log with another header or title slot and keeps every other byte; migrates a log of version 1 or 2 on the
+// way (CONTRACT.md 6.5). Reads one state of a session; the caller checks afterwards that no other program changed the
+// log meanwhile (LogWriter::verify). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,47 +14,47 @@
 
 namespace arborfs {
 
-/// Why a log is never written to, in words (CONTRACT.md 6.3): no header, a version above 3, UTF-16. Success when it may
-/// be.
+/// Succeeds if arborfs may write to the log. Errors: read_only, with the reason in words (CONTRACT.md 6.3): no header,
+/// a version above 3, UTF-16.
 Result<void> check_writable(const Session::Guard& guard);
 
-/// Makes the header's new text (JSON without line feed) of the present one.
+/// Makes the header's new text (JSON without line feed) from the present one.
 using HeaderChange = std::function<Result<std::string>(std::string_view present)>;
 
-/// What a log that is written anew has otherwise. The defaults change nothing.
+/// The changes that a rewrite makes. The defaults change nothing.
 struct LogChanges {
   HeaderChange header;
-  std::string_view slot;  // takes the title slot's place, whatever its length
-  std::string_view tail;  // whole lines behind the log's end
+  std::string_view slot;  // replaces the title slot, whatever its length
+  std::string_view tail;  // whole lines to append
 };
 
-/// The state of a log that a draft was written from.
+/// The state of the log that a draft was copied from.
 struct CopiedLog {
   FileStat stat;
-  bool may_grow = false;  // what is appended to the log later may follow in the draft as it is
+  bool may_grow = false;  // bytes appended to the log later may be copied to the draft unchanged
 };
 
-/// Writes the session's log to `draft` with these changes. Errors: stale when it was replaced meanwhile or has no slot
-/// to change any more, read_only, io, no_space.
+/// Writes the session's log to `draft` with these changes. Errors: stale if the log was replaced meanwhile or no longer
+/// has a slot to change, read_only, too_large (header), io, no_space.
 Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, LogDraft& draft);
 
-/// Whether `slot` can be written over the log's first line: that is a title slot of the same length now. Reads the log.
+/// True if `slot` can overwrite the log's first line, because that is a title slot of the same length. Reads the log.
 /// Errors: io.
 Result<bool> fits_in_place(const LogFile& log, std::string_view slot);
 
-/// Bytes of a log and what takes their place.
+/// Replaces the bytes from `offset` up to `end` with `text`.
 struct LogEdit {
   std::uint64_t offset = 0;
   std::uint64_t end = 0;
   std::string text;
 };
 
-/// Writes the session's log to `draft` with these edits, which are in order and do not overlap; every other byte as it
-/// was. Errors: stale when it was replaced meanwhile, io, no_space.
+/// Writes the session's log to `draft` with these edits, which are in order and do not overlap, and keeps every other
+/// byte. Errors: stale if the log was replaced meanwhile, io, no_space.
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
 
-/// What must stand between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends an
-/// open bracket, which would swallow what follows (omp/FORMAT.md A5, B1). Errors: io.
+/// The text to write between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends
+/// an open bracket, which would swallow what follows (omp/FORMAT.md A5, B1). Errors: io.
 Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size);
 
 }  // namespace arborfs

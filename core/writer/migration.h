@@ -1,5 +1,5 @@
-// How entries of versions 1 and 2 read in version 3 (omp/FORMAT.md E9, E10), as changes of their text: whatever
-// migration does not mean to change stays as it is spelled. The ids are those that the index gave them. Any thread.
+// Converts entries of versions 1 and 2 to version 3 (omp/FORMAT.md E9, E10) by editing their text: what migration does
+// not change keeps its spelling. The ids are those that the index assigned. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct EntryMigration {
   bool renames_roles = false;  // hookMessage becomes custom
 };
 
-/// For one state of a log of an old version; `index` outlives it and is not changed meanwhile.
+/// For one state of a log of an old version. `index` must outlive this object and must not change meanwhile.
 class LogMigration {
  public:
   explicit LogMigration(const LogIndex& index);
@@ -30,15 +30,15 @@ class LogMigration {
   bool renames_roles_ = false;
 };
 
-/// The id (JSON text) of the entry that is a value of the log, the header being 0; "" when it is none.
+/// The id (JSON text) of the entry that is value number `value` of the log, the header being 0; "" if that is no entry.
 using IdOfValue = std::function<std::string(std::uint64_t value)>;
-/// Looks in the session's index as it is at the time of the call.
+/// Looks up ids in the session's index as it is at the time of each lookup.
 IdOfValue ids_of(const Session& session);
 
-/// The id (JSON text) that `firstKeptEntryIndex` of a compaction means (omp/FORMAT.md E9); "" when it means none.
+/// The id (JSON text) that `firstKeptEntryIndex` of a compaction refers to (omp/FORMAT.md E9); "" if it refers to none.
 std::string id_of_kept(double index, const IdOfValue& id_of);
 
-/// The entry's text in version 3; values that are no objects stay.
+/// The entry's text in version 3. Values that are not objects stay unchanged.
 std::string migrate_entry(std::string_view entry, const EntryMigration& migration, const IdOfValue& id_of);
 
 }  // namespace arborfs

@@ -1,6 +1,6 @@
-// The entry that a person means (CONTRACT.md 4.6): an id, a unique prefix of four or more of it, `#42`, a label, the
-// name of its file in entries/ or text/ with or without its ending. And what keeps it from being the end of a branch.
-// Any thread.
+// Finds the entry that a user names (CONTRACT.md 4.6): by id, by a unique prefix of it of at least four characters, by
+// `#42`, by label, or by the name of its file in entries/ or text/ with or without the ending. Also checks whether a
+// branch may end at an entry. Any thread.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace arborfs {
 
-/// kNoEntry when none is meant or more than one.
+/// kNoEntry if the name fits no entry or more than one.
 Ordinal entry_meant(const LogIndex& index, std::string_view spelled);
-/// Errors: not_found when none is meant or more than one; it says which.
+/// Errors: not_found if the name fits no entry or more than one; the message says which.
 Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
-/// The same with `root`, which is kNoEntry.
+/// The same, and kNoEntry for `root`.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
-/// Success unless the branch that ends there would end in tool calls without results, which models refuse
+/// Fails if a branch that ends at this entry would end in tool calls without results, which models refuse
 /// (FAILURES.md F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of
 /// reading.
 Result<void> check_branch_end(const Session& session, Ordinal ordinal);

@@ -1,4 +1,4 @@
-// What a SessionManager works at: a store with its catalog and writer. For session_manager*.cc alone.
+// The store, catalog and writer of a SessionManager. Only for session_manager*.cc.
 #pragma once
 
 #include <cstdlib>

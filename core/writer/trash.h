@@ -1,6 +1,6 @@
-// Where removed sessions wait to be restored (CONTRACT.md 4.7): one private folder each under
-// $XDG_DATA_HOME/arborfs/trash, with the log, its artifacts and backups as they were, a note of where they came from,
-// and what of it arborfs looked after. Nothing is ever deleted from it by arborfs. Any thread.
+// Holds removed sessions until they are restored (CONTRACT.md 4.7). Each has a private folder under
+// $XDG_DATA_HOME/arborfs/trash with the log, its artifacts and backups as they were, a note of their original place,
+// and the lines that arborfs acknowledged in the log. arborfs never empties the trash. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace arborfs {
 
 struct Trashed {
   std::string name;      // of its folder in the trash
-  std::string title;     // of the session, for people
-  std::string sessions;  // the sessions folder of the store that it came from
-  LogPlace place;        // in there
+  std::string title;     // of the session, for display
+  std::string sessions;  // the sessions folder of its original store
+  LogPlace place;        // in that folder
   std::int64_t removed_ms = 0;
 };
 
@@ -24,17 +24,18 @@ class Trash {
  public:
   /// "" for the user's own.
   explicit Trash(std::string folder, Disk& disk = Disk::real());
-  /// Takes a log with all that belongs to it out of its store; its lock is the caller's. Across file systems it is
-  /// copied, synced and compared first. Errors: io, no_space; then everything is where it was.
+  /// Moves a log with all that belongs to it out of its store into the trash. The caller holds the log's lock. Across
+  /// file systems the files are copied, synced and compared first. Errors: io, no_space; the session is then still in
+  /// its store, unless the message says that it is in the trash.
   Result<Trashed> take(SessionStore& store, const LogPlace& place, const std::string& title);
-  /// What arborfs has written to a log in the trash (ErasedEntries::written) goes with it. Errors: io, no_space.
+  /// Keeps what arborfs has written to the log (ErasedEntries::written) with the session. Errors: io, no_space.
   Result<void> keep_written(const Trashed& trashed, std::string_view lines);
-  /// The same lines; "" when there are none, or they cannot be read.
+  /// The lines of keep_written(); "" if there are none or they cannot be read.
   [[nodiscard]] std::string written_to(const Trashed& trashed) const;
   /// Newest first.
   [[nodiscard]] std::vector<Trashed> list() const;
-  /// Back to where it came from. Where an earlier restore was killed it begins anew. Errors: already_exists, io; busy
-  /// while another process restores it.
+  /// Moves a session back to its original place. Starts over if an earlier restore was killed. Errors: already_exists,
+  /// io; busy while another process restores it.
   Result<void> restore(const Trashed& trashed);
 
  private:

@@ -1,4 +1,4 @@
-// What the Writer must know of a log before anything is written to it. Any thread.
+// The facts about a log that the Writer needs before it writes to it. Any thread.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ struct WritableState {
   Dialect dialect = Dialect::omp13;
   bool has_slot = false;
   std::string title;
-  std::string title_source;  // "" when it is not known
+  std::string title_source;  // "" if unknown
 };
 
-/// The origin of the title: "user", "auto", or "" when the header does not say.
+/// Who set the title: "user", "auto", or "" if the header does not say.
 std::string title_source_of(const Header& header);
 
 /// Refreshes the session. Errors: those of refreshing, and of check_writable (log_rewrite.h).

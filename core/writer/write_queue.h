@@ -1,9 +1,9 @@
-// The queue through which a store is written (CONTRACT.md 6.8): commands for one session one after the other, those
-// that wait at the same time written and synced together; different sessions side by side. Bounded: who comes when too
-// much is waiting waits too.
+// The queue for all writes to a store (CONTRACT.md 6.8). Commands for one session run one after the other; those that
+// wait at the same time are written and synced together. Different sessions run in parallel. The queue is bounded: a
+// caller waits while too much is queued.
 //
-// Threads: any; the first that finds a session's queue free does the work for all that wait in it. Locks: mutex_ is a
-// leaf, released while anything is written. A queue holds the log's lock for the write only, never across a sync.
+// Threads: any; the first that finds a session's queue free does the work for the commands that wait in it. Locks:
+// mutex_ is a leaf lock, released during writes. A queue holds the log's lock for the write only, never across a sync.
 #pragma once
 
 #include <atomic>
@@ -27,33 +27,33 @@ namespace arborfs {
 
 class AgentLook;
 
-/// Which sessions a command is for, by what an agent may be doing at them (CONTRACT.md 5.4).
+/// Which sessions a command may write to, by what an agent may be doing with them (CONTRACT.md 5.4).
 enum class LivePolicy : std::uint8_t { on_quiet, on_maybe_live, on_live };
 constexpr LivePolicy live_policy(bool force) {
   return force ? LivePolicy::on_live : LivePolicy::on_quiet;
 }
 
-/// Of a command that was not begun because the program that wrote it is gone.
+/// The outcome of a command that was not started because the program that wrote it is gone.
 inline Error nobody_waits() {
   return {Errc::interrupted, "the writing program was killed before its text was written"};
 }
 
 /// What one command appends.
 struct AppendRequest {
-  /// Adds the command's lines, under the log's lock. Must not read the log. An error takes its lines back. Without it
-  /// the command only asks whether it would be refused.
+  /// Adds the command's lines. Called under the log's lock; must not read the log. If it fails, its lines are taken
+  /// back. Null: the command only asks whether it would be refused.
   std::function<Result<void>(AppendBatch&)> plan;
-  std::uint64_t bytes = 0;          // about what it will append, for the bound
-  bool force = false;               // although the session may be live
-  std::optional<std::string> slot;  // the title slot's line to be written with it
+  std::uint64_t bytes = 0;          // approximate size of the append, for the bound
+  bool force = false;               // even if the session may be live
+  std::optional<std::string> slot;  // the title slot's line, to be written with the append
 };
 
-/// What a command writes that takes the place of a log, or of its name.
+/// A command that replaces a log or moves it.
 struct RewriteRequest {
-  /// Writes the log as it is to be, from the session's state; once more when somebody else wrote meanwhile.
+  /// Writes the new log from the session's state. Called again if another program wrote meanwhile.
   std::function<Result<CopiedLog>(LogDraft&)> write;
   LivePolicy policy = LivePolicy::on_quiet;
-  /// Where the log goes; nothing: it stays.
+  /// Where the log moves to; not set: it stays.
   std::optional<LogPlace> move_to;
   Wanted::Still is_wanted = Wanted::here();
 };
@@ -68,30 +68,30 @@ class WriteQueue {
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  /// Returns when the lines are written, synced and in the session. Errors: as Writer says.
+  /// Returns when the lines are written, synced and in the session. Errors: as for Writer.
   Result<void> append(const SessionPtr& session, AppendRequest request);
   Result<void> rewrite(const SessionPtr& session, const RewriteRequest& request);
-  /// Runs `work` with the log's lock held and nobody else at the session, liveness checked.
+  /// Runs `work` with the log's lock held, no other command on the session, and liveness checked.
   Result<void> exclusive(const SessionPtr& session, bool force, const std::function<Result<void>(LogWriter&)>& work);
-  /// Takes back the parts of appends that killed processes left, of all sessions that no agent holds. To be called when
-  /// the process begins to write; a log that is written to is looked at in any case.
+  /// Cuts off the partial appends that killed processes left, in all sessions that no agent holds. Call it when the
+  /// process begins to write; every write also checks its own log.
   void take_back_parts();
-  /// What a write would be refused for now; with a lock held by another, after the wait.
+  /// Fails as a write would fail now. If another process holds the log's lock, waits for it first.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force);
 
  private:
   struct Waiting;
-  /// What a group comes to.
+  /// The lines that a group of commands writes.
   struct Lines {
     std::string text;
-    EntryId last;                        // the id of the last one
-    std::size_t lead = 0;                // bytes of the text that only set it apart from the log's end
-    std::string slot;                    // the title slot to be written with them, "" for none
-    std::shared_ptr<const LogFile> log;  // that they were made for
-    bool migrates = false;               // which is of an old version
-    std::uint64_t size = 0;              // and as long
+    EntryId last;                        // the id of the last line
+    std::size_t lead = 0;                // bytes of the text that only separate it from the log's end
+    std::string slot;                    // the title slot to write with the lines, "" for none
+    std::shared_ptr<const LogFile> log;  // the log that the lines were made for
+    bool migrates = false;               // that log is of an old version
+    std::uint64_t size = 0;              // of that log
   };
-  /// Commands one behind the other, by Waiting::next. Nothing here takes memory: who waits is always woken.
+  /// Commands linked by Waiting::next. Nothing here allocates, so that every waiting thread is woken.
   struct Chain {
     Waiting* first = nullptr;
     Waiting* last = nullptr;
@@ -105,10 +105,10 @@ class WriteQueue {
   static constexpr std::uint64_t kMaxWaitingBytes = 256 << 20;
   static constexpr std::uint64_t kMaxGroupBytes = 8 << 20;
   static constexpr std::size_t kMaxGroup = 1024;
-  static constexpr int kTries = 4;  // when others write between our looking and our locking
+  static constexpr int kTries = 4;  // attempts when other programs write between the refresh and the lock
 
   Result<void> wait_turn(const SessionPtr& session, Waiting& mine);
-  /// The same for work that wants the session for itself, as rewrites do (write_queue_rewrites.cc).
+  /// The same for work that needs the session to itself, such as a rewrite (write_queue_rewrites.cc).
   Result<void> wait_turn(const SessionPtr& session, std::function<Result<void>()> work);
   void work_off(const SessionPtr& session, SessionQueue& queue, std::unique_lock<std::mutex>& lock);
   static Chain take_group(SessionQueue& queue);
@@ -138,10 +138,10 @@ class WriteQueue {
   Catalog& catalog_;
   const Settings settings_;
   std::mutex mutex_;
-  std::condition_variable room_;                  // waiting_bytes_ became less
+  std::condition_variable room_;                  // waiting_bytes_ decreased
   std::map<std::uint32_t, SessionQueue> queues_;  // by session number; guarded by mutex_
   std::uint64_t waiting_bytes_ = 0;               // guarded by mutex_
-  mutable std::atomic<bool> agents_run_{false};   // at the last look
+  mutable std::atomic<bool> agents_run_{false};   // at the last check
 };
 
 }  // namespace arborfs

@@ -1,14 +1,14 @@
-// The one door for writes to the sessions of a store: append, branch, label, title, fork, new, move, remove
-// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all come through here.
+// The only way to write to the sessions of a store: append, branch, label, title, fork, new, move, remove
+// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it.
 //
-// Each call returns when the change is on disk (unless Durability::none) and the session shows it; a call that fails
-// leaves the log as it was, and no failure sticks. Commands that come for one session at the same time are written with
+// Each call returns when the change is on disk (unless Durability::none) and visible in the session. A call that fails
+// leaves the log as it was and does not affect later calls. Commands that arrive for one session at the same time share
 // one write(2) and one fdatasync (write_queue.h).
 //
 // Threads: any. Locks: see write_queue.h; none is held on return. Errors of all calls that change a session: busy
-// (live, and neither forced nor mounted with live=write; or locked past the wait), read_only (a version above 3, a log
-// without header), not_found (entry or session gone), stale (a condition failed, somebody else rewrote the log),
-// no_space, over_quota, io.
+// (live, and neither forced nor mounted with live=write; or locked for longer than the wait), read_only (a version
+// above 3, a log without header), not_found (entry or session gone), stale (a condition failed, or another program
+// rewrote the log), no_space, over_quota, io.
 #pragma once
 
 #include <cstdint>
@@ -38,32 +38,32 @@ struct WriteSettings {
   Durability durability = Durability::synced;
   bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
   bool allow_delete = false;  // -o allow_delete
-  std::string mountpoint;     // of the mount that writes, which it must not look into; "" for none
+  std::string mountpoint;     // of the writing mount, which the Writer must not access; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
 };
 
-/// Where an append goes.
+/// Where an append was written.
 struct AppendResult {
   std::string id;         // of the last entry written
-  std::string parent_id;  // of the first one's parent, "" for a root
+  std::string parent_id;  // of the first entry's parent, "" for a root
 };
 
-/// A leaf that was moved without writing to the log, and what was kept of it before.
+/// A leaf move that wrote nothing to the log, and the leaf that was kept before it.
 struct LeafMove {
   KeptLeaf made;
   std::optional<KeptLeaf> before;
 };
 
-/// What `branch` left behind.
+/// The result of `branch`.
 struct MovedLeaf {
   std::string leaf;              // id, or "root"
   std::string summary_id;        // of the branch_summary, "" without one
-  std::string pin_id;            // of the entry that was written for the leaf's sake
-  std::string agent_leaf;        // where agents go on until somebody appends, "" when that is the leaf
-  std::optional<LeafMove> move;  // nothing when it wrote to the log
+  std::string pin_id;            // of the entry that `pin` wrote, "" without one
+  std::string agent_leaf;        // where agents continue until the next append, "" if that is the leaf
+  std::optional<LeafMove> move;  // not set if `branch` wrote to the log
 };
 
-/// A session that was made, or moved.
+/// A session that was created or moved.
 struct CreateResult {
   SessionPtr session;
   std::string id;
@@ -71,8 +71,8 @@ struct CreateResult {
 };
 
 struct LabelChange {
-  std::string target;  // an entry as people name it: id, unique prefix of 4 or more, #ordinal, label
-  std::string label;   // "" clears
+  std::string target;  // an entry as users name it: id, unique prefix of 4 or more, #ordinal, label
+  std::string label;   // "" clears it
 };
 
 struct NewSession {
@@ -87,68 +87,68 @@ class WriteQueue;
 
 class Writer {
  public:
-  /// `catalog` outlives it.
+  /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings);
   ~Writer();
 
-  /// Cuts off what appends left in logs whose process was killed (CONTRACT.md 7.2), except where an agent may hold the
-  /// session. To be called once when a process begins to write, behind the catalog's first look at the store.
+  /// Cuts off the partial appends that killed processes left in logs (CONTRACT.md 7.2), except where an agent may hold
+  /// the session. Call it once when a process begins to write, after the catalog's first scan of the store.
   void take_back_parts();
-  /// What a write would be refused for, as far as it can be told now: live, version, header, lock held by another, a
+  /// Fails as a write would fail, as far as that is known now: live, version, header, lock held by another process, a
   /// log that cannot be opened for writing.
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
-  /// Sets room aside on the session's disk until the reservation goes (CONTRACT.md 4.2). Errors: no_space, over_quota;
-  /// too_large where the process may not let the log grow so far.
+  /// Reserves space on the session's disk until the reservation is destroyed (CONTRACT.md 4.2). Errors: no_space,
+  /// over_quota; too_large if the process may not let the log grow that far.
   [[nodiscard]] Result<DiskReservation> reserve(const SessionPtr& session, std::uint64_t bytes);
 
-  /// Appends at the leaf, or at the entry `at` (any spelling of LabelChange::target), which becomes the leaf's parent
-  /// in the same step.
+  /// Appends at the leaf, or at the entry `at` (spelled as LabelChange::target), which becomes the parent of the first
+  /// new entry in the same step.
   Result<AppendResult> append(const SessionPtr& session, AppendCommand command, const std::string& at = "");
-  /// `target` as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept beside it
-  /// until somebody appends, and agents, which know only the log, go on at its last entry. `pin` writes a `custom`
-  /// entry there instead, which models never see. Errors also: invalid_argument for an entry with an unanswered tool
-  /// call (F27; `force` overrides), or an ambiguous target.
+  /// `target` is spelled as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept
+  /// beside it until the next append, and agents, which know only the log, continue at its last entry. `pin` writes a
+  /// `custom` entry at the target instead, which is never sent to models. Errors also: invalid_argument for an entry
+  /// with an unanswered tool call (F27; `force` overrides), not_found for an ambiguous target.
   Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
                            bool force = false, bool pin = false);
-  /// What branch() would refuse the target for.
+  /// Fails if branch() would refuse the target.
   Result<void> check_branch(const SessionPtr& session, const std::string& target);
-  /// Undoes a move, unless the leaf has been moved elsewhere since, or somebody has appended.
+  /// Undoes a move, unless the leaf has been moved again or an entry was appended since.
   Result<void> move_back(const SessionPtr& session, const LeafMove& move);
-  /// All or none.
+  /// All changes or none.
   Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
-  /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never takes the place of a
-  /// user's (omp/FORMAT.md E6), and one that is there already is not written again. The title in force. Errors also:
-  /// invalid_argument when nothing is left.
+  /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's
+  /// (omp/FORMAT.md E6), and a title that is already set is not written again. Returns the title in force. Errors also:
+  /// invalid_argument if nothing is left, not_utf8, too_large.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user");
-  /// Writes the log anew as it is; one of an old version is migrated.
+  /// Rewrites the log without a change; a log of an old version is migrated.
   Result<void> rewrite(const SessionPtr& session, bool force = false);
-  /// Writes the log anew with the edits that `plan` makes of the session's state; it is asked again when somebody else
-  /// wrote meanwhile. The log need not have a valid header. Never to a live session; `maybe_live`: to one that may be.
-  /// Errors also: those of `plan`.
+  /// Rewrites the log with the edits that `plan` makes from the session's state; calls `plan` again if another program
+  /// wrote meanwhile. The log need not have a valid header. Never writes to a live session; `maybe_live` allows one
+  /// that may be live. Errors also: those of `plan`.
   using EditPlan = std::function<Result<std::vector<LogEdit>>(const Session&)>;
   Result<void> edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live = false);
-  /// A new log with all entries, or with the path to `target`; the source is not touched, live or not. For `title` see
-  /// ForkPlan (new_log.h).
+  /// Creates a log with all entries, or with the path to `target`. The source may be live and is not changed. For
+  /// `title` see ForkPlan (new_log.h).
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt);
   Result<CreateResult> create(const NewSession& wanted);
-  /// To another working directory: the header says so, and the log lies in that directory's folder.
+  /// Moves the session to another working directory: changes the header and moves the log to that directory's folder.
   Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
-  /// To the trash, with what lies beside it. Errors also: not_permitted unless allow_delete.
+  /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.
   Result<void> remove(const SessionPtr& session, bool force = false);
 
-  /// Keeps how a command ended for status.json and the log; null clears the session's. `doing` is the verb. The session
-  /// may be null. Callers of the calls above do this, so that what fails before it gets here is kept too.
+  /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
+  /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.
   void note_outcome(const SessionPtr& session, std::string_view doing, const Error* error);
 
   [[nodiscard]] Catalog& catalog() const { return catalog_; }
   [[nodiscard]] const WriteSettings& settings() const { return settings_; }
 
-  /// For commands, whoever carries them out.
+  /// Memory budgets for commands, whichever thread runs them.
   struct Memory {
-    MemoryBudget waiting{24 << 20};  // what they say, until they are done
-    MemoryBudget running{16 << 20};  // what is made of that
+    MemoryBudget waiting{24 << 20};  // the text of commands until they are done
+    MemoryBudget running{16 << 20};  // the entries made from it
   };
   [[nodiscard]] Memory& memory() { return memory_; }
 
