@@ -26,7 +26,7 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// How many bytes a sequence has that begins so; 0 where none can.
+/// The length of a sequence that begins with this byte; 0 if none can.
 std::size_t sequence_length(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   if (byte < 0x80) {
@@ -41,7 +41,7 @@ std::size_t sequence_length(char lead) {
   return byte >= 0xF0 && byte <= 0xF4 ? kLongestSequence : 0;
 }
 
-/// The length of the beginning of a sequence at the end of `bytes` whose rest may still come.
+/// The length of an incomplete sequence at the end of `bytes` whose rest may still arrive.
 std::size_t cut_at_end(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min(bytes.size(), kLongestSequence - 1); ++back) {
     const char c = bytes[bytes.size() - back];
@@ -58,7 +58,7 @@ Error no_json() {
 
 }  // namespace
 
-/// JSON stays JSON: what follows a broken or a whole value is no text.
+/// JSON mode stays: bytes after a broken or a complete value are not text.
 void CommandStream::reset() {
   waiting_ = {};
   target_.clear();
@@ -70,8 +70,8 @@ void CommandStream::reset() {
   scanned_ = complete_ = 0;
 }
 
-/// A long command gets all the room that it may need at once: a string that grows is there twice meanwhile. Memory that
-/// is not written to costs nothing.
+/// Reserves all the room that a long command may need at once: a string that grows is in memory twice while it is
+/// copied. Memory that is not written to costs nothing.
 void CommandStream::keep(std::string_view piece) {
   if (waiting_.size() + piece.size() > kLong && waiting_.capacity() < limit_) {
     waiting_.reserve(limit_);
@@ -183,7 +183,7 @@ Result<CommandStream::Taken> CommandStream::feed_json(bool goes_on) {
   return Taken();
 }
 
-/// Moves the scanner over the bytes of `waiting_` that are new.
+/// Moves the scanner over the new bytes of `waiting_`.
 Result<void> CommandStream::scan() {
   while (scanned_ < waiting_.size()) {
     if (!in_value_) {
@@ -205,7 +205,7 @@ Result<void> CommandStream::scan() {
   return {};
 }
 
-/// One byte between values, or the first of a value, which is left for the scanner.
+/// One byte between values, or the first of a value, which stays for the scanner.
 Result<void> CommandStream::scan_between(char c) {
   if (c == '{') {
     scanner_.reset();

@@ -26,7 +26,7 @@ bool is_key(const PlacedMember& member, std::string_view key) {
   return json::parse("\"" + member.key + "\"", unescaped) && json::is_string(&unescaped, key);
 }
 
-/// The edits that change members of one object in a log, as with_member() changes them in a text.
+/// The edits that change members of one object in a log, with the same result as with_member() on a text.
 class MemberEdits {
  public:
   static Result<MemberEdits> of(const LogFile& log, std::uint64_t offset, std::uint64_t length) {
@@ -51,7 +51,7 @@ class MemberEdits {
   void replace(const PlacedMember& member, std::string text) {
     edits_.push_back({member.offset, member.offset + member.length, std::move(text)});
   }
-  /// Edits inside of a member's value.
+  /// Edits inside a member's value.
   void add(std::vector<LogEdit> edits) {
     edits_.insert(edits_.end(), std::make_move_iterator(edits.begin()), std::make_move_iterator(edits.end()));
   }
@@ -69,8 +69,8 @@ class MemberEdits {
   std::uint64_t offset_;
   std::vector<PlacedMember> members_;
   std::vector<LogEdit> edits_;
-  std::string added_;             // members behind the last one
-  std::size_t last_removed_ = 0;  // of the members at the end, how many go
+  std::string added_;             // members to add after the last one
+  std::size_t last_removed_ = 0;  // how many members at the end are removed
 };
 
 void MemberEdits::remove(std::string_view key) {
@@ -100,7 +100,7 @@ std::vector<LogEdit> MemberEdits::take() {
   return std::move(edits_);
 }
 
-/// The value of a member that is a scalar of no length; null for others.
+/// The value of a member that is a short scalar; null for others.
 Result<json::Document> short_value(const LogFile& log, const PlacedMember& member) {
   json::Document value;
   if (member.length <= kLongestScalar) {
@@ -168,7 +168,7 @@ Result<std::vector<LogEdit>> edits_of(const LogFile& log, std::uint64_t offset, 
   return done ? Result<std::vector<LogEdit>>(edits.take()) : done.error();
 }
 
-/// A short entry, as text.
+/// Changes a short entry as text.
 Result<std::string> changed_text(std::string text, const EntryChange& change, const IdOfValue& id_of) {
   if (change.migration) {
     text = migrate_entry(text, *change.migration, id_of);

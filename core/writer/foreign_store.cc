@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostLookedAt = 50;
 
-// A Snowflake, which omp and arborfs give (omp/FORMAT.md F2).
+// A Snowflake, the id that omp and arborfs assign (omp/FORMAT.md F2).
 bool is_id_of_omp(std::string_view id) {
   return id.size() == 16 &&
          std::all_of(id.begin(), id.end(), [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
@@ -19,7 +19,7 @@ bool is_log_of_omp(const Header& header) {
   return header.valid && (header.has_slot || !header.title.empty() || is_id_of_omp(header.id));
 }
 
-// Its whole log tells, as far as it can be read.
+// Reads the whole log, as far as it can be read.
 bool is_log_of_pi(const SessionPtr& session) {
   const Session::Use use(session);
   if (!session->refresh(Depth::index)) {

@@ -15,22 +15,22 @@ namespace {
 
 /// Longer headers are not changed; the agents' own have some hundred bytes.
 constexpr std::uint64_t kLongestHeader = 16 << 20;
-/// No JSON goes on with it, whatever was open.
+/// No JSON value continues after this, whatever was open.
 constexpr std::string_view kEndOfBrackets = "?\n";
 
 struct Span {
   std::uint64_t offset = 0;
   std::uint64_t end = 0;
-  std::optional<EntryMigration> entry;  // nothing: the header
+  std::optional<EntryMigration> entry;  // not set: the header
 };
 
-/// One state of a log, all that is needed to copy it.
+/// One state of a log: everything that is needed to copy it.
 struct Original {
   std::shared_ptr<const LogFile> log;
   Header header;
   FileStat stat;
   std::uint32_t generation = 0;
-  std::vector<Span> spans;  // what is written otherwise, in order
+  std::vector<Span> spans;  // to be replaced, in order
   std::vector<Damage> damage;
 };
 
@@ -56,14 +56,14 @@ Result<void> copy_range(const LogFile& log, std::uint64_t from, std::uint64_t en
   return copy_bytes(log, from, end, [&](std::string_view bytes) { return draft.write(bytes); });
 }
 
-/// Everything from `from` to `begin`, then the text.
+/// Copies the bytes from `from` to `begin`, then adds the text.
 Result<void> copy_and_put(const LogFile& log, std::uint64_t from, std::uint64_t begin, std::string_view text,
                           LogDraft& draft) {
   auto copied = copy_range(log, from, begin, draft);
   return copied && !text.empty() ? draft.write(text) : copied;
 }
 
-/// Behind the line feed of the title slot.
+/// The offset after the line feed of the title slot.
 Result<std::uint64_t> end_of_slot(const Original& original) {
   LogWindow window(*original.log, original.stat.size);
   ASSIGN_OR_RETURN(const auto head, read_head(window, std::nullopt));
@@ -91,7 +91,7 @@ Result<void> put_migrated(const Original& original, const Span& span, const IdOf
                     [&](std::string_view bytes) { return draft.write(bytes); });
 }
 
-/// What stands at `from` is an open value that takes the rest of the log and the lead behind it for its own.
+/// True if an open value at `from` takes the rest of the log and `lead` as its own.
 Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end, std::string_view lead) {
   using Verdict = json::ValueScanner::Verdict;
   LogWindow window(log, end);

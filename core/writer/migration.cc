@@ -21,7 +21,7 @@ bool is_text(std::optional<std::string_view> json_text, std::string_view wanted)
   return json_text && json::parse(*json_text, value) && json::is_string(&value, wanted);
 }
 
-/// What `firstKeptEntryIndex` of a compaction means (omp/FORMAT.md E9).
+/// Replaces `firstKeptEntryIndex` of a compaction with the id that it refers to (omp/FORMAT.md E9).
 std::string with_kept_id(std::string entry, const IdOfValue& id_of) {
   const auto index = member_text(entry, "firstKeptEntryIndex");
   json::Document value;

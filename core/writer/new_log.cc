@@ -44,7 +44,7 @@ std::string temporary_folder() {
   return "/tmp";
 }
 
-/// One entry of a fork: where its bytes lie, and the parent that replaces its own.
+/// One entry of a fork: its bytes in the source, and the parent that replaces its own.
 struct Copied {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -52,7 +52,7 @@ struct Copied {
   std::optional<EntryId> parent;
 };
 
-/// What a fork is made of, taken from one state of the source.
+/// The parts of a fork, taken from one state of the source.
 struct Source {
   Header header;
   Dialect dialect = Dialect::omp13;
@@ -61,7 +61,7 @@ struct Source {
   std::string labels;  // lines of new label entries
 };
 
-/// Turns ordinals of one state of a log into what has to be copied.
+/// Turns ordinals of one state of a log into entries to copy.
 class Copies {
  public:
   explicit Copies(const LogIndex& index) : index_(index) {
@@ -86,7 +86,7 @@ void take_all(const LogIndex& index, Source& source) {
   }
 }
 
-/// A new label entry for each that is in force on what was copied, chained behind its leaf.
+/// A new label entry for each label in force on a copied entry, as a chain that begins at `leaf`.
 Result<std::string> label_lines(const LogIndex& index, const std::set<std::string>& copied, const EntryId& leaf,
                                 std::int64_t time) {
   AppendBatch batch(index, kNoEntry, time);
@@ -103,8 +103,8 @@ Result<std::string> label_lines(const LogIndex& index, const std::set<std::strin
   return batch.lines();
 }
 
-/// The path without label entries. What hung on one of those hangs on the entry before it, which the agents forget
-/// (omp/FORMAT.md I3).
+/// Takes the path without label entries. The child of a label entry becomes a child of the entry before it; the agents
+/// forget to do that (omp/FORMAT.md I3).
 Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, Source& source) {
   const Copies copies(index);
   std::set<std::string> ids;

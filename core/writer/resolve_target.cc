@@ -19,7 +19,7 @@ struct Step {
   bool is_assistant = false;
 };
 
-/// What stands on the path from its last assistant message on, that message first.
+/// The messages of the path from its last assistant message on, that message first.
 std::vector<Step> last_turn(const LogIndex& index, Ordinal end) {
   std::vector<Step> turn;
   Ordinal at = end;

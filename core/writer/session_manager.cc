@@ -14,7 +14,7 @@ namespace arborfs {
 
 namespace {
 
-/// An entry of one type with members of others.
+/// An entry of this type without other members.
 json::Document entry_of(std::string_view type) {
   json::Document entry;
   entry.SetObject();
@@ -37,7 +37,7 @@ bool SessionManager::is_on_disk() const {
   return !memory_;
 }
 
-/// A new session in memory.
+/// Creates a session in memory.
 Result<void> SessionManager::start(const std::string& cwd, const std::string& parent_session) {
   ASSIGN_OR_RETURN(const auto resolved, resolved_cwd(cwd));
   memory_ = std::make_unique<Impl>(make_memory_store(), settings_, "");
@@ -126,7 +126,7 @@ Dialect SessionManager::dialect() const {
   return guard && guard->index().size() > 0 ? guard->index().dialect() : settings_.dialect;
 }
 
-/// Copies the log, with its blobs first, and goes on with the copy.
+/// Copies the log to disk, its blobs first, and switches to the copy.
 Result<void> SessionManager::put_on_disk() {
   if (!disk_) {
     return {};

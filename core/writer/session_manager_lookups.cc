@@ -1,4 +1,4 @@
-// What a SessionManager tells without changing anything.
+// The queries of SessionManager, which change nothing.
 #include "core/base/result_macros.h"
 #include "core/views/session_views.h"
 #include "core/writer/session_manager_impl.h"

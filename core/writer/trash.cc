@@ -39,7 +39,7 @@ std::string note_text(const Trashed& trashed) {
   return text + ",\"removed\":\"" + json::iso_time(trashed.removed_ms) + "\"}\n";
 }
 
-/// What belongs to a log in its folder, the log itself last.
+/// The names of all files that belong to a log in its folder, the log last.
 Result<std::vector<std::string>> log_last(const Dir& folder, const std::string& log) {
   auto names = omp_belongings(folder, log);
   if (names) {
@@ -48,18 +48,18 @@ Result<std::vector<std::string>> log_last(const Dir& folder, const std::string& 
   return names;
 }
 
-/// The last first.
+/// Removes in reverse order.
 void remove_all(Disk& disk, const Dir& folder, const std::vector<std::string>& names) {
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     static_cast<void>(remove_tree(disk, folder, *name));
   }
 }
 
-/// Copies what belongs to a log across file systems: first the log, as a draft, which tells of a copy in progress, then
-/// the rest. The log has its name when it and all else is there; on an error nothing is, and what a copy that was
-/// killed left behind is in nobody's way. One caller at a time. Errors: already_exists, io, no_space.
+/// Copies all that belongs to a log across file systems: first the log as a draft, which marks a copy in progress, then
+/// the rest. The log gets its name when everything is there. An error leaves nothing behind, and the remains of a
+/// killed copy do not block the next one. One caller at a time. Errors: already_exists, io, no_space.
 Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log, const Dir& to) {
-  const std::string draft = "." + log + ".0000000000000000.tmp";  // what agents know as a rewrite in progress
+  const std::string draft = "." + log + ".0000000000000000.tmp";  // agents take it for a rewrite in progress
   ASSIGN_OR_RETURN(const auto names, log_last(from, log));
   if (to.stat(draft) && !to.stat(log)) {
     remove_all(disk, to, names);
@@ -88,8 +88,8 @@ Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log
   return done;
 }
 
-/// Takes away what was copied with a log that is gone already: without it the rest means nothing to an agent, and where
-/// it stays, doctor names it. Errors: io, when a power cut may bring all of it back.
+/// Removes the files of a log that was copied and is gone already. Without the log they mean nothing to an agent;
+/// doctor reports those that stay. Errors: io if a power cut may bring them all back.
 Result<void> remove_belongings(Disk& disk, const Dir& folder, const std::string& log) {
   const auto names = log_last(folder, log);
   for (std::size_t i = 0; names && i < names->size(); ++i) {
@@ -106,7 +106,8 @@ Result<std::string> hash_of(const Dir& folder, const std::string& name) {
   return file ? sha256_of(*file) : Result<std::string>(file.error());
 }
 
-/// All that belongs to the log is there too, and the log is the same: it was copied, and only the original is left.
+/// True if everything that belongs to the log is in `to` and the logs are equal: the copy is complete, and only the
+/// original is left to remove.
 bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
   const auto names = log_last(from, log);
   const auto is_there = [&](const std::string& name) { return to.stat(name).has_value(); };
@@ -118,7 +119,7 @@ bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
   return copy && *copy == *original;
 }
 
-/// What keeps a session from coming back, and what to do about it.
+/// Names the file that keeps a session from coming back, and the way out.
 Error name_is_taken(const Trashed& trashed, const Dir& folder) {
   const auto there = omp_belongings(folder, trashed.place.file);
   const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);
@@ -132,7 +133,7 @@ Error name_is_taken(const Trashed& trashed, const Dir& folder) {
 Trash::Trash(std::string folder, Disk& disk)
     : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
 
-/// The folder of one removed session, in the trash.
+/// The folder of one removed session in the trash.
 struct Trash::Place {
   Dir root;
   std::string name;
@@ -158,7 +159,7 @@ Result<void> Trash::write_note(const Place& place, const Trashed& trashed) {
   return done ? disk_.sync_folder(place.folder) : done;
 }
 
-/// take() where a rename cannot go.
+/// take() across file systems, where a rename is impossible.
 Result<void> Trash::copy_away(SessionStore& store, const LogPlace& log, const Dir& files) {
   const auto source = store.folder(log);
   auto done = source ? copy_belongings(disk_, *source, log.file, files) : Result<void>(source.error());
@@ -182,8 +183,8 @@ Result<void> Trash::copy_away(SessionStore& store, const LogPlace& log, const Di
   return done;
 }
 
-/// After a failed take(): all that is in the trash goes back, and the trash folder goes when it is empty. What cannot
-/// go back stays there with its note, to be restored.
+/// Undoes a failed take(): moves the session back, and removes its folder in the trash if it is empty. Files that
+/// cannot go back stay there with their note, to be restored.
 void Trash::give_back(SessionStore& store, const LogPlace& log, const Place& place) {
   if (place.files.stat(log.file)) {
     if (auto source = store.folder(log)) {
@@ -299,7 +300,7 @@ Result<void> Trash::restore(const Trashed& trashed) {
     return name_is_taken(trashed, *folder);
   }
   moved = moved ? disk_.sync_folder(*folder) : moved;
-  if (moved && disk_.remove(*there, std::string(kNote))) {  // first: what has no note is offered to nobody
+  if (moved && disk_.remove(*there, std::string(kNote))) {  // first: list() leaves out a folder without note
     static_cast<void>(remove_tree(disk_, *root, trashed.name));
   }
   return moved;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxLine = 64 * 1024;
 
-/// One JSON line in the making, members in the order of the calls.
+/// Builds one JSON line, members in the order of the calls.
 class ResultLine {
  public:
   ResultLine& add(std::string_view key, std::string_view value) {
@@ -69,11 +69,11 @@ Result<void> check_line(std::string_view text) {
   return {};
 }
 
-/// A command that is one JSON object instead of a line.
+/// A command that is one JSON object instead of lines.
 class JsonCommand {
  public:
   static bool is_one(std::string_view text) { return trimmed(text).starts_with('{'); }
-  /// Errors: invalid_argument for what is no object, and for members that are not in `known`.
+  /// Errors: invalid_argument if the text is not an object or has members that are not in `known`.
   static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known) {
     JsonCommand command;
     if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
@@ -106,13 +106,13 @@ class JsonCommand {
   std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
 };
 
-/// By what is known of the log. What it is now shows under its lock.
+/// By the last known state of the log. Its present state is only known under its lock.
 Dialect dialect_of(const SessionPtr& session) {
   const auto guard = session->read();
   return guard ? guard->index().dialect() : Dialect::omp13;
 }
 
-/// `kept`: the command is to be made again, for a log of the other dialect.
+/// `kept`: `text` is needed again, in case the log has the other dialect.
 Result<AppendCommand> append_command(std::string& text, bool kept, Dialect dialect, bool is_json) {
   if (!is_json) {
     return text_command(text, dialect, now_ms());
@@ -120,7 +120,7 @@ Result<AppendCommand> append_command(std::string& text, bool kept, Dialect diale
   return json_command(kept ? std::string(text) : std::move(text), dialect, now_ms());
 }
 
-/// A command that is too long to be there twice is made once.
+/// A command that is too long to be in memory twice is parsed only once.
 Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
   constexpr std::size_t kKept = 1 << 20;
   const std::uint64_t needed = is_json ? memory_for_json(text) : std::min<std::uint64_t>(4 * text.size(), 8 << 20);
@@ -190,7 +190,7 @@ Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_vi
                                                   command->flag("pin")));
 }
 
-/// The target is known as soon as its line has come.
+/// The target is known once its line is complete.
 Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming& incoming) {
   std::string_view text = incoming.text;
   if (JsonCommand::is_one(text) || text.find('\n') == std::string_view::npos) {
@@ -199,7 +199,7 @@ Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming
   return writer.check_branch(subject.session, std::string(trimmed(take_line(text))));
 }
 
-/// JSON of which only the line feed is missing can be told whole.
+/// JSON that lacks only its line feed can be judged whole.
 Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming& incoming) {
   if (!incoming.is_whole) {
     return {};
@@ -318,7 +318,7 @@ constexpr std::string_view kNewUsage =
     "As JSON: {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
     "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 
-/// Checks that all line commands share.
+/// The checks that all line commands share.
 template <Result<Answer> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
 Result<Answer> checked(Writer& writer, const Subject& subject, std::string text, bool is_json) {
   auto fits = check_line(text);

@@ -25,13 +25,13 @@ Error live(const Liveness& liveness, const Session& session) {
                           (id.empty() ? session.stem() : id) + "), or force it"};
 }
 
-/// The log's folder was moved out of the store: what was appended to the log went with it.
+/// The log's folder was moved out of the store, together with the lines just appended.
 bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended) {
   const auto now = writer.stat_name();
   return now && now->same_file(writer.stat()) && now->size >= writer.stat().size + appended.size();
 }
 
-/// Whether a log takes an append, or a rewrite in the way of one.
+/// Fails if the log would refuse an append, or the rewrite that an append needs.
 Result<void> can_write(LogWriter& writer, bool is_rewrite) {
   auto may = writer.try_append();
   return may && is_rewrite ? writer.try_replace() : may;
@@ -39,16 +39,16 @@ Result<void> can_write(LogWriter& writer, bool is_rewrite) {
 
 }  // namespace
 
-/// A command in its queue: lines to append, or work that wants the session for itself.
+/// A command in its queue: lines to append, or work that needs the session to itself.
 struct WriteQueue::Waiting {
   AppendRequest* append = nullptr;
   std::function<Result<void>()> work;
   Wanted::Still is_wanted = Wanted::here();
   Waiting* next = nullptr;  // in its queue, then in its group
   Result<void> outcome;
-  bool ended = false;            // for whoever writes its group
+  bool ended = false;            // for the thread that writes its group
   bool done = false;             // guarded by WriteQueue::mutex_
-  std::condition_variable wake;  // it is done, or its turn
+  std::condition_variable wake;  // the command is done, or its turn has come
   void end(Result<void> how) {
     outcome = std::move(how);
     ended = true;
@@ -71,7 +71,7 @@ Error failed_inside(const std::exception& failure) {
   try {
     return {Errc::io, std::string("internal error in a write: ") + failure.what()};
   } catch (const std::bad_alloc&) {
-    return {Errc::io, "out of memory"};  // so short that it takes none
+    return {Errc::io, "out of memory"};  // so short that it needs no allocation
   }
 }
 
@@ -104,7 +104,8 @@ WriteQueue::Chain WriteQueue::take_group(SessionQueue& queue) {
   return group;
 }
 
-/// Until this command is done: by whoever has the queue, or by this thread once the queue is free and it is first.
+/// Returns when this command is done: by the thread that works on the queue, or by this thread once the queue is free
+/// and the command is first.
 Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
   const std::uint64_t bytes = mine.append == nullptr ? 0 : mine.append->bytes;
   const Session::Use use(session);
@@ -122,7 +123,7 @@ Result<void> WriteQueue::wait_turn(const SessionPtr& session, Waiting& mine) {
   return mine.outcome;
 }
 
-/// The next group of a queue that nobody is at.
+/// Does the next group of a queue that no thread is working on.
 void WriteQueue::work_off(const SessionPtr& session, SessionQueue& queue, std::unique_lock<std::mutex>& lock) {
   queue.busy = true;
   Chain group = take_group(queue);
@@ -152,7 +153,7 @@ Result<void> WriteQueue::append(const SessionPtr& session, AppendRequest request
   return wait_turn(session, mine);
 }
 
-/// Whatever happens inside, the queue goes on: everybody in the group has an outcome.
+/// Gives every command in the group an outcome even after an exception, so that the queue continues.
 void WriteQueue::commit(const SessionPtr& session, const Chain& group) {
   try {
     commit_group(session, group);
@@ -201,8 +202,7 @@ void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
   }
 }
 
-/// Null where it does not matter what agents do. It is looked for right before each write, and by none that waits in
-/// a group for itself.
+/// Null if agents do not matter. Otherwise scans for agents right before each write, once for a group.
 std::shared_ptr<const AgentLook> WriteQueue::look_ahead(LivePolicy policy) const {
   if (policy == LivePolicy::on_live || settings_.write_live) {
     return nullptr;
@@ -228,10 +228,12 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
     return may ? Result<void>() : Result<void>(live(found, *session));
   };
   auto may = judge(*look);
-  return may ? may : judge(AgentLook::now(catalog_.store()));  // it may have ended while the lock was waited for
+  return may ? may
+             : judge(
+                   AgentLook::now(catalog_.store()));  // an agent may have ended while this thread waited for the lock
 }
 
-/// The log's lock, and the session as the log is under it. Where much is to be read that is done before.
+/// Takes the log's lock and refreshes the session under it. A long read is done before the lock.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, LivePolicy policy) {
   const auto look = look_ahead(policy);
   const auto open = [&]() -> Result<std::unique_ptr<LogWriter>> {
@@ -261,8 +263,8 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, L
   return writer;
 }
 
-/// What the log itself says without its lock, which would be seen in its folder. The rest in the queue, where nobody
-/// takes a write of this process that the disk keeps waiting for somebody else's lock.
+/// First checks the log itself without its lock, because a lock file would show in the folder. The rest goes through
+/// the queue, so that a write of this process that waits for the disk is not taken for another process's lock.
 Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
   if (const auto known = writable_state_of(session); !known) {
     return known.error().code == Errc::not_found ? gone() : known.error();
@@ -272,15 +274,15 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
   return append(session, std::move(question));
 }
 
-/// So that an agent that runs is not taken for its author.
+/// So that a running agent is not taken for the writer.
 void WriteQueue::note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after) {
   if (after) {
     catalog_.marks().note_written(session->place().file, before, *after, agents_run_);
   }
 }
 
-/// Releases, syncs, and takes what was written into the session, where the last of `lines` must be found. Its errors
-/// are never `stale` or `no_space`, which would have the lines written once more.
+/// Releases the lock, syncs, and refreshes the session, which must then have the last of `lines`. Its errors are never
+/// `stale` or `no_space`, which would make the caller write the lines again.
 Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
   const auto after = writer.stat_name();
   writer.release();
@@ -307,7 +309,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   return {};
 }
 
-/// Everything of a group under one lock. An error is one of all that are not done yet.
+/// Writes a group under one lock. An error is the outcome of all its commands that have not ended yet.
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const bool all_forced =
       std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });

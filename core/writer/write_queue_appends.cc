@@ -1,4 +1,4 @@
-// What an append does to a log, and what one leaves whose process was killed.
+// Appends to a log, and removal of the partial appends of killed processes.
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/writer/log_rewrite.h"
@@ -6,7 +6,7 @@
 
 namespace arborfs {
 
-/// Appends them, or writes the log anew where that is not enough.
+/// Appends the lines, or rewrites the log if an append is not enough.
 Result<void> WriteQueue::put_lines(const SessionPtr& session, std::unique_ptr<LogWriter> writer, Lines& lines,
                                    LivePolicy policy) {
   bool fits = true;
@@ -51,8 +51,8 @@ Result<void> WriteQueue::append_and_overwrite(const SessionPtr& session, LogWrit
   return undone ? overwritten : undone;
 }
 
-/// Before anything is written behind it: what an append left whose process was killed. Not while an agent may have read
-/// it. True when the log must be locked anew.
+/// Cuts off the partial append of a killed process before anything is written after it, but not while an agent may have
+/// read it. Returns true if the log must be locked again.
 bool WriteQueue::take_back_part(const SessionPtr& session, LogWriter& writer) {
   const std::string log = session->place().file;
   if (!catalog_.pending().has(log)) {

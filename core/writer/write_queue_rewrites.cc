@@ -1,4 +1,4 @@
-// Commands that want a session for themselves: logs that are written anew, moved, or only locked.
+// Commands that need a session to themselves: rewrites, moves, and work under the log's lock.
 #include "core/base/result_macros.h"
 #include "core/writer/log_rewrite.h"
 #include "core/writer/write_queue.h"
@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-/// The log is in its place, whatever became of what others appended to it meanwhile.
+/// The outcome once the log is in its place, depending on whether other programs' late appends were carried over.
 Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
   if (!carried) {
     return Error{Errc::io, carried.error().message +
@@ -21,7 +21,7 @@ Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced)
 
 }  // namespace
 
-/// Lines that cannot just be appended: the first write to a log of version 1 or 2 makes it one of version 3
+/// Writes lines that cannot just be appended: the first write to a log of version 1 or 2 migrates it to version 3
 /// (omp/FORMAT.md B3), and a title slot of another length cannot be overwritten.
 Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
                                       LivePolicy policy) {
@@ -43,7 +43,7 @@ Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr
   return done ? settle_rewrite(session, *again, lines, *late) : done;
 }
 
-/// What came late goes behind the log before the lock is given back.
+/// Late appends are carried over before the lock is released.
 Result<void> WriteQueue::settle_rewrite(const SessionPtr& session, LogWriter& writer, const Lines& lines,
                                         LateLines& late) {
   const auto carried = late.carry_over(session->place());
@@ -70,7 +70,8 @@ Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest
   });
 }
 
-/// The log is copied without the lock, and takes its place under it. What others appended meanwhile comes with it.
+/// Copies the log without the lock and replaces it under the lock. Appends of other programs in between are carried
+/// over.
 Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
   SessionStore& store = catalog_.store();
   const LogPlace place = session->place();
@@ -96,7 +97,7 @@ Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRe
                 : Result<void>(writer.error());
 }
 
-/// Under the lock. A program that appends without it may do so between any two steps.
+/// Under the lock. A program that appends without the lock may do so between any two steps.
 Result<void> WriteQueue::put_in_place(const SessionPtr& session, LogWriter& writer, LogDraft& draft, bool may_grow,
                                       const LogVersion& before, const std::optional<LogPlace>& move_to,
                                       LateLines& late) {
@@ -112,7 +113,7 @@ Result<void> WriteQueue::put_in_place(const SessionPtr& session, LogWriter& writ
   return done && !move_to ? settle_rewrite(session, writer, Lines{}, late) : done;
 }
 
-/// The name first, as the agents do; then the header. When the second fails the first is taken back.
+/// Moves the name first, as the agents do, then changes the header. If the second fails, the first is undone.
 Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before,
                                      LogDraft& draft, const LogPlace& to, LateLines& late) {
   SessionStore& store = catalog_.store();
@@ -131,7 +132,7 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
   writer.release();
   catalog_.relocate(session, to);
   for (const LogPlace& place : {to, from}) {
-    const auto folder = store.folder(place);  // none in memory
+    const auto folder = store.folder(place);  // a memory store has none
     auto synced = folder && settings_.sync ? store.disk().sync_folder(*folder) : Result<void>();
     if (!synced) {
       return Error{Errc::io, synced.error().message + "; the session is moved, but a power cut may undo it"};
@@ -139,7 +140,7 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
   }
   carried = carried ? carry_strays(from, to) : carried;
   const auto synced = settings_.sync ? late.sync(to) : Result<void>();
-  if (auto read = session->refresh(Depth::index); !read) {  // never `stale`, which would have it moved once more
+  if (auto read = session->refresh(Depth::index); !read) {  // not `stale`, which would make the caller move it again
     return Error{Errc::io, "the session is moved, but the log cannot be read back: " + read.error().message};
   }
   return outcome_of(carried, synced);

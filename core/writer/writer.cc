@@ -29,7 +29,7 @@ Result<void> check_condition(const std::optional<std::string>& if_leaf, const En
                                      : Result<void>(Errc::stale, "the leaf is not the entry that ifLeaf names");
 }
 
-/// A file beside the log cannot tell how large the log itself may become (RLIMIT_FSIZE).
+/// Checks RLIMIT_FSIZE, because a file beside the log cannot show how large the log itself may become.
 Result<void> check_size_limit(const Dir& folder, const std::string& file, std::uint64_t bytes) {
   rlimit limit{};
   const auto log = folder.stat(file);
@@ -59,7 +59,7 @@ Result<void> Writer::check(const SessionPtr& session, bool force) {
 Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes) {
   auto folder = catalog_.store().folder(session->place());
   if (!folder) {
-    return DiskReservation();  // a store without a disk
+    return DiskReservation();  // the store is not on a disk
   }
   RETURN_IF_ERROR(check_size_limit(*folder, session->place().file, bytes));
   auto room = catalog_.store().disk().reserve(*folder, bytes);
@@ -89,7 +89,7 @@ Result<AppendResult> Writer::append(const SessionPtr& session, AppendCommand com
   });
 }
 
-/// `set_leaf` chooses the entry that the first line hangs at, under the log's lock.
+/// `set_leaf` chooses the parent of the first line, under the log's lock.
 Result<AppendResult> Writer::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
   RETURN_IF_ERROR(put_blobs(command.drafts));
   AppendResult written;
@@ -195,7 +195,7 @@ Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool 
   return queue_->rewrite(session, request);
 }
 
-/// As the younger agents do it: an entry that tells of the change, and the slot (omp/FORMAT.md E4).
+/// As newer agents do it: an entry that records the change, and the slot (omp/FORMAT.md E4).
 Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                                     const std::string& previous, bool force) {
   EntryFields fields("title_change");

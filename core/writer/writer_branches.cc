@@ -1,4 +1,4 @@
-// How the Writer moves a leaf: beside the log, or with an entry that goes there.
+// Moves a leaf: by a note beside the log, or by an entry at the target.
 #include "core/base/result_macros.h"
 #include "core/log/id_text.h"
 #include "core/writer/entry_fields.h"
@@ -11,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-/// Agents pass it by in what they send to the model, and go on behind it.
+/// Agents leave it out of what they send to the model, and continue after it.
 constexpr std::string_view kPinType = "arborfs.branch";
 
 Result<EntryDraft> pin_draft(Dialect dialect) {
@@ -20,7 +20,7 @@ Result<EntryDraft> pin_draft(Dialect dialect) {
 
 }  // namespace
 
-/// An entry that a branch is to end at.
+/// The entry that a branch is to end at.
 struct Writer::Target {
   Dialect dialect = Dialect::omp13;
   Ordinal ordinal = kNoEntry;
@@ -46,7 +46,7 @@ Result<Writer::Target> Writer::find_branch(const SessionPtr& session, const std:
   return fits ? Result<Target>(std::move(found)) : fits.error();
 }
 
-/// Refuses what nobody waits for any more; the lock may have been waited for.
+/// Refuses a command that no client waits for any more: the lock may have taken a while.
 Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& target, bool force) {
   LeafMove move;
   MovedLeaf moved;

@@ -1,4 +1,4 @@
-// The Writer's calls that make, move and remove whole sessions.
+// The Writer's calls that create, move and remove whole sessions.
 #include <string>
 
 #include "core/base/clock.h"
