@@ -15,7 +15,7 @@ constexpr std::size_t kPiece = 1 << 20;
 
 using Report = std::function<void(std::string_view hash, std::size_t at)>;
 
-/// The references that begin in `text` and end in it.
+/// Reports the references that begin and end in `text`.
 void each_reference(std::string_view text, const Report& report) {
   for (std::size_t at = text.find(kOpening); at != std::string_view::npos; at = text.find(kOpening, at + 1)) {
     if (at + kReference > text.size()) {

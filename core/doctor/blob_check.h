@@ -1,4 +1,4 @@
-// The blobs that a log refers to, looked up in the store.
+// Checks the blobs that a log refers to.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct BadBlob {
   Errc problem = Errc::not_found;
 };
 
-/// Every blob named by a JSON string of its own ("blob:sha256:<64 digits>") in the first `size` bytes of the log that
-/// is missing or has other bytes than its name says, once each. Reads the log in pieces; what cannot be read is
-/// passed over.
+/// Finds the blobs named by a JSON string of their own ("blob:sha256:<64 digits>") in the first `size` bytes of the log
+/// that are missing or whose bytes do not match the name, once each. Reads the log in pieces and skips those that
+/// cannot be read.
 std::vector<BadBlob> bad_blobs(const LogFile& log, std::uint64_t size, const BlobStore& blobs);
 
 }  // namespace arborfs

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::uint64_t kMaxSalvaged = 1 << 20;
 
-/// What is copied out of a session's guard to be worked on without it.
+/// A copy of the session's state, so that the work needs no guard.
 struct Reading {
   std::shared_ptr<const LogFile> log;
   std::uint64_t size = 0;
   std::vector<Damage> damage;
   std::vector<std::uint64_t> offsets;  // of the entries, in file order
-  bool is_young = false;               // its end may still be being written
+  bool is_young = false;               // another program may still be writing its end
 };
 
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
@@ -98,7 +98,7 @@ void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
   }
 }
 
-/// Agents of the older generation glue their next record to a last line without a newline, and lose it.
+/// Agents of the older generation append their next record to a last line without a newline, and lose it.
 void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   const bool torn =
       !reading.damage.empty() && reading.damage.back().offset + reading.damage.back().length >= reading.size;

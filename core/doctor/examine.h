@@ -1,4 +1,4 @@
-// What is wrong with a session, in plain words. Only looks. Any thread.
+// Finds faults of a session, in plain words. Changes nothing. Any thread.
 #pragma once
 
 #include <vector>

@@ -32,7 +32,7 @@ NameParts parts_of(const std::string& stem) {
                                      match[4].str() + "." + match[5].str() + "Z")};
 }
 
-/// The string behind `"cwd":`, wherever it stands.
+/// The string after `"cwd":`, wherever that is.
 std::string cwd_in(std::string_view remains) {
   constexpr std::string_view kKey = "\"cwd\":";
   for (std::size_t at = remains.find(kKey); at != std::string_view::npos; at = remains.find(kKey, at + 1)) {
@@ -60,7 +60,7 @@ std::string cwd_of_terminal(const Session& session, const SessionStore& store) {
   return "";
 }
 
-/// That of the other sessions in its folder; "" when they differ or there are none.
+/// The working directory of the other sessions in its folder; "" if they differ or there are none.
 std::string cwd_of_neighbours(const Session& session, const Catalog& catalog) {
   const auto logs = catalog.store().logs(session.place().folder, {});
   std::string common;

@@ -16,7 +16,7 @@ constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::chrono::nanoseconds kMaybeInUse = std::chrono::seconds(10);
 constexpr std::chrono::nanoseconds kLockBeingMade = std::chrono::milliseconds(500);
 
-/// A folder of logs with what it takes to judge the files in it.
+/// A folder of logs, with the facts needed to judge its files.
 struct Folder {
   std::string name;
   const Dir& dir;
@@ -28,7 +28,7 @@ struct Folder {
   }
 };
 
-/// The process that a lock file names; nothing when it is not of the form <pid>:<ms>, 0 included.
+/// The process that a lock file names; not set if the content is not <pid>:<ms> or the pid is 0.
 std::optional<long> owner_of(const Dir& dir, const std::string& name) {
   const auto file = File::open_in(dir, name);
   std::array<char, 64> buffer{};
@@ -115,7 +115,7 @@ void examine_folder(const Folder& folder, std::vector<OrphanFile>& found) {
   }
 }
 
-/// `.<64 digits>.<anything>`: a blob on the way to its name (omp/FORMAT.md D2).
+/// `.<64 digits>.<anything>`: a blob that has not been renamed to its final name yet (omp/FORMAT.md D2).
 bool is_unfinished_blob(const std::string& name) {
   constexpr std::size_t kHashDigits = 64;
   return name.size() > kHashDigits + 2 && name.front() == '.' && name[kHashDigits + 1] == '.' &&

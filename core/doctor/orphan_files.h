@@ -1,4 +1,4 @@
-// Files that agents, or an arborfs that was killed, left beside logs and blobs. Only looks. Any thread.
+// Finds files that agents, or a killed arborfs, left beside logs and blobs. Changes nothing. Any thread.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct OrphanFile {
   Finding finding;
 };
 
-/// Where it lies.
+/// The path of the file.
 std::string leftover_path(const OrphanFile& leftover, const StorePaths& paths);
 
-/// Backups, temporary files and locks without an owner, in all folders of a store. What may still be in use is left
-/// out: locks of running processes, files younger than a few seconds.
+/// Finds backups, temporary files and locks without an owner in all folders of a store. Leaves out files that may still
+/// be in use: locks of running processes, files younger than a few seconds.
 std::vector<OrphanFile> find_leftovers(const SessionStore& store);
 
 }  // namespace arborfs

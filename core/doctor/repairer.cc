@@ -20,7 +20,7 @@ namespace {
 
 constexpr mode_t kPrivateFile = 0600;
 constexpr std::size_t kStep = 1 << 20;
-/// Not in the context (omp/FORMAT.md C19), yet the log's last entry, behind which agents go on (omp/FORMAT.md C1).
+/// Not in the context (omp/FORMAT.md C19), but the log's last entry, after which agents continue (omp/FORMAT.md C1).
 constexpr std::string_view kSignpost = R"({"type":"custom","customType":"arborfs.resume","data":{}})";
 
 /// A name that sorts by time: 2026-02-16T10-20-30-000Z.
@@ -56,7 +56,7 @@ Repairer::Repairer(Writer& writer, RepairSettings settings)
       settings_(std::move(settings)),
       copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
 
-/// A copy that is on the disk; one of an earlier try is replaced.
+/// Makes a synced copy; replaces one of an earlier attempt.
 Result<std::string> Repairer::keep_copy(const File& file, const LogPlace& place) {
   const std::string path = copies_ + "/" + place.folder;
   ASSIGN_OR_RETURN(auto folder, make_private_folder(disk(), path));
@@ -162,7 +162,7 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
   if (leftover.kind == OrphanFile::Kind::blob) {
     return put_away(folder, {"blobs", leftover.place.file}, mended);
   }
-  // A lock without an owner is taken over as an agent would do it, and is gone when it is given back.
+  // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
   const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
   auto lock = OmpFileLock::take(disk(), folder, path, leftover.log_file);
   if (!lock) {

@@ -1,6 +1,6 @@
-// Mends what plan_repairs (repairs.h) knows to mend in sessions, and clears away what agents left beside them: never
-// where an agent is or may be at work, and never without a copy of what was there before (CONTRACT.md 6.11). One object
-// is used by one thread.
+// Repairs sessions as plan_repairs (repairs.h) plans it, and clears away files that agents left beside them. Never
+// works where an agent is at work (or, without maybe_live, may be), and never without a copy of the original
+// (CONTRACT.md 6.11). One object is used by one thread.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 namespace arborfs {
 
 struct RepairSettings {
-  bool dry_run = false;     // only says what would be done
-  bool maybe_live = false;  // also sessions that may be live (CONTRACT.md 5.1); never those that are
+  bool dry_run = false;     // only reports the repairs
+  bool maybe_live = false;  // also repair sessions that may be live (CONTRACT.md 5.1); never live ones
   std::string copies;       // folder for copies; "" for $XDG_STATE_HOME/arborfs/repaired
 };
 
 struct RepairResult {
-  std::vector<std::string> words;  // what was done, one sentence each without a full stop, fit to be shown
-  std::string copy;                // of the file as it was, "" when nothing was done to it
+  std::vector<std::string> words;  // the repairs, one sentence each without a full stop, safe to show
+  std::string copy;                // of the original file, "" if it was not changed
 };
 
 class Repairer {
  public:
-  /// `writer` outlives it.
+  /// `writer` must outlive this object.
   Repairer(Writer& writer, RepairSettings settings);
-  /// Errors: busy (live), those of plan_repairs, stale, no_space, io; the log is as it was then.
+  /// Errors: busy (live), those of plan_repairs, stale, no_space, io; the log is then as it was.
   Result<RepairResult> mend(const SessionPtr& session);
-  /// Under the lock of the log that it belongs to. Errors: busy when that is held, not_found when it is gone, no_space,
-  /// io.
+  /// Holds the lock of the log that the file belongs to. Errors: busy if another process holds it, not_found if the
+  /// file is gone, no_space, io.
   Result<RepairResult> mend(const OrphanFile& leftover);
 
  private:
@@ -43,7 +43,7 @@ class Repairer {
   [[nodiscard]] Disk& disk() const { return writer_.catalog().store().disk(); }
   Writer& writer_;
   const RepairSettings settings_;
-  const std::string copies_;  // a folder of this run's own
+  const std::string copies_;  // this run's own folder
 };
 
 }  // namespace arborfs

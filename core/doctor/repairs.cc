@@ -20,7 +20,7 @@
 namespace arborfs {
 namespace {
 
-/// No entry is longer; what is has to be looked at by a person.
+/// No entry is longer. A longer run is left for a person to judge.
 constexpr std::uint64_t kLongestRun = 64 << 20;
 constexpr std::uint64_t kLine = 4096;
 constexpr std::uint64_t kMostRemains = 1 << 20;
@@ -30,26 +30,26 @@ bool is_blank(std::string_view bytes) {
   return bytes.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-/// Dropped bytes that stand together on a line, or on several.
+/// Consecutive dropped bytes, on one line or several.
 struct Run {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool only_nul = true;
 };
 
-/// One state of a log, all that is needed to plan its repair.
+/// One state of a log: everything that is needed to plan its repair.
 struct Patient {
   std::shared_ptr<const LogFile> log;
   Header header;
   std::uint64_t size = 0;
-  std::uint64_t first_entry = 0;   // its offset, `size` without entries
+  std::uint64_t first_entry = 0;   // its offset; `size` if there are no entries
   std::uint64_t last_entry = 0;    // the same
-  std::uint64_t header_entry = 0;  // offset of the first entry that is a session's header, `size` without
+  std::uint64_t header_entry = 0;  // offset of the first entry that is a session header; `size` if there is none
   std::uint64_t header_length = 0;
   std::vector<Damage> damage;
   bool gives_ids = false;
   bool has_ids = false;
-  bool is_young = false;  // its end may still be being written
+  bool is_young = false;  // another program may still be writing its end
 };
 
 Result<Patient> look_at(const Session& session) {
@@ -136,7 +136,7 @@ class Planner {
     return last && *last == "\n";
   }
 
-  /// Where the line begins, if nothing but blanks stands before `offset` on it.
+  /// The start of the line, if only blanks precede `offset` on it.
   Result<Place> line_begin(std::uint64_t offset) const {
     ASSIGN_OR_RETURN(const auto before, read(offset - std::min(offset, kLine), offset));
     const std::size_t feed = before.rfind('\n');
@@ -145,7 +145,7 @@ class Planner {
     return is_seen && is_blank(blanks) ? Place(offset - blanks.size()) : Place();
   }
 
-  /// Behind the line's feed, or the log's end, if nothing but blanks stands behind `offset` on it.
+  /// The offset after the line's feed, or the log's end, if only blanks follow `offset` on the line.
   Result<Place> line_end(std::uint64_t offset) const {
     ASSIGN_OR_RETURN(const auto behind, read(offset, std::min(patient_.size, offset + kLine)));
     const std::size_t feed = behind.find('\n');
@@ -171,13 +171,13 @@ class Planner {
     }
     const auto records = salvage(*bytes);
     if (!records.empty() && patient_.gives_ids) {
-      return {};  // another record would change what the ids of all that follow are
+      return {};  // another record would change the ids of all entries after it
     }
     std::string text = *begin ? "" : "\n";
     for (const auto& record : records) {
       text += record + "\n";
     }
-    const bool keeps_end = *end && !records.empty() && ends_with_feed(**end);  // it may be of either kind
+    const bool keeps_end = *end && !records.empty() && ends_with_feed(**end);  // the line may end in LF or CRLF
     if (keeps_end) {
       text.pop_back();
     }
@@ -193,12 +193,12 @@ class Planner {
                                       records == 1 ? "a line of its" : "lines of their");
   }
 
-  /// The records in it that the log has nowhere else. A session's header among them is kept for mend_header.
+  /// The whole records in `bytes` that the log has nowhere else. Keeps a session header among them for mend_header.
   std::vector<std::string> salvage(std::string_view bytes) {
     std::vector<std::string> records;
     for (const WholeRecord& record : find_whole_records(bytes)) {
       std::string text(bytes.substr(record.begin, record.end - record.begin));
-      std::replace(text.begin(), text.end(), '\n', ' ');  // between tokens: strings hold none
+      std::replace(text.begin(), text.end(), '\n', ' ');  // only between tokens: JSON strings contain none
       if (skim::string_value(skim::member(text, "type")) == "session") {
         lost_header_ = lost_header_.empty() ? text : lost_header_;
       } else if (taken_.insert(record.id).second && !has_entry(record.id)) {
@@ -228,7 +228,7 @@ class Planner {
     return put_header(made.json, made.words);
   }
 
-  /// A header that stands elsewhere, or has no id.
+  /// Moves a header that is not at the head of the log, or adds the id that it lacks.
   Result<void> move_header() {
     const std::uint64_t behind = patient_.header_entry + patient_.header_length;
     const auto json = read(patient_.header_entry, behind);
@@ -246,7 +246,7 @@ class Planner {
                                                 : "put the id of the log's name into the session header");
   }
 
-  /// Before everything but a title slot and a byte order mark.
+  /// Puts the header before everything but a title slot and a byte order mark.
   Result<void> put_header(const std::string& json, std::string words) {
     ASSIGN_OR_RETURN(const auto head, read(0, std::min(patient_.size, kMostRemains)));
     std::uint64_t offset = head.starts_with(kBom) ? kBom.size() : 0;

@@ -65,7 +65,7 @@ bool is_content(EntryType type) {
          type == EntryType::branch_summary;
 }
 
-/// Programs write these on their own account, where nobody chose a place in the tree.
+/// Programs write these by themselves, without a user who chose the place in the tree.
 bool is_bookkeeping(EntryType type) {
   return type == EntryType::custom || type == EntryType::title_change || type == EntryType::model_usage ||
          type == EntryType::credential_pin || type == EntryType::other || type == EntryType::none;

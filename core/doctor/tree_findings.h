@@ -1,4 +1,4 @@
-// What is wrong with the tree that a log's entries make: parents, ids, labels, references, the leaf. Only looks.
+// Finds faults in the tree of a log's entries: parents, ids, labels, references, the leaf. Changes nothing.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace arborfs {
 
-/// Orphans, doubled ids, cycles, labels on nothing. The caller holds the session's guard.
+/// Finds orphans, duplicate ids, cycles, and labels on missing entries. The caller holds the session's guard.
 void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 
-/// Entries that name another one which the log does not have, in their content: compactions and summaries of branches.
+/// Finds compactions and branch summaries whose content refers to an entry that the log does not have.
 void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found);
 
-/// Where agents go on is none of the places where the conversation goes on: the log's last entry is one that nobody
-/// reads, and the newest message is not among its ancestors (FAILURES.md F6). The newest message, or kNoEntry.
+/// Returns the newest message if agents would continue without it: the log's last entry is only bookkeeping, and the
+/// newest message is not among its ancestors (FAILURES.md F6). Otherwise kNoEntry.
 Ordinal message_behind_dead_end(const LogIndex& index);
-/// The same, but kNoEntry where arborfs wrote that last entry: who moved the leaf meant to.
+/// The same, but kNoEntry if arborfs wrote the last entry: then the leaf was moved on purpose.
 Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog);
-/// A leaf at a dead end.
+/// Finds a leaf at a dead end.
 void find_dead_end(const Session& session, const Catalog& catalog, std::vector<Finding>& found);
 
 }  // namespace arborfs

@@ -19,7 +19,7 @@ void add(AttributeList& list, const char* name, std::string_view value) {
   }
 }
 
-/// Members that the index does not keep: the role and the model of a message, the model of a model change.
+/// Adds values that the index does not keep: the role and the model of a message, the model of a model change.
 void add_from_json(AttributeList& list, std::string_view raw) {
   json::Document entry;
   if (!json::parse(raw, entry)) {

@@ -1,5 +1,5 @@
-// What the extended attributes of a mount say about entries and sessions (CONTRACT.md 2.4): names without prefix, and
-// values without control characters. Thread-safe; the session was refreshed before (Depth::index).
+// The extended attributes of entries and sessions in a mount (CONTRACT.md 2.4): names without prefix, and values
+// without control characters. Thread-safe. The caller must have refreshed the session (Depth::index).
 #pragma once
 
 #include <string>

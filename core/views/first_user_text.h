@@ -1,4 +1,4 @@
-// What a session began with, for listings: from the head of its log, without an index. Any thread.
+// The first user message of a session, for listings: read from the head of the log, without an index. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace arborfs {
 
-/// How far into a log the first words are looked for.
+/// The text is searched for in this many bytes at the log's head.
 inline constexpr std::uint64_t kFirstUserTextBytes = 256 * 1024;
 
-/// The first words of what the user said first, as one line of at most `columns` characters; "" when nobody said
-/// anything within kFirstUserTextBytes or the log cannot be read.
+/// The beginning of the first user message, as one line of at most `columns` characters; "" if there is none within
+/// kFirstUserTextBytes or the log cannot be read.
 std::string first_user_text(const Session& session, const SessionStore& store, std::size_t columns);
 
 }  // namespace arborfs

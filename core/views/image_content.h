@@ -1,4 +1,4 @@
-// The bytes of images, piece by piece as they are read. Thread-safe.
+// The bytes of images, made piece by piece as they are read. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace arborfs {
 
-/// Of one that stands in its entry as base64.
+/// An image that is base64 in its entry.
 std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogFile>& log, const Entry& entry,
                                             const ImageRef& image);
-/// Of one that lies in the blob store. Errors: corrupt when it cannot be opened as what it should be; io.
+/// An image in the blob store. Errors: corrupt if the blob cannot be opened or does not match its hash; io.
 Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::string& hash);
-/// The size to show for a blob. Never 0 for one whose bytes cannot be had: an empty file is not read at all where files
-/// are not opened first, and nobody would learn of the error.
+/// The size to show for a blob. Never 0 if its bytes are unavailable: where files are not opened before a read, an
+/// empty file is never read, and no reader would see the error.
 std::uint64_t shown_blob_size(const BlobStore& blobs, const std::string& hash);
 
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-// Gathers what status.json of a session tells. Any thread.
+// Collects the content of a session's status.json. Any thread.
 #pragma once
 
 #include "core/render/views.h"
@@ -7,7 +7,7 @@
 
 namespace arborfs {
 
-/// Reads what is damaged once more to name whole records in it, looks for missing blobs and for a live agent.
+/// Reads damaged bytes again to name the whole records in them, and checks for missing blobs and a live agent.
 SessionStatus session_status(const Session& session, const Catalog& catalog);
 
 }  // namespace arborfs

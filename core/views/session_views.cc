@@ -44,7 +44,8 @@ ContentResult make_title(const Request& request) {
   return literal(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
 }
 
-/// The bytes as disk has them; the title slot, which is overwritten in place, as it was at this state.
+/// The bytes as they are on disk, except that the title slot, which is overwritten in place, is as it was in this
+/// state.
 ContentResult make_raw(const Request& request) {
   const auto raw = request.session.raw();
   if (!raw) {
@@ -128,7 +129,7 @@ ContentResult make_status(const Request& request) {
   return literal(session_status_json(session_status(request.session, request.catalog)));
 }
 
-/// Sizes that need no document.
+/// The size, if it is known without making the document.
 std::optional<std::uint64_t> known_size(const Request& request, ViewKind kind) {
   if (kind == ViewKind::raw) {
     const auto raw = request.session.raw();
@@ -160,7 +161,7 @@ std::optional<std::uint64_t> known_size(const Request& request, ViewKind kind) {
   }
 }
 
-/// Where one entry's JSON value lies; `item` is its ordinal.
+/// The bytes of one entry's JSON value; `item` is its ordinal.
 struct EntryBytes {
   std::shared_ptr<const LogFile> log;
   Entry entry;
@@ -183,7 +184,7 @@ ContentResult make_entry_json(const Request& request) {
   return ContentPtr(content);
 }
 
-/// Rendered when it is read, where its size is known: most opens are of texts whose bytes the kernel still has.
+/// Renders on read if the size is known: most opens are of texts whose bytes the kernel still caches.
 ContentResult make_entry_text(const Request& request) {
   ASSIGN_OR_RETURN(auto where, entry_bytes(request));
   auto render = [log = where.log, type = where.entry.type, offset = where.entry.offset, length = where.length] {
@@ -229,7 +230,7 @@ ContentResult make_damage(const Request& request) {
   return ContentPtr(content);
 }
 
-/// Until when a made document stays true.
+/// How long a cached document stays valid.
 enum class Validity { never_kept, epoch, generation };
 
 struct Row {
@@ -282,7 +283,7 @@ std::optional<ViewCache::Key> cache_key(const Row& row, const Session& session, 
   return ViewCache::Key{guard->generation(), static_cast<std::uint8_t>(row.kind), item, epoch};
 }
 
-/// Only what is made of one state may be remembered under it.
+/// Caches a document only if the session's state did not change while it was made.
 void keep(const Row& row, const Request& request, const ViewCache::Key& key, const ContentPtr& content) {
   if (cache_key(row, request.session, request.item) == key) {
     request.catalog.documents().keep(key, content);

@@ -1,5 +1,5 @@
-// The readable files of a session by kind: one list of what there is, one function that makes the bytes. A new view is
-// one row in documents.cc. Thread-safe.
+// The readable files of a session by kind: one list of kinds, one function that makes the bytes. A new view is one row
+// in session_views.cc. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ enum class ViewKind : std::uint8_t {
   damage,      // item: index into LogIndex::damage
 };
 
-/// What of the log counts as damage in this state: all of it but an unterminated end that is less than 2 s old. Nothing
-/// of it is in progress.
+/// The damage to show for this state: all of the log's, except an unterminated end that is less than 2 s old. None of
+/// it is marked as in progress.
 std::vector<Damage> shown_damage(const Session::Guard& guard);
 
-/// How deep the session must have been refreshed for a kind.
+/// The depth to which the session must have been refreshed for a kind.
 Depth depth_for(ViewKind kind);
 
 struct View {
@@ -45,7 +45,8 @@ struct View {
 /// Makes a document from the session's present state (refresh first). Errors: not_found (no such item, no leaf), stale,
 /// io, corrupt (a blob with other bytes).
 Result<View> make_view(const Session& session, ViewKind kind, std::uint32_t item, const Catalog& catalog);
-/// Its exact size and time; cheaper than making it where the size is known from the index, details or an earlier call.
+/// The view's exact size and time. Cheaper than make_view() if the size is known from the index, details or an earlier
+/// call.
 struct ViewFacts {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;

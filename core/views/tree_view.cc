@@ -48,8 +48,8 @@ Result<std::vector<std::string>> collect_words(const LogFile& log, const std::ve
   return words;
 }
 
-/// A tree in the making, from one state of a session. What an index says of its entries stays as it is while they are
-/// of one generation, so that each step may take a guard of its own.
+/// Draws a tree from one state of a session. Within one generation an index does not change its entries, so each step
+/// may take a guard of its own.
 class Making {
  public:
   explicit Making(const Session::Guard& guard)
@@ -84,7 +84,7 @@ class Making {
  private:
   static constexpr Ordinal kStep = 4096;
 
-  /// `step` gives false when there is no more to do.
+  /// `step` returns false when it is finished.
   template <class Step>
   Result<void> in_steps(const Session& session, Step step) {
     for (bool has_more = true; has_more;) {

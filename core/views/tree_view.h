@@ -8,9 +8,9 @@
 
 namespace arborfs {
 
-/// The tree as it was when this was called. Holds up nobody else at the session: its guard is taken for a moment at a
-/// time, and what is appended meanwhile is not drawn. Needs Depth::index. Beyond kMaxWorded entries the first words are
-/// left out, the tree is whole. Errors: stale, io.
+/// The tree as it was at the time of the call. Does not block other users of the session: takes its guard only for
+/// short steps, and does not draw entries that are appended meanwhile. Needs Depth::index. Above kMaxWorded entries the
+/// first words are left out; the tree is complete. Errors: stale, io; interrupted while the mount is being unmounted.
 Result<std::shared_ptr<const Content>> tree_document(const Session& session);
 inline constexpr std::uint32_t kMaxWorded = 100'000;
 
