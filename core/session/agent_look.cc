@@ -49,7 +49,7 @@ std::string own_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The folders in which an agent of this store keeps its files, as they may be spelled.
+/// The folders in which an agent of this store keeps its files, in all likely spellings.
 std::vector<std::string> folders_of(const SessionStore& store) {
   const StorePaths& paths = store.paths();
   std::vector<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
@@ -60,7 +60,7 @@ std::vector<std::string> folders_of(const SessionStore& store) {
   return folders;
 }
 
-/// Some program may have a database of this store's agents open.
+/// True if a program may have a database of this store's agents open.
 bool has_databases_in_use(const SessionStore& store) {
   const StorePaths& paths = store.paths();
   for (const std::string& path : {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)}) {
@@ -75,7 +75,7 @@ bool has_databases_in_use(const SessionStore& store) {
   return false;
 }
 
-/// Where an agent with this environment keeps its files, unless what it has open says otherwise.
+/// Where an agent with this environment keeps its files, unless its open files say otherwise.
 std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
   if (const std::string chosen = value_of(agent.environment, "PI_CODING_AGENT_DIR"); !chosen.empty()) {
     return {normal((std::filesystem::path(agent.cwd) / chosen).string())};
@@ -91,7 +91,7 @@ std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
   return folders;
 }
 
-/// True also when nothing tells.
+/// Also true if the agent's folder is unknown.
 bool is_of_store(const AgentProcess& agent, const std::vector<std::string>& folders) {
   const auto& kept = agent.databases.empty() ? spelled_agent_dirs(agent) : agent.databases;
   return kept.empty() || std::any_of(kept.begin(), kept.end(), [&](const std::string& one) {
@@ -99,7 +99,7 @@ bool is_of_store(const AgentProcess& agent, const std::vector<std::string>& fold
          });
 }
 
-/// What agents call the terminal (omp/FORMAT.md F9), the name that counts first.
+/// The agents' names for the terminal (omp/FORMAT.md F9), the preferred one first.
 std::vector<std::string> terminals_of(const AgentProcess& agent) {
   constexpr std::string_view kDevices = "/dev/";
   if (!agent.terminal.empty()) {
@@ -128,7 +128,7 @@ std::vector<std::string> terminals_of(const AgentProcess& agent) {
   return names;
 }
 
-/// It answers requests instead of a person, and may load any session that it is asked for.
+/// True if it serves requests instead of a user at a terminal; it may load any session on request.
 bool is_server(const AgentProcess& agent) {
   constexpr std::array<std::string_view, 3> kModes = {"acp", "rpc", "rpc-ui"};
   const auto is_mode = [&](std::string_view word) {
@@ -161,7 +161,7 @@ bool is_prefix_ignoring_case(std::string_view prefix, std::string_view text) {
          std::equal(prefix.begin(), prefix.end(), text.begin(), [&](char a, char b) { return lower(a) == lower(b); });
 }
 
-/// One of the arguments is the session's id, its log, or the prefix of an id that it is told to resume.
+/// True if an argument is the session's id, its log, or the prefix of an id to resume.
 bool name_session(const std::vector<std::string>& arguments, const SessionNames& session, bool of_store) {
   constexpr std::array<std::string_view, 3> kResume = {"-r", "--resume", "--session"};
   std::string_view flag;
@@ -193,7 +193,7 @@ bool is_lease_name(std::string_view id) {
   });
 }
 
-/// The folders that leases are named by, as an agent with this environment takes them.
+/// Adds the folders of leases that an agent with this environment uses.
 void add_lease_folders(const std::string& home, const std::string& config, const std::string& state,
                        std::vector<std::string>& folders) {
   const auto add = [&](const std::string& root) {
@@ -212,13 +212,13 @@ void add_lease_folders(const std::string& home, const std::string& config, const
 
 }  // namespace
 
-/// What the rule asks of a session.
+/// The facts of a session that the rule needs.
 struct AgentLook::Asked {
   SessionNames names;
   std::string cwd;
   std::optional<std::int64_t> created_ms;
-  std::int64_t changed_ns = 0;             // by anybody
-  std::optional<std::int64_t> written_ns;  // by anybody but arborfs; nothing: never
+  std::int64_t changed_ns = 0;             // by any program
+  std::optional<std::int64_t> written_ns;  // by any program but arborfs; nothing: never
 };
 
 struct AgentLook::Agent {
@@ -226,7 +226,7 @@ struct AgentLook::Agent {
   bool of_store = true;
   bool serves = false;
   std::vector<std::string> terminals{};
-  std::optional<Breadcrumb> holds{};  // the breadcrumb that it left itself: it is known
+  std::optional<Breadcrumb> holds{};  // from its own breadcrumb: the session it holds is known
   [[nodiscard]] std::string name() const {
     return visible_line(process.program, kProgramShown) + " (process " + std::to_string(process.pid) + ")";
   }
@@ -252,7 +252,7 @@ AgentLook::AgentLook(const SessionStore& store, std::vector<AgentProcess> proces
     Agent agent{.process = std::move(process)};
     agent.of_store = is_of_store(agent.process, folders);
     if (!agent.of_store && !agent.process.has_agent_name) {
-      continue;  // it has a file open that is called like an agent's database
+      continue;  // another program that has a file open with the name of an agent's database
     }
     agent.serves = is_server(agent.process);
     agent.terminals = terminals_of(agent.process);
@@ -267,7 +267,7 @@ AgentLook::AgentLook(const SessionStore& store, std::vector<AgentProcess> proces
 AgentLook::~AgentLook() = default;
 AgentLook::AgentLook(AgentLook&&) noexcept = default;
 
-/// A breadcrumb is of the newest agent on its terminal, if it was written since that one started.
+/// A breadcrumb belongs to the newest agent on its terminal, if it was written after that agent started.
 void AgentLook::read_breadcrumbs() {
   const auto is_on_terminal = [](const Agent& agent) { return agent.of_store && !agent.terminals.empty(); };
   const auto folder = std::any_of(agents_.begin(), agents_.end(), is_on_terminal)
@@ -299,7 +299,7 @@ bool AgentLook::is_empty() const {
   return std::none_of(agents_.begin(), agents_.end(), [](const Agent& agent) { return agent.of_store; });
 }
 
-/// Why it may hold the session, in words behind its name; "" when it does not.
+/// Why it may hold the session, in words to follow its name; "" if it does not.
 std::string AgentLook::Agent::hold_on(const Asked& session) const {
   if (of_store && holds && holds->place == session.names.place) {
     return " has it open on terminal " + visible_line(holds->terminal, kProgramShown);

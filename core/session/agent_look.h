@@ -1,5 +1,5 @@
-// One look at the agents that run, and what each of them may hold of a store: the rule of CONTRACT.md 5.3. Made once
-// for many sessions, and not kept for long. Looking changes nothing. Any threads.
+// A snapshot of the running agents, and of the sessions that each may hold by the rule of CONTRACT.md 5.3. One snapshot
+// serves many sessions; it soon becomes stale. Changes nothing on disk. Any thread.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ class WriteMarks;
 
 class AgentLook {
  public:
-  /// At the processes of this moment. `store` outlives it.
+  /// Takes the snapshot now. `store` outlives it.
   static AgentLook now(const SessionStore& store);
-  /// At those of kAgentsRemembered ago at most; breadcrumbs are read now.
+  /// Reuses a list of processes that is at most kAgentsRemembered old; reads the breadcrumbs now.
   static AgentLook recent(const SessionStore& store);
   ~AgentLook();
   AgentLook(AgentLook&&) noexcept;
   AgentLook& operator=(AgentLook&&) = delete;
 
-  /// No agent of this store runs.
+  /// True if no agent of this store runs.
   [[nodiscard]] bool is_empty() const;
-  /// For each agent that may hold the session, why, in words. `now` is the log as it is.
+  /// Why each agent may hold the session, in words, one text per such agent. `now` is the log's current stat.
   [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
                                                  const WriteMarks& marks) const;
-  /// An agent owns the session by its lease, whoever it is (omp/FORMAT.md L1).
+  /// True if any agent owns the session by its lease (omp/FORMAT.md L1).
   [[nodiscard]] bool is_leased(const Session& session) const;
 
  private:

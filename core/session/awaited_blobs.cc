@@ -22,7 +22,7 @@ void AwaitedBlobs::add(std::uint32_t session, std::string_view hash, const std::
   if (wanted.size() < kMostOfOne) {
     wanted.try_emplace(std::string(hash), seen);
   }
-  is_settled_ = false;  // it may have come since
+  is_settled_ = false;  // it may have arrived since
 }
 
 bool AwaitedBlobs::is_empty() const {
@@ -64,7 +64,7 @@ std::optional<std::string> NotedBlobs::read_blob(std::string_view hash) const {
       return std::nullopt;
     }
   }
-  const auto seen = look_at(*blobs_, hash);  // before it is read: a later change is reported
+  const auto seen = look_at(*blobs_, hash);  // before the read: a later change is reported
   auto bytes = blobs_->read_blob(hash);
   bool is_gone = false;
   {

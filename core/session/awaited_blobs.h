@@ -1,4 +1,4 @@
-// The blobs that contexts lacked, so that the contexts are made anew when one of them comes back (CONTRACT.md 7.7).
+// Blobs that were missing when a context was made: the context is made again when one comes back (CONTRACT.md 7.7).
 // Both classes are thread-safe; their mutexes are leaves.
 #pragma once
 
@@ -15,16 +15,17 @@
 
 namespace arborfs {
 
-/// What sessions wait for, by their numbers. Bounded: of one session the first kMostOfOne are looked after.
+/// The blobs that sessions wait for, by session number. Bounded: at most the first kMostOfOne of each session are
+/// awaited.
 class AwaitedBlobs {
  public:
   static constexpr std::size_t kMostOfOne = 1024;
 
-  /// A blob that did not serve: how its file looked then, nothing when there was none.
+  /// Adds a blob that could not be read. `seen` is its stat at that time, nothing if there was no file.
   void add(std::uint32_t session, std::string_view hash, const std::optional<FileStat>& seen);
   [[nodiscard]] bool is_empty() const;
-  /// The sessions of which a blob looks otherwise now; they wait no more. `folder` is how the folder of blobs looks,
-  /// nothing when there is none: while it stays as it is no file is in it that was not.
+  /// Removes and returns the sessions of which a blob has changed since add(). `folder` is the stat of the blob folder,
+  /// nothing if there is none: while it is unchanged, no new file is in the folder.
   [[nodiscard]] std::vector<std::uint32_t> take_changed(const BlobStore& blobs, const std::optional<FileStat>& folder);
 
  private:
@@ -32,11 +33,11 @@ class AwaitedBlobs {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Wanted> wanted_;  // guarded by mutex_
   std::optional<FileStat> folder_;          // guarded by mutex_
-  bool is_settled_ = false;                 // nothing happened to the folder lately; guarded by mutex_
+  bool is_settled_ = false;                 // the folder was not modified lately; guarded by mutex_
 };
 
-/// The blobs that one context was made with: what could not be had at first stays missing, so that each part of the
-/// context is rendered as it was measured. What is missing, and what vanishes, is awaited.
+/// The blobs that one context was made with. A blob that could not be read at first stays missing, so that each part of
+/// the context is rendered as it was measured. Blobs that are missing or vanish are added to AwaitedBlobs.
 class NotedBlobs : public BlobSource {
  public:
   NotedBlobs(std::shared_ptr<const BlobStore> blobs, std::shared_ptr<AwaitedBlobs> awaited, std::uint32_t session)
@@ -48,7 +49,7 @@ class NotedBlobs : public BlobSource {
   const std::shared_ptr<AwaitedBlobs> awaited_;
   const std::uint32_t session_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, bool, std::less<>> had_;  // by hash; guarded by mutex_
+  mutable std::map<std::string, bool, std::less<>> had_;  // by hash, true if read at first; guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -19,14 +19,14 @@ constexpr std::size_t kMaxErrors = 20;
 
 }  // namespace
 
-/// What one rescan found, before it is decided what moved, came and went.
+/// The findings of one rescan, before they are sorted into moved, new and vanished logs.
 struct Catalog::Placing {
-  FolderScans found;  // folders that have been looked into
+  FolderScans found;  // folders that have been listed already
   std::list<FoundLog> appeared;
   std::vector<SessionPtr> missing;
   std::vector<SessionPtr> changed;
 
-  /// The place that a log which is missing has now; appeared.end() when that was not found.
+  /// The new place of a log that is missing; appeared.end() if it was not found.
   [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
     return std::find_if(appeared.begin(), appeared.end(),
                         [stat = gone.stat()](const FoundLog& log) { return log.stat.same_file(stat); });
@@ -100,7 +100,7 @@ void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) 
     return;
   }
   const std::lock_guard lock(mutex_);
-  std::set<std::string> present;  // of those that are known
+  std::set<std::string> present;  // files of known logs
   for (auto& log : logs) {
     const auto known = known_->sessions.find(log.place);
     if (known == known_->sessions.end()) {
@@ -120,7 +120,7 @@ void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) 
   }
 }
 
-/// A log that vanished here and appeared there with the same inode has moved; its session lives on.
+/// A log that vanished in one place and appeared in another with the same inode has moved; it keeps its session.
 void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed) {
   const std::lock_guard lock(mutex_);
   for (const auto& session : placing.missing) {
@@ -139,7 +139,7 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
   }
 }
 
-/// Before others see them: what is shown of a session comes from its head.
+/// Called before the sessions become visible: their names come from their heads.
 void Catalog::read_heads(const std::vector<SessionPtr>& added) {
   for (const auto& session : added) {
     if (session->has_head()) {
@@ -216,7 +216,7 @@ void Catalog::rescan() {
   }
   rescan_locked(folders, placing);
   if (placing.has_lost_any()) {
-    // A log that was moved meanwhile may have left a folder before we came to it, and come to one where we had been.
+    // A log that moved during the scan, from a folder not scanned yet to one already scanned, was seen in neither.
     placing = {};
     rescan_locked(folders, placing);
   }

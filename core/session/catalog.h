@@ -1,6 +1,6 @@
-// All sessions of a store as people look for them: by project, by id, by recency, by terminal. Thread-safe.
-// Readers take an immutable view; the watcher and freshness checks make new ones. Lock: mutex_ (leaf; a session's own
-// locks are never taken under it, its head is read before).
+// All sessions of a store, found by project, id, recency or terminal. Thread-safe.
+// Readers take an immutable view; the watcher and freshness checks make new ones. Lock: mutex_ (never held over I/O; of
+// a session's locks only its mutex_, a leaf, is taken under it).
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ struct CatalogView {
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
   [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
   [[nodiscard]] SessionPtr session(std::uint32_t number) const;
-  /// An id or a unique prefix of one; nothing when several fit.
+  /// Finds a session by its id or a unique prefix of it; null if none or several match.
   [[nodiscard]] SessionPtr by_id_prefix(std::string_view id) const;
 };
 using CatalogViewPtr = std::shared_ptr<const CatalogView>;
@@ -68,11 +68,11 @@ class WriteMarks;
 
 class Catalog {
  public:
-  /// Reads no disk yet; call rescan().
-  /// `state` is the folder for what belongs to no log: moved leaves (leaf_store.h), erased entries
-  /// (erased_entries.h), write marks (write_marks.h) and appends that are going on (pending_appends.h); "" for none,
-  /// leaves are kept in memory then.
-  /// `most_index_bytes` bounds what indexes take that nobody uses (loaded_indexes.h); nothing for no bound.
+  /// Does not read the disk yet; call rescan().
+  /// `state` is the folder for data that is not part of a log: moved leaves (leaf_store.h), erased entries
+  /// (erased_entries.h), write marks (write_marks.h) and appends in progress (pending_appends.h). Without it ("")
+  /// leaves are kept in memory and the rest is not kept.
+  /// `most_index_bytes` bounds the memory of unused indexes (loaded_indexes.h); nothing for no bound.
   Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt);
   Catalog(std::shared_ptr<SessionStore> store, std::string home)
@@ -80,55 +80,56 @@ class Catalog {
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
-  /// Looks at every folder of the store that is no submount: new, vanished, moved and changed logs. Where nothing
-  /// changed it costs one listing a folder and one stat a log. Publishes changes. Errors are kept for status.json; a
-  /// bad folder hides no other.
+  /// Scans every folder of the store that is not a submount for new, vanished, moved and changed logs. Publishes
+  /// changes. If nothing changed, this costs one listing per folder and one stat per log. Errors are kept for
+  /// status.json; an unreadable folder does not hide the others.
   void rescan();
-  /// The same for some folders. A log that moved from one of them to another stays the session that it was.
+  /// The same for some folders. A log that moved from one of them to another keeps its session.
   void rescan_folders(const std::set<std::string>& folders);
   void rescan_folder(const std::string& folder) { rescan_folders({folder}); }
 
-  /// Folders of the store that are mounts of their own, which may hang while the others do not. A request for something
-  /// in one of them may have to wait; a request for other folders never does.
+  /// Folders of the store that are or contain mount points. They may hang while the other folders respond. A request
+  /// for a file in one of them may have to wait; a request for other folders never does.
   [[nodiscard]] std::vector<std::string> submounts() const;
   [[nodiscard]] bool is_submount(const std::string& folder) const;
   [[nodiscard]] bool has_submounts() const { return has_submounts_; }
-  /// Looks afresh which folders these are, none before the first time; waits for none of them.
+  /// Finds the submounts again; until the first call there are none. Does not wait for any of them.
   void find_submounts();
-  /// All that is done for the others by rescan(), age_tails() and leaves_changed().
+  /// Does for one submount what rescan(), age_tails() and leaves_changed() do for the other folders.
   void rescan_submount(const std::string& folder);
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
-  /// Keeps memory within its bound; to be called every now and then.
+  /// Keeps loaded indexes within their memory bound; call it every now and then.
   void tidy();
-  /// Some process moved a leaf: looks at those of all sessions that have been indexed.
+  /// A process moved a leaf: reloads the moved leaves of all indexed sessions.
   void leaves_changed();
-  /// Sessions of which a context lacked a blob that has come back, or lost one, are as good as rewritten.
+  /// Treats a session as rewritten if a blob that one of its contexts lacked has come back, or one that it had is lost.
   void look_for_blobs();
-  /// A log was written: refreshes the session to the depth it has, or finds it new.
+  /// A log was written: refreshes its session to the depth it has, or scans the folder for a new session.
   void touch(const LogPlace& place);
 
-  /// Of a project that some view has shown.
+  /// The cwd of a project that any view has shown.
   [[nodiscard]] std::optional<std::string> cwd_of_project(std::uint32_t number) const;
 
   /// Newest first by the log's mtime, at most `limit`; names 01-<slug of title>.
   [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
   [[nodiscard]] std::vector<NamedSession> terminals() const;
 
-  /// The session that a person means by a path (of the store or of a mount), an id, a unique prefix or `latest`.
+  /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix or `latest`.
+  /// Errors: not_found, invalid_argument (several sessions match).
   [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const;
 
-  /// A session that this process has just moved.
+  /// This process has just moved the session's log to `to`.
   void relocate(const SessionPtr& session, const LogPlace& to);
-  /// Null when it is not known (yet).
+  /// The session of the log at `place`; null if it is not known (yet).
   [[nodiscard]] SessionPtr at(const LogPlace& place) const;
 
   [[nodiscard]] SessionStore& store() const { return *store_; }
   [[nodiscard]] LeafStore& leaves() { return leaves_; }
   [[nodiscard]] ErasedEntries& erased() { return erased_; }
   [[nodiscard]] const ErasedEntries& erased() const { return erased_; }
-  /// What arborfs itself wrote to logs.
+  /// Which writes to logs were arborfs' own.
   [[nodiscard]] WriteMarks& marks() const { return *marks_; }
   [[nodiscard]] PendingAppends& pending() { return pending_; }
   [[nodiscard]] const std::string& home() const { return home_; }
@@ -172,8 +173,8 @@ class Catalog {
   const std::shared_ptr<AwaitedBlobs> awaited_blobs_;
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   Session::Shared shared_;
-  std::mutex rescan_mutex_;  // one rescan at a time of the folders that are no submounts; held over I/O
-  std::mutex naming_mutex_;  // one view at a time is made; after those of rescans, before mutex_
+  std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
+  std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_

@@ -1,4 +1,4 @@
-// What a catalog knows beside its view; for catalog*.cc alone.
+// The state of a catalog besides its view; for catalog*.cc only.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace arborfs {
 
-/// A session with what its names come from, read once, so that a change while a view is made is noticed later.
+/// A session and the facts that its names come from, read once: a change during a rebuild of the view is noticed later.
 struct Catalog::Placed {
   SessionPtr session;
   LogPlace place;
   Session::Standing standing;
-  std::string shown_before;  // its path in the view before, "" when it was in none
-  bool has_moved = false;    // it was shown elsewhere, or under another id
+  std::string shown_before;  // its path in the previous view, "" if it was in none
+  bool has_moved = false;    // the previous view showed it at another path or under another id
 };
 
 struct Catalog::Known {
   std::map<LogPlace, SessionPtr> sessions;
   std::set<std::string> submounts;  // folders
   std::map<std::string, std::unique_ptr<std::mutex>>
-      submount_turns;                                    // as rescan_mutex_, of folders that ever were submounts
+      submount_turns;                                    // like rescan_mutex_, for each folder that ever was a submount
   std::map<std::string, std::uint32_t> project_numbers;  // by cwd
   std::uint32_t last_session = 0;
   std::uint32_t last_project = 0;

@@ -1,4 +1,4 @@
-// Which sessions are the latest, and which one a user means.
+// Finds the latest sessions, and the session that a user names.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// The word names a place, not an id.
+/// True if the word is a path and not an id.
 bool looks_like_path(const std::string& word) {
   std::error_code failed;
   return word.empty() || word.find('/') != std::string::npos || word.ends_with(".jsonl") ||

@@ -1,4 +1,4 @@
-// How a catalog names what it knows: one view of all projects and ids, made of what the heads of the logs say.
+// How a catalog names sessions: builds one view of all projects and ids from the heads of the logs.
 #include <algorithm>
 #include <map>
 #include <unordered_set>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestId = 240;  // of what a name is made of, in bytes
 
-/// `name`, or `name~2`, `name~3`, ... - the first that is not taken yet.
+/// `name`, or the first of `name~2`, `name~3`, ... that is not taken yet.
 std::string unique_name(std::string name, std::unordered_set<std::string>& taken) {
   std::string candidate = name;
   for (int number = 2; !taken.insert(candidate).second; ++number) {
@@ -24,7 +24,7 @@ std::string unique_name(std::string name, std::unordered_set<std::string>& taken
 
 }  // namespace
 
-/// For those who know a session by its old names; what it is called now others find by themselves.
+/// Notifies readers that know the session by its old names; they find its new name themselves.
 void Catalog::publish_move(const CatalogView& old_view, const Placed& moved) {
   Change gone;
   gone.kind = Change::Kind::session_removed;
@@ -40,7 +40,7 @@ void Catalog::publish_move(const CatalogView& old_view, const Placed& moved) {
   publish(moved.session, Change::Kind::session_added);
 }
 
-/// The projects of a view, one a cwd, in byte order of cwd while names are given out (CONTRACT.md 2.1).
+/// Adds the projects of a view, one per cwd. Names are assigned in byte order of cwd (CONTRACT.md 2.1).
 void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
   std::map<std::string_view, std::vector<Placed*>> by_cwd;
   for (auto& placed : sessions) {
@@ -68,7 +68,7 @@ void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
   std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
 }
 
-/// The project of these sessions, which have one cwd; tells each where it is shown.
+/// Makes the project of these sessions, which share one cwd, and sets the shown path of each.
 ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::string name) {
   auto project = std::make_shared<Project>();
   project->cwd = members.front()->standing.cwd;

@@ -1,4 +1,4 @@
-// Folders of a store that are mounts of their own.
+// Folders of a store that are or contain mount points.
 #include "core/os/submounts.h"
 #include "core/session/catalog_known.h"
 
@@ -24,7 +24,7 @@ void Catalog::find_submounts() {
   has_submounts_ = !known_->submounts.empty();
 }
 
-/// The mutex that a look at this folder holds.
+/// The mutex that a rescan of this folder holds.
 std::mutex& Catalog::turn_of(const std::string& folder) {
   if (!is_submount(folder)) {
     return rescan_mutex_;

@@ -1,6 +1,6 @@
-// What happened, in order: the one stream behind the kernel's invalidation and the file `events`.
-// Thread-safe. Publishing never blocks on readers: the last kKept changes are kept, a slow reader is told what it
-// missed.
+// Changes of the store in order: the one stream behind the kernel's invalidation and the file `events`.
+// Thread-safe. Publishing never blocks on readers: the last kKept changes are kept, and a slow reader learns how many
+// it missed.
 #pragma once
 
 #include <condition_variable>
@@ -19,10 +19,10 @@ struct Change {
   enum class Kind : std::uint8_t {
     session_added,
     session_removed,
-    session_appended,   // entries first..last are new, all earlier ones are as they were
+    session_appended,   // entries first..last are new, all earlier ones are unchanged
     session_rewritten,  // a new generation: earlier entries may differ
-    session_touched,    // head, title, raw bytes or state changed, no entry
-    catalog_changed,    // projects, terminals or recent changed without a session of their own
+    session_touched,    // head, title, raw bytes or state changed, but no entry
+    catalog_changed,    // projects, terminals or recent changed, but no single session
   };
   Kind kind = Kind::session_touched;
   std::uint32_t session = 0;         // Session::number, 0 for catalog_changed
@@ -31,8 +31,8 @@ struct Change {
   Ordinal last = kNoEntry;
   std::string session_id;
   std::string path;            // projects/<project>/<session>
-  std::uint64_t sequence = 0;  // given by publish, from 1
-  std::int64_t time_ms = 0;    // given by publish
+  std::uint64_t sequence = 0;  // set by publish, from 1
+  std::int64_t time_ms = 0;    // set by publish
 };
 
 /// One line of `events`, newline included: {"seq":1,"time":"...","event":"appended","session":"...","path":"...",...}.
@@ -43,13 +43,13 @@ class ChangeFeed {
   static constexpr std::size_t kKept = 4096;
 
   void publish(Change change);
-  /// Changes after `sequence`, at most `limit`. `missed` says how many had been dropped already.
+  /// Changes after `sequence`, at most `limit`. `missed` receives how many of them had been dropped already.
   [[nodiscard]] std::vector<Change> after(std::uint64_t sequence, std::size_t limit,
                                           std::uint64_t* missed = nullptr) const;
   [[nodiscard]] std::uint64_t last_sequence() const;
-  /// Blocks until something after `sequence` is there or close() was called; false when closed.
+  /// Blocks until there is a change after `sequence` or close() is called; false if closed.
   bool wait(std::uint64_t sequence) const;
-  /// Called after each publish, from the publishing thread, without locks held; for parked reads. Set once, early.
+  /// Called after each publish, on the publishing thread, without locks held; for parked reads. Set it once, early.
   void on_publish(std::function<void()> callback);
   void close();
 

@@ -10,9 +10,9 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kHashed = ContentFingerprint::kWhole / 2;  // at either end
+constexpr std::uint64_t kHashed = ContentFingerprint::kWhole / 2;  // bytes at either end
 
-/// Of as many of these bytes as there are.
+/// Hashes at most kHashed bytes from `from` on, as far as the log has them.
 Result<std::uint64_t> hash_of(const LogFile& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
   std::string bytes(std::min(to - from, kHashed), '\0');
   ASSIGN_OR_RETURN(auto got, log.read_raw_at(from, bytes));

@@ -24,13 +24,13 @@ constexpr std::string_view kWritten = "/written";
 constexpr std::string_view kErased = "/erased";
 constexpr mode_t kPrivate = 0600;
 constexpr std::size_t kLongestStem = 200;
-/// Of the entries kept, and the last command, which may be larger.
+/// The kept entries and the last command, which may be larger.
 constexpr std::size_t kMostRead = 2 * ErasedEntries::kKeptBytes + (64 << 20);
 constexpr std::size_t kLongLine = 1 << 20;
 constexpr std::int64_t kForgottenAfterNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
 
-/// Keeps other threads and processes out of a state folder while it lives. Nobody holds it for long; who was stopped
-/// with it holds up nobody either.
+/// Locks a state folder against other threads and processes while it lives. It is held only briefly; the wait is
+/// limited, so that a process that was stopped while holding it does not block the others.
 class FolderLock {
  public:
   explicit FolderLock(const Dir& folder) : fd_(folder.fd()) {
@@ -59,7 +59,7 @@ Error locked() {
   return {Errc::busy, "another arborfs process is using the state folder; try again"};
 }
 
-/// Finds the id of an entry while its bytes pass by.
+/// Finds the id of an entry while its bytes are scanned.
 class IdOfLine : public json::FieldObserver {
  public:
   void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) override {
@@ -77,7 +77,7 @@ class IdOfLine : public json::FieldObserver {
   std::optional<std::string> id_;
 };
 
-/// Nothing when the line is no entry with an id. A long one is not taken apart.
+/// Nothing if the line is not an entry with an id. A long line is scanned, not parsed.
 std::optional<std::string> id_of(std::string_view line) {
   if (line.size() <= kLongLine) {
     json::Document document;
@@ -91,7 +91,7 @@ std::optional<std::string> id_of(std::string_view line) {
   return scanner.feed(line, used) == json::ValueScanner::Verdict::value ? found.id() : std::nullopt;
 }
 
-/// A JSON object a line; an end without line feed was torn off and is passed over.
+/// One JSON object per line; a torn end without line feed is skipped.
 std::vector<ErasedEntries::Kept> entries_of(std::string_view bytes) {
   std::vector<ErasedEntries::Kept> found;
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
@@ -112,7 +112,7 @@ std::string text_of(const std::vector<ErasedEntries::Kept>& entries) {
   return text;
 }
 
-/// Whole lines from the end, `most` bytes or the last one.
+/// The last whole lines, at most `most` bytes, but at least one line.
 std::string_view newest(std::string_view lines, std::size_t most) {
   if (lines.size() <= most) {
     return lines;
@@ -124,7 +124,7 @@ std::string_view newest(std::string_view lines, std::size_t most) {
   return lines.substr(end + 1);
 }
 
-/// The lines at the end of a file, of at most `most` bytes where it is larger: a file of any size may lie there.
+/// The lines at the end of a file. At most `most` bytes are read, because the file may be of any size.
 Result<std::string> read_newest(const Dir& folder, const std::string& name, std::size_t most) {
   const auto file = File::open_in(folder, name);
   const auto st = file ? file->stat() : Result<FileStat>(file.error());
@@ -137,7 +137,7 @@ Result<std::string> read_newest(const Dir& folder, const std::string& name, std:
   return first_whole == std::string::npos ? bytes : bytes.substr(first_whole + 1);
 }
 
-/// What was written to sessions that nobody has written to for long is watched no more.
+/// Drops the copies for sessions that arborfs has not appended to for long.
 void drop_old(Disk& disk, const Dir& folder) {
   const auto entries = folder.list();
   for (const auto& entry : entries ? *entries : std::vector<DirEntry>{}) {
@@ -184,7 +184,7 @@ Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, 
   return removed || removed.error().code == Errc::not_found ? Result<void>() : removed;
 }
 
-/// Somebody may have removed it, or put another in its place.
+/// The folder may have been removed or replaced since.
 Result<void> ErasedEntries::open_written_folder() {
   const std::string path = folder_ + std::string(kWritten);
   const auto there = opened_ ? Dir::stat_root(path) : Result<FileStat>(Errc::not_found, "");
@@ -201,7 +201,7 @@ Result<void> ErasedEntries::open_written_folder() {
   return {};
 }
 
-/// Its size. Under the folder's lock: another process may have put another in its place.
+/// Returns its size. Called under the folder's lock: another process may have replaced the file.
 Result<std::uint64_t> ErasedEntries::open_written_file(const std::string& name) {
   const Dir& folder = opened_->folder;
   const auto there = folder.stat(name);
@@ -256,7 +256,7 @@ void ErasedEntries::acknowledge(const std::string& log_name, std::string_view li
   }
 }
 
-/// True when it could be told.
+/// True if the comparison was possible.
 Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogIndex& index,
                                       const std::function<bool()>& is_current) {
   auto watched = open_private_folder(folder_ + std::string(kWritten));
@@ -272,11 +272,11 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
     return bytes.error();
   }
   Entries written = entries_of(*bytes);
-  bytes = std::string();  // it may be long
+  bytes = std::string();  // it may be large
   const auto kept = open_private_folder(folder_ + std::string(kErased));
   const auto lost_before = kept ? read_private_file(*kept, erased_name(log_name)) : Result<std::string>(std::string());
   if (!lost_before) {
-    return lost_before.error();  // it must not be replaced
+    return lost_before.error();  // it must not be overwritten
   }
   Entries erased = entries_of(*lost_before);
   const auto is_there = [&](const Kept& entry) { return index.find(entry.id) != kNoEntry; };

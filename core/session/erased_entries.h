@@ -1,7 +1,7 @@
-// Entries that arborfs acknowledged, kept so that they are not lost when another program writes the log anew without
-// them (CONTRACT.md 6.10, FAILURES.md F4). In the state folder `written/` holds what was appended lately, one file a
-// session, and `erased/` what of it the log has lost since. Both are private (FAILURES.md S12). Thread-safe; several
-// processes may use the same folders. What the last append had open stays open for the next.
+// Keeps copies of acknowledged entries, so that they are not lost when another program rewrites the log without them
+// (CONTRACT.md 6.10, FAILURES.md F4). In the state folder, `written/` holds recently appended entries, one file per
+// session, and `erased/` those of them that the log has lost since. Both are private (FAILURES.md S12). Thread-safe;
+// several processes may use the same folders. Files that one append opened stay open for the next.
 #pragma once
 
 #include <cstdint>
@@ -31,23 +31,23 @@ class ErasedEntries {
   ErasedEntries(const ErasedEntries&) = delete;
   ErasedEntries& operator=(const ErasedEntries&) = delete;
 
-  /// `lines` (each with its line feed) are in the log and about to be acknowledged. Of what comes to more than
-  /// kKeptBytes a session only the newest is kept. A failure goes to the daemon's log alone: nothing is lost by it.
+  /// `lines` (each with its line feed) are in the log and about to be acknowledged. Beyond kKeptBytes per session only
+  /// the newest entries are kept. A failure only goes to the daemon's log: it loses no entry.
   void acknowledge(const std::string& log_name, std::string_view lines);
-  /// Finds out what of it `index` lacks, or has again. `is_current` tells whether the log still is what the index was
-  /// made of: what another process appended and acknowledged since then is not lost. False when that cannot be told
-  /// now; compare again when the index has caught up.
+  /// Finds the acknowledged entries that `index` lacks, or has again. `is_current` returns whether the log still is the
+  /// one that the index was made from: entries that another process appended and acknowledged since then are not lost.
+  /// False if the comparison is not possible now; compare again when the index has caught up.
   bool compare(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
-  /// What is kept of what was acknowledged, as it was given.
+  /// The copies of acknowledged entries, as they were given.
   [[nodiscard]] std::string written(const std::string& log_name) const;
-  /// An entry of it has this id.
+  /// True if one of these copies has this id.
   [[nodiscard]] bool has_written(const std::string& log_name, std::string_view id) const;
-  /// What the log lacked when it was last compared, in the order in which it was written.
+  /// The entries that the log lacked at the last compare(), in the order in which they were written.
   [[nodiscard]] std::vector<Kept> of(const std::string& log_name) const;
   /// The file that holds of(), JSON lines, for messages. A user who removes it discards them.
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
 
-  /// The session is removed: what was written to it need not be watched any longer, nor kept here (FAILURES.md S12).
+  /// The session is removed: drops the copies of its acknowledged entries (FAILURES.md S12).
   void forget(const std::string& log_name);
 
   static constexpr std::size_t kKeptBytes = 4 << 20;
@@ -65,8 +65,8 @@ class ErasedEntries {
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;
-  std::mutex mutex_;                // one append at a time; no leaf
-  std::unique_ptr<Opened> opened_;  // by the append before; guarded by mutex_
+  std::mutex mutex_;                // one append at a time; not a leaf
+  std::unique_ptr<Opened> opened_;  // by the previous append; guarded by mutex_
 };
 
 }  // namespace arborfs

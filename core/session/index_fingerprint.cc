@@ -14,7 +14,7 @@ std::uint64_t hash_of(const Numbers& numbers, std::uint64_t seed) {
   return xxh64({reinterpret_cast<const char*>(numbers.data()), sizeof(numbers)}, seed);
 }
 
-/// With the entry's place in the tree: a later entry may come to be its parent.
+/// Includes the entry's place in the tree: a later entry may become its parent.
 std::uint64_t hash_of(const LogIndex& index, Ordinal ordinal, std::uint64_t seed) {
   const Entry& entry = index.entry(ordinal);
   const EntryId id = index.id(ordinal);
@@ -28,7 +28,7 @@ std::uint64_t hash_of(const LogIndex& index, Ordinal ordinal, std::uint64_t seed
   return xxh64(index.name(ordinal), xxh64(id.text, hash_of(numbers, seed)));
 }
 
-/// What is still being written is no damage yet.
+/// Leaves out damage that is still being written.
 std::uint64_t hash_of_damage(const LogIndex& index, std::uint64_t until, std::uint64_t seed) {
   for (const Damage& run : index.damage()) {
     if (!run.in_progress && run.offset < until) {

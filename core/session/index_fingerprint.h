@@ -1,5 +1,5 @@
-// What an index said of its entries, in one hash: tells whether another index of the same log says the same of them,
-// so that what was made from the one stands for the other (node ids, sizes, inode numbers). A value; any thread.
+// A hash of the entries of an index: tells whether another index of the same log has the same entries, so that results
+// from the first (node ids, sizes, inode numbers) are valid for the second. A value; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace arborfs {
 
 class IndexFingerprint {
  public:
-  /// Reads every entry: some 0.1 µs each.
+  /// Reads every entry: about 0.1 µs each.
   static IndexFingerprint of(const LogIndex& index) { return of_first(index, index.size()); }
-  /// That of the same entries, which may have more after them.
+  /// True if `index` begins with the same entries; it may have more after them.
   [[nodiscard]] bool is_of(const LogIndex& index) const;
   [[nodiscard]] Ordinal entries() const { return entries_; }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxFile = 4096;
 
-/// In brackets where it is no string, so that an id `null` is not taken for a missing one.
+/// In brackets if the id is not a string, so that an id `null` is not mistaken for a missing one.
 std::string kept_json(const EntryId& id) {
   return id.kind == EntryId::Kind::other ? "[" + id_json(id) + "]" : id_json(id);
 }

@@ -1,7 +1,7 @@
-// Leaves that were moved without an append. The log itself has no place for them (omp/FORMAT.md C1: its last entry is
-// the leaf), so they are kept beside it, under the state folder, and hold until anybody appends (CONTRACT.md 6.7). One
-// small file a session, named by a hash of the store and the log's name, so that a renamed folder loses none.
-// Thread-safe; several processes may use the same folder.
+// Leaves that were moved without an append. The log has no place for them (omp/FORMAT.md C1: its last entry is the
+// leaf), so they are kept in the state folder until any program appends to the log (CONTRACT.md 6.7). One small file
+// per session, named by a hash of the store and the log's name, so that renaming a folder loses none. Thread-safe;
+// several processes may use the same folder.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace arborfs {
 
-/// A leaf, and the state of the log that it was chosen in.
+/// A leaf, and the state of the log in which it was chosen.
 struct KeptLeaf {
-  Ordinal entries = 0;          // the log's entries then
-  EntryId last;                 // the last one of them
+  Ordinal entries = 0;          // number of the log's entries then
+  EntryId last;                 // the last of them
   std::optional<EntryId> leaf;  // nothing: the root
-  /// What it means for a log as it is now: nothing when somebody has appended since.
+  /// The leaf in the log as `index` has it now; nothing if entries were appended since.
   [[nodiscard]] std::optional<Ordinal> in(const LogIndex& index) const;
   bool operator==(const KeptLeaf&) const = default;
 };
 
 class LeafStore {
  public:
-  /// `folder` is made when the first leaf is kept; "" keeps them in memory alone. `store_key` tells stores apart.
+  /// `folder` is made when the first leaf is kept; "" keeps leaves in memory only. `store_key` tells stores apart.
   LeafStore(std::string folder, std::string store_key, Disk& disk);
 
-  /// Nothing when none is kept, or what is kept cannot be read.
+  /// Nothing if no leaf is kept or the kept one cannot be read.
   [[nodiscard]] std::optional<KeptLeaf> load(const std::string& log_name) const;
-  /// On the disk when it returns (`sync`), or left to the kernel. Errors: those of the disk.
+  /// With `sync`, the leaf is on the disk when this returns. Errors: those of the disk.
   Result<void> save(const std::string& log_name, const KeptLeaf& leaf, bool sync);
   void forget(const std::string& log_name);
   /// For the watcher.

@@ -1,5 +1,4 @@
-// Is some agent holding this session? (CONTRACT.md 5.1, FAILURES.md P1, P2.) Looking changes nothing on disk. Any
-// thread.
+// Whether an agent holds a session (CONTRACT.md 5.1, FAILURES.md P1, P2). Changes nothing on disk. Any thread.
 #pragma once
 
 #include <optional>
@@ -18,23 +17,23 @@ struct Liveness {
   std::vector<std::string> reasons;  // in words
 };
 
-/// `live`: another process has the log open for writing (lease test, else /proc), holds its lock file, and not for one
-/// write only, or owns the session by a lease; `maybe`: an agent that runs may hold it (agent_look.h); else `quiet`.
-/// Agents are those of kAgentsRemembered ago at most.
+/// `live`: another process has the log open for writing (lease test, else /proc) or holds its lock file, in both cases
+/// for longer than one write, or owns the session by a lease; `maybe`: a running agent may hold it (agent_look.h); else
+/// `quiet`. The list of agents is at most kAgentsRemembered old.
 Liveness check_liveness(const Session& session, const Catalog& catalog);
-/// The part of it that is not seen on the log itself, which is `now`.
+/// Only the part of it that does not examine the log. `now` is the log's stat.
 Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look);
 std::string_view liveness_word(Liveness::State state);
 /// "the session may be live: <reasons>".
 std::string liveness_words(const Liveness& liveness);
 
-/// check_liveness for many sessions: what is common to them is looked at once. Not for long. Any threads.
+/// check_liveness for many sessions: checks once what they share. Soon becomes stale. Any thread.
 class LivenessRound {
  public:
   /// `catalog` outlives it.
   explicit LivenessRound(const Catalog& catalog);
 
-  /// Sessions of one folder, whose lock files are told by one listing. The round outlives it. Used by one thread.
+  /// Sessions of one folder; one listing finds their lock files. The round outlives it. Used by one thread.
   class Folder {
    public:
     [[nodiscard]] Liveness check(const Session& session) const;
@@ -43,8 +42,8 @@ class LivenessRound {
     friend class LivenessRound;
     explicit Folder(const LivenessRound& round) : round_(round) {}
     const LivenessRound& round_;
-    std::optional<Dir> dir_;                          // nothing when it cannot be opened
-    std::optional<std::set<std::string>> dot_files_;  // lock files are among them; nothing when it cannot be listed
+    std::optional<Dir> dir_;                          // nothing if it cannot be opened
+    std::optional<std::set<std::string>> dot_files_;  // lock files are among them; nothing if it cannot be listed
   };
   [[nodiscard]] Folder in(const std::string& folder) const;
 

@@ -12,7 +12,7 @@ namespace arborfs {
 
 namespace {
 
-/// What is freed between others would stay with the heap.
+/// Memory that is freed between used blocks would stay with the heap.
 void give_back_gaps() {
   ::malloc_trim(0);
 }
@@ -39,7 +39,7 @@ void LoadedIndexes::tidy(const MayWait& may_wait) {
   }
 }
 
-/// True when there was any.
+/// True if it let go of any.
 bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait) {
   bool is_less = false;
   auto unused = superfluous();
@@ -57,7 +57,7 @@ bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait
   return is_less;
 }
 
-/// True when it is time to look for what could be let go.
+/// Records the session's loaded size. True if it is time to look for data to let go.
 bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = session->memory_bytes();
@@ -71,7 +71,7 @@ bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
   return bytes_ > most_bytes_ && (bytes_ > look_beyond_ || std::chrono::steady_clock::now() > look_at_);
 }
 
-/// What is beyond the bound of that which nobody uses.
+/// The unused sessions that exceed the bound, those unused for longest.
 std::vector<std::shared_ptr<Session>> LoadedIndexes::superfluous() {
   struct Unused {
     std::chrono::steady_clock::time_point last_used;

@@ -1,7 +1,6 @@
-// Keeps what indexes and details take that nobody uses within a bound, over all sessions: those that were not used for
-// longest are let go, and read anew when they are needed (Session::let_go). Never let go is what is in use or was used
-// a moment ago; it does not count. Thread-safe; mutex_ comes before the locks of sessions but is not held while they
-// let go.
+// Bounds the memory of unused indexes and details over all sessions: those unused for longest are let go, and read
+// again when they are needed (Session::let_go). Data that is in use or was used a moment ago is never let go and does
+// not count. Thread-safe; mutex_ comes before the locks of sessions but is not held during let_go().
 #pragma once
 
 #include <chrono>
@@ -22,18 +21,19 @@ class LoadedIndexes {
   /// A caller that does not hold Session::Use may use a session for this long after its refresh.
   static constexpr std::chrono::nanoseconds kJustUsed = std::chrono::seconds(1);
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
-  /// Sessions that tidy() lets go, at most: some 5 ms, since its caller has other things to do.
+  /// Sessions that one tidy() lets go at most: about 5 ms, since its caller has other work.
   static constexpr std::size_t kAtATime = 128;
 
-  /// The bound may be exceeded by an eighth, or for a second, before anything is done about it; by what was all used at
-  /// once until tidy().
+  /// The bound may be exceeded by an eighth, or for a second, before anything is let go. It may be exceeded
+  /// until tidy() if everything was used at once.
   explicit LoadedIndexes(std::size_t most_bytes) : most_bytes_(most_bytes), look_beyond_(most_bytes) {}
-  /// What a session has loaded is not what it was. May let go of what others have; the caller holds no lock of any.
+  /// The session's loaded size has changed. May let go of other sessions' data; the caller holds no lock of any
+  /// session.
   void note(const std::shared_ptr<Session>& session);
-  /// To be called now and then: lets go of what was in use, or used just now, when its turn came, and gives back what
-  /// the heap has between what is left. Nothing is done where nothing was loaded or let go since the last time and the
-  /// bound is kept.
-  /// `may_wait` says whether a session's log may keep whoever asks about it waiting; such are left to note().
+  /// Call it now and then: lets go of data that note() kept because it was in use or just used, and returns the free
+  /// parts of the heap to the kernel. Does nothing if nothing was loaded or let go since the last call and the bound is
+  /// kept.
+  /// `may_wait` returns whether access to a session's log may block; such sessions are left to note().
   using MayWait = std::function<bool(const Session&)>;
   void tidy(const MayWait& may_wait);
 
@@ -49,8 +49,8 @@ class LoadedIndexes {
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, Loaded> loaded_;  // by session number; guarded by mutex_
   std::size_t bytes_ = 0;                             // of all; guarded by mutex_
-  std::chrono::steady_clock::time_point look_at_;     // again; guarded by mutex_
-  std::size_t look_beyond_;                           // so many bytes; guarded by mutex_
+  std::chrono::steady_clock::time_point look_at_;     // time of the next search, see look_beyond_; guarded by mutex_
+  std::size_t look_beyond_;                           // or, if earlier, when bytes_ exceed this; guarded by mutex_
   bool has_changed_ = false;                          // since the last tidy(); guarded by mutex_
 };
 

@@ -1,4 +1,4 @@
-// How long ago a log must have been written for what is known of it to stand. Internal to core/session.
+// How long ago a log must have been written for facts about it to be reliable. Internal to core/session.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,14 @@
 namespace arborfs {
 
 inline constexpr std::int64_t kNanosPerMilli = 1'000'000;
-/// Coarser than any file system's clock tick in use: a log read this soon after its mtime may change without a trace.
+/// Coarser than the clock tick of any file system in use: a log read this soon after its mtime may change unnoticed.
 inline constexpr std::int64_t kRacyNanos = 50 * kNanosPerMilli;
-/// An unterminated end that is older than this is damage, and nobody's write in progress.
+/// An unterminated end that is older than this is damage, not a write in progress.
 inline constexpr std::int64_t kTailAgeNanos = 2000 * kNanosPerMilli;
 
-/// Less than `age` has gone by since then. A time in the future says nothing of an age: a clock was wrong, or somebody
-/// set it. But for a little, by which the clock of another machine may be ahead.
+/// True if less than `age` has passed since `mtime_ns`. A time in the future tells no age: a clock was wrong, or a
+/// program set it. The exception is a time less than kTailAgeNanos ahead: another machine's clock may be ahead by that
+/// much.
 constexpr bool is_younger(std::int64_t mtime_ns, std::int64_t now_ns, std::int64_t age) {
   return mtime_ns > now_ns - age && mtime_ns < now_ns + kTailAgeNanos;
 }

@@ -1,4 +1,4 @@
-// The first look at a store, which a start waits for. Pure but for the reading; any thread.
+// The first scan of a store, which delays the start. Only reads; any thread.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace arborfs {
 
-/// By folder: its logs with their heads, as SessionStore::logs found them, or why not.
+/// By folder: its logs with their heads, as SessionStore::logs found them, or the error.
 using FolderScans = std::map<std::string, Result<std::vector<FoundLog>>>;
 
-/// Looks into these folders on two threads.
+/// Scans these folders on two threads.
 FolderScans scan_folders(const SessionStore& store, const std::set<std::string>& folders);
 
 }  // namespace arborfs

@@ -16,11 +16,11 @@ namespace {
 
 constexpr mode_t kNoteMode = 0600;
 constexpr std::string_view kFormat = "arborfs-append-1";
-constexpr char kEnd = '\0';  // of a field; no name holds it
+constexpr char kEnd = '\0';  // of a field; no name contains it
 constexpr std::size_t kFields = 7;
 constexpr std::size_t kLongestHead = 4096;
 
-/// What stands in front of the text.
+/// The fields before the text.
 struct Head {
   LogPlace place;
   FileStat log;  // before the append
@@ -72,7 +72,7 @@ std::optional<Head> head_of(std::string_view bytes) {
   return head;
 }
 
-/// Nothing when it is none, or not complete: the append behind it had not begun then.
+/// Nothing if the file is not a note or not complete: its append had not begun then.
 std::optional<Head> read_head(const File& file) {
   std::array<char, kLongestHead> buffer{};
   const auto got = file.read_at(0, buffer);

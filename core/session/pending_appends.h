@@ -1,9 +1,10 @@
-// Appends that one write(2) may not make atomic: a deadly signal ends it between two pages of the log. What is to be
-// appended is kept beside the log until it is there, so that a part of it that the process left behind is cut off again
-// before anything stands behind it (CONTRACT.md 7.2). In the state folder `appending/` one file a log, private
-// (FAILURES.md S12). It is not synced: it outlives the process, and a power cut may take it.
+// Appends that one write(2) may not make atomic: a fatal signal can end it between two pages of the log. The text is
+// kept beside the log until it is appended, so that a part of it that a killed process left is cut off before anything
+// is written after it (CONTRACT.md 7.2). `appending/` in the state folder holds one file per log, private
+// (FAILURES.md S12). It is not synced: it survives the process, but a power cut may lose it.
 //
-// Thread-safe; several processes may use the same folder. All but all() are for whoever has the log's lock.
+// Thread-safe; several processes may use the same folder. Callers of everything but all() hold the lock of the
+// log, if there still is one.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ namespace arborfs {
 
 class PendingAppends {
  public:
-  /// What one write(2) takes whole or not at all needs no note.
+  /// An append up to this long is written by one write(2), whole or not at all, and needs no note.
   static constexpr std::size_t kAtomic = 4096;
 
   /// `folder` is made when the first append is noted; "" keeps nothing. `store_key` tells stores apart. `disk` outlives
   /// it.
   PendingAppends(std::string folder, std::string store_key, Disk& disk);
 
-  /// While it lives, a part of the append would be cut off by the next process.
+  /// While it lives, the next process would cut off a part of the append.
   class Note {
    public:
     Note() = default;
@@ -41,16 +42,16 @@ class PendingAppends {
     PendingAppends* owner_ = nullptr;
     std::string log_name_;
   };
-  /// `text` is about to be appended to the log, which is now as `log` says. Empty for a small one, and when the note
-  /// cannot be kept: that goes to the daemon's log, and the append goes on without.
+  /// `text` is about to be appended to the log, whose stat is now `log`. The result is empty for a small text, and if
+  /// the note cannot be kept: that goes to the daemon's log, and the append continues without it.
   [[nodiscard]] Note note(const LogPlace& place, const FileStat& log, std::string_view text);
 
-  /// A process may have been killed in an append to this log. One system call.
+  /// True if a process may have been killed during an append to this log. One system call.
   [[nodiscard]] bool has(const std::string& log_name) const;
-  /// Cuts off what such an append left, if it is a part of it and nothing else stands behind it; true when it did. The
-  /// note goes, whatever it says.
+  /// Cuts off what such an append left, if it is only a part of it and nothing follows it; true if it did. Removes the
+  /// note in any case.
   bool take_back(LogWriter& writer, const std::string& log_name);
-  /// The logs of this store that has() is true for.
+  /// The logs of this store for which has() is true.
   [[nodiscard]] std::vector<LogPlace> all() const;
   void forget(const std::string& log_name);
 

@@ -116,7 +116,7 @@ bool Session::has(Depth depth) const {
   return has_locked(depth);
 }
 
-/// Needs mutex_ or refresh_mutex_.
+/// The caller holds mutex_ or refresh_mutex_.
 bool Session::has_locked(Depth depth) const {
   switch (depth) {
     case Depth::head:
@@ -197,7 +197,7 @@ void Session::begin_anew() {
   publish(Change::Kind::session_rewritten, last_generation, entries == kNoEntry ? kNoEntry : 1, entries);
 }
 
-/// Under mutex_, after anything that it depends on.
+/// Call it under mutex_, after any change to what it depends on.
 void Session::settle_leaf() {
   moved_leaf_ = kept_leaf_ && index_ ? kept_leaf_->in(*index_) : std::nullopt;
 }
@@ -205,7 +205,7 @@ void Session::settle_leaf() {
 void Session::reload_leaf() {
   const std::lock_guard refreshing(refresh_mutex_);
   if (!index_ && !let_go_) {
-    return;  // whoever indexes it looks at its leaf
+    return;  // the next load of the index reads the leaf
   }
   auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   {

@@ -1,5 +1,5 @@
-// One session: its log, the index of it, and what has been derived. The same object lives as long as the session is
-// known, through appends, rewrites and renames of its folder.
+// One session: its log, the index of it, and derived data. The same object lives as long as the session is known,
+// through appends, rewrites and renames of its folder.
 //
 // Threads: any. Locks, in order: refresh_mutex_ (one refresher at a time; held over I/O) -> mutex_ (leaf, readers share
 // it, never held over I/O). Nothing here calls the kernel's FUSE side.
@@ -31,34 +31,34 @@ namespace arborfs {
 
 class LoadedIndexes;
 
-/// The answer when a session changed between two looks of one request: stale.
+/// The error if a session changed between two reads of one request: stale.
 Error session_changed();
 
 /// How much of a session a caller needs.
 enum class Depth : std::uint8_t {
   head,     // stat and header: a few KiB read
-  raw,      // the log open, and what tells whether its bytes stay: a few KiB more
+  raw,      // the log open, and a fingerprint of its bytes: a few KiB more
   index,    // every entry's place: the log read once
-  details,  // sizes of texts, images, usage: the log read once more, unless it is read for the index now
+  details,  // sizes of texts, images, usage: the log read a second time, unless details are gathered with the index
 };
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// What can be said without reading the whole log.
+  /// Facts known without reading the whole log.
   struct Head {
     FileStat stat;
     Header header;
     std::string problem;  // "" or why the log cannot be read, in words
   };
 
-  /// What its place and its names in the tree come from.
+  /// The header fields that its place and its names in the tree come from.
   struct Standing {
     std::string cwd;
     std::string id;  // "" when the log has none
     bool operator==(const Standing&) const = default;
   };
 
-  /// What the sessions of a catalog share; outlives them.
+  /// State that the sessions of a catalog share; outlives them.
   struct Shared {
     std::shared_ptr<SessionStore> store;
     ChangeFeed* feed = nullptr;                 // may be null
@@ -66,52 +66,51 @@ class Session : public std::enable_shared_from_this<Session> {
     ErasedEntries* erased = nullptr;            // may be null
     ViewCache* documents = nullptr;             // may be null
     LoadedIndexes* loaded = nullptr;            // may be null: nothing is let go
-    std::atomic<std::uint32_t> generations{0};  // behind Guard::generation
+    std::atomic<std::uint32_t> generations{0};  // the last number given; see Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);
 
   /// Never reused in the life of a catalog, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] LogPlace place() const;
-  /// The log's name without .jsonl, as disk has it.
+  /// The log's name on disk without .jsonl.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
   [[nodiscard]] Standing standing() const;
-  /// The head was read, by whoever found the log or since.
+  /// True if the head was read, by the scan that found the log or since.
   [[nodiscard]] bool has_head() const;
   [[nodiscard]] std::int64_t mtime_ns() const;
-  /// As it was when it was last read.
+  /// The log's stat when it was last read.
   [[nodiscard]] FileStat stat() const;
-  /// The log no longer looks as it did when it was last read, or may change its standing just by growing older, or is
+  /// True if `st` differs from the stat at the last read, or the log's age alone may change its state, or it is
   /// misplaced.
   [[nodiscard]] bool looks_changed(const FileStat& st) const;
 
-  /// Stats the log and takes in what changed, to the depth asked for (never less than what is loaded). Publishes
-  /// changes. Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
+  /// Stats the log and reads what changed, to at least `depth` and never less than what is loaded. Publishes changes.
+  /// Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
   Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr);
-  /// The same for who has the log's folder open: `stat` says how the log is when it is asked.
+  /// The same for a caller that has the log's folder open: `stat` returns the log's current stat.
   using Look = std::function<Result<FileStat>()>;
   Result<void> refresh(Depth depth, const Look& stat);
-  /// The same for who is told that the log was written: to the depth that it has, or had before it was let go.
+  /// The same for a caller that knows of a write to the log: to the loaded depth, or to the index if that was let go.
   Result<void> follow();
-  /// True when somebody, whoever it was, has looked at the log since then and the session is as it was found, to this
-  /// depth at least.
+  /// True if the log was checked since `when`, the session has not changed since that check, and `depth` is loaded.
   [[nodiscard]] bool is_known_since(std::chrono::steady_clock::time_point when, Depth depth) const;
-  /// What was found does not count any more: the log has been written to.
+  /// Discards the result of the last check: the log has been written to.
   void forget_look() { looked_ = kNever; }
   /// This process has written to the log, and the session has been refreshed since.
   void note_own_write() { written_ = std::chrono::steady_clock::now(); }
   [[nodiscard]] bool was_written_since(std::chrono::steady_clock::time_point when) const {
     return written_.load() >= when;
   }
-  /// True when refresh(depth) has little to read (`kQuickBytes` at most) and nobody else is at longer work on it, by
-  /// what is known without I/O but one stat (none for a head).
+  /// True if refresh(depth) has little to read (`kQuickBytes` at most) and no other thread does longer work on the
+  /// session, as far as one stat tells (none for a head).
   [[nodiscard]] bool is_quick(Depth depth) const;
-  /// The same for who has just looked.
+  /// The same for a caller that has just called stat: `now`.
   [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;
   static constexpr std::uint64_t kQuickBytes = 4 << 20;
 
-  /// One state of the session, to be read while the guard lives. Do no I/O and take no lock meanwhile.
+  /// One state of the session, readable while the guard lives. Do no I/O and take no lock meanwhile.
   class Guard {
    public:
     [[nodiscard]] const LogIndex& index() const { return *session_->index_; }
@@ -120,17 +119,17 @@ class Session : public std::enable_shared_from_this<Session> {
       return session_->details_ && session_->details_->size() == index().size();
     }
     [[nodiscard]] const std::shared_ptr<const LogFile>& log() const { return session_->log_; }
-    /// The entry that the next append becomes a child of: the log's last one, or where it was moved to
+    /// The entry that the next append becomes a child of: the log's last one, or the one it was moved to
     /// (CONTRACT.md 6.7); kNoEntry for the root.
     [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
     /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
     [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
-    /// Changes with everything that can be seen of the session.
+    /// Changes when anything that is visible of the session changes.
     [[nodiscard]] std::uint32_t epoch() const { return session_->epoch_; }
     /// Changes when earlier raw bytes may read differently.
     [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
     [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
-    /// The log's unterminated end has not moved for 2 s: it is damage now, not work in progress (CONTRACT.md 3.3).
+    /// The log's unterminated end has not changed for 2 s: it is damage now, not a write in progress (CONTRACT.md 3.3).
     [[nodiscard]] bool tail_aged() const { return session_->tail_aged_; }
 
    private:
@@ -140,33 +139,33 @@ class Session : public std::enable_shared_from_this<Session> {
     const Session* session_;
     std::shared_lock<std::shared_mutex> lock_;
   };
-  /// Needs an earlier refresh(Depth::index); nothing when that has not been, or the log is gone, or the index was let
-  /// go since, which a Use forbids.
+  /// Needs an earlier refresh(Depth::index); nothing if there was none, the log is gone, or the index was let go since,
+  /// which a Use prevents.
   [[nodiscard]] std::optional<Guard> read() const;
   /// The same as a Result. Errors: stale (session_changed).
   [[nodiscard]] Result<Guard> read_index() const;
 
-  /// One state of the log's bytes, whatever they mean.
+  /// One state of the log's raw bytes.
   struct Raw {
     std::shared_ptr<const LogFile> log;
     FileStat stat;
-    std::string slot_bytes;        // of a title slot as they were (they are overwritten in place), "" without one
+    std::string slot_bytes;        // of a title slot at that time (it is overwritten in place), "" without one
     std::uint32_t generation = 0;  // Guard::raw_generation
     std::uint32_t epoch = 0;
-    std::uint32_t bytes = 0;    // changes when bytes behind the slot may read differently
-    std::uint32_t entries = 0;  // Guard::generation, 0 where no index was read
+    std::uint32_t bytes = 0;    // changes when bytes after the slot may read differently
+    std::uint32_t entries = 0;  // Guard::generation, 0 if no index was read
   };
-  /// Needs an earlier refresh(Depth::raw); nothing when that has not been or the log is gone.
+  /// Needs an earlier refresh(Depth::raw); nothing if there was none or the log is gone.
   [[nodiscard]] std::optional<Raw> raw() const;
 
-  /// Numbers of the last state that was read, whether or not the index was let go since; 0 where there was none.
+  /// Numbers of the last state that was read, even if the index was let go since; 0 if there was none.
   struct Generations {
     std::uint32_t entries = 0;  // Guard::generation
     std::uint32_t raw = 0;      // Guard::raw_generation
   };
   [[nodiscard]] Generations generations() const;
 
-  /// While one lives, what is loaded stays loaded.
+  /// While one lives, loaded data stays loaded.
   class Use {
    public:
     Use() = default;
@@ -193,39 +192,39 @@ class Session : public std::enable_shared_from_this<Session> {
     std::shared_ptr<const Session> session_;
   };
   [[nodiscard]] bool is_in_use() const { return uses_ != 0; }
-  /// When it was last begun to be used, or refreshed.
+  /// When the last Use began or the last refresh ran.
   [[nodiscard]] std::chrono::steady_clock::time_point last_used() const {
     return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(last_used_.load()));
   }
-  /// So much is loaded.
+  /// True if this much is loaded.
   [[nodiscard]] bool has(Depth depth) const;
-  /// Lets go of index and details: the next refresh that needs them reads them anew, and where the log has only grown
-  /// meanwhile, all numbers are as they were. False, and nothing is done, while it is in use or its log is not at rest.
+  /// Drops index and details; the next refresh that needs them reads them again. If the log has only grown meanwhile,
+  /// all numbers stay the same. Returns false and does nothing while the session is in use or its log is not at rest.
   bool let_go();
 
-  /// What was made of its entries does not count any more, for a reason outside of its log: it is as good as rewritten.
+  /// Invalidates everything made from its entries, as if the log had been rewritten, for a reason outside the log.
   /// Publishes a change.
   void begin_anew();
-  /// Looks afresh at where the leaf was moved to (leaf_store.h). Publishes a change.
+  /// Reads again where the leaf was moved to (leaf_store.h). Publishes a change.
   void reload_leaf();
-  /// Why the last write to it failed, in words; "" when it did not.
+  /// Why the last write to it failed, in words; "" if it did not.
   void set_write_error(std::string text);
   [[nodiscard]] std::string write_error() const;
 
-  /// For liveness.cc, whose first look at a live session takes long: it was found live within the last few seconds.
+  /// For liveness.cc, whose first check of a live session takes long: it was found live within the last few seconds.
   void note_live() const { live_ns_ = now_ns(); }
   [[nodiscard]] bool was_live_lately() const { return now_ns() - live_ns_ < kLiveRememberedNs; }
 
   /// The log was found elsewhere (its folder was renamed).
   void moved_to(const LogPlace& place);
-  /// The log is gone: the index is dropped, head().problem says so.
+  /// The log is gone: drops the index; head().problem says so.
   void mark_gone();
   [[nodiscard]] bool is_gone() const;
   /// Heap held by index and details.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Where the catalog shows it, and the header that says so; set by the catalog, the path is read for events.
+  /// Where the catalog shows it, and the header fields that it was placed by. Set by the catalog; events use the path.
   void set_shown_path(std::string path, const Standing& by);
-  /// The header, whoever had it read, is no longer the one that the catalog went by.
+  /// True if the header no longer has the fields that the catalog placed it by.
   [[nodiscard]] bool is_misplaced() const;
   [[nodiscard]] std::string shown_path() const;
 
@@ -268,13 +267,13 @@ class Session : public std::enable_shared_from_this<Session> {
 
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::time_point kNever = Clock::time_point::min();
-  std::atomic<Clock::time_point> looked_{kNever};  // before the last look at the log that came to an end
+  std::atomic<Clock::time_point> looked_{kNever};  // start of the last completed check of the log
   std::atomic<Clock::time_point> written_{kNever};
 
   std::mutex refresh_mutex_;
-  bool may_lack_entries_ = false;        // entries of ours, which could not be told yet; guarded by refresh_mutex_
-  std::atomic<bool> works_long_{false};  // somebody holds refresh_mutex_ for long
-  std::atomic<bool> has_loaded_{false};  // and LoadedIndexes does not know yet
+  bool may_lack_entries_ = false;        // our entries, not compared yet; guarded by refresh_mutex_
+  std::atomic<bool> works_long_{false};  // a thread holds refresh_mutex_ for long
+  std::atomic<bool> has_loaded_{false};  // loaded data changed, LoadedIndexes is not notified yet
   mutable std::atomic<std::uint32_t> uses_{0};
   mutable std::atomic<std::chrono::steady_clock::rep> last_used_{0};
 
@@ -287,27 +286,27 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<LogIndex> index_;
   std::unique_ptr<TextSizes> details_;
   std::optional<ContentFingerprint>
-      whole_mark_;  // of all that index_ was read from, behind the slot, when the log is short
-  // Both without index_ alone:
-  std::optional<ContentFingerprint> log_mark_;  // of the log at head_.stat, when it is open
+      whole_mark_;  // of all that index_ was read from, after the slot, if the log is short
+  // Both only without index_:
+  std::optional<ContentFingerprint> log_mark_;  // of the log at head_.stat, if it is open
   struct LetGo {
     IndexFingerprint mark;
-    FileStat stat;  // of the log then
+    FileStat stat;  // of the log at that time
   };
-  std::optional<LetGo> let_go_;   // what is told of an index that is to be read anew
+  std::optional<LetGo> let_go_;   // to compare with the index when it is read again
   std::uint32_t generation_ = 0;  // of the index that is loaded or was let go
   std::uint32_t raw_generation_ = 0;
-  std::uint32_t bytes_generation_ = 0;  // as raw_generation_, but for the slot
+  std::uint32_t bytes_generation_ = 0;  // like raw_generation_, but ignores the slot
   std::uint32_t epoch_ = 0;
   std::string slot_bytes_;
   std::optional<KeptLeaf> kept_leaf_;
-  std::optional<Ordinal> moved_leaf_;  // what kept_leaf_ means in this state
+  std::optional<Ordinal> moved_leaf_;  // kept_leaf_ resolved in this state
   std::string write_error_;
   std::string shown_path_;
   Standing shown_by_;
   bool tail_aged_ = false;
   std::atomic<bool> racy_{
-      false};  // the log was so young when it was read that a later write may leave its times as they were
+      false};  // the log was so young when it was read that a later write may leave its times unchanged
 };
 
 using SessionPtr = std::shared_ptr<Session>;

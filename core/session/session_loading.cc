@@ -1,4 +1,4 @@
-// What a session reads of its log, and what of that is new. When it does so: session_refreshing.cc.
+// How a session reads its log, and how it finds what is new. When it does so: session_refreshing.cc.
 #include <chrono>
 #include <new>
 #include <thread>
@@ -22,22 +22,21 @@ Result<std::string> first_line(const LogFile& log) {
   return end == std::string::npos ? std::string() : bytes.substr(0, end + 1);
 }
 
-/// The bytes of a title slot, "" without one.
+/// The bytes of the title slot, "" without one.
 Result<std::string> slot_of(const LogFile& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
-/// A write shows in a file's time before it shows in its size and its bytes.
+/// A write changes a file's mtime before it changes its size and its bytes.
 constexpr std::chrono::milliseconds kWriteInProgress{1};
 
-/// How a log was when it was looked at or, if that was another file than the one that was opened then, when it was
-/// opened: before it was read, either way. What came after that is taken in by the next refresh. To mix the two would
-/// make the next look find a log written that nobody has written to.
+/// The log's stat before it was read: `look`, or the stat at open if another file was opened. Later changes are taken
+/// in by the next refresh. A mixture of the two would make the next check report a write that never happened.
 FileStat seen_at(const FileStat& look, const LogFile& log) {
   return log.opened().same_file(look) ? look : log.opened();
 }
 
-/// Of a log that is short enough to be told by all of its bytes; nothing for others, and where it cannot be read.
+/// The fingerprint of a log short enough to be hashed completely; nothing for a longer one and on a read error.
 std::optional<ContentFingerprint> short_mark(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
   const auto mark = size <= ContentFingerprint::kWhole ? ContentFingerprint::of(log, slot, size)
                                                        : Result<ContentFingerprint>(Errc::unsupported, "too long");
@@ -49,7 +48,7 @@ bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogFile& l
   return same && *same;
 }
 
-/// What a short log is when it is about to be read.
+/// The state of a short log before it is read.
 class BeforeReading {
  public:
   BeforeReading(const LogFile& log, std::uint64_t size) : log_(log), size_(size) {
@@ -59,7 +58,7 @@ class BeforeReading {
       mark_ = short_mark(log, line_.size(), size);
     }
   }
-  /// The mark of what was read, behind the slot; nothing when somebody else wrote there meanwhile.
+  /// The fingerprint of what was read, after the slot; nothing if another program wrote to it meanwhile.
   [[nodiscard]] std::optional<ContentFingerprint> mark_of_read(const std::string& slot) const {
     const auto mark = short_mark(log_, slot.size(), size_);
     const auto line = slot.empty() && mark_ ? first_line(log_) : Result<std::string>(line_);
@@ -73,7 +72,7 @@ class BeforeReading {
   std::optional<ContentFingerprint> mark_;
 };
 
-/// While it lives, callers that must not wait are told so.
+/// While it lives for long work, is_quick() is false.
 class LongWork {
  public:
   LongWork(std::atomic<bool>& flag, std::uint64_t bytes) : flag_(flag) { flag_ = bytes > Session::kQuickBytes; }
@@ -87,8 +86,8 @@ class LongWork {
 
 }  // namespace
 
-/// Copied into place with mutex_ held, so that what is as it was stays where it is: else each time that indexes are
-/// read anew would leave holes in the heap where their heads were.
+/// Copied into place under mutex_, so that unchanged parts stay where they are in memory: otherwise each reload of
+/// indexes would leave holes in the heap where the old heads were.
 void Session::keep_head(const FileStat& st, const Header& header) {
   head_.stat = st;
   head_.header = header;
@@ -112,14 +111,14 @@ Result<void> Session::load_head(const FileStat& st) {
   return {};
 }
 
-/// Whether all that was known of the log's bytes behind the slot is still there. Not told of a log whose index is
-/// loaded, which can tell itself.
+/// True if all known bytes of the log after the slot are still there. Always false if its index is loaded, which
+/// detects this itself.
 Result<bool> Session::keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const {
   if (!log_mark_ || !log_->opened().same_file(log.opened()) || st.size < head_.stat.size) {
     return false;
   }
   if (st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns && slot == slot_bytes_) {
-    return false;  // written, yet neither longer nor retitled: something in the middle may have changed
+    return false;  // written, but neither longer nor retitled: something in the middle may have changed
   }
   return log_mark_->is_of(log);
 }
@@ -168,7 +167,7 @@ Result<void> Session::load_raw(const FileStat& st) {
   return {};
 }
 
-/// Gathers the details of a whole log.
+/// Reads the details of a whole log.
 Result<std::unique_ptr<TextSizes>> Session::read_details(const LogFile& log, const LogIndex& index,
                                                          const std::atomic<bool>* cancelled) {
   auto details = std::make_unique<TextSizes>(index.dialect());
@@ -227,7 +226,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
       generation_ = ++shared_.generations;
     }
     keep_head(seen, (*index)->header());
-    slot_bytes_ = slot;  // copied, as the head is
+    slot_bytes_ = slot;  // copied, like the head
     log_ = std::move(log).value();
     index_ = std::move(index).value();
     details_ = std::move(details);
@@ -250,7 +249,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   return {};
 }
 
-/// What an index that was loaded comes to for those who knew the session before.
+/// The change to publish for an index that was loaded, as seen by readers of the session's previous state.
 std::optional<Change> Session::news_of(const LogIndex& loaded, bool goes_on, bool is_same) const {
   Change news;
   news.last = loaded.size();
@@ -270,7 +269,7 @@ std::optional<Change> Session::news_of(const LogIndex& loaded, bool goes_on, boo
   return raw_generation_ != 0 && !is_same ? std::optional(news) : std::nullopt;
 }
 
-/// The slot's bytes as they are now, of a log that had one.
+/// The current bytes of the slot, of a log that had one.
 Result<std::string> Session::current_slot() const {
   return slot_bytes_.empty() ? Result<std::string>(std::string()) : first_line(*log_);
 }
@@ -284,8 +283,8 @@ Result<bool> Session::grow_index(const FileStat& looked) {
     const bool is_written = st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns;
     return is_written && growth && *growth && slot && *slot == slot_bytes_;
   };
-  // A write that was under way at the look must not be taken for one in the middle of the log, nor its slot for the one
-  // before: the next look would find the log as it was seen and never read the bytes that came meanwhile.
+  // A write in progress must not be mistaken for one in the middle of the log, nor its slot for the older one: the next
+  // check would find the stat unchanged and never read the bytes that were written meanwhile.
   for (int i = 0; i < kTries && growth && *growth && slot; ++i) {
     const bool may_be_under_way = shows_only_in_time();
     if (may_be_under_way) {
@@ -306,7 +305,7 @@ Result<bool> Session::grow_index(const FileStat& looked) {
     return false;
   }
   if (shows_only_in_time() && !is_still_of(whole_mark_, *log_)) {
-    return false;  // written, yet neither longer nor retitled: something in the middle may have changed
+    return false;  // written, but neither longer nor retitled: something in the middle may have changed
   }
   const Ordinal before = index_->size();
   std::optional<TextSizes::Delta> delta;
@@ -326,7 +325,7 @@ Result<bool> Session::grow_index(const FileStat& looked) {
       if (delta) {
         details_->apply(std::move(*delta));
       }
-    } catch (const std::bad_alloc&) {  // what has grown in part is read anew
+    } catch (const std::bad_alloc&) {  // a partly grown index is read again
       index_.reset();
       details_.reset();
       moved_leaf_.reset();

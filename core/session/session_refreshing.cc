@@ -1,5 +1,5 @@
-// How a session follows its log: when it looks, what of what it knows still holds, how much is to be read, and when
-// that is let go again. What is read, and how: session_loading.cc.
+// How a session follows its log: when it checks the log, which of its data is still valid, how much to read, and when
+// to let data go. What is read, and how: session_loading.cc.
 #include <algorithm>
 #include <utility>
 
@@ -60,7 +60,7 @@ Result<void> Session::refresh_as(const Look& stat, Depth depth, const std::atomi
     const auto start = Clock::now();
     return note_look(start, refresh_locked(depth, stat(), cancelled != nullptr ? cancelled : Cancellation::current()));
   }();
-  note_used();  // once more: it may have taken longer than what is not used stays
+  note_used();  // again: the refresh may have taken longer than kJustUsed
   note_loaded();
   return done;
 }
@@ -74,8 +74,8 @@ bool Session::is_current(const FileStat& st, Depth depth) const {
   return head_loaded_ && !racy_ && st == head_.stat && has_locked(depth);
 }
 
-/// A log that was read just after it was written, and is so short that all its bytes can be compared: to read it anew
-/// would make another generation of one that has nothing to grow from.
+/// True for a log that was read just after it was written, if it is short enough to compare all its bytes: reading it
+/// again would start a new generation if there is nothing to grow from.
 bool Session::is_same_after_all(const FileStat& st, Depth depth) const {
   if (!head_loaded_ || !whole_mark_ || !(st == head_.stat) || !has_locked(depth)) {
     return false;
@@ -110,7 +110,7 @@ Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, c
   if (auto done = take_in(*now, depth, cancelled); !done) {
     return done.error().code == Errc::interrupted ? done : fail(done.error());
   }
-  racy_ = is_younger(head_.stat.mtime_ns, started, kRacyNanos);  // it may be younger than `now`
+  racy_ = is_younger(head_.stat.mtime_ns, started, kRacyNanos);  // head_.stat may be newer than `now`
   age_tail(*now);
   return {};
 }
@@ -182,7 +182,7 @@ bool Session::let_go() {
     return false;
   }
   const LetGo mark{IndexFingerprint::of(*index_), head_.stat};
-  std::unique_ptr<LogIndex> index;  // freed without the lock, as are the details
+  std::unique_ptr<LogIndex> index;  // freed after the lock is released, as are the details
   std::unique_ptr<TextSizes> details;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || uses_ != 0) {
@@ -196,7 +196,7 @@ bool Session::let_go() {
   return true;
 }
 
-/// The log is as it was when it was last read, and nothing is going to change just by its growing older.
+/// True if the log is as it was last read, and nothing will change just because it grows older.
 bool Session::is_at_rest() const {
   if (!head_loaded_ || racy_ || !tail_aged_ || log_->is_decoded()) {
     return false;

@@ -1,5 +1,5 @@
-// Looks at folders of a store that are mounts of their own, each on a thread that waits for its folder alone: one that
-// hangs keeps nobody waiting but those who want something in it. Thread-safe.
+// Scans folders of a store that are or contain mount points, each on its own thread: a mount that hangs delays only
+// requests for files in its folder. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@ namespace arborfs {
 
 class SubmountScanner {
  public:
-  /// Threads at most; folders beyond that many are not looked at.
+  /// Threads at most; further folders are not scanned.
   static constexpr std::size_t kMost = 16;
   /// `catalog` outlives it.
   explicit SubmountScanner(Catalog& catalog) : catalog_(catalog) {}
-  /// Waits for looks that are under way.
+  /// Waits for scans in progress.
   ~SubmountScanner();
   SubmountScanner(const SubmountScanner&) = delete;
   SubmountScanner& operator=(const SubmountScanner&) = delete;
 
-  /// Asks for a look at each, and returns at once. A look that is still under way is the last one for its folder.
+  /// Requests a scan of each folder and returns at once. A folder whose scan is still in progress is skipped.
   void ask_for(const std::vector<std::string>& folders);
-  /// Until all that was asked for is done, or so long.
+  /// Waits until all requested scans are done, at most for `longest`.
   void wait(std::chrono::milliseconds longest);
 
  private:

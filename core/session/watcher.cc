@@ -28,19 +28,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often everything is looked at where inotify is silent or absent, and where it works (for what it may have
-/// missed).
+/// How often everything is checked: where inotify is silent or absent, and where it works (for events that it missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
-/// Somebody may write again and again: news is taken at once, but not more often than this.
+/// A program may write again and again: events are read at once, but not more often than this.
 constexpr auto kBetweenNews = std::chrono::milliseconds(1);
-/// What this process writes it takes in at once, and with it what others wrote before: news of a log that it wrote to
-/// so lately is most often its own, and waits so long.
+/// After its own write this process reads the log at once, and with it earlier writes of other programs. Events of a
+/// log that it wrote so recently are mostly its own; they wait this long.
 constexpr auto kOwnWrite = std::chrono::milliseconds(10);
-/// The kernel tells of a move in two events, one after the other.
+/// The kernel reports a move by two events, one after the other.
 constexpr auto kOtherHalf = std::chrono::milliseconds(2);
-constexpr auto kFirstSubmountScan = std::chrono::seconds(1);    // at the start; what has not come by then comes later
-constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until it is tried again
+constexpr auto kFirstSubmountScan = std::chrono::seconds(1);    // at the start; slower submounts appear later
+constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until the next try
 constexpr std::uint32_t kFolderEvents =
     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
 constexpr std::uint32_t kRootEvents =
@@ -81,7 +80,7 @@ struct Watcher::Impl {
     how = std::move(text);
   }
 
-  /// A mount may be put over a folder at any time.
+  /// Signals changes of the mount table: a file system may be mounted on a folder at any time.
   static UniqueFd list_of_mounts() { return UniqueFd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)); }
 
   void run() {
@@ -92,13 +91,13 @@ struct Watcher::Impl {
         goes_on = take_turn();
       } catch (const std::exception&) {
         log_exception("cannot follow changes of the store");
-        next_check = {};  // news was lost: everything is looked at
+        next_check = {};  // events were lost: everything is checked
         goes_on = !is_stopped_until(Clock::now() + kShortOfMemory);
       }
     }
   }
 
-  /// False when it is over.
+  /// False if the watcher is being stopped.
   bool take_turn() {
     if (Clock::now() >= next_poll) {
       poll_store();
@@ -148,7 +147,7 @@ struct Watcher::Impl {
     watched_folders = names ? names->size() : 0;
     for (std::size_t i = 0; i < watched_folders; ++i) {
       if (catalog.is_submount((*names)[i])) {
-        continue;  // even to watch it might wait for it
+        continue;  // adding a watch might also block
       }
       add_watch(paths.sessions + "/" + (*names)[i], (*names)[i], kFolderEvents);
     }
@@ -169,10 +168,10 @@ struct Watcher::Impl {
     catalog.rescan();
   }
 
-  /// The folder of moved leaves; until it exists, the last folder on the way to it that does.
+  /// Watches the folder of moved leaves; until it exists, the last existing folder on the way to it.
   void watch_leaves() {
     namespace fs = std::filesystem;
-    constexpr int kTries = 4;  // when it is made while we look
+    constexpr int kTries = 4;  // if the folder is made meanwhile
     const fs::path leaves = catalog.leaves().folder();
     for (int i = 0; i < kTries && leaves.is_absolute() && !add_watch(leaves, "/leaves", kLeafEvents); ++i) {
       fs::path missing = leaves;
@@ -198,11 +197,11 @@ struct Watcher::Impl {
     return watch >= 0;
   }
 
-  /// What some events come to.
+  /// The work that some events ask for.
   struct News {
     std::set<LogPlace> touched;
     std::set<std::string> changed_folders;
-    std::set<std::uint32_t> half_moves;  // cookies of those that have left a place and come to none yet
+    std::set<std::uint32_t> half_moves;  // cookies of moves that have left one place and not reached another yet
     bool everything = false;
   };
 
@@ -230,12 +229,12 @@ struct Watcher::Impl {
       ::poll(&more, 1, static_cast<int>(kOtherHalf.count()));
       read_events(news);
     }
-    // What is not known yet may have moved here from another folder: both are looked at together.
+    // An unknown log may have moved here from another folder: scan both folders together.
     std::erase_if(news.touched, [&](const LogPlace& place) {
       return catalog.at(place) == nullptr && (news.changed_folders.insert(place.folder), true);
     });
     if (leaves_moved || news.everything || !news.changed_folders.empty() || !news.touched.empty()) {
-      last_news = Clock::now();  // not of lock files, which come before the news
+      last_news = Clock::now();  // not for lock files, whose events come before those of the log
     }
     if (leaves_moved) {
       catalog.leaves_changed();
@@ -317,7 +316,7 @@ struct Watcher::Impl {
     }
   }
 
-  /// Looks at everything by stat alone where inotify does not, else only at torn tails that grow old
+  /// Checks everything by stat where inotify does not work, else only torn ends that have become old
   /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
     submount_scanner.ask_for(catalog.submounts());
@@ -334,7 +333,7 @@ struct Watcher::Impl {
     }
   }
 
-  /// Their folder may come into being at any time, and changes with every leaf that is kept.
+  /// Their folder may be made at any time; its mtime changes with every leaf that is kept.
   void look_at_leaves() {
     const auto folder = Dir::open_root(catalog.leaves().folder());
     const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
@@ -353,14 +352,14 @@ struct Watcher::Impl {
   UniqueFd notify;
   std::map<int, std::string> folders;  // watch -> store folder; "" the sessions folder
   bool leaves_moved = false;
-  std::int64_t leaves_seen = 0;  // the time of their folder
+  std::int64_t leaves_seen = 0;  // mtime of their folder
   std::size_t watched_folders = 0;
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_poll;
   Clock::time_point next_check;
   Clock::time_point last_news;
-  std::set<LogPlace> put_off;       // to be looked at
-  Clock::time_point put_off_until;  // unless it is empty
+  std::set<LogPlace> put_off;       // logs to check later
+  Clock::time_point put_off_until;  // valid if put_off is not empty
   mutable std::mutex mutex;
   std::string how;  // guarded by mutex
   UniqueFd mounts = list_of_mounts();

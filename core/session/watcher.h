@@ -1,5 +1,5 @@
-// Notices what other processes do to a store: inotify where the kernel has it, a poll twice a second besides
-// (CONTRACT.md 3.2). One thread of its own. It tells the catalog, the catalog tells the feed.
+// Detects changes by other processes in a store: inotify where the kernel has it, plus a poll twice a second
+// (CONTRACT.md 3.2). Has its own thread. It notifies the catalog, which notifies the feed.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace arborfs {
 class Watcher {
  public:
   enum class Mode { inotify, poll_only };
-  /// Watches, looks at the whole store (Catalog::rescan) and starts the thread, in this order: what happens from the
-  /// look on is noticed. `catalog` must outlive the watcher. In poll_only mode inotify is not used at all.
+  /// Adds the watches, scans the whole store (Catalog::rescan) and starts the thread, in this order: no change after
+  /// the scan is missed. `catalog` must outlive the watcher. In poll_only mode inotify is not used at all.
   Watcher(Catalog& catalog, Mode mode);
-  /// Stops and joins.
+  /// Stops the thread and joins it.
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLongestMark = 256;
 constexpr std::int64_t kMarkKeptNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
 
-/// Removes the oldest marks and those that are no longer kept.
+/// Removes marks that are too old, and the oldest if there are too many.
 void make_room_for_one(Disk& disk, const Dir& folder) {
   const auto entries = folder.list();
   std::vector<std::pair<std::int64_t, std::string>> files;
@@ -38,12 +38,12 @@ void make_room_for_one(Disk& disk, const Dir& folder) {
 
 }  // namespace
 
-/// The log as arborfs left it. Another inode, size or time, and somebody else wrote.
+/// The log as arborfs left it. If its inode, size or mtime differs, another program wrote it.
 struct WriteMarks::Mark {
   std::uint64_t ino = 0;
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
-  std::int64_t others_ns = 0;  // when somebody else wrote it last; 0: never
+  std::int64_t others_ns = 0;  // when another program wrote it last; 0: never
   [[nodiscard]] bool is_of(const FileStat& st) const {
     return ino == st.ino && size == st.size && mtime_ns == st.mtime_ns;
   }

@@ -1,7 +1,7 @@
-// Which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent
-// (CONTRACT.md 5.3). One small file a log in the state folder, so that another process, or the next mount, knows it
-// too; without one the log counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use
-// the same folder.
+// Records which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent
+// (CONTRACT.md 5.3). One small file per log in the state folder, so that another process, or the next mount, knows it
+// too; a log without one counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use the
+// same folder.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class WriteMarks {
 
   /// arborfs has just made this log.
   void note_made(const std::string& log_name, const FileStat& made);
-  /// arborfs wrote to this log, under its lock: it was `before` and is `after`. Without `even_if_unmarked` only a mark
-  /// that is there is kept up. A failure costs no more than the mark.
+  /// arborfs wrote to this log under its lock: `before` and `after` are its stats. Without `even_if_unmarked`, only an
+  /// existing mark is updated. A failure only loses the mark.
   void note_written(const std::string& log_name, const FileStat& before, const FileStat& after, bool even_if_unmarked);
-  /// When anybody else wrote the log last, in ns since 1970: never, for a log that arborfs made, is nothing.
+  /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs made it.
   [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;
 
   static constexpr std::size_t kMost = 512;
@@ -35,7 +35,7 @@ class WriteMarks {
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;
-  std::mutex mutex_;  // one save at a time; no leaf
+  std::mutex mutex_;  // one save at a time; not a leaf
 };
 
 }  // namespace arborfs
