@@ -228,9 +228,7 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
     return may ? Result<void>() : Result<void>(live(found, *session));
   };
   auto may = judge(*look);
-  return may ? may
-             : judge(
-                   AgentLook::now(catalog_.store()));  // an agent may have ended while this thread waited for the lock
+  return may ? may : judge(AgentLook::now(catalog_.store()));  // it may have ended during the wait for the lock
 }
 
 /// Takes the log's lock and refreshes the session under it. A long read is done before the lock.

@@ -57,7 +57,7 @@ void print_error_json(const Error& error, Terminal& io) {
   io.err << terminal_safe_json(JsonText::object().add_json("error", json.str()).str()) << "\n";
 }
 
-/// A line for each of the sessions, as `ls` has them.
+/// One line for each session, as `ls` prints it.
 std::string lines_of(const std::vector<Listed>& sessions, const Catalog& catalog) {
   Table table({{""}, {""}, {""}});
   for (const auto& of : sessions) {
@@ -170,7 +170,7 @@ std::string log_path(const Session& session, const Catalog& catalog) {
 }
 
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters) {
-  constexpr std::uint64_t kBytesACharacter = 16;  // leading white space and combining characters included
+  constexpr std::uint64_t kBytesACharacter = 16;  // allows for leading white space and combining characters
   const auto document = make_view(session, ViewKind::entry_text, ordinal, catalog);
   if (!document) {
     return "";

@@ -20,7 +20,7 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/// SOURCE of fstab: a folder, or a word for the user's own.
+/// True if the word can be the SOURCE of fstab: a folder, or a word for the user's own.
 bool is_mount_source(const std::string& word) {
   return word.empty() || word == "none" || word == "arborfs" || word.find('/') != std::string::npos ||
          is_directory(word);
@@ -30,7 +30,7 @@ bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-';
 }
 
-/// `arborfs SOURCE MOUNTPOINT [-o OPTIONS]` as `arborfs mount --agent-dir=SOURCE MOUNTPOINT [-o OPTIONS]`.
+/// Turns `arborfs SOURCE MOUNTPOINT [-o OPTIONS]` into `arborfs mount --agent-dir=SOURCE MOUNTPOINT [-o OPTIONS]`.
 std::vector<std::string> with_verb(std::vector<std::string> words) {
   if (words.size() < 2 || is_option(words[0]) || words[1].starts_with('-') || !is_mount_source(words[0])) {
     return words;
@@ -43,7 +43,7 @@ std::vector<std::string> with_verb(std::vector<std::string> words) {
   return words;
 }
 
-/// How many words an option takes, itself counted; 0 when the verb has no such option.
+/// The number of words that an option takes, itself included; 0 if the verb has no such option.
 std::size_t words_of_option(const CLI::App& verb, const std::string& word) {
   if (!is_option(word)) {
     return 0;
@@ -56,7 +56,7 @@ std::size_t words_of_option(const CLI::App& verb, const std::string& word) {
   return option->get_items_expected_max() > 0 && word.size() == name.size() ? 2 : 1;
 }
 
-/// Whether the words before `end` are options of the verb and their values.
+/// True if the words before `end` are options of the verb and their values.
 bool are_options(const CLI::App& verb, const std::vector<std::string>& words, std::size_t end) {
   std::size_t at = 0;
   while (at < end) {
@@ -69,7 +69,7 @@ bool are_options(const CLI::App& verb, const std::vector<std::string>& words, st
   return at == end;
 }
 
-/// The verb in front of the options that stand before it: `--json ls` as `ls --json`, `help ls` as `ls --help`.
+/// Moves the verb before the options that precede it: `--json ls` becomes `ls --json`, `help ls` becomes `ls --help`.
 std::vector<std::string> verb_first(const Grammar& grammar, std::vector<std::string> words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (const CLI::App* verb = grammar.verb(words[at]); verb != nullptr && are_options(*verb, words, at)) {
@@ -86,7 +86,7 @@ std::vector<std::string> verb_first(const Grammar& grammar, std::vector<std::str
   return words;
 }
 
-/// The help, whose descriptions begin at one column, in lines that a terminal of 80 columns does not break.
+/// Wraps the help, whose descriptions begin at one column, for a terminal of 80 columns.
 std::string wrapped(const std::string& help) {
   constexpr std::size_t kWidth = 80;
   std::istringstream lines(help);
@@ -118,7 +118,7 @@ std::string no_option(const std::string& word, const std::vector<CLI::App*>& app
   return "unknown option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
 }
 
-/// What is wrong with a line that has no verb, "" for nothing: it asks for help or for the version.
+/// The complaint about a line without a verb; "" if it asks for help or for the version.
 std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>& words) {
   std::size_t at = 0;
   while (at < words.size()) {
@@ -145,7 +145,7 @@ std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>
   return no_option(words[at], apps);
 }
 
-/// The words that CLI11 could not place, in the order of the line, but for options that the verb has.
+/// The words that CLI11 could not place, in the order of the line, without options that the verb has.
 std::vector<std::string> strays(const Grammar& grammar, const CLI::App& verb, const std::vector<std::string>& words) {
   auto left = grammar.app().remaining(true);
   std::vector<std::string> found;
@@ -160,7 +160,7 @@ std::vector<std::string> strays(const Grammar& grammar, const CLI::App& verb, co
   return found;
 }
 
-/// What is wrong with the words behind a verb, in words of this program.
+/// The complaint about the words after a verb, in this program's own words.
 std::string complaint(const CLI::ParseError& error, const Grammar& grammar, CLI::App* verb,
                       const std::vector<std::string>& words) {
   const auto unplaced = strays(grammar, *verb, words);
@@ -181,7 +181,7 @@ std::string complaint(const CLI::ParseError& error, const Grammar& grammar, CLI:
   return std::string("unexpected argument") + (unplaced.size() == 1 ? "" : "s") + all;
 }
 
-/// Reads the words into the CommandLine of the grammar; help and the version are printed.
+/// Reads the words into the CommandLine of the grammar. Prints help and the version itself.
 int read_words(Grammar& grammar, const std::vector<std::string>& words, Terminal& io) {
   CLI::App* verb = grammar.verb(words.empty() ? "" : words[0]);
   if (verb == nullptr) {
@@ -190,7 +190,7 @@ int read_words(Grammar& grammar, const std::vector<std::string>& words, Terminal
     }
   }
   try {
-    // CLI11 wants a vector in reverse.
+    // CLI11 expects the words in reverse order.
     grammar.app().parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return kDone;
   } catch (const CLI::CallForVersion&) {

@@ -1,4 +1,4 @@
-// What a command line asks for. The verbs and their options stand in grammar.cc.
+// The parsed command line. The verbs and their options are defined in grammar.cc.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +32,21 @@ enum class Verb {
 };
 
 struct CommandLine {
-  Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; `status` says which
+  Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; see `status`
   int status = 0;
   bool json = false;
   std::string agent_dir;  // "" for the user's own
 
   std::string mountpoint;  // mount, umount
   bool foreground = false;
-  std::vector<std::string> mount_options;  // one -o each, commas inside
+  std::vector<std::string> mount_options;  // one per -o, commas inside
 
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
   bool only_ids = false;
 
-  std::string session;                // of one session: show to text, append to fork
-  std::vector<std::string> sessions;  // rm; doctor, none for all
+  std::string session;                // verbs on one session: show to text, append to fork
+  std::vector<std::string> sessions;  // rm; doctor, empty for all
   std::string entry;                  // context, text, append, branch, label, fork
 
   std::optional<std::string> words;  // a message, a branch's summary, a label, a title (fork, new too)
@@ -56,7 +56,7 @@ struct CommandLine {
   bool repair = false;     // doctor
   bool dry_run = false;    // doctor
   bool yes = false;        // rm
-  std::string durability;  // "synced" (as ""), "none"; mount too
+  std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
   std::string model;
   std::string parent_session;
@@ -65,13 +65,13 @@ struct CommandLine {
   std::string shell;  // completion
 };
 
-/// Reads a command line, and answers --help, --version, `help VERB` and wrong usage itself; sets `io.json_errors`. The
-/// options of a verb may stand before it. Two plain words without a verb mean `mount`, as mount(8) and fstab call it:
+/// Reads a command line. Answers --help, --version, `help VERB` and wrong usage itself; sets `io.json_errors`. The
+/// options of a verb may come before it. Two plain words without a verb mean `mount`, as mount(8) and fstab call it:
 /// SOURCE MOUNTPOINT [-o OPTIONS].
 CommandLine read_command_line(int argc, const char* const* argv, Terminal& io);
 
-/// The same grammar for tests: every verb with all spellings of its options ("--limit", "-n"); the program's own
-/// stand under "".
+/// The grammar for tests: every verb with all spellings of its options ("--limit", "-n"). The program's own options are
+/// under "".
 struct VerbOptions {
   std::string verb;
   std::vector<std::string> options;

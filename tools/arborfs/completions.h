@@ -1,5 +1,5 @@
-// The completion scripts of packaging/completions/, carried in the program so that `arborfs completion` can print them
-// wherever it was installed. Their text is put in by tools/CMakeLists.txt.
+// The completion scripts of packaging/completions/, compiled into the program so that `arborfs completion` can print
+// them wherever it is installed. tools/CMakeLists.txt puts their text in.
 #pragma once
 
 #include <string_view>

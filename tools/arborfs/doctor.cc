@@ -18,15 +18,15 @@ namespace {
 constexpr std::size_t kShownOfAKind = 10;
 constexpr std::size_t kLineLength = 4096;
 
-/// Everything found about one file, and done about it.
+/// The findings about one file, and its repairs.
 struct Report {
   std::string session;  // "" for a leftover
   std::string path;
   std::string title;
   std::vector<Finding> findings;
   RepairResult mended;
-  std::string not_mended;  // why nothing was done, "" when that did not fail
-  std::size_t left = 0;    // findings that still stand
+  std::string not_mended;  // why the repair failed, "" if it did not
+  std::size_t left = 0;    // findings that remain
 };
 
 Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& catalog) {
@@ -43,7 +43,7 @@ bool belongs_to(const OrphanFile& leftover, const std::vector<Listed>& sessions)
   });
 }
 
-/// Examines, and mends when the line says so.
+/// Examines sessions and files, and repairs them if the command line says so.
 class Doctor {
  public:
   Doctor(const CommandLine& line, Catalog& catalog)
@@ -77,7 +77,7 @@ class Doctor {
     mend(leftover, [] { return std::size_t{0}; });
   }
 
-  /// What the last report is about.
+  /// Repairs the subject of the last report.
   template <class Patient, class CountAgain>
   void mend(const Patient& patient, CountAgain count_again) {
     Report& report = reports_.back();

@@ -17,7 +17,7 @@ constexpr const char* kFooter =
     "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
     "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
 
-// What is wrong with a word, "" for nothing.
+// Each returns the complaint about a word, "" for none.
 
 std::string complain_of_number(const std::string& word) {
   const bool is_number =
@@ -25,12 +25,12 @@ std::string complain_of_number(const std::string& word) {
   return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is not a number";
 }
 
-/// A check that refuses the empty word, which mostly is a variable of a script that was never set.
+/// A check that refuses an empty word, which is usually an unset variable of a script.
 std::function<std::string(const std::string&)> needs(const std::string& what) {
   return [what](const std::string& word) { return word.empty() ? what + " is needed, but the argument is empty" : ""; };
 }
 
-/// A check for one of a few words.
+/// A check that accepts only these words.
 std::function<std::string(const std::string&)> is_one_of(const std::vector<std::string>& choices) {
   return [choices](const std::string& word) {
     const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();

@@ -1,5 +1,4 @@
-// The verbs and their options: the one place where they stand. The manual page and the completions are held to it by
-// tests.
+// The only definition of the verbs and their options. Tests compare the manual page and the completions with it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,10 +11,10 @@ namespace arborfs::cli {
 
 /// The column at which descriptions begin in the help.
 inline constexpr std::size_t kHelpColumn = 28;
-/// How much of a wrong word is repeated in the complaint.
+/// The longest part of a wrong word that an error message repeats.
 inline constexpr std::size_t kShownOfWord = 80;
 
-/// Bound to the CommandLine that parsing fills.
+/// Parses into the CommandLine that it was constructed with.
 class Grammar {
  public:
   explicit Grammar(CommandLine& into);
@@ -24,9 +23,9 @@ class Grammar {
   const CLI::App& app() const { return app_; }
   CommandLine& line() { return into_; }
   const std::vector<CLI::App*>& verbs() const { return verbs_; }
-  /// Null when there is no such verb.
+  /// Null if there is no such verb.
   CLI::App* verb(const std::string& word) const;
-  /// `help` too.
+  /// Includes `help`.
   std::vector<std::string> verb_names() const;
 
  private:

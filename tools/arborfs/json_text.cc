@@ -14,7 +14,7 @@ bool is_hidden(char32_t code) {
   return code >= 0x7f && (chars::is_control(code) || chars::is_invisible(code));
 }
 
-/// True when more bytes could make the end of `text` from `at` a longer character.
+/// True if the bytes of `text` from `at` may be the beginning of a longer character.
 bool is_cut(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   const std::size_t needed = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;

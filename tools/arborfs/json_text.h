@@ -1,4 +1,4 @@
-// JSON as the verbs print it with --json. Characters that could drive or deceive a terminal are spelled \uXXXX, which
+// JSON as the verbs print it with --json. Characters that could control or deceive a terminal are spelled \uXXXX, which
 // means the same to every reader of JSON.
 #pragma once
 
@@ -30,7 +30,7 @@ class JsonText {
   JsonText& item(std::string_view text);
   JsonText& item_json(std::string_view json);
 
-  /// The whole, closed, without a newline behind it.
+  /// The whole text, closed, without a newline at the end.
   [[nodiscard]] std::string str() const;
 
  private:
@@ -42,20 +42,20 @@ class JsonText {
   bool empty_ = true;
 };
 
-/// The same JSON with every character that a terminal may act upon, or that hides or reorders text, as \uXXXX.
-/// Feeds on pieces cut anywhere.
+/// Copies JSON and writes \uXXXX for every character that a terminal may act upon, or that hides or reorders text.
+/// Pieces may be cut anywhere.
 class TerminalSafeJson {
  public:
-  /// Appends what is known to be whole characters to `out`.
+  /// Appends the characters that are known to be complete to `out`.
   void feed(std::string_view piece, std::string& out);
-  /// The rest of a character that was cut, if any.
+  /// Appends the rest of a character that was cut, if any.
   void finish(std::string& out) { out += std::exchange(held_, {}); }
 
  private:
   std::string held_;
 };
 
-/// All at once.
+/// The same in one call.
 std::string terminal_safe_json(std::string_view json);
 
 }  // namespace arborfs::cli

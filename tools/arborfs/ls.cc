@@ -26,7 +26,7 @@ constexpr std::size_t kLeastPrefix = 8;
 struct Row {
   Listed of;
   Session::Head head;
-  std::string words;  // what the user said first, for a session without a title
+  std::string words;  // the first user message, for a session without a title
   std::string state;
 };
 
@@ -50,7 +50,7 @@ std::string title_of(const Row& row) {
   return row.head.header.title.empty() ? row.words : visible_line(row.head.header.title, kTitleCharacters);
 }
 
-/// The least that tells an id from all others, at least kLeastPrefix characters.
+/// The shortest prefix of at least kLeastPrefix characters that tells the id from all others.
 std::string short_id(const CatalogView& view, const std::string& id) {
   const auto common = [&id](const std::string& other) {
     return static_cast<std::size_t>(std::mismatch(id.begin(), id.end(), other.begin(), other.end()).first - id.begin());
@@ -106,7 +106,7 @@ void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal&
   }
 }
 
-/// The folder that a path of the command line means, "" for a word that is no path.
+/// The folder that a path on the command line names; "" for a word that is not a path.
 std::string folder_meant(const std::string& word) {
   if (word != "." && word != ".." && word.find('/') == std::string::npos) {
     return "";
@@ -128,7 +128,7 @@ bool is_of(const Listed& of, const std::string& project, const std::string& fold
          (of.project->cwd == folder || of.project->cwd == std::filesystem::weakly_canonical(folder, failed).string());
 }
 
-/// The sessions of the project that is called so, else of those with this in their name.
+/// The sessions of the project with this name, else of those whose names contain it.
 std::vector<Listed> of_project(const std::vector<Listed>& all, const std::string& project) {
   const std::string folder = folder_meant(project);
   std::vector<Listed> chosen;

@@ -5,7 +5,7 @@
 #include "tools/arborfs/run.h"
 
 int main(int argc, char** argv) try {
-  std::signal(SIGIO, SIG_IGN);    // sent by the leases that tell whether a log is being written
+  std::signal(SIGIO, SIG_IGN);    // sent by the leases that show whether a log is being written
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE fails with EFBIG and is cut back
   auto io = arborfs::cli::system_terminal();
   return arborfs::cli::run_arborfs(argc, argv, io);

@@ -1,4 +1,4 @@
-// What is being done, for a person who has waited a second. Nothing is shown when standard error is no terminal.
+// Shows the progress of a verb to a user who has waited for a second. Shows nothing if standard error is no terminal.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,8 @@
 
 namespace arborfs::cli {
 
-/// While it lives, one line on `io.err` tells how far the work is, from the first second on. The line is gone when it
-/// is. step() may be called from any thread, done() from one; nobody else may write to `io.err` meanwhile but after
-/// done().
+/// While the object exists, one line on `io.err` shows the progress, from the first second on. The destructor removes
+/// the line. step() may be called from any thread, done() from one. Nothing else may write to `io.err` before done().
 class Progress {
  public:
   Progress(Terminal& io, std::string doing, std::size_t total = 0,

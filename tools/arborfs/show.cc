@@ -25,16 +25,16 @@ constexpr std::size_t kFieldCharacters = 4096;
 struct Point {
   std::string name;  // of a label, or of a branch
   Ordinal ordinal = kNoEntry;
-  Ordinal says = kNoEntry;  // the entry whose words stand for it
+  Ordinal says = kNoEntry;  // the entry whose first words are shown for it
 };
 
-/// What there is to show, copied out of the index.
+/// The facts to show, copied out of the index.
 struct Facts {
   Listed of;
   Header header;
   SessionStatus status;
   std::map<std::string, std::uint64_t> counts;  // by role or type
-  std::string leaf;                             // its stem, "" when there is none
+  std::string leaf;                             // its stem, "" if there is none
   Ordinal leaf_ordinal = kNoEntry;
   std::vector<Point> branches;
   std::vector<Point> labels;
@@ -46,7 +46,7 @@ bool is_talk(EntryType type) {
   return type == EntryType::message || type == EntryType::branch_summary || type == EntryType::compaction;
 }
 
-/// What was last said up to `tip`; labels and settings say little. `tip` itself when that is far away.
+/// The last message, summary or compaction on the path to `tip`; `tip` itself if that is far away.
 Ordinal last_talk(const LogIndex& index, Ordinal tip) {
   constexpr int kFar = 32;
   Ordinal at = tip;

@@ -1,4 +1,4 @@
-// The word that was meant by a mistyped one. Pure functions, any thread.
+// Suggests the word that a mistyped one was meant to be. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace arborfs::cli {
 
-/// The candidate with the fewest edits from `word` (insert, delete, replace, swap neighbours), "" when none is within
-/// 2 edits, or within 1 for a word of up to 3 characters. Of equally near ones the first.
+/// The candidate with the fewest edits from `word` (insert, delete, replace, swap neighbours); "" if none is within 2
+/// edits, or within 1 for a word of up to 3 characters. The first of equally near ones.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 /// "; did you mean 'show'?"; "" for "".

@@ -16,7 +16,7 @@ struct Range {
   std::uint32_t last;
 };
 
-// Blocks that terminals draw two columns wide, and those drawn over the character before.
+// Blocks that terminals draw two columns wide, and those drawn over the previous character.
 constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
                            {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
                            {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},

@@ -1,4 +1,4 @@
-// Numbers, times and columns as people read them. Pure functions, any thread.
+// Formats numbers, times and columns for display. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace arborfs::cli {
 
-/// 812, 12K, 3.4M, 1.2G: powers of 1024, as ls -h has it.
+/// 812, 12K, 3.4M, 1.2G: powers of 1024, as ls -h prints them.
 std::string size_words(std::uint64_t bytes);
 /// Local time: 2026-02-16 10:20.
 std::string time_words(std::int64_t nanoseconds);
 
-/// Columns that a terminal takes up for `text`, which has no control characters: wide characters count two, combining
-/// ones nothing.
+/// Columns that a terminal uses for `text`, which has no control characters: two for wide characters, none for
+/// combining ones.
 std::size_t columns_of(std::string_view text);
-/// Cut to so many columns, the last one an ellipsis when something is missing.
+/// Cuts the text to so many columns; the last one is an ellipsis if something is missing.
 std::string cut(std::string_view text, std::size_t columns);
 
 /// Rows under a heading, columns as wide as their widest cell.
@@ -27,12 +27,12 @@ class Table {
   struct Column {
     std::string heading;
     bool right = false;     // numbers
-    bool flexible = false;  // gives way when the rows do not fit
+    bool flexible = false;  // is cut if the rows do not fit
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  /// Lines of at most `width` columns (0: as wide as it gets), heading first, each without its newline. Flexible
-  /// columns are cut, the widest first, none below kLeast.
+  /// Lines of at most `width` columns (0: no limit), heading first, each without its newline. Flexible columns are cut,
+  /// the widest first, none below kLeast.
   [[nodiscard]] std::vector<std::string> lines(std::size_t width) const;
 
  private:

@@ -1,5 +1,5 @@
-// Everything that the command line program knows of the world outside: three streams, what they are connected to, and
-// the environment. The whole program runs against it, so that a test can be the terminal.
+// The command line program's surroundings: three streams, what they are connected to, and the environment. A test can
+// supply its own.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ struct Terminal {
   std::ostream& err;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  std::size_t width = 80;  // columns of `out`; means nothing when that is no terminal
-  /// The value of an environment variable; nothing when it is not set.
+  std::size_t width = 80;  // columns of `out`; meaningless if that is no terminal
+  /// The value of an environment variable; not set if there is none.
   std::function<std::optional<std::string>(const char* name)> env;
   std::istream* in = nullptr;  // null for none
   bool in_is_terminal = false;
-  bool json_errors = false;  // the command line says --json: failures are told as JSON too
+  bool json_errors = false;  // --json was given: errors are printed as JSON too
 
-  /// Colours only reach people: never a pipe, never under NO_COLOR, never a dumb terminal.
+  /// True if `out` may be coloured: a terminal that is not dumb, without NO_COLOR.
   [[nodiscard]] bool has_colour() const;
 };
 
-/// The real one: std::cin, std::cout and std::cerr of this process.
+/// The real terminal: std::cin, std::cout and std::cerr of this process.
 Terminal system_terminal();
 
-/// `text` in one of the terminal's styles; as it is where there are none.
+/// `text` in one of the terminal's styles; unchanged if it has none.
 enum class Style { plain, bold, dim, red, green, yellow };
 std::string styled(const Terminal& io, Style style, const std::string& text);
 

@@ -1,4 +1,4 @@
-// The verbs that take sessions out of a store and bring them back: rm, restore.
+// The verbs that move sessions to the trash and bring them back: rm, restore.
 
 #include "core/writer/trash.h"
 
@@ -28,7 +28,7 @@ std::string described(const Listed& of) {
   return visible_line(of.id, kShown) + " (" + shown_title(of.session->head().header.title) + ")";
 }
 
-/// Asks whoever sits at the terminal, once for all; nobody there is a yes.
+/// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
 bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
   if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
     return true;
@@ -50,7 +50,7 @@ std::string log_of(const Trashed& trashed) {
   return trashed.sessions + "/" + trashed.place.folder + "/" + trashed.place.file;
 }
 
-/// Where the newest that came from there lies in the trash.
+/// The name in the trash of the newest session that was removed from this path.
 std::string name_in_trash(const Trash& trash, const std::string& log) {
   const auto all = trash.list();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) { return log_of(one) == log; });
@@ -107,7 +107,7 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
                    std::to_string(fits.size()) + " names in the trash have this prefix; give more of the name");
 }
 
-/// Removes one session; its name in the trash.
+/// Removes one session. Returns its name in the trash.
 Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
   const LogPlace place = of.session->place();
   const std::string log = catalog.store().paths().sessions + "/" + place.folder + "/" + place.file;
@@ -117,7 +117,7 @@ Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine
   return removed ? Result<std::string>(name_in_trash(Trash(""), log)) : removed.error();
 }
 
-/// What arborfs looked after of the log before it was removed it looks after again.
+/// Restores a session, and protects again the entries that arborfs protected before the removal.
 Result<void> restore(Trash& trash, const Trashed& trashed, Terminal& io) {
   const Progress progress(io, "restoring");
   const std::string written = trash.written_to(trashed);

@@ -22,7 +22,7 @@ int print_document(const Opened& opened, ViewKind kind, std::uint32_t item, Form
   return written ? kDone : fail(io, written.error());
 }
 
-/// The members that every verb tells of an entry.
+/// The members that every verb prints for an entry.
 JsonText entry_json(const LogIndex& index, Ordinal ordinal) {
   const EntryId id = index.id(ordinal);
   const Entry& entry = index.entry(ordinal);

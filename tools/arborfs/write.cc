@@ -1,4 +1,4 @@
-// The verbs that change or make a session: each hands the command that a control file of the mount would get to the
+// The verbs that change or create a session. Each passes the command that a control file of the mount would get to the
 // same table (core/writer/verbs.h).
 
 #include <cerrno>
@@ -22,15 +22,15 @@ namespace {
 constexpr std::size_t kResultCharacters = 4096;  // characters of a result
 constexpr std::size_t kReadBytes = 1 << 16;
 
-/// What a control file would be told.
+/// A command as a control file would get it.
 struct Command {
   std::string_view verb;
   std::string text;
-  bool is_json = false;  // framed as JSON values; only append tells the difference
+  bool is_json = false;  // framed as JSON values; matters only to append
   std::string at = {};
 };
 
-/// Its result, one JSON line.
+/// Runs the command and returns its result, one JSON line.
 Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPtr& session, const CommandLine& line,
                               Terminal& io) {
   if (command.verb != "append" && !json::is_valid_utf8(command.text)) {
@@ -50,12 +50,12 @@ std::string member_of(const std::string& result, std::string_view member) {
   return std::string(json::string_member(parsed, member).value_or(std::string_view()));
 }
 
-/// This member of the result, or all of it as JSON.
+/// Prints this member of the result, or all of it as JSON.
 void print_result(const std::string& result, std::string_view shown, const CommandLine& line, Terminal& io) {
   io.out << (line.json ? terminal_safe_json(result) : visible_line(member_of(result, shown), kResultCharacters) + "\n");
 }
 
-/// Carries a command out on the session of the line, and prints its result.
+/// Runs a command on the session of the command line and prints its result.
 int change(const Command& command, std::string_view shown, const Opened& opened, const CommandLine& line,
            Terminal& io) {
   const auto result = carry_out(command, *opened.catalog, opened.of.session, line, io);
@@ -66,7 +66,7 @@ int change(const Command& command, std::string_view shown, const Opened& opened,
   return kDone;
 }
 
-/// As change() for a session that was made: its id and where its log lies.
+/// The same for a command that creates a session: prints its id and the path of its log.
 int make(const Command& command, Catalog& catalog, const SessionPtr& source, const CommandLine& line, Terminal& io) {
   const auto result = carry_out(command, catalog, source, line, io);
   if (!result) {
@@ -82,7 +82,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
   return kDone;
 }
 
-/// The entry as the table takes it, which has no word for the leaf.
+/// The entry in the table's spelling, which has no word for the leaf.
 std::string target_of(const Session& session, const std::string& spelled) {
   if (spelled != "leaf") {
     return spelled;
@@ -95,7 +95,7 @@ std::string target_of(const Session& session, const std::string& spelled) {
   return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(guard->leaf());
 }
 
-/// Up to one byte more than a command may have, so that one that is too long is told from one that is not.
+/// Reads up to one byte more than a command may have, so that a longer one is noticed.
 Result<std::string> read_message(std::istream& in) {
   std::string text;
   while (in && text.size() <= kMaxCommandBytes) {

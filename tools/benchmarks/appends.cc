@@ -1,6 +1,6 @@
-// arborfs-appends: writers that append lines to a file, each line by open, write and close, and how long that took. The
-// lines are user messages of 200 bytes. With --locked each is written under the lock that agents take, as arborfs must:
-// what no mount can do without. Prints {"p50":µs,"p99":µs,"rate":appends a second}; ends with 1 at the first call that
+// arborfs-appends: measures writers that append lines to a file; each line takes open, write and close. The lines are
+// user messages of 200 bytes. With --locked each is written under the lock that agents take, as arborfs must do: no
+// mount can do with less. Prints {"p50":µs,"p99":µs,"rate":appends a second}; exits with 1 at the first call that
 // fails.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -112,7 +112,7 @@ bool write_lines(const Task& task, std::size_t writer, std::span<std::int64_t> t
   return true;
 }
 
-/// All writers at once, each a process that waits for the pipe's end to be closed.
+/// Runs all writers at once. Each is a process that starts when the pipe's end is closed.
 bool run_writers(const Task& task, std::span<std::int64_t> times, Clock::duration& taken) {
   int gate[2];
   if (::pipe2(gate, O_CLOEXEC) != 0) {

@@ -1,4 +1,4 @@
-"""What the rows stand on: the programs, the data by seed, mounts, timed commands."""
+"""The basis of all rows: the programs, the data by seed, mounts, timed commands."""
 import contextlib
 import hashlib
 import json
@@ -19,10 +19,10 @@ START_TIMEOUT = 120
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of the data."""
+    """Sizes of the data."""
     log_mb: int   # one big log
     logs: int     # of a store
-    entries: int  # of a log of short ones
+    entries: int  # of a log of short entries
 
 
 SIZES = Sizes(170, 2000, 1_000_000)
@@ -30,7 +30,7 @@ QUICK_SIZES = Sizes(22, 300, 100_000)
 
 
 class Failure(Exception):
-    """Something that makes the numbers worthless."""
+    """An error that makes the numbers worthless."""
 
 
 def run(*command, **options):
@@ -41,7 +41,7 @@ def run(*command, **options):
 
 
 def timed(command, environment=None):
-    """Milliseconds of a shell command, its output thrown away."""
+    """Runs a shell command and discards its output. Returns milliseconds."""
     start = time.perf_counter()
     done = subprocess.run(["/bin/sh", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           env=environment, check=False)
@@ -61,7 +61,7 @@ def may_drop_caches():
 
 
 def drop_caches():
-    """Nothing that is on disk is in memory any more."""
+    """Drops the page cache, dentries and inodes from memory."""
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
         file.write("3")
@@ -73,7 +73,7 @@ def header_of(log):
 
 
 class Mount:
-    """A daemon in the foreground, and how long it took from its start until the mount answered."""
+    """A daemon in the foreground, and the time since its start."""
 
     def __init__(self, bed, agent_dir, options=""):
         self.point = tempfile.mkdtemp(prefix="arborfs-bench-")
@@ -130,7 +130,7 @@ class Bed:
         self.data = os.path.abspath(data or os.path.join(SOURCE, "build", "bench-data"))
         os.makedirs(self.data, exist_ok=True)
         self.log_path = os.path.join(self.data, "daemon.log")
-        # What the daemon keeps for its user must not mix with the user's own.
+        # The daemon's state must not mix with the user's own.
         state = os.path.join(self.data, "state")
         self.environment = dict(os.environ, XDG_STATE_HOME=state, XDG_DATA_HOME=state, XDG_CACHE_HOME=state)
         self._pristine = {}
@@ -142,7 +142,7 @@ class Bed:
             "arborfs-latencies", "arborfs-micro", cwd=SOURCE)
         return os.path.join(SOURCE, "build", "release")
 
-    # Data, made once by name and seed.
+    # Data, made once for each name and seed.
 
     def _made(self, name, make):
         folder = os.path.join(self.data, name)
@@ -197,11 +197,11 @@ class Bed:
         return self._made(name, make)
 
     def written_agent_dir(self):
-        """(agent dir, log): a copy of a session of 1 MB that may be written to, made anew at each call."""
+        """(agent dir, log): a writable copy of a session of 1 MB, made again at each call."""
         return self.written_copy(*self.agent_dir_with_log(1))
 
     def written_copy(self, agent_dir, log):
-        # What is kept of the copy before would be looked through again and again.
+        # State kept for the previous copy would be searched again and again.
         shutil.rmtree(self.environment["XDG_STATE_HOME"], ignore_errors=True)
         folder = os.path.join(self.data, "written")
         shutil.rmtree(folder, ignore_errors=True)
@@ -212,18 +212,18 @@ class Bed:
 
     @staticmethod
     def has(program, package):
-        """Whether a peer is installed; says so when it is not."""
+        """True if a peer is installed; prints a note if it is not."""
         if shutil.which(program):
             return True
         print(f"tools/bench: not against {program}, which is not installed (Debian package {package})", file=sys.stderr)
         return False
 
     def bindfs(self, folder):
-        """Another FUSE file system that shows this folder."""
+        """Mounts this folder through another FUSE file system."""
         return self._peer("bindfs", folder)
 
     def squashfuse(self, folder):
-        """A file system image of this folder, made once, as mksquashfs makes it unless told otherwise."""
+        """Mounts an image of this folder, made once with the defaults of mksquashfs."""
         image = folder + ".squashfs"
         if not os.path.exists(image) or os.path.getmtime(image) < os.path.getmtime(folder):
             run("mksquashfs", folder, image, "-noappend", "-quiet", "-no-progress")
@@ -247,7 +247,7 @@ class Bed:
 
     @staticmethod
     def session_in(mount, log):
-        """The session's folder below projects/, reached without listing anything."""
+        """The path of the session's folder below projects/, found without listing a folder."""
         cwd = header_of(log)["cwd"]
         stem = os.path.basename(log).removesuffix(".jsonl")
         return os.path.join(mount.point, "projects", cwd.strip("/").replace("/", "-"), stem)
@@ -273,7 +273,7 @@ class Bed:
         """A command as tables show it."""
         return command.replace(self.data, "$DATA").replace(self.build, "$BUILD")
 
-    # Looking never writes.
+    # Reading a mount must not change its store.
 
     @staticmethod
     def _manifest(folder):

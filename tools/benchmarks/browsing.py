@@ -1,4 +1,4 @@
-"""Rows about looking at what is mounted: walking, searching, copying, warm, fresh and from a cold disk."""
+"""Rows about reading a mount: walking, searching, copying; warm, fresh and from a cold disk."""
 import json
 
 from bed import drop_caches, run, timed
@@ -19,7 +19,7 @@ def check_folders(session, log, plain):
 
 
 def browse(name, command, targets, squashfuse=False):
-    """A row that runs one command over entries/ and text/, fresh and warm. `targets`: contestant -> (peer, ratio)."""
+    """A row that runs one command over entries/ and text/, fresh and warm. `targets`: contestant -> ratio."""
     def make(bed):
         agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
         plain = bed.extracted(bed.sizes.log_mb)
@@ -55,7 +55,7 @@ def browse(name, command, targets, squashfuse=False):
 
 
 def cold(name, command, target):
-    """The same from a disk of which nothing is in memory, the start of the daemon included."""
+    """The same with cold caches, including the start of the daemon."""
     def make(bed):
         agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
         plain = bed.extracted(bed.sizes.log_mb)
@@ -79,7 +79,7 @@ def cold(name, command, target):
 
 
 def read_one(bed):
-    """One entry of some 2 KB at a time, opened, read and closed, by a program that does nothing else."""
+    """Opens, reads and closes one entry of about 2 KB at a time, in a program that does nothing else."""
     agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
     plain = bed.extracted(bed.sizes.log_mb)
     row = Row("read-one", "µs")

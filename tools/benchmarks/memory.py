@@ -1,4 +1,4 @@
-"""Rows about memory, as the kernel counts it for the daemon: RssAnon, what no file backs, and VmHWM, the most there was."""
+"""Rows about the daemon's memory by the kernel's counters: RssAnon (anonymous memory) and VmHWM (the peak)."""
 import os
 import time
 
@@ -9,7 +9,7 @@ LIMIT_MB = 32
 TIMES = 10
 BYTES_AN_ENTRY = 64
 BESIDE_INDEX_MB = 4
-STEADY = 5  # looks
+STEADY = 5  # samples
 MOST_LOOKS = 120
 BETWEEN_LOOKS = 0.5  # seconds
 
@@ -19,7 +19,7 @@ def read_all(folder):
 
 
 def at_rest_mb(mount):
-    """RssAnon once it has stayed the same for two seconds: what was used a moment ago is let go a moment later."""
+    """RssAnon once it has been steady for two seconds: the daemon frees memory a moment after its use."""
     seen = []
     for _ in range(MOST_LOOKS):
         seen.append(mount.memory_mb("RssAnon"))
@@ -30,7 +30,7 @@ def at_rest_mb(mount):
 
 
 def after_reading(bed):
-    """Anonymous memory after walking and reading everything there is, once and ten times."""
+    """Anonymous memory after walking and reading the whole mount, once and ten times."""
     stored = bed.store(bed.sizes.logs)
     row = Row("memory", "MB")
 
@@ -62,7 +62,7 @@ def after_reading(bed):
 
 
 def index(bed):
-    """What the index of a log of many entries takes."""
+    """The memory of the index of a log of many entries."""
     entries = bed.sizes.entries
     agent_dir, log = bed.agent_dir_with_entries(entries)
     row = Row("index-memory", "MB")

@@ -1,11 +1,11 @@
-// arborfs-micro: Google benchmarks of what everything else stands on, without a mount: finding newlines (the limit of
-// any scan), reading a log's index, with the sizes of its texts too, making a context, appending.
+// arborfs-micro: Google benchmarks of the basic operations, without a mount: finding newlines (the limit of any scan),
+// reading a log's index, also with the sizes of its texts, making a context, appending.
 //
 //   arborfs-micro AGENT_DIR [--benchmark_... option]...
 //
-// The agent dir holds one session; it is only read, appends go to a store of their own. With ITERATIONS=n in the
-// environment each benchmark runs so often. Under `valgrind --tool=callgrind --instr-atstart=no` only what is timed is
-// counted, whichever thread does it.
+// The agent dir holds one session and is only read; appends go to a store of their own. With ITERATIONS=n in the
+// environment each benchmark runs n times. Under `valgrind --tool=callgrind --instr-atstart=no` only the timed parts
+// are counted, on all threads.
 #include <benchmark/benchmark.h>
 #include <valgrind/callgrind.h>
 
@@ -32,7 +32,7 @@ void fail(const std::string& what, const Error& error) {
   std::exit(1);
 }
 
-/// Counts instructions while it lives, when a profiler listens.
+/// Counts instructions during its lifetime if a profiler is attached.
 class Counted {
  public:
   Counted() { CALLGRIND_START_INSTRUMENTATION; }
@@ -41,7 +41,7 @@ class Counted {
   Counted& operator=(const Counted&) = delete;
 };
 
-/// A catalog as after a new mount, and the session in it that changed last.
+/// A catalog as after a new mount, and its most recently changed session.
 class Opened {
  public:
   explicit Opened(const std::string& agent_dir) : catalog_(open_store(agent_dir), kHome, "") {
@@ -128,7 +128,7 @@ void context(benchmark::State& state, const std::string& agent_dir) {
   state.SetBytesProcessed(bytes);
 }
 
-/// A store for the appends, in a folder that goes away with it.
+/// A store for the appends, in a folder that the destructor removes.
 class Scratch {
  public:
   Scratch() {
@@ -163,7 +163,7 @@ void append(benchmark::State& state) {
   const auto write = [&] {
     auto command = text_command(text, Dialect::omp18, 1771237231000);
     if (command) {
-      command->force = true;  // else agents are looked for, which counts what else runs on the machine
+      command->force = true;  // otherwise the Writer scans for agents, and counts depend on other processes
     }
     const auto written =
         command ? writer.append(made->session, std::move(*command)) : Result<AppendResult>(command.error());

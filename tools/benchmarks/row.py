@@ -1,4 +1,4 @@
-"""A row: who is measured, against whom, and what the ratio of the two has to keep to."""
+"""A row: the contestants, which of them are compared, and the targets of their ratios."""
 import os
 from dataclasses import dataclass, field
 from typing import Optional
@@ -13,7 +13,7 @@ class Comparison:
     measured: str
     against: str
     target: Optional[float] = None  # of the ratio measured / against
-    at_least: bool = False          # the target is a least, not a most
+    at_least: bool = False          # the target is a minimum, not a maximum
 
     def holds(self, ratio):
         if self.target is None:
@@ -30,22 +30,22 @@ class Comparison:
 class Row:
     name: str
     unit: str = "ms"
-    contestants: list = field(default_factory=list)  # each: check -> {name: value}
+    contestants: list = field(default_factory=list)  # functions: check -> {name: value}
     comparisons: list = field(default_factory=list)
-    commands: dict = field(default_factory=dict)     # name -> what was run
+    commands: dict = field(default_factory=dict)     # name -> the command that was run
 
     def measure(self, contestant, **commands):
-        """`contestant` gives a value for each name; spaces in names are spelled _ here."""
+        """Adds a contestant that returns a value for each name; a space in a name is spelled _ here."""
         self.contestants.append(contestant)
         self.commands.update({name.replace("_", " "): command for name, command in commands.items()})
 
     def plain(self, name, command):
-        """A contestant that is one command on plain files."""
+        """Adds a contestant that is one command on plain files."""
         self.commands[name] = command
         self.contestants.append(lambda check: {name: timed(command)})
 
     def allowance(self, name, value, meaning):
-        """A figure that is not measured but fixed."""
+        """Adds a fixed figure to compare with."""
         self.commands[name] = meaning
         self.contestants.append(lambda check: {name: value})
 
@@ -59,7 +59,7 @@ def same_lines(got, wanted, what):
 
 
 def log_lines(log):
-    """The lines behind the header, without their line feeds."""
+    """The lines after the header, without their line feeds."""
     with open(log, "rb") as file:
         return file.read().splitlines()[1:]
 

@@ -1,4 +1,4 @@
-"""All rows, by name, in the order in which they are shown."""
+"""All rows by name, in the order of the output."""
 import browsing
 import memory
 import starting

@@ -1,4 +1,4 @@
-"""Rows about the time until there is something to see: indexing, first listings, the context, a whole store."""
+"""Rows about the time to a first result: indexing, first listings, the context, a whole store."""
 import glob
 import json
 import os
@@ -8,7 +8,7 @@ from row import MODES, Row, log_lines, same_lines
 
 
 def index(bed):
-    """Inside one process, without a mount: every entry's place, and with the exact sizes of all texts."""
+    """Inside one process, without a mount: the index alone, and with the exact sizes of all texts."""
     agent_dir, log = bed.agent_dir_with_log(bed.sizes.log_mb)
     row = Row("index")
     names = {"newlines": "newlines", "names": "index_names", "names and sizes": "index_sizes"}

@@ -1,4 +1,4 @@
-"""Rows about writing, and about how soon others see it."""
+"""Rows about writing, and about the time until an entry of another program is visible."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ from row import Row, same_lines
 
 WRITERS = 64
 MEASURES = ("p50", "p99", "rate")  # microseconds, microseconds, appends a second
-FIRST = 10  # appends that are not measured
+FIRST = 10  # appends that are not measured, to warm up
 
 
 def text_of(entry):
@@ -19,7 +19,7 @@ def text_of(entry):
 
 
 def check_appended(log, old, texts):
-    """Behind the `old` bytes one message for each text, whatever dots follow it, each the child of the one before."""
+    """Checks that a message for each text, without final dots, follows `old`, each a child of the one before."""
     with open(log, "rb") as file:
         before = file.read(len(old))
         entries = [json.loads(line) for line in file]
@@ -34,14 +34,14 @@ def check_appended(log, old, texts):
 
 
 class Appending:
-    """The contestants of a row about appends. Each opens, writes and closes for every line, on a fresh copy of a log."""
+    """The contestants of a row about appends. Each opens, writes and closes a fresh copy of a log for every line."""
 
     def __init__(self, bed, row):
         self.bed = bed
         self.row = row
 
     def mounted(self, name, options, writers, count):
-        """Through the control file of a mount, which syncs by itself."""
+        """Appends through the control file of a mount, which syncs by itself."""
         @contextlib.contextmanager
         def opened(agent_dir, log):
             with self.bed.mount(agent_dir, options) as mount:
@@ -49,14 +49,14 @@ class Appending:
         self._add(name, f"to SESSION/append{' -o ' * bool(options) + options}", opened, writers, count)
 
     def plain(self, name, writers, count, *options):
-        """To a copy of the log beside it."""
+        """Appends to a copy of the log beside it."""
         @contextlib.contextmanager
         def opened(_, log):
             yield shutil.copy(log, os.path.dirname(log) + "/plain")
         self._add(name, "to a plain file", opened, writers, count, options)
 
     def bindfs(self, name, writers, count):
-        """The same through a FUSE file system that only passes on."""
+        """The same through a FUSE file system that only passes requests on."""
         @contextlib.contextmanager
         def opened(_, log):
             shutil.copy(log, os.path.dirname(log) + "/plain")
@@ -85,7 +85,7 @@ class Appending:
         self.row.contestants.append(contestant)
 
     def compare(self, measured, against, **targets):
-        """`targets`: of which measures, p50 if none are named."""
+        """`targets`: measure -> target; p50 without a target if there are none."""
         for measure, target in (targets or {"p50": None}).items():
             self.row.compare(f"{measured} {measure}", f"{against} {measure}", target, at_least=measure == "rate")
 
@@ -111,7 +111,7 @@ def append(bed):
 
 
 def append_many(bed):
-    """All writers at one session: what they share, locks and syncs, makes them faster together than one alone."""
+    """All writers at one session: together they are faster than one, because they share locks and syncs."""
     count = 50
     row = Row("append-many", "appends/s")
     appending = Appending(bed, row)
@@ -126,7 +126,7 @@ def append_many(bed):
 
 @contextlib.contextmanager
 def busy_processors(busy):
-    """As many processes as there are processors, which never rest."""
+    """Keeps every processor busy with one process each."""
     loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() if busy else 0)]
     try:
         yield
@@ -137,7 +137,7 @@ def busy_processors(busy):
 
 
 def seen(bed, agent_dir, log, count):
-    """{"p50", "p99"} in µs from a foreign write(2) to the log until the mount shows the entry."""
+    """{"p50", "p99"} in µs from a write(2) to the log by another process until the mount shows the entry."""
     with bed.mount(agent_dir) as mount:
         return json.loads(run(bed.latencies, "visible", log, bed.session_in(mount, log), str(count)))
 
@@ -164,7 +164,7 @@ def visible(bed):
 
 
 def growth(bed):
-    """What one more entry costs in a log of few and of many entries."""
+    """The cost of one more entry in a log of few and of many entries."""
     few, many = 1000, bed.sizes.entries
     count = 200
     row = Row("one-more", "µs")

@@ -1,4 +1,4 @@
-// Pieces of JSON that entries are made of.
+// Pieces of JSON for entries.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace arborfs::generate {
 /// 2026-02-16T10:20:30.000Z.
 std::string iso_time(std::int64_t milliseconds);
 
-/// `"key":"` text `"` - the text must need no escapes.
+/// `"key":"` text `"`. The text must need no escapes.
 void add_member(std::string& out, std::string_view key, std::string_view text);
 void add_number(std::string& out, std::string_view key, std::uint64_t number);
-/// Millionths, as 0.001234.
+/// An amount in millionths, as 0.001234.
 std::string millionths(std::uint64_t amount);
 
-/// 18's title slot: exactly 256 bytes, newline included.
+/// The title slot of generation 18: exactly 256 bytes, newline included.
 std::string title_slot(std::string_view title, std::int64_t now_ms);
 
 /// Canonical base64.

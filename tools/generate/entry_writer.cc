@@ -7,7 +7,7 @@
 namespace arborfs::generate {
 namespace {
 
-// Every step can be undone, so no two counts give the same id.
+// Every step is invertible, so no two counts give the same id.
 IdNumber scattered(IdNumber count, IdNumber salt) {
   IdNumber x = count * 0x9E3779B1U ^ salt;
   x = (x ^ (x >> 16)) * 0x85EBCA6BU;

@@ -1,4 +1,4 @@
-// The frame that all entries share: ids, parents, times, and which entries may be branched from.
+// Writes the frame that all entries share: ids, parents, times.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace arborfs::generate {
 
 using IdNumber = std::uint32_t;
 
-/// An id as agents draw them: 8 hex digits.
+/// An id in the agents' form: 8 hex digits.
 std::string id_text(IdNumber id);
 
 class EntryWriter {
@@ -34,12 +34,12 @@ class EntryWriter {
   void begin_own_first(std::string_view type);
   IdNumber end();
   IdNumber end_own_first();
-  /// A long piece of the entry begun, which need not fit into memory as a whole.
+  /// Adds a long piece of the current entry, which need not fit into memory as a whole.
   void add_part(std::string_view text) {
     out() += text;
     output_.flush_if_full();
   }
-  /// One whole line that is no entry.
+  /// Writes one whole line that is not an entry.
   void line(std::string_view text);
 
   void move_leaf(IdNumber to) { leaf_ = to; }

@@ -1,4 +1,4 @@
-// arborfs-generate: sessions and stores for measuring and testing, the same bytes for the same arguments.
+// arborfs-generate: makes sessions and stores for measuring and testing. The same arguments give the same bytes.
 #include <charconv>
 #include <cstdio>
 #include <map>

@@ -12,7 +12,7 @@ namespace arborfs::generate {
 namespace {
 
 constexpr std::string_view kTools[] = {"read", "read", "bash", "bash", "grep", "edit", "write", "find", "task"};
-constexpr std::size_t kLargestInlineImage = 765;  // more becomes a blob (omp/FORMAT.md D2)
+constexpr std::size_t kLargestInlineImage = 765;  // a larger image becomes a blob (omp/FORMAT.md D2)
 
 std::string file_path(Random& random) {
   static constexpr std::string_view kFolders[] = {"src", "src/core", "tests", "lib/util", "docs"};

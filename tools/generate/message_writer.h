@@ -1,4 +1,4 @@
-// Message entries: what people, models and tools say.
+// Writes message entries: those of users, models and tools.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@ class MessageWriter {
 
   void use_model(std::string_view model) { model_ = model; }
   IdNumber user();
-  /// Appends the calls that the message makes to `calls`; none when it ends the turn.
+  /// Appends the tool calls of the message to `calls`; none if it ends the turn.
   IdNumber assistant(bool ends_turn, std::vector<Call>& calls);
   IdNumber tool_result(const Call& call);
-  /// What the person ran or mentioned himself.
+  /// Entries for a command that the user ran, and for a file that the user mentioned.
   IdNumber bash_execution();
   IdNumber file_mention();
   /// `,"usage":{...}`.

@@ -1,4 +1,4 @@
-// Files as the generator writes them: buffered, every failure kept until close.
+// Writes the generator's files: buffered, with every failure kept until close().
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace arborfs::generate {
 class Output {
  public:
   explicit Output(std::string path);
-  /// What is appended here is written by the next flush_if_full.
+  /// Bytes appended here are written by flush_if_full() and close().
   std::string& buffer() { return buffer_; }
   void flush_if_full() {
     if (buffer_.size() >= kFull) {
       flush();
     }
   }
-  /// Written and waiting.
+  /// Bytes written and buffered.
   [[nodiscard]] std::uint64_t size() const { return written_ + buffer_.size(); }
   Result<void> close();
 
@@ -36,7 +36,7 @@ class Output {
 
 Result<void> write_file(const std::string& path, std::string_view bytes);
 Result<void> make_folders(const std::string& path);
-/// Sets access and change time.
+/// Sets access and modification time.
 Result<void> set_time(const std::string& path, std::int64_t milliseconds);
 
 }  // namespace arborfs::generate

@@ -1,4 +1,4 @@
-// Numbers that look random and are the same for the same seed on every machine.
+// Pseudorandom numbers, the same for the same seed on every machine.
 #pragma once
 
 #include <cmath>
@@ -24,11 +24,11 @@ class Random {
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   /// [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// Between low and high, each doubling as likely as the next: what lengths of texts look like.
+  /// Log-uniform between low and high: each doubling is as likely as the next, like the lengths of texts.
   std::size_t spread(double low, double high) {
     return static_cast<std::size_t>(low * std::exp(unit() * std::log(high / low)));
   }
-  /// Mean 0, deviation 1; the sum of twelve is as good as exact here.
+  /// Mean 0, standard deviation 1. The sum of twelve numbers is exact enough here.
   double normal() {
     double sum = -6;
     for (int i = 0; i < 12; ++i) {

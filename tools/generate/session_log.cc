@@ -53,7 +53,7 @@ class SessionWriter {
   Random random_;
   EntryWriter entries_;
   MessageWriter messages_;
-  std::vector<IdNumber> points_;  // prompts and answers: what branches, labels and compactions aim at
+  std::vector<IdNumber> points_;  // prompts and answers: the targets of branches, labels and compactions
   std::deque<std::uint64_t> branch_at_;
   std::uint64_t compacted_at_ = 0;
 };
@@ -95,7 +95,7 @@ void SessionWriter::branch_if_due() {
     return;
   }
   branch_at_.pop_front();
-  points_.pop_back();  // going on from the last one would be no branch
+  points_.pop_back();  // continuing from the last one would not be a branch
   const IdNumber to = recent_point(60);
   entries_.move_leaf(to);
   if (random_.one_in(3)) {

@@ -1,5 +1,5 @@
-// One session log with the mix of real ones: turns of prompts, thinking, tool calls and results, with branches,
-// labels, compactions, changes of model and mode, images.
+// Generates one session log with the mix of real ones: turns of prompts, thinking, tool calls and results, with
+// branches, labels, compactions, changes of model and mode, images.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace arborfs::generate {
 
 struct SessionPlan {
-  std::uint64_t bytes = 0;  // the log ends with the first turn beyond
+  std::uint64_t bytes = 0;  // the log ends after the first turn beyond this size
   std::uint64_t seed = 0;
   std::int64_t start_ms = 0;
   std::string cwd;
   bool v18 = false;
-  std::optional<std::uint64_t> branches;  // else some, by seed
-  std::string blobs;                      // folder for images, "" for small inline ones only
+  std::optional<std::uint64_t> branches;  // if not set, a number by seed
+  std::string blobs;                      // folder for images; "" for small inline ones only
 };
 
 struct SessionMade {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kHome = "/home/dev";
 constexpr std::uint64_t kTerminals = 6;
 
-// The agents' rule (omp/FORMAT.md F4).
+// The agents' rule for folder names (omp/FORMAT.md F4).
 std::string folder_for(const std::string& cwd) {
   std::string name;
   if (cwd == kHome) {

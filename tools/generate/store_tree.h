@@ -1,4 +1,4 @@
-// An agent dir full of sessions: projects, logs of both generations, blobs, artifacts, breadcrumbs.
+// Generates an agent dir full of sessions: projects, logs of both generations, blobs, artifacts, breadcrumbs.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct StorePlan {
   std::uint64_t sessions = 0;
   std::uint64_t projects = 1;
   std::uint64_t seed = 0;
-  double median_kb = 120;  // of a log; sizes spread log-normally
+  double median_kb = 120;  // of a log; sizes are distributed log-normally
   double sigma = 1.6;
   double max_mb = 32;
-  double v18 = 0;  // the fraction that the newer generation wrote
+  double v18 = 0;  // the fraction of logs that the newer generation wrote
 };
 
 struct StoreMade {

@@ -1,5 +1,5 @@
-// The texts that sessions are filled with: prose, and code with the output of tools. Made once, cut at line or
-// sentence ends, kept both plain and as the inside of a JSON string, so that filling a log is copying.
+// The texts of generated sessions: prose, and code with the output of tools. They are made once, cut at line or
+// sentence ends, and kept both plain and escaped for a JSON string, so that filling a log is only copying.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace arborfs::generate {
 
-/// Appends `text` as it stands between the quotes of a JSON string.
+/// Appends `text` escaped for a JSON string, without the quotes.
 void append_escaped(std::string& out, std::string_view text);
 
 class TextPool {
@@ -18,7 +18,7 @@ class TextPool {
   static const TextPool& prose();
   static const TextPool& code();
 
-  /// Appends whole pieces until about `bytes` are there, as the inside of a JSON string.
+  /// Appends whole pieces until there are about `bytes`, escaped for a JSON string.
   void append_json(std::string& out, Random& random, std::size_t bytes) const { append(escaped_, out, random, bytes); }
   void append_plain(std::string& out, Random& random, std::size_t bytes) const { append(plain_, out, random, bytes); }
 
