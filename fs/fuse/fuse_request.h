@@ -1,5 +1,5 @@
 // Kernel requests that are answered later, from another thread, or ended because their client was killed. Only this
-// file, fuse_*.cc and invalidator.cc use libfuse.
+// file, fuse_* and invalidator.cc use libfuse.
 #pragma once
 
 #define FUSE_USE_VERSION 314

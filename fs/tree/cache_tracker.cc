@@ -4,7 +4,7 @@ namespace arborfs {
 
 namespace {
 
-/// Whose attributes, and names in them, InvalidationMap ever tells of.
+/// True for kinds whose attributes and names InvalidationMap may invalidate.
 bool is_told_of(Kind kind) {
   switch (kind) {
     case Kind::root:

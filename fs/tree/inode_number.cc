@@ -21,7 +21,7 @@ constexpr std::int64_t kFirstTime = 1'420'070'400'000;  // 2015
 constexpr unsigned kTimeBits = 40;
 constexpr unsigned kHashBits = 64 - kTimeBits;
 
-/// 0 when it puts the entry into no order.
+/// The entry's time, counted from kFirstTime; 0 if it cannot order the entry.
 std::uint64_t telling_time(const LogIndex& index, Ordinal ordinal) {
   const std::int64_t time = index.entry(ordinal).timestamp_ms;
   const bool is_shared = ordinal > 1 && index.entry(ordinal - 1).timestamp_ms == time;
@@ -29,7 +29,7 @@ std::uint64_t telling_time(const LogIndex& index, Ordinal ordinal) {
   return fits && !is_shared ? static_cast<std::uint64_t>(time - kFirstTime) : 0;
 }
 
-/// The files of one entry differ whatever its hash.
+/// The hash of `word` gives the files of one entry different numbers, whatever the entry's hash is.
 std::uint64_t ordered_ino(std::uint64_t time, std::uint64_t seed, std::string_view word, std::string_view what) {
   return time << kHashBits | ((xxh64(what, seed) ^ xxh64(word)) & ((std::uint64_t{1} << kHashBits) - 1));
 }

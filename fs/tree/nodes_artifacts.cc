@@ -11,9 +11,9 @@ namespace arborfs::artifact_nodes {
 
 namespace {
 
-constexpr std::size_t kShortestCut = 240;  // of names that were cut to 255 bytes between two characters
+constexpr std::size_t kShortestCut = 240;  // of names that were cut between two characters to fit 255 bytes
 
-/// A file or folder below artifacts/: opened from the top each time, one component after the other, never through a
+/// A file or folder below artifacts/. Always opened from the top, one component after the other, never through a
 /// symbolic link.
 struct Place {
   SessionRef ref;
@@ -46,7 +46,7 @@ Result<Dir> open_folder(const MountState& state, const Place& place, std::string
   return dir ? std::move(dir) : Result<Dir>(gone_or(dir.error()));
 }
 
-/// Folder and last component.
+/// The folder and the last component of a path.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? std::pair{std::string_view(), path}
@@ -64,7 +64,7 @@ Result<FileStat> stat_of(const MountState& state, const Place& place) {
   return st ? std::move(st) : Result<FileStat>(gone_or(st.error()));
 }
 
-/// The file that is shown by this name (names::encode_file). One whose name was cut is looked for.
+/// The file that is shown under this name (names::encode_file). If the name may have been cut, searches the folder.
 std::optional<std::string> name_on_disk(const Dir& dir, std::string_view shown) {
   if (auto name = names::decode_file(shown); name && is_plain_name(*name) && dir.stat(*name)) {
     return name;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kCurrent = "current";
 
-/// What hangs in the folder of a branch.
+/// A name in the folder of a branch.
 struct BranchRow {
   std::string_view name;
   Kind kind;
@@ -51,7 +51,7 @@ Attr symlink_of(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
 constexpr EntriesSnapshot::Row kTipRow{Kind::branch, names::branch_stem, folder_attr};
 constexpr EntriesSnapshot::Row kPathRow{Kind::branch_entry_link, entry_name, symlink_of};
 
-/// A node of a branch with its session's state; its ordinal is an entry of it.
+/// The session of a node in branches/ and its state, in which the node's entry exists.
 struct At {
   SessionRef ref;
   Session::Guard guard;
@@ -170,7 +170,7 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
   return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, node.slot(), kPathRow, std::move(path)));
 }
 
-/// The bytes never change within a generation, but the time is the log's.
+/// The bytes never change within a generation, but the mtime is the log's.
 Result<Attr> document_attr(MountState& state, RequestContext& call, NodeId node) {
   const bool is_context = node.kind() == Kind::branch_context;
   const auto kind = is_context ? ViewKind::branch_context : ViewKind::branch_transcript;

@@ -23,7 +23,7 @@ Attr file_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node, std
   return {node, ino, FileType::file, CacheTtl::forever, size, entry_time(guard, node.item())};
 }
 
-/// Its bytes in the log and a newline.
+/// The size is that of the entry's bytes in the log and a line feed.
 Attr json_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
   return file_attr(guard, seed, node, guard.index().length(node.item()) + 1);
 }
@@ -35,7 +35,7 @@ Attr text_attr(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
 constexpr EntriesSnapshot::Row kJsonRow{Kind::entry, json_name, json_attr};
 constexpr EntriesSnapshot::Row kTextRow{Kind::text, text_name, text_attr};
 
-/// What is in a folder, or what a file is: text files need more of the log than entries.
+/// True for text files and their folder, which need more of the log than entries do.
 bool is_text(NodeId node) {
   return node.kind() == Kind::text || node.kind() == Kind::texts;
 }
@@ -75,7 +75,7 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   return (is_text(node) ? text_attr : json_attr)(*guard, ref->seed, node);
 }
 
-/// Full stems are names for ever; ids and numbers name an entry only for the moment.
+/// A full stem names its entry for ever; an id or a number may name another entry later.
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const std::string_view suffix = is_text(node) ? ".md" : ".json";
   if (!name.ends_with(suffix) || name.starts_with(".")) {
@@ -110,7 +110,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   return ListingPtr(std::make_shared<EntriesSnapshot>(*ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
 }
 
-/// A blob may be missing now and come later, in pieces.
+/// A blob may be missing now and be written later, in pieces.
 CacheTtl name_life(const ImageRef& image) {
   return image.blob.empty() ? CacheTtl::forever : CacheTtl::glance;
 }
@@ -150,7 +150,7 @@ Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId n
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard->epoch()));
 }
 
-/// The size of a blob is the store's to tell, and a missing one may come.
+/// Only the store knows the size of a blob, and a missing blob may be added later.
 Result<Attr> image_attr(MountState& state, RequestContext& call, NodeId node) {
   const auto ref = resolve_session(state, call, node, Depth::details);
   if (!ref) {

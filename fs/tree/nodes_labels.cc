@@ -8,15 +8,15 @@ namespace arborfs::label_nodes {
 
 namespace {
 
-/// Names in labels/ are looked up each time: to tell the kernel that one has changed would wait for whoever changes
-/// another, because the kernel keeps the folder locked meanwhile.
+/// Names in labels/ are not cached: to invalidate one would wait for any request that changes another, because the
+/// kernel keeps the folder locked during it.
 constexpr CacheTtl kLabelTtl = CacheTtl::glance;
 
 std::string target_of(const LogIndex& index, Ordinal ordinal) {
   return "../entries/" + names::entry_stem(index, ordinal) + ".json";
 }
 
-/// A run at the very end of the log may still grow, so it goes by the session's state.
+/// A run at the very end of the log may still grow, so its node depends on the session's epoch.
 NodeId damage_node(const Session::Guard& guard, NodeId folder, std::uint32_t home, const Damage& damage,
                    std::uint32_t at) {
   const bool is_tail = damage.in_progress || damage.offset + damage.length >= guard.index().scanned_size();

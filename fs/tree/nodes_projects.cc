@@ -18,7 +18,7 @@ std::uint64_t project_ino(const std::string& cwd, NodeId node) {
   return stable_ino(0, word_of(node), cwd);
 }
 
-/// The kernel keeps targets of symlinks, so another name is another node.
+/// The kernel caches the targets of symlinks, so another name needs another node.
 std::uint32_t name_tag(const Project& project) {
   return static_cast<std::uint32_t>(xxh64(project.name)) & NodeId::kMaxSlot;
 }
@@ -27,7 +27,7 @@ std::string cwd_text(const Project& project) {
   return project.cwd.empty() ? "" : names::without_controls(project.cwd) + "\n";
 }
 
-/// The time of its newest log.
+/// The mtime of the project's newest log.
 std::int64_t newest(const Project& project, std::int64_t otherwise) {
   std::int64_t time = INT64_MIN;
   for (const auto& [name, session] : project.sessions) {
@@ -70,8 +70,8 @@ Result<Attr> project_attr(MountState& state, RequestContext& /*call*/, NodeId no
   if (const auto project = view->project(node.item())) {
     return directory_attr(node, project_ino(project->cwd, node), newest(*project, state.mounted_ns));
   }
-  // Its last session has gone. A program inside, such as `find -delete` or `rm -r`, finds it as any folder that was
-  // removed: the same one, and empty.
+  // Its last session is gone. A program inside it, such as `find -delete` or `rm -r`, sees it like any removed folder:
+  // the same inode, and empty.
   const auto cwd = state.catalog.cwd_of_project(node.item());
   return cwd ? Result<Attr>(directory_attr(node, project_ino(*cwd, node), state.view_time(*view)))
              : Result<Attr>(stale_error());

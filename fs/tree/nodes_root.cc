@@ -9,7 +9,7 @@ namespace arborfs {
 
 namespace {
 
-/// What hangs at the root.
+/// A name in the root.
 struct RootRow {
   std::string_view name;
   Kind kind;
@@ -17,8 +17,8 @@ struct RootRow {
   bool listed = true;
 };
 
-/// The stream has no end, yet a walk of the mount must have one: what is listed is a link, which programs that walk do
-/// not follow unless told to (CONTRACT.md 2.6).
+/// The stream has no end, but a walk of the mount must end: so the root lists a symlink to it, which programs that walk
+/// a tree do not follow by default (CONTRACT.md 2.6).
 constexpr std::string_view kStream = ".events";
 
 constexpr std::array kRootRows = {
@@ -58,7 +58,7 @@ std::string status_text(const MountState& state) {
   return mount_status_json(status);
 }
 
-/// status.json as it is now, under the node of its version.
+/// The present status.json, under the node of its version.
 SnapshotPtr status_now(MountState& state) {
   const std::string text = status_text(state);
   const NodeId node(Kind::mount_status, 0, state.versions.version_of(0, xxh64(text)));

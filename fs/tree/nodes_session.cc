@@ -9,24 +9,24 @@ namespace arborfs {
 
 namespace {
 
-/// When a name is there at all, and which node it is.
+/// When a name exists, and what kind of node it has.
 enum class Presence {
   document,    // always
   status,      // always, even when the log cannot be read
   leaf,        // unless the session is at its root
-  generation,  // a folder whose content goes with one generation
-  damage,      // when there is any
+  generation,  // a folder whose content belongs to one generation
+  damage,      // if there is any
   home,        // a folder that outlives generations
-  artifacts,   // when the agent made any
+  artifacts,   // if the agent made any
   control,     // unless the mount is read-only
 };
 
-/// What hangs in the folder of a session, in the order in which it is listed: labels last (recursive_remove.h).
+/// A name in a session's folder. Rows are in the order of the listing: labels last (recursive_remove.h).
 struct SessionRow {
   std::string_view name;
   Kind kind;
   Presence has;
-  bool takes_work = false;  // its size is known only when it is made
+  bool takes_work = false;  // its size is known only once it is made
 };
 
 constexpr std::array kSessionRows = {
@@ -70,7 +70,7 @@ Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {
   return NodeId(Kind::damage, slot, 0);
 }
 
-/// The node that a row's name has now; not_found when the name is absent.
+/// The present node of a row's name; not_found if the name is absent.
 Result<NodeId> node_of_row(MountState& state, RequestContext& call, const SessionRef& ref, const SessionRow& row) {
   switch (row.has) {
     case Presence::document:
@@ -95,16 +95,16 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
   return folder ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
 }
 
-/// Longer logs are read for their texts when somebody asks for those.
+/// The texts of longer logs are read only when they are asked for.
 constexpr std::uint64_t kShortLog = std::uint64_t{32} << 20U;
 
-/// How far the log is read for who comes to a session's folder. He goes on to entries and texts, as a rule (`ls -R`,
-/// `find`, `rg`); to take a log apart once for both takes two thirds of the time of once for each.
+/// How far the log is read for a listing of a session's folder. Entries and texts usually follow (`ls -R`, `find`,
+/// `rg`); one scan of the log for both takes two thirds of the time of two scans.
 Depth folder_depth(const Session& session) {
   return session.stat().size <= kShortLog ? Depth::details : Depth::index;
 }
 
-/// How far the log must have been read for a name.
+/// How far the log must be read for a name.
 Depth depth_of_row(const SessionRow& row, const Session& session) {
   if (row.has == Presence::control) {
     return Depth::head;
@@ -115,7 +115,8 @@ Depth depth_of_row(const SessionRow& row, const Session& session) {
   return row.kind == Kind::texts ? Depth::details : row.kind == Kind::entries ? folder_depth(session) : Depth::index;
 }
 
-/// The item of a listing, or nothing when the name is absent. What takes work is left for the kernel to ask.
+/// The item of a listing, or nothing if the name is absent. Attributes that take work are left out; the kernel asks for
+/// them.
 Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, RequestContext& call, const SessionRef& ref,
                                                        const SessionRow& row) {
   NamesSnapshot::Item item{std::string(row.name), {}, std::nullopt};
@@ -135,7 +136,7 @@ Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, Reques
   return std::optional(std::move(item));
 }
 
-/// Of a session whose log cannot be read only status.json is shown: it says why.
+/// If a session's log cannot be read, only status.json is listed: it says why.
 ListingPtr status_only(const SessionRef& ref) {
   const NodeId node(Kind::session_status, ref.home, 0);
   Attr brief{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::moment, 0, 0};
@@ -144,8 +145,8 @@ ListingPtr status_only(const SessionRef& ref) {
   return std::make_shared<NamesSnapshot>(std::move(items), 0);
 }
 
-/// Without a look at the log: what is wrong with it by now the command itself is told best. One that could never be
-/// read takes no commands.
+/// Does not check the log: if it has become unreadable, the command itself reports that best. A session whose log was
+/// never readable has no control files.
 Result<Child> control_child(MountState& state, NodeId node, const SessionRow& row) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
   const bool was_read = ref.session->head().problem.empty() || ref.session->generations().entries != 0;
@@ -181,10 +182,10 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
     return ref.error();
   }
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
-  // Not where the folder of the store may hang: a listing of the project must not wait for one session.
+  // Skipped if the folder of the store may hang: a listing of the project must not wait for one session.
   if (!state.catalog.is_submount(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
       ref->session->is_quick(loaded)) {
-    // An unreadable log has its folder all the same, and nobody lists folders to wait for what is in them.
+    // A session with an unreadable log has its folder too, and a listing must not wait for what is in the folder.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
     if (ref->session->refresh(Depth::head, seen)) {
       call.note_refreshed(ref->session->number(), Depth::head);

@@ -9,7 +9,7 @@ std::string target_to(const CatalogView& view, const Session& session) {
   return "../" + shown_path(view, session);
 }
 
-/// The kernel keeps targets of symlinks, so another target is another node.
+/// The kernel caches the targets of symlinks, so another target needs another node.
 std::uint32_t item_of(const std::string& target) {
   return static_cast<std::uint32_t>(xxh64(target));
 }

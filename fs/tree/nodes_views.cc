@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// What a node's item says, and so until when the node is what the session shows.
+/// What the item of a node means, and so how long the session shows this node.
 enum class Validity {
   epoch,               // any change of the session makes another node
   raw_generation,      // grows; another node when earlier bytes differ
@@ -23,8 +23,8 @@ struct ViewRow {
   Kind kind;
   ViewKind document;
   Validity tie;
-  bool takes_long = false;  // to make, when the log is long
-  bool is_apart = false;    // made of what the session has in memory
+  bool takes_long = false;  // to make, if the log is long
+  bool is_apart = false;    // made only from what the session has in memory
 };
 
 constexpr std::array kDocumentRows = {
@@ -87,8 +87,8 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow&
   return stamp;
 }
 
-/// What the session shows is another node by now; but an open may follow its lookup closely, and a lookup asks for the
-/// attributes of what it has just found.
+/// For a node that the session no longer shows: its document, if it was looked up just now or found by this request,
+/// which then asks for its attributes; otherwise stale.
 Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node) {
   auto known = state.documents.find(node);
   const auto slot = state.slots.at(node.slot());
@@ -134,7 +134,7 @@ std::uint32_t core_item(const ViewRow& row, NodeId node, const Stamp& stamp) {
   return row.tie == Validity::generation ? node.item() : 0;
 }
 
-/// One try; nothing when the session moved while the document was made and another try may fare better.
+/// One attempt; empty if the session changed while the document was made, so that another attempt may succeed.
 Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContext& call, const SessionRef& ref,
                                                 const ViewRow& row, NodeId node) {
   using Tried = Result<std::optional<SnapshotPtr>>;
@@ -164,7 +164,7 @@ Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContex
   return wrap(keep(state, call, ref, row, node, stamp, std::move(*made)));
 }
 
-/// status.json as it is now. A log that cannot be read has one too: it says so.
+/// The present status.json. A log that cannot be read has one too, which says so.
 Result<SnapshotPtr> status_now(MountState& state, RequestContext& call, const SessionRef& ref) {
   const Depth depth = depth_for(ViewKind::status);
   if (!call.has_refreshed(ref.session->number(), depth)) {

@@ -13,9 +13,9 @@ namespace arborfs {
 
 namespace {
 
-/// Rendered content longer than this is read where it may take long: one part of it can be that long.
+/// Rendered content longer than this is read in the worker pool: a single part of it can be that long.
 constexpr std::uint64_t kQuickContent = 4U << 20U;
-/// A log written less than this ago may be written again without its time showing it.
+/// A log written less than this ago may be written again without a change of its mtime.
 constexpr auto kRacy = std::chrono::milliseconds(50);
 
 Result<std::size_t> read_stretch(const Content::Stretch& stretch, std::span<char> into) {
@@ -42,7 +42,7 @@ bool is_racy(const FileStat& st) {
   return age < kRacy;
 }
 
-/// Bytes that lie in the log as they are go straight from it; all others through Content::read.
+/// Bytes that are in the log as they are come directly from it, all others through Content::read.
 Result<std::size_t> read_content(const Content& content, RequestContext& call, std::uint64_t offset,
                                  std::span<char> into) {
   std::size_t done = 0;
@@ -91,8 +91,9 @@ void SnapshotFile::take(SnapshotPtr longer) {
   }
 }
 
-/// Cheap while the log looks as it did; else the session is asked whether what it had is still there. A log that was
-/// replaced keeps its old bytes in the file that is open. What is made of a log never reads the title slot.
+/// Cheap while the log's stat is unchanged; otherwise checks with the session whether the document's bytes are still
+/// there. If the log was replaced, the old bytes are still in the open file. No document reads the title slot from the
+/// log.
 Result<void> SnapshotFile::check_log(const Snapshot& document, RequestContext& call) {
   ASSIGN_OR_RETURN(const auto st, document.log->stat());
   {
@@ -105,7 +106,7 @@ Result<void> SnapshotFile::check_log(const Snapshot& document, RequestContext& c
     return call.defer();
   }
   if (auto done = document.session->refresh(Depth::raw, call.cancelled()); !done) {
-    return {};  // gone or unreadable by name: nobody writes to what is open
+    return {};  // the name is gone or unreadable: no writer reaches the open file
   }
   const auto raw = document.session->raw();
   const bool same_file = raw && raw->log->opened().same_file(document.log->opened());

@@ -36,7 +36,7 @@ SnapshotPtr OpenSnapshots::put(SnapshotPtr document, bool grows) {
   return put_locked(std::move(document), grows);
 }
 
-/// Needs mutex_. An open may still follow what was looked up this very moment.
+/// Needs mutex_. Keeps documents that were made just now, because an open may follow their lookup.
 void OpenSnapshots::drop_replaced(const Snapshot& by, std::vector<SnapshotPtr>& dropped) {
   const auto newest = std::chrono::steady_clock::now() - kJustLookedUp;
   std::erase_if(recent_, [&](SnapshotPtr& kept) {

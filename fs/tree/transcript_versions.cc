@@ -6,7 +6,7 @@ namespace arborfs {
 
 namespace {
 
-/// True when the path to `leaf` goes through `earlier`; the walk ends even where parents form a cycle.
+/// True if the path to `leaf` goes through `earlier`; the walk ends even if parents form a cycle.
 bool passes(const LogIndex& index, Ordinal leaf, Ordinal earlier) {
   Ordinal at = leaf;
   for (Ordinal steps = 0; at != earlier && at != kNoEntry && steps <= index.size(); ++steps) {

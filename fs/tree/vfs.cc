@@ -10,13 +10,13 @@ namespace arborfs {
 namespace {
 
 constexpr std::uint64_t kDotNames = 2;
-constexpr int kLookups = 8;  // of a name whose session moves on meanwhile
+constexpr int kLookups = 8;  // attempts for a name whose session keeps changing
 
 Error not_a(const char* what) {
   return {Errc::invalid_argument, std::string("this is not a ") + what};
 }
 
-/// The folder that a folder lies in; nothing changes there, so it is computed.
+/// The parent of a folder, computed from its node id.
 NodeId parent_of(MountState& state, NodeId node) {
   const auto slot = state.slots.at(node.slot());
   switch (node.kind()) {
@@ -46,7 +46,7 @@ NodeId parent_of(MountState& state, NodeId node) {
   return slot ? NodeId(Kind::session, state.slots.slot_of(slot->session, 0), 0) : NodeId::root();
 }
 
-/// "." and "..": their numbers count, nothing else does.
+/// Emits "." and "..", of which only the inode numbers matter.
 Result<bool> emit_dots(MountState& state, RequestContext& call, NodeId node, std::uint64_t offset,
                        const DirectorySnapshot::Emit& emit) {
   for (; offset < kDotNames; ++offset) {
@@ -65,8 +65,8 @@ Result<bool> emit_dots(MountState& state, RequestContext& call, NodeId node, std
 
 }  // namespace
 
-/// Where nothing is opened, the lookup of a name is when its reader is given the present state: it must come each time
-/// where there may be another.
+/// Without OPEN, a reader gets the present state at the lookup of a name, so the kernel must look the name up each time
+/// unless it leads to one state for ever.
 CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
   const bool lasts = attr.type != FileType::file || (life == CacheTtl::forever && attr.life == CacheTtl::forever);
   return state_.read_only && !lasts ? CacheTtl::glance : life;
@@ -109,7 +109,7 @@ Result<Found> Vfs::look_up(RequestContext& call, NodeId parent, std::string_view
   return Found{attr, name_life(attr, child.name_life)};
 }
 
-/// What is open goes on having the attributes it was opened with.
+/// An open file keeps the attributes that it was opened with.
 Result<Attr> Vfs::getattr(RequestContext& call, NodeId node) {
   state_.kernel.note(node);
   auto attr = attr_of(state_, call, node);
@@ -151,7 +151,7 @@ Result<std::size_t> Vfs::read(RequestContext& call, OpenFile& file, std::uint64_
   return file.read(state_, call, offset, into);
 }
 
-/// A node stands for one state for ever, so what is known of it is right, whatever the session shows by now.
+/// A node means one state for ever, so its known document is right even if the session has changed.
 Result<OpenFilePtr> Vfs::file_to_read(RequestContext& call, NodeId node) {
   if (auto known = state_.documents.find(node)) {
     return file_of(std::move(known));
@@ -177,7 +177,7 @@ Result<ListingPtr> Vfs::listing_of(RequestContext& call, NodeId node) {
   return row.list == nullptr ? Result<ListingPtr>(not_a("folder")) : row.list(state_, call, node);
 }
 
-/// True when this version is what was listed last.
+/// True if this is the version that was listed last.
 bool Vfs::note_listed(NodeId node, std::uint64_t version) {
   const std::lock_guard lock(listed_mutex_);
   if (listed_.size() >= kMaxListed) {
@@ -189,7 +189,7 @@ bool Vfs::note_listed(NodeId node, std::uint64_t version) {
   return is_same;
 }
 
-/// A handle lists another version than the one it was opened at: what the kernel then remembers is nobody's.
+/// A handle was rewound and lists another version than at its open: what the kernel then caches may match neither.
 void Vfs::forget_listed(NodeId node, std::uint64_t version) {
   const std::lock_guard lock(listed_mutex_);
   const auto found = listed_.find(node);
