@@ -26,8 +26,8 @@ namespace arborfs {
 
 namespace {
 
-/// Memory that is given back stays with the heap it came from, and each thread has a heap of its own: after a walk of
-/// everything a dozen of them held what one had needed. So there are two, and what is large is mapped and unmapped.
+/// Freed memory stays with the heap it came from, and each thread has a heap of its own: after a walk of the whole
+/// mount a dozen heaps each kept what one had needed. So there are two heaps, and large blocks are mapped and unmapped.
 void keep_heaps_small() {
   constexpr int kHeaps = 2;
   constexpr int kLarge = 128 << 10;
@@ -45,10 +45,10 @@ sigset_t leaving_signals() {
   return set;
 }
 
-/// A terminal that closes, and its shell, send more than one.
+/// A closing terminal and its shell send more than one signal: those within this time count as one.
 constexpr std::chrono::seconds kOneSignal{1};
 
-/// Waits for a signal to leave, and for a second one while that takes long; every other thread has them blocked.
+/// Waits for a signal to leave, and for a second one if leaving takes long; every other thread blocks these signals.
 class SignalThread {
  public:
   SignalThread(std::function<void()> on_signal, std::function<void()> on_second)
@@ -120,7 +120,7 @@ class Daemon {
     catalog_.feed().close();
     events_.close();
     server_.unmount();
-    watcher_.reset();  // it may be looking at a folder that hangs
+    watcher_.reset();  // only now: it may be checking a folder that hangs
     return served ? Result<void>() : Result<void>(Errc::io, "serving the mount failed");
   }
 
@@ -133,14 +133,14 @@ class Daemon {
     signals_.emplace([this] { leave(); }, [this] { leave_at_once(); });
   }
 
-  /// Requests are still served meanwhile: the invalidator may wait for one.
+  /// Requests are still served during this: the invalidator may wait for one.
   void leave() {
     server_.stop_slow_work();
     invalidator_.reset();
     server_.leave();
   }
 
-  /// What is acknowledged is where it belongs; what is not is cut off, as by a crash.
+  /// Acknowledged writes are in their logs; unacknowledged ones are cut off, as by a crash.
   [[noreturn]] void leave_at_once() {
     write_log(LogLevel::warning, "second signal: exiting at once, without waiting for writes in progress");
     server_.unmount();
@@ -158,7 +158,7 @@ class Daemon {
   std::optional<Watcher> watcher_;
   std::optional<Invalidator> invalidator_;
   std::optional<MountWatch> mount_watch_;
-  std::optional<SignalThread> signals_;  // the last to start, so that leave() finds the others
+  std::optional<SignalThread> signals_;  // started last, so that leave() finds the others
 };
 
 }  // namespace

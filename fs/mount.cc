@@ -38,8 +38,7 @@ std::string hint_for_failed_mount(const MountOptions& options) {
   return "";
 }
 
-/// Everything that is checked before anything is done; nothing is left to find out in the background but the mount
-/// itself.
+/// Checks everything before anything is done, so that in the background only the mount itself can fail.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
   const auto mountpoint = resolve_mountpoint(options.mountpoint);
   if (!mountpoint) {
@@ -86,7 +85,7 @@ Result<void> start_log(const MountOptions& options) {
   return opened;
 }
 
-/// From now on nobody reads what this process prints, and the folder it was started in is let go.
+/// From here on the output of this process is discarded.
 void detach_from_terminal() {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -131,8 +130,8 @@ Result<void> serve(const MountOptions& options, const DaemonPlan& plan, const st
   return done;
 }
 
-/// The process that stays: says through `parent` that it is mounted, or why not. It leaves its parent's process group
-/// only once it has mounted: until then autofs makes processes of any other group wait for that very mount.
+/// The process that stays: reports through `parent` that it is mounted, or why not. It leaves its parent's process
+/// group only once it has mounted: until then autofs makes processes of any other group wait for that very mount.
 [[noreturn]] void become_daemon(const MountOptions& options, const DaemonPlan& plan, UniqueFd parent) {
   bool is_ready = false;
   auto done = start_log(options);

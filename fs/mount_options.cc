@@ -9,7 +9,7 @@ namespace arborfs {
 
 namespace {
 
-/// Options that arborfs itself knows as they are.
+/// Options without a value that arborfs itself handles.
 struct Flag {
   std::string_view word;
   void (*apply)(MountOptions&);
@@ -30,7 +30,7 @@ constexpr std::array kFlags = {
     Flag{"debug", [](MountOptions& options) { options.debug = true; }},
 };
 
-/// Said by mount(8), fstab and sshfs users; without meaning here, or true anyway.
+/// Options of mount(8), fstab and sshfs that have no meaning here, or are always in effect.
 constexpr std::array<std::string_view, 38> kPassedOver = {
     "defaults",   "auto",        "noauto",        "user",       "nouser",     "users",    "nousers",
     "owner",      "group",       "_netdev",       "nofail",     "suid",       "nosuid",   "dev",
@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 38> kPassedOver = {
 
 constexpr std::array<std::string_view, 3> kForLibfuse = {"noexec", "noatime", "auto_unmount"};
 
-/// Beginnings of options with a value that are passed over: the source is always the agent dir, the type arborfs.
+/// Prefixes of options with a value that are ignored: the source is always the agent dir, the type arborfs.
 constexpr std::array<std::string_view, 9> kPassedOverWithValue = {
     "x-", "X-", "comment=", "fsname=", "subtype=", "max_threads=", "max_idle_threads=", "uid=", "gid="};
 
@@ -56,7 +56,7 @@ bool read_number(std::string_view text, Number& into) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Given in MiB.
+/// `value` is in MiB.
 Result<void> apply_index_memory(const std::string& word, std::string_view value, MountOptions& into) {
   constexpr std::size_t kMost = 1 << 20;
   std::size_t mebibytes = 0;

@@ -32,7 +32,7 @@ MountWatch::~MountWatch() {
   }
 }
 
-/// Nothing when it cannot be read to its end now.
+/// Empty if the table cannot be read completely now.
 std::optional<std::string> MountWatch::read_table() const {
   try {
     std::string text;
@@ -49,7 +49,7 @@ std::optional<std::string> MountWatch::read_table() const {
   }
 }
 
-/// The kernel marks the table as exceptional whenever something is mounted or unmounted.
+/// poll(2) reports POLLPRI for the table whenever something is mounted or unmounted.
 void MountWatch::run() {
   constexpr int kForever = -1;
   constexpr int kLookAgain = 1000;

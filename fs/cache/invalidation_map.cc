@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::damage};
 constexpr std::size_t kLongestIdName = 240;
 
-/// What one session's changes come to.
+/// One change that stands for two of one session.
 Change merged(const Change& one, const Change& other) {
   Change both = other;
   if (one.kind == Change::Kind::session_rewritten) {
@@ -63,14 +63,14 @@ bool leads_elsewhere(const Invalidation& name) {
          (name.node.kind() == Kind::branches && name.name == "current");
 }
 
-/// A folder of which every name may lead elsewhere.
+/// A folder in which every name may lead to another node.
 void InvalidationMap::add_all_in(NodeId folder, std::vector<Invalidation>& out) const {
   out.push_back({folder, ""});
   auto names = state_.kernel.names_in(folder);
   std::move(names.begin(), names.end(), std::back_inserter(out));
 }
 
-/// A session that nobody has looked at has no slot, and the kernel knows nothing of it.
+/// A session without a slot was never looked up, so the kernel has nothing of it cached.
 void InvalidationMap::add_session(const Change& change, std::vector<Invalidation>& out) const {
   const std::uint32_t home = state_.slots.find(change.session, 0);
   const auto session = state_.catalog.view()->session(change.session);
@@ -94,7 +94,7 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
   }
 }
 
-/// The names of the store's own folders in projects/, which nobody lists.
+/// The names of the store's own folders, which projects/ resolves but does not list.
 void InvalidationMap::add_folder_names(std::vector<Invalidation>& out) const {
   const auto view = state_.catalog.view();
   for (auto& known : state_.kernel.names_in(NodeId(Kind::projects, 0, 0))) {
@@ -104,7 +104,8 @@ void InvalidationMap::add_folder_names(std::vector<Invalidation>& out) const {
   }
 }
 
-/// Names in by-id/ that lead elsewhere with an id: what it begins with, itself, and those of others that have it too.
+/// Names in by-id/ that a session with this id affects: prefixes of the id, the id itself, and longer names of others
+/// with the same id.
 void InvalidationMap::add_ids(const std::string& id, std::vector<Invalidation>& out) const {
   const NodeId by_id(Kind::by_id, 0, 0);
   for (std::size_t length = 1; length < id.size(); ++length) {

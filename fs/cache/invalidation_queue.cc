@@ -42,7 +42,7 @@ InvalidationQueue::InvalidationQueue(ChangeFeed& feed) : feed_(feed) {
     if (told_here > 0) {
       return;
     }
-    // Taken and let go so that a wait that has just looked is not missed.
+    // The lock makes sure that a wait that has just checked its condition is not missed.
     { const std::lock_guard lock(mutex_); }
     work_.notify_one();
   });

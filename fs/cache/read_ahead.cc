@@ -14,18 +14,18 @@
 
 namespace arborfs {
 
-/// A part of the log that is read in one go.
+/// A part of the log that is read at once.
 struct ReadAhead::Run {
-  std::size_t end;  // behind the last of its files
+  std::size_t end;  // index after the last of its files
   std::uint64_t offset;
   std::uint64_t length;
 };
 
 namespace {
 
-/// A log written less than this before may be written again without its time showing it.
+/// A log written less than this ago may be written again without a change of its mtime.
 constexpr std::int64_t kRacyNanos = 50'000'000;
-/// So far before its reader the thread is in no hurry.
+/// This far ahead of the reader the thread is in no hurry.
 constexpr std::int64_t kLeisure = SequentialReaders::kLongestLead * 3 / 4;
 constexpr std::size_t kMostWanted = SequentialReaders::kMost;
 
@@ -37,7 +37,7 @@ std::int64_t distance(Ordinal one, Ordinal other) {
   return std::abs(static_cast<std::int64_t>(one) - static_cast<std::int64_t>(other));
 }
 
-/// How far from a reader files may be handed over.
+/// Limits how far from a reader files may be prefetched.
 class Bounds {
  public:
   Bounds(const LogIndex& index, const ReadAheadRange& stretch)
@@ -55,7 +55,7 @@ class Bounds {
   const std::uint64_t reader_;
 };
 
-/// Nothing for what is too long to be handed over.
+/// Empty for a file that is too long to be prefetched.
 std::optional<std::uint64_t> size_to_hand_over(const Session::Guard& guard, Kind kind, Ordinal ordinal) {
   const std::uint64_t length = guard.index().length(ordinal);
   const std::uint64_t size = kind == Kind::text ? guard.details().text_size(ordinal) : length + 1;
@@ -94,7 +94,7 @@ bool ReadAhead::is_busy() {
   return is_working_ || !wanted_.empty();
 }
 
-/// `next` gives a stretch of readers_, or none. There is room for all that are noted: memory cannot run out here.
+/// `next` returns a stretch of readers_, or nothing. Never allocates: wanted_ stays within its reserved capacity.
 template <class Next>
 void ReadAhead::want(Next next) {
   {
@@ -160,7 +160,7 @@ void ReadAhead::hand_over(const ReadAheadRange& stretch) {
   }
 }
 
-/// A stretch goes less far than was said: what was wanted of its walk since then is wanted no more.
+/// A stretch ends earlier than predicted, so later stretches of its walk are dropped.
 void ReadAhead::cut(const ReadAheadRange& stretch, std::uint32_t count) {
   const std::lock_guard lock(mutex_);
   readers_.cut(stretch, count);
@@ -201,7 +201,8 @@ void ReadAhead::leave_out_marker(Files& files) {
   }
 }
 
-/// Gives how many were handed over: all, unless the log changed or the kernel does not know them.
+/// Returns how many files were stored: all, unless the log changed, the kernel does not know a file, or the thread
+/// stops.
 std::size_t ReadAhead::hand_over(const Files& files) {
   std::size_t at = 0;
   while (at < files.files.size() && !is_stopping()) {
@@ -212,7 +213,7 @@ std::size_t ReadAhead::hand_over(const Files& files) {
     for (; at < run.end; ++at) {
       const Files::File& file = files.files[at];
       if (distance(files.stretch.reader, file.node.item()) >= kLeisure) {
-        std::this_thread::yield();  // the reader may be one of several programs, as in tar | gzip
+        std::this_thread::yield();  // the reader may be part of a pipeline, as in tar | gzip
       }
       if (!hand_over_one(file, std::string_view(raw_).substr(file.entry.offset - run.offset, file.entry.length))) {
         return at;
@@ -222,7 +223,7 @@ std::size_t ReadAhead::hand_over(const Files& files) {
   return at;
 }
 
-/// Files that lie near each other in the log: at least the first.
+/// Files that are near each other in the log; at least the first.
 ReadAhead::Run ReadAhead::run_from(const Files& files, std::size_t first) {
   const Entry& entry = files.files[first].entry;
   Run run{first + 1, entry.offset, entry.length};
@@ -239,7 +240,7 @@ ReadAhead::Run ReadAhead::run_from(const Files& files, std::size_t first) {
   return run;
 }
 
-/// False when the log has changed.
+/// False if the log has changed.
 bool ReadAhead::read(const Files& files, const Run& run) {
   raw_.resize(run.length);
   const auto got = files.log->read_at(run.offset, raw_);
@@ -247,7 +248,7 @@ bool ReadAhead::read(const Files& files, const Run& run) {
   return got && *got == raw_.size() && st && *st == files.log_stat && is_settled(*st);
 }
 
-/// False when the kernel does not know the file.
+/// False if the kernel does not know the file.
 bool ReadAhead::hand_over_one(const Files::File& file, std::string_view raw) {
   text_.clear();
   if (file.node.kind() == Kind::entry) {

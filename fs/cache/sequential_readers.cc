@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-/// How far `to` lies from `from` in the direction of `step`.
+/// How far ahead of `from` `to` is in the direction of `step`.
 std::int64_t ahead(std::int64_t from, std::int64_t to, int step) {
   return (to - from) * step;
 }
@@ -18,7 +18,7 @@ NodeId folder_of(NodeId node) {
 
 }  // namespace
 
-/// True where a reader may be who goes on with the walk: about where it was last, or on what was said of it.
+/// True where a reader that continues the walk may be: near its last file, or in the predicted range.
 bool SequentialReaders::is_on(const Walk& walk, NodeId folder, Ordinal ordinal) {
   if (walk.folder != folder) {
     return false;
@@ -29,7 +29,8 @@ bool SequentialReaders::is_on(const Walk& walk, NodeId folder, Ordinal ordinal) 
   return ahead(walk.at, ordinal, walk.step) >= -kNear && ahead(walk.end, ordinal, walk.step) <= kNear;
 }
 
-/// Several threads of one reader may go through a folder from both its ends.
+/// The walk that this file belongs to, or a new one in place of the least recently used. Several threads of one reader
+/// may go through a folder from both ends.
 std::size_t SequentialReaders::walk_at(NodeId folder, Ordinal ordinal) {
   const auto same = [&](const Walk& walk) { return is_on(walk, folder, ordinal); };
   auto found = std::find_if(walks_.begin(), walks_.end(), same);
@@ -43,7 +44,7 @@ std::size_t SequentialReaders::walk_at(NodeId folder, Ordinal ordinal) {
   return static_cast<std::size_t>(found - walks_.begin());
 }
 
-/// Null when another took its place.
+/// Null if another walk has taken its place.
 SequentialReaders::Walk* SequentialReaders::walk_of(std::size_t number, NodeId folder, int step) {
   Walk& walk = walks_[number];
   return walk.folder == folder && walk.step == step && walk.lead != 0 ? &walk : nullptr;
@@ -57,7 +58,7 @@ void SequentialReaders::begin(Walk& walk, Ordinal at) {
   walk = std::move(fresh);
 }
 
-/// Takes the file in; false when it begins another walk.
+/// Adds a file to a walk; false if it starts another walk.
 bool SequentialReaders::goes_on(Walk& walk, Ordinal ordinal) {
   const std::int64_t far = ahead(walk.at, ordinal, 1);
   if (walk.at == kNoEntry || far == 0 || std::abs(far) > kNear) {
@@ -73,7 +74,7 @@ bool SequentialReaders::goes_on(Walk& walk, Ordinal ordinal) {
   return true;
 }
 
-/// True when the reader has come to a marker; those before it count no more.
+/// True if the reader has reached a marker; the markers before it are dropped.
 bool SequentialReaders::takes_marker(Walk& walk, Ordinal ordinal) {
   const auto marker = std::find(walk.markers.begin(), walk.markers.end(), ordinal);
   if (marker == walk.markers.end()) {
@@ -84,7 +85,7 @@ bool SequentialReaders::takes_marker(Walk& walk, Ordinal ordinal) {
   return true;
 }
 
-/// What lies between all that was said and `to`.
+/// Predicts the files after the last predicted one, up to `to`.
 std::optional<ReadAheadRange> SequentialReaders::lead_on(std::size_t number, std::int64_t to) {
   Walk& walk = walks_[number];
   to = std::clamp<std::int64_t>(to, 1, UINT32_MAX);
@@ -106,10 +107,10 @@ std::optional<ReadAheadRange> SequentialReaders::note(NodeId node) {
     return lead_on(number, ordinal + walk.step * walk.lead);
   }
   if (walk.lead != 0 && ahead(ordinal, walk.end, walk.step) >= 0 && ahead(walk.at, ordinal, walk.step) >= -kNear) {
-    return std::nullopt;  // it came before what was to be handed over
+    return std::nullopt;  // it was asked for before it could be prefetched
   }
   if (walk.lead != 0 && ahead(walk.end, ordinal, walk.step) > 0) {
-    walk.at = static_cast<Ordinal>(walk.end);  // it came past the markers unseen
+    walk.at = static_cast<Ordinal>(walk.end);  // the reader passed the markers without a request
   }
   if (!goes_on(walk, ordinal)) {
     begin(walk, ordinal);
@@ -117,7 +118,7 @@ std::optional<ReadAheadRange> SequentialReaders::note(NodeId node) {
   if (walk.in_a_row < kSure) {
     return std::nullopt;
   }
-  // The reader asks for the next few before they could be handed over.
+  // The reader asks for the next few files before they could be prefetched.
   walk.end = walk.at + walk.step * (kNear - 1);
   walk.lead = std::max(walk.lead, kFirstLead);
   return lead_on(number, walk.end + walk.step * walk.lead);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kExiting = 0x4;
 constexpr std::uint64_t kSignaled = 0x400;
-// Places in /proc/<pid>/stat, counted behind the name of the program (proc(5) counts from 1, with pid and name).
+// Indexes into stat_fields() (proc(5) counts from 1, and counts pid and name too).
 constexpr std::size_t kFlagsField = 9 - 3;
 constexpr std::size_t kStartTime = 22 - 3;
 constexpr std::size_t kExitCode = 52 - 3;
@@ -45,7 +45,7 @@ std::uint64_t number_in(std::string_view text) {
   return number;
 }
 
-/// The fields of /proc/<pid>/stat behind the name, which may itself have blanks and brackets.
+/// The fields of /proc/<pid>/stat after the name, which may itself contain blanks and brackets.
 std::vector<std::uint64_t> stat_fields(pid_t pid) {
   const std::string text = read_small(folder_of(pid) + "/stat");
   std::vector<std::uint64_t> fields;
@@ -72,7 +72,7 @@ struct CloseDir {
 }  // namespace
 
 pid_t thread_group_of(pid_t tid) {
-  // Most often it is the process's first thread, which the kernel says quickly: signal 0 is never sent.
+  // Usually it is the first thread of its process, which the kernel confirms quickly: signal 0 is never delivered.
   if (tid > 0 && (::tgkill(tid, tid, 0) == 0 || errno == EPERM)) {
     return tid;
   }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLeastRoom = 8 << 10;
 
-/// For a text twice its size at least, because JSON spells some characters longer; in steps, so that it is seldom asked
-/// for.
+/// Disk space to reserve. For text at least twice its size, because JSON escapes make some characters longer; in steps,
+/// so that space is seldom reserved.
 std::size_t room_for(std::size_t bytes, bool is_json) {
   return std::max(kLeastRoom, std::bit_ceil(is_json ? bytes : 2 * bytes));
 }
@@ -87,13 +87,13 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
   }
 }
 
-/// What no longer waits needs no memory.
+/// Releases the memory of what no longer waits.
 void ControlFile::give_back() {
   const std::lock_guard lock(mutex_);
   memory_.shrink_to(stream_.waiting_bytes());
 }
 
-/// For want of memory, of which only the writer of this piece is told.
+/// For lack of memory, which only the writer of this piece is told.
 void ControlFile::refuse_rest(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
@@ -143,14 +143,14 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
   return done;
 }
 
-/// The text that room was for is over. Needs mutex_.
+/// Releases the space reserved for a text that is over. Needs mutex_.
 void ControlFile::leave_room() {
   reservation_.reset();
   room_ = 0;
   is_checked_ = false;
 }
 
-/// What was begun by the first line of a command that is refused. False when there was nothing.
+/// Undoes the first line of a command that is refused. False if there was nothing to undo.
 bool ControlFile::take_back() {
   std::function<Result<void>(Writer&)> work;
   {
@@ -166,7 +166,7 @@ bool ControlFile::take_back() {
   return work != nullptr;
 }
 
-/// Everything about a command that can be told before it ends, because shells do not listen to errors of close.
+/// Checks everything about a command that can be checked before it ends, because shells ignore errors of close.
 Result<void> ControlFile::judge_early() {
   CommandStream::SoFar so_far;
   bool writes_log = false;
@@ -190,7 +190,7 @@ Result<void> ControlFile::judge_early() {
   const Verb& verb = *target_.verb;
   Writer& writer = writes_.writer();
   RETURN_IF_ERROR(refuse_usage(verb, so_far.text));
-  // An object may yet say that it is forced.
+  // An object may still contain "force".
   const bool may_be_forced = so_far.is_json || so_far.text.starts_with('{');
   const bool must_check = writes_log && !is_checked;
   RETURN_IF_ERROR(must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>());
@@ -255,7 +255,7 @@ Result<void> ControlFile::take_waiting() {
   return is_noted ? done : refuse(done.error());
 }
 
-/// A leaf that was moved for a summary that is dropped goes back.
+/// If a summary is dropped, the leaf that was moved for it is moved back.
 void ControlFile::truncate() {
   bool is_cut_short = false;
   {

@@ -1,4 +1,4 @@
-// How a control file is opened: which verb, which session, which branch, and what reading it says.
+// Opens a control file: its verb, session and branch, and the content that a read returns.
 #include <algorithm>
 
 #include "core/base/result_macros.h"

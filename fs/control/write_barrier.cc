@@ -47,8 +47,8 @@ void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool i
   tell(before.sequence, std::move(more));
 }
 
-/// Without the invalidator's thread where it is not needed: when nothing has changed, or all that the kernel may know
-/// of it are attributes.
+/// Bypasses the invalidator's thread where possible: when nothing has changed, or when only attributes need to be
+/// invalidated.
 void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
   const InvalidationMap map(state_);
   more = map.known(std::move(more));
@@ -65,7 +65,7 @@ void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
   }
 }
 
-/// Where a session was and no longer is.
+/// Invalidates where a session was shown, if it is no longer shown there.
 void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Invalidation>& out) const {
   const std::size_t slash = was.path.rfind('/');
   const std::size_t first = was.path.find('/');

@@ -17,7 +17,7 @@ Error never_done() {
   return {Errc::not_permitted, "a mount of sessions does not support this"};
 }
 
-/// The entry that a link's target names by its last part.
+/// The entry that the last part of a link's target names.
 Ordinal entry_of_target(const LogIndex& index, std::string_view target) {
   while (target.ends_with('/')) {
     target.remove_suffix(1);
@@ -107,7 +107,7 @@ Result<Found> WriteOps::symlink(RequestContext& call, const NameIn& at, std::str
   return vfs_.lookup(call, at.folder, at.name);
 }
 
-/// A name inside a session that is not a label is removed; see recursive_remove.h.
+/// Removes a name inside a session that is not a label; see recursive_remove.h.
 Result<void> WriteOps::remove_inside(NodeId folder, pid_t client) {
   const auto slot = vfs_.state().slots.at(folder.slot());
   if (!is_inside_session(folder) || !slot) {

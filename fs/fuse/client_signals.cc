@@ -34,14 +34,14 @@ std::uint64_t mask_after(std::string_view status, std::string_view key) {
   return mask;
 }
 
-/// The signals that wait for a thread or its process, and those that it blocks.
+/// Pending signals of a thread or its process, and the signals that the thread blocks.
 struct Signals {
   std::uint64_t pending = 0;
   std::uint64_t blocked = 0;
 };
 
-/// Nothing when it is gone or cannot be seen from here. None where this process has no means left to look: whoever is
-/// taken for gone, and is not, would write once more.
+/// Empty if the thread is gone or cannot be seen from here. No signals if this process lacks descriptors or memory to
+/// check: a client that is wrongly taken for gone would write again.
 std::optional<Signals> signals_of(pid_t tid) {
   if (tid <= 0) {
     return std::nullopt;

@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// A reader that cannot be answered for want of memory is woken with the next change.
+/// A reader that cannot be answered for lack of memory is woken again with the next change.
 bool is_woken(EventsFile::Waiter& waiter, bool closing) {
   try {
     return waiter.is_over() || waiter.wake(closing);
@@ -60,7 +60,7 @@ std::string EventsFile::read(EventReader& reader, std::uint64_t offset, std::siz
   return reader.file_mark_ ? text_.read(offset, size) : read_stream(reader, offset, size);
 }
 
-/// Offsets count, since a shell reads more than a line and goes back to its end.
+/// Offsets matter, since a shell reads more than a line and then seeks back to the end of the line.
 std::string EventsFile::read_stream(EventReader& reader, std::uint64_t offset, std::size_t size) {
   if (offset < reader.notice_offset_) {
     return std::string(std::min<std::uint64_t>(size, reader.notice_offset_ - offset), '\n');
@@ -109,7 +109,7 @@ void EventsFile::park(std::shared_ptr<Waiter> waiter) {
       waiters_.push_back(waiter);
     }
   }
-  // What was published before it was parked would not wake it.
+  // A change that was published before it was parked would not wake it.
   if (waiter->wake(closing)) {
     const std::lock_guard lock(mutex_);
     std::erase(waiters_, waiter);
@@ -152,7 +152,7 @@ void EventsFile::close() {
   if (thread_.joinable()) {
     thread_.join();
   }
-  wake_all(true);  // of those that the thread held in its hands
+  wake_all(true);  // those that the thread was just waking
 }
 
 }  // namespace arborfs

@@ -47,7 +47,7 @@ std::uint64_t EventsText::first_change() const {
   return lines_.empty() ? taken_ + 1 : lines_.front().first;
 }
 
-/// The first line that ends behind a position.
+/// The first line that ends after a position.
 EventsText::Lines::const_iterator EventsText::line_at(std::uint64_t position) const {
   return std::upper_bound(lines_.begin(), lines_.end(), position,
                           [](std::uint64_t wanted, const Line& line) { return wanted < line.end; });

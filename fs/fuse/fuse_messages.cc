@@ -15,7 +15,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLongest = 8192;  // of a message; the longest name a path
+constexpr std::size_t kLongest = 8192;  // of a message; its longest part is a path
 
 bool are_errors_said_too = false;
 
@@ -38,7 +38,7 @@ LogLevel level_of(fuse_log_level level) {
 }
 
 void take_line(LogLevel level, std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(' ');  // answers are printed further to the right than requests
+  const std::size_t begin = line.find_first_not_of(' ');  // libfuse indents answers more than requests
   if (begin == std::string_view::npos) {
     return;
   }
@@ -64,7 +64,7 @@ void take_message(fuse_log_level level, const char* format, std::va_list argumen
   }
   try {
     take_lines(level_of(level), buffer.data());
-  } catch (const std::exception&) {  // no memory for it: a message less, and nothing may pass through libfuse
+  } catch (const std::exception&) {  // out of memory: the message is lost, as no exception may pass through libfuse
   }
 }
 

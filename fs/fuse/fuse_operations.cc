@@ -26,7 +26,7 @@ OpenDirPtr& dir_handle(const fuse_file_info* fi) {
   return *reinterpret_cast<OpenDirPtr*>(fi->fh);
 }
 
-/// Bytes of a read, between work and answer, which run one after the other on one thread.
+/// Holds the bytes of a read between work and answer, which run one after the other on one thread.
 std::vector<char>& read_buffer() {
   thread_local std::vector<char> bytes;
   return bytes;
@@ -41,7 +41,7 @@ struct FuseOperations : FuseDispatch {
                                    FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
     conn->max_read = server.settings_.max_read;
-    server.longest_write_ = conn->max_write;  // libfuse has set it to what its buffers take
+    server.longest_write_ = conn->max_write;  // set by libfuse to what its buffers can hold
     try {
       if (server.settings_.notify) {
         server.start_read_ahead();
@@ -92,7 +92,7 @@ struct FuseOperations : FuseDispatch {
         });
   }
 
-  /// The kernel names the handle when a program seeks to the end, and in no other case.
+  /// The kernel passes a handle only when a program seeks to the end.
   static void getattr_events(fuse_req_t req, fuse_ino_t ino, const fuse_file_info* fi) {
     if (fi != nullptr && file_handle(fi).events) {
       server_of(req).events_.read_as_file(*file_handle(fi).events);
@@ -173,7 +173,7 @@ struct FuseOperations : FuseDispatch {
         reply_read);
   }
 
-  /// Before the answer, so that what one reader asks for is noted in its order.
+  /// Called before the answer, so that the reads of one reader are noted in order.
   static void note_read(fuse_req_t req, fuse_ino_t ino, off_t offset) {
     auto& ahead = server_of(req).read_ahead_;
     if (offset == 0 && ahead && !server_of(req).vfs_.submount_of(NodeId(ino))) {
@@ -337,7 +337,7 @@ struct FuseOperations : FuseDispatch {
 
 namespace {
 
-/// Callbacks that are left out are answered with ENOSYS by libfuse, once: the kernel remembers it.
+/// libfuse answers callbacks that are left out with ENOSYS; the kernel remembers that and does not ask again.
 void add_handles(fuse_lowlevel_ops& ops) {
   ops.open = callback<FuseOperations::open>;
   ops.read = callback<FuseOperations::read>;
@@ -347,7 +347,7 @@ void add_handles(fuse_lowlevel_ops& ops) {
 }
 
 void leave_out_handles(fuse_lowlevel_ops& ops) {
-  ops.open = FuseOperations::no_open;  // libfuse would answer that it is open
+  ops.open = FuseOperations::no_open;  // libfuse's default would answer success
   ops.read = callback<FuseOperations::read_without_open>;
   add_refusals(ops);
 }

@@ -49,7 +49,7 @@ double seconds_of(CacheTtl life) {
 }
 
 struct stat stat_of(const Attr& attr) {
-  // This process stays who it is, and a listing has very many files.
+  // The ids of this process never change, and a listing may have very many files.
   static const uid_t owner = ::getuid();
   static const gid_t group = ::getgid();
   struct stat st {};
@@ -90,7 +90,7 @@ bool DirBuffer::add(const DirectoryItem& item) {
   if (with_attributes_) {
     fuse_entry_param entry = entry_of({item.attr, item.name_life});
     if (!item.is_complete) {
-      entry.ino = 0;  // only a name and its type; the kernel asks for the rest when it is wanted
+      entry.ino = 0;  // only a name and its type; the kernel asks for the rest when it needs it
     }
     needed = fuse_add_direntry_plus(nullptr, at, room, name_.c_str(), &entry, next);
   } else {

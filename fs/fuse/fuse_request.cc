@@ -32,8 +32,8 @@ std::shared_ptr<ParkedRequest> ParkedRequest::park(fuse_req_t request, EndsBy en
   return parked;
 }
 
-/// libfuse holds its lock of the request meanwhile, and while the function is being registered an answer would free
-/// the request under it; so an early interrupt is left to park().
+/// libfuse calls this with its lock of the request held. While the function is being registered, an answer would free
+/// the request that libfuse is using, so an early interrupt is left to park().
 void ParkedRequest::on_interrupt(fuse_req_t /*request*/, void* data) {
   const auto parked = static_cast<ParkedRequest*>(data)->shared_from_this();
   {
@@ -96,7 +96,7 @@ void ParkedRequest::refuse(int error) {
 fuse_req_t ParkedRequest::claim() {
   fuse_req_t request = take();
   if (request != nullptr) {
-    // Waits for an interrupt function that is running, so that this object may go; none starts after it.
+    // Waits for a running interrupt function, so that this object may be destroyed; none starts afterwards.
     fuse_req_interrupt_func(request, nullptr, nullptr);
   }
   return request;
@@ -128,7 +128,7 @@ bool InterruptWatch::is_done(const std::weak_ptr<ParkedRequest>& weak) {
   try {
     return !request || request->end_if_stopped();
   } catch (const std::exception&) {
-    return false;  // is looked at again
+    return false;  // it is checked again
   }
 }
 

@@ -26,7 +26,7 @@ bool watch(int poller, int fd, std::uint32_t events) {
   return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/// How long the reserve serves once it was called.
+/// How long the reserve serves after a call.
 constexpr std::chrono::milliseconds kReserveStays{100};
 
 constexpr std::chrono::milliseconds kForever{-1};
@@ -36,13 +36,13 @@ bool is_recent(BusyPoll::Clock::time_point called) {
   return BusyPoll::Clock::now() - called < kReserveStays;
 }
 
-/// Until there may be a request, or all is over.
+/// Sleeps until there may be a request, or serving is over.
 void sleep(int poller, std::chrono::milliseconds most) {
   epoll_event event{};
   ::epoll_wait(poller, &event, 1, static_cast<int>(most.count()));
 }
 
-/// Of one thread: the kernel is asked to wake one sleeper for each request, and all when it is over.
+/// The epoll descriptor of one thread: a request wakes one sleeping thread, stop() wakes all.
 UniqueFd poller_of(int requests, int stopped) {
   UniqueFd poller(::epoll_create1(EPOLL_CLOEXEC));
   const bool watches =
@@ -55,7 +55,7 @@ bool never_blocks(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/// One that finds no request, or no memory for one, and can be asked again.
+/// True if there was no request, or no memory for one, so that receiving can be tried again.
 bool is_empty(int received) {
   return received == -EAGAIN || received == -EINTR || received == -ENOMEM;
 }
@@ -84,7 +84,7 @@ int FuseRequestLoop::run(unsigned threads, const std::function<void()>& on_ready
   return error_;
 }
 
-/// None when one cannot be had; errno says why.
+/// Empty if a poller cannot be created; errno says why.
 std::vector<UniqueFd> FuseRequestLoop::make_pollers(std::size_t count) const {
   std::vector<UniqueFd> pollers;
   while (pollers.size() < count) {
@@ -96,8 +96,8 @@ std::vector<UniqueFd> FuseRequestLoop::make_pollers(std::size_t count) const {
   return pollers;
 }
 
-/// Takes the first request, which is INIT. Positive once it is answered, 0 when the connection ended or stop() was
-/// called before that, else -errno.
+/// Takes the first request, which is INIT. Returns a positive number once it is answered, 0 if the connection ended or
+/// stop() was called before that, otherwise -errno.
 int FuseRequestLoop::take_init(int poller) {
   fuse_buf buffer{};
   int received = -EAGAIN;
@@ -151,7 +151,7 @@ void FuseRequestLoop::call_reserve() {
   called_.notify_one();
 }
 
-/// Looks at called_ before it looks whether all is over: stop() does the two the other way round, and so is never
+/// Reads called_ before it checks whether serving is over; stop() sets the two in the opposite order, so it is never
 /// missed.
 void FuseRequestLoop::stand_by(int poller) {
   for (;;) {
@@ -180,7 +180,7 @@ void FuseRequestLoop::work(int poller, Duty duty) {
   stop();
 }
 
-/// 0 or -errno when serving is over, -EAGAIN when it goes on without the reserve.
+/// 0 or -errno if serving is over, -EAGAIN if it continues without the reserve.
 int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
   auto awake_until = BusyPoll::Clock::time_point::min();
   while (!fuse_session_exited(session_)) {
@@ -196,7 +196,7 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
       std::this_thread::sleep_for(kShortOfMemory);
     }
     if (duty == Duty::when_called && !is_recent(called_)) {
-      return -EAGAIN;  // not before it has looked for the request that it may have been woken for
+      return -EAGAIN;  // only after it has tried to take the request that may have woken it
     }
     if (is_empty(received)) {
       sleep(poller, duty == Duty::always ? kForever : kReserveStays);
@@ -205,7 +205,7 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
   return 0;
 }
 
-/// As fuse_session_receive_buf(). A thread that polls for a request yields the processor to any other that wants it.
+/// As fuse_session_receive_buf(). A thread that polls for a request yields the processor to other threads.
 int FuseRequestLoop::receive(fuse_buf& buffer, BusyPoll::Clock::time_point awake_until) {
   int received = fuse_session_receive_buf(session_, &buffer);
   if (!is_empty(received) || !pace_.is_brisk() || BusyPoll::Clock::now() >= awake_until ||

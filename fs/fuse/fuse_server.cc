@@ -17,8 +17,8 @@ namespace arborfs {
 
 namespace {
 
-/// As many as there are processors to run them: requests are short, and for each the kernel wakes one that sleeps. One
-/// more than a write may keep waiting, at least; what else such a write needs is called from the reserve.
+/// One per processor: requests are short, and for each the kernel wakes a sleeping thread. At least one more than
+/// waiting writes may occupy (WorkerPool::kBorrowed); if there are more writes, the reserve takes requests.
 unsigned worker_threads() {
   constexpr unsigned kLeast = 1 + WorkerPool::kBorrowed;
   constexpr unsigned kMost = 10;
@@ -51,7 +51,7 @@ std::string option_text(const MountSettings& settings) {
   return text;
 }
 
-/// Puts the end of a pipe that nobody reads in the descriptor's place: the connection ends, and poll gives POLLERR.
+/// Replaces the descriptor by the write end of a pipe without a reader: the connection ends, and poll gives POLLERR.
 bool sever(int descriptor) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -122,15 +122,15 @@ void FuseServer::start_read_ahead() {
 bool FuseServer::serve(std::function<void()> on_init, const std::function<void()>& on_ready) {
   on_init_ = std::move(on_init);
   const int status = loop_->run(worker_threads(), on_ready);
-  return status == 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f: unmounted all the same
+  return status == 0 || status == -ECONNABORTED;  // aborted from outside, as by umount -f, is unmounted too
 }
 
 void FuseServer::leave() {
   loop_->stop();
 }
 
-/// libfuse unmounts whatever lies at the path by now, unless it finds its descriptor dead. Where this mount is there no
-/// more, it goes for good with its descriptor, and the path is not touched: an autofs there would mount it anew.
+/// libfuse unmounts whatever is now at the path, unless it finds its descriptor dead. If this mount is no longer there,
+/// closing its descriptor is enough to remove it, and the path is not touched: an autofs there would mount again.
 void FuseServer::unmount() {
   if (!std::exchange(is_mounted_, false)) {
     return;

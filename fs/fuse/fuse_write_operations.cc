@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t kLongestNewName = 255;
 constexpr std::size_t kPage = 4096;
 
-/// Whatever is never done.
+/// For operations that the mount never supports.
 template <class... Arguments>
 void not_permitted(fuse_req_t req, Arguments... /*arguments*/) {
   fuse_reply_err(req, EPERM);
 }
 
-/// Answers what needs no look at the store; false then.
+/// Answers a request that is refused without consulting the store, and returns false; otherwise returns true.
 bool may_change(fuse_req_t req, fuse_ino_t folder, const char* name) {
   if (FuseDispatch::changes_of(req) == nullptr) {
     fuse_reply_err(req, EPERM);
@@ -48,8 +48,8 @@ RenameMode mode_of(unsigned flags) {
 }  // namespace
 
 struct FuseWriteOperations : FuseDispatch {
-  /// Times, modes and sizes of control files may be set, which means nothing; of nothing else. A handle that is
-  /// truncated begins anew.
+  /// Times, modes and sizes may be set on control files and `title` only. This has no effect, except that truncating a
+  /// handle drops what waits in it.
   static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* wanted, int to_set, fuse_file_info* fi) {
     if (changes_of(req) == nullptr || !WriteOps::takes_writes(NodeId(ino))) {
       fuse_reply_err(req, EPERM);
@@ -71,7 +71,7 @@ struct FuseWriteOperations : FuseDispatch {
         });
   }
 
-  /// cp -p asks for an ACL and is content to hear that there are none.
+  /// cp -p sets an ACL and accepts that ACLs are not supported.
   static void setxattr(fuse_req_t req, fuse_ino_t ino, const char* /*name*/, const char* /*value*/,
                        std::size_t /*size*/, int /*flags*/) {
     const bool is_control = changes_of(req) != nullptr && WriteOps::takes_writes(NodeId(ino));
@@ -85,7 +85,7 @@ struct FuseWriteOperations : FuseDispatch {
       fuse_reply_err(req, EPERM);
       return;
     }
-    // The kernel cuts a longer write where a page ends, so a piece may be a page short of the longest.
+    // The kernel splits a longer write at a page boundary, so a piece may be up to a page shorter than the longest.
     const bool goes_on = size + kPage > longest_write_of(req);
     serve_write<std::size_t>(
         req,
@@ -97,7 +97,7 @@ struct FuseWriteOperations : FuseDispatch {
         [](fuse_req_t request, std::size_t written) { fuse_reply_write(request, written); });
   }
 
-  /// Comes for each descriptor that is closed; most often there is nothing to do.
+  /// Comes for each descriptor that is closed; usually there is nothing to do.
   static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
     auto control = file_handle(fi).control;
     if (control) {
@@ -109,8 +109,8 @@ struct FuseWriteOperations : FuseDispatch {
     }
     const auto closing = control->judge_close(client_of(req));
     if (closing.was_killed) {
-      // Nothing is written. At once: in the pool, its request would be ended as that of a killed client, and the
-      // release that follows could come first and take the text for a whole one.
+      // Nothing is written, so this is done here: in the pool, the request would be ended because its client is killed,
+      // and the following release might run first and take the text for a complete one.
       static_cast<void>(control->close_one(closing));
       fuse_reply_err(req, 0);
       return;
@@ -186,7 +186,7 @@ bool is_control_open(fuse_req_t req, fuse_ino_t ino, bool is_for_writing) {
          (WriteOps::is_control(node) || (is_for_writing && WriteOps::takes_writes(node)));
 }
 
-/// The process that opens a control file needs the right to write, as with any file: a handle may be passed on.
+/// The right to write is checked for the process that opens, as with any file; it may then pass the handle on.
 void open_control(fuse_req_t req, fuse_ino_t ino, fuse_file_info info) {
   if (!FuseDispatch::is_from_owner(req)) {
     fuse_reply_err(req, EACCES);

@@ -13,7 +13,7 @@ namespace arborfs {
 
 namespace {
 
-/// Between two batches, so that a busy writer costs little; the first change after a pause is told at once.
+/// Between two batches, so that a busy writer costs little; the first change after a pause is sent at once.
 constexpr std::chrono::milliseconds kPause{1};
 constexpr std::chrono::milliseconds kMemoryPause{50};
 
@@ -45,7 +45,7 @@ void Invalidator::run() {
   }
 }
 
-/// What `work` says, which is done again where memory runs out: what the kernel is not told of would show for ever.
+/// Returns what `work` returns; retries it while memory is short, so that no invalidation is lost. False once stopping.
 template <class Work>
 bool Invalidator::has_done(const Work& work) {
   while (!stopping_) {
@@ -59,7 +59,7 @@ bool Invalidator::has_done(const Work& work) {
   return false;
 }
 
-/// Names first: with a name that it has the kernel is told of the attributes of its folder too.
+/// Names first: when the kernel invalidates a name that it has cached, it invalidates the attributes of its folder too.
 void Invalidator::tell_all(const std::vector<Invalidation>& forgets) {
   std::set<NodeId> told;  // folders
   for (const auto& forget : forgets) {
@@ -77,7 +77,7 @@ void Invalidator::tell_all(const std::vector<Invalidation>& forgets) {
   }
 }
 
-/// False when the kernel does not have it, which is no error; neither is a mount that has just gone.
+/// False if the kernel has not cached the name, which is no error; neither is a mount that has just gone.
 bool Invalidator::tell_name(const Invalidation& forget) {
   const std::uint64_t node = forget.node.value();
   if (can_expire_ && !leads_elsewhere(forget)) {

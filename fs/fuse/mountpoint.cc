@@ -54,7 +54,7 @@ bool is_dead(int errnum) {
   return errnum == ENOTCONN || errnum == ECONNABORTED;
 }
 
-/// The path of a folder that cannot be entered: its parent's real path and its own name, following its links by hand.
+/// The path of a folder that cannot be entered: the real path of its parent and its own name. Follows links by itself.
 std::string path_of_dead(std::string path) {
   for (int i = 0; i < kMaxLinks; ++i) {
     while (path.size() > 1 && path.ends_with('/')) {
@@ -76,7 +76,7 @@ std::string path_of_dead(std::string path) {
   return "";
 }
 
-/// Device and inode of a folder and of all above it.
+/// Device and inode of a folder and of all folders above it.
 using Chain = std::vector<std::pair<dev_t, ino_t>>;
 
 Chain chain_of(const std::string& path) {
@@ -109,7 +109,7 @@ bool contains(const Chain& chain, const Chain& of) {
   return !of.empty() && std::find(chain.begin(), chain.end(), of.front()) != chain.end();
 }
 
-/// False when the program could not be run or failed.
+/// False if the program could not be run or failed.
 bool run_fusermount(const std::string& flag, const std::string& path) {
   const auto program = std::find_if(kUnmountPrograms.begin(), kUnmountPrograms.end(),
                                     [](const char* candidate) { return ::access(candidate, X_OK) == 0; });
@@ -204,7 +204,7 @@ Result<void> detach(const std::string& path) {
   return error_from_errno(errno, "cannot unmount " + path);
 }
 
-/// The number of a mount that is gone may be that of its successor, so the mount itself is asked.
+/// The id of a removed mount may be reused by its successor, so the mount itself is checked too.
 void detach_if_dead(const std::string& path, const std::string& id) {
   const auto entry = mount_at(path);
   if (!entry || entry->id != id || !is_arborfs(*entry)) {
@@ -222,7 +222,7 @@ Result<void> heal_mountpoint(const std::string& path) {
     if (!entry || !is_arborfs(*entry)) {
       return {};
     }
-    struct statvfs st {};  // asks the daemon, where stat would believe what the kernel remembers of a dead one
+    struct statvfs st {};  // asks the daemon; stat could be answered from the kernel's cache of a dead one
     if (::statvfs(path.c_str(), &st) == 0) {
       return {Errc::already_exists, path + " already shows " + entry->source + "; unmount it first"};
     }

@@ -21,7 +21,7 @@ struct StoreSpace::State {
 
 StoreSpace::StoreSpace(Ask ask) : ask_(std::move(ask)), state_(std::make_shared<State>()) {}
 
-/// One question at a time: while a file system hangs, only the first request waits for it.
+/// One query at a time: while the file system hangs, only the first request waits for it.
 struct statvfs StoreSpace::now() {
   std::unique_lock lock(state_->mutex);
   if (state_->is_asking || std::chrono::steady_clock::now() < state_->fresh_until) {

@@ -19,7 +19,7 @@ void WorkerPool::submit(Job job) {
   }
 }
 
-/// False when nobody else can be had to do it.
+/// False if no thread of the pool can run the job.
 bool WorkerPool::queue(Job& job) {
   const std::lock_guard lock(mutex_);
   if (cancelled_) {
