@@ -15,7 +15,7 @@ namespace arborfs {
 class InvalidationMap {
  public:
   explicit InvalidationMap(MountState& state) : state_(state) {}
-  /// What to invalidate for several changes, each item once.
+  /// The invalidations for several changes, each once.
   [[nodiscard]] std::vector<Invalidation> forgets(const std::vector<Change>& changes) const;
   /// Those of `all` that the kernel may have cached.
   [[nodiscard]] std::vector<Invalidation> known(std::vector<Invalidation> all) const;

@@ -31,7 +31,7 @@ struct ReadAheadRange {
 
 class SequentialReaders {
  public:
-  static constexpr std::size_t kMost = 8;         // number of readers that are told apart
+  static constexpr std::size_t kMost = 8;         // readers that are tracked at a time
   static constexpr std::int64_t kNear = 6;        // several threads of one reader are not quite in order
   static constexpr std::uint32_t kSure = 3;       // this many files in a row make a walk
   static constexpr std::int64_t kFirstLead = 32;  // files ahead of the reader; doubled at each marker that it reaches

@@ -1,5 +1,5 @@
-// What /proc says about the processes that use the mount. Never enters a mount: links are read, not followed. No state;
-// any thread.
+// Facts from /proc about the processes that use the mount. Never enters a mount: links are read, not followed. No
+// state; any thread.
 #pragma once
 
 #include <sys/types.h>

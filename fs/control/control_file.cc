@@ -87,13 +87,13 @@ Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t clie
   }
 }
 
-/// Releases the memory of what no longer waits.
+/// Releases memory that the waiting input no longer needs.
 void ControlFile::give_back() {
   const std::lock_guard lock(mutex_);
   memory_.shrink_to(stream_.waiting_bytes());
 }
 
-/// For lack of memory, which only the writer of this piece is told.
+/// For lack of memory; only the writer of this piece gets the error.
 void ControlFile::refuse_rest(const Error& why) {
   {
     const std::lock_guard lock(mutex_);

@@ -80,13 +80,13 @@ class ControlFile {
   /// can be detected before it ends (CONTRACT.md 4.2). Throws MemoryBudget::Exhausted if the wait for memory is too
   /// long.
   Result<void> write(std::string_view bytes, bool goes_on, pid_t client, const std::atomic<bool>* cancelled = nullptr);
-  /// Runs what waits, then returns the next bytes of the results or of the content; "" at the end.
+  /// Runs the waiting input, then returns the next bytes of the results or of the content; "" at the end.
   Result<std::string> read(RequestContext& call, std::size_t size);
-  /// Runs what waits.
+  /// Runs the waiting input.
   Result<void> sync();
-  /// Drops what waits, as the file is truncated.
+  /// Drops the waiting input, as the file is truncated.
   void truncate();
-  /// What /proc says about a close.
+  /// Facts from /proc about a close.
   struct Closing {
     pid_t closer = 0;  // its process
     bool was_killed = false;
@@ -128,10 +128,10 @@ class ControlFile {
   MemoryBudget::Share memory_;                      // for waiting and running commands; guards itself
   CommandStream stream_;                            // guarded by mutex_, as are all below
   std::function<Result<void>(Writer&)> take_back_;  // undoes the command whose text may follow
-  pid_t writer_ = 0;                                // the process that wrote what waits
-  std::optional<DiskReservation> reservation_;      // for what waits
+  pid_t writer_ = 0;                                // the process that wrote the waiting input
+  std::optional<DiskReservation> reservation_;      // for the waiting input
   std::size_t room_ = 0;                            // bytes asked for
-  bool is_checked_ = false;                         // the Writer has checked what waits
+  bool is_checked_ = false;                         // the Writer has checked the waiting input
   bool has_written_ = false;
   bool has_read_content_ = false;
   bool is_closed_ = false;   // the last descriptor was closed, as far as can be detected

@@ -28,7 +28,7 @@ struct NameIn {
   std::string name;
 };
 
-/// A name for an entry that means only this entry to the Writer, even if the log is rewritten meanwhile.
+/// A spelling of an entry that the Writer resolves to this entry only, even if the log is rewritten meanwhile.
 std::string spelled_entry(const LogIndex& index, Ordinal ordinal);
 
 class WriteOps {

@@ -1,4 +1,4 @@
-// Tells whether the process behind a request is being killed. The kernel reports every signal to a waiting process in
+// Checks whether the process behind a request is being killed. The kernel reports every signal to a waiting process in
 // the same way; only a deadly one may end a stat or a readdir, whose callers do not expect EINTR.
 #pragma once
 

@@ -38,8 +38,8 @@ class FuseServer {
   bool serve(std::function<void()> on_init, const std::function<void()>& on_ready);
   /// Makes serve() return once the requests in progress are answered. From any thread, once mounted.
   void leave();
-  /// Stops read-ahead, and cancels and answers what runs in the worker pool; later requests that would take long fail.
-  /// Writes in progress are finished and answered; later ones run on the thread of their request.
+  /// Stops read-ahead, and cancels and answers the requests in the worker pool; later requests that would take long
+  /// fail. Writes in progress are finished and answered; later ones run on the thread of their request.
   void stop_slow_work() {
     if (read_ahead_) {
       read_ahead_->stop();

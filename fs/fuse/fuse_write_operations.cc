@@ -49,7 +49,7 @@ RenameMode mode_of(unsigned flags) {
 
 struct FuseWriteOperations : FuseDispatch {
   /// Times, modes and sizes may be set on control files and `title` only. This has no effect, except that truncating a
-  /// handle drops what waits in it.
+  /// handle drops its waiting input.
   static void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* wanted, int to_set, fuse_file_info* fi) {
     if (changes_of(req) == nullptr || !WriteOps::takes_writes(NodeId(ino))) {
       fuse_reply_err(req, EPERM);

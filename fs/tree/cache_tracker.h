@@ -18,7 +18,7 @@
 
 namespace arborfs {
 
-/// What to invalidate: a node's attributes (name empty), or a name in it.
+/// An item to invalidate: a node's attributes (name empty), or a name in it.
 struct Invalidation {
   NodeId node;
   std::string name;

@@ -1,8 +1,8 @@
 // Files that are read without having been opened. A read-only mount refuses OPEN with ENOSYS: the kernel then sends
 // neither OPEN nor RELEASE, so the first read of a file takes one request instead of three, and later readers need
-// none. As the mount cannot know who still reads a file, one that takes more than one read is held here as if it were
-// open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger. Thread-safe; mutex_
-// is a leaf.
+// none. As the mount cannot know whether a file is still being read, one that takes more than one read is held here as
+// if it were open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger.
+// Thread-safe; mutex_ is a leaf.
 #pragma once
 
 #include <atomic>

@@ -185,7 +185,7 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   // Skipped if the folder of the store may hang: a listing of the project must not wait for one session.
   if (!state.catalog.is_submount(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
       ref->session->is_quick(loaded)) {
-    // A session with an unreadable log has its folder too, and a listing must not wait for what is in the folder.
+    // A session with an unreadable log has its folder too, and a listing of folders must not wait for their contents.
     const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
     if (ref->session->refresh(Depth::head, seen)) {
       call.note_refreshed(ref->session->number(), Depth::head);

@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// What the item of a node means, and so how long the session shows this node.
+/// The meaning of a node's item, and so how long the session shows this node.
 enum class Validity {
   epoch,               // any change of the session makes another node
   raw_generation,      // grows; another node when earlier bytes differ

@@ -23,7 +23,7 @@ struct Snapshot {
   std::uint32_t epoch = 0;  // of the session when this was made, or an earlier one
   std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
 
-  // What this was made from, so that a reader can check that those bytes are still there; null without a log.
+  // The source of the content, so that a reader can check that it is still there; null without a log.
   SessionPtr session;
   std::shared_ptr<const LogFile> log;
   FileStat log_stat;          // the log's stat at that time

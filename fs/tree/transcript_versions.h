@@ -1,4 +1,4 @@
-// Version numbers that tell which transcripts of a session are one growing file: while the path to the leaf only gets
+// Version numbers that show which transcripts of a session are one growing file: while the path to the leaf only gets
 // longer, the transcript keeps its number; another path, or a rewritten log, starts a new one. Likewise for texts that
 // are made again each time (status.json): a new number whenever the bytes differ. Numbers are never reused.
 // Thread-safe; the mutexes are leaves.

@@ -189,7 +189,8 @@ bool Vfs::note_listed(NodeId node, std::uint64_t version) {
   return is_same;
 }
 
-/// A handle was rewound and lists another version than at its open: what the kernel then caches may match neither.
+/// A handle was rewound and lists another version than at its open: the listing that the kernel then caches may match
+/// neither.
 void Vfs::forget_listed(NodeId node, std::uint64_t version) {
   const std::lock_guard lock(listed_mutex_);
   const auto found = listed_.find(node);
