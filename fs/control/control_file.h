@@ -18,7 +18,6 @@
 //
 // Threads: any; concurrent commands of one handle end in any order. Lock: mutex_, a leaf, not held while a command
 // runs.
-// while a command runs.
 #pragma once
 
 #include <sys/types.h>

@@ -98,7 +98,8 @@ inline Result<Done> done_of(const Result<void>& result) {
 struct FuseDispatch {
   static FuseServer& server_of(fuse_req_t req) { return *static_cast<FuseServer*>(fuse_req_userdata(req)); }
   static WriteOps* changes_of(fuse_req_t req) { return server_of(req).changes_; }
-  /// The kernel has checked the modes of the tree, but lets processes through that may override modes: only root may.
+  /// The kernel has already checked the modes, but a process that may override modes passes that check; of those only
+  /// root is accepted.
   static bool is_from_owner(fuse_req_t req) {
     const uid_t uid = fuse_req_ctx(req)->uid;
     return uid == ::getuid() || uid == 0;

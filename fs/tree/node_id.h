@@ -1,8 +1,8 @@
 // Identifies a file of the mount by one 64-bit number: kind (8 bits), slot (24), item (32). Each request decodes it;
 // there are no node objects, so none can dangle, and FORGET has nothing to do.
 //
-// The content of a node id never changes, or only grows. Another state of a session is another node: see the comment at
-// each kind. Slots are never reused (session_ids.h).
+// The content of a node never changes, or only grows, except for files of the store (blobs, artifacts). Another state
+// of a session is another node: see the comment at each kind. Slots are never reused (session_ids.h).
 #pragma once
 
 #include <cstddef>

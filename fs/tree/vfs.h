@@ -1,5 +1,5 @@
-// The mount as operations on node ids, without the kernel's side: fs/fuse translates requests to it, tests call
-// it without a mount. Any thread; no lock is held on return. Every error has a message for people.
+// The mount as operations on node ids, without the kernel's side: fs/fuse translates requests to it, tests call it
+// without a mount. Any thread; no lock is held on return. Every error has a message for people.
 #pragma once
 
 #include <sys/types.h>
