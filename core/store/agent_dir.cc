@@ -21,14 +21,14 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// Absolute and free of links as far as the path exists; what does not exist yet stays as spelled.
+/// Absolute and with links resolved as far as the path exists; the rest stays as spelled.
 std::string resolved(const std::string& path) {
   std::error_code failed;
   const auto canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
   return failed ? path : canonical.string();
 }
 
-/// `<value of variable>/omp` when that folder exists: the agent then keeps its data there.
+/// `<value of variable>/omp` if that folder exists: the agent then keeps its data there.
 std::string xdg_folder(const char* variable) {
   const std::string base = environment(variable);
   return !base.empty() && is_folder(base + "/omp") ? base + "/omp" : std::string();

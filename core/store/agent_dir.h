@@ -9,14 +9,14 @@
 
 namespace arborfs {
 
-/// The places below an agent dir; "" means the user's own, for which the XDG rule of omp/FORMAT.md D1 holds.
+/// The paths below an agent dir; "" means the user's own, for which the XDG rule of omp/FORMAT.md D1 holds.
 StorePaths locate_agent_dir(const std::string& agent_dir);
 
 enum class Access { look, write };
 
-/// A store of another user is only looked at, and only when it was named: what is written there would belong to the
-/// wrong user, and HOME kept by `sudo -E` leads there unasked (FAILURES.md S14). `named` is false for the default
-/// agent dir. Success where there is no store yet. Errors: permission, with what to do instead.
+/// A store of another user may only be read, and only if the user named it: files written there would belong to the
+/// wrong user, and HOME kept by `sudo -E` leads there by accident (FAILURES.md S14). `named` is false for the default
+/// agent dir. Succeeds if there is no store yet. Errors: permission, with advice on what to do instead.
 Result<void> check_owner(const StorePaths& paths, bool named, Access access);
 
 }  // namespace arborfs

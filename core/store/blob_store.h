@@ -19,19 +19,19 @@ class BlobStore : public BlobSource {
  public:
   /// 64 lower-case hex digits.
   static bool is_blob_name(std::string_view name);
-  /// All blobs in byte order of names, those of other names left out.
+  /// All blobs in byte order of names; files with other names are left out.
   [[nodiscard]] virtual Result<std::vector<std::string>> list() const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(std::string_view hash) const = 0;
-  /// Opens a blob whose content has been checked. Errors: not_found, corrupt (other bytes than the name says), io.
+  /// Opens a blob after checking its content. Errors: not_found, corrupt (the bytes do not match the name), io.
   [[nodiscard]] virtual Result<std::shared_ptr<const File>> open(std::string_view hash) const = 0;
-  /// Puts bytes under their hash, whole or not at all; where a whole blob is already, it stays. With `sync` it is on
-  /// the disk when this returns (CONTRACT.md 6.8: before the line that refers to it).
+  /// Stores bytes under their hash, whole or not at all; an intact blob that exists already is kept. With `sync` it is
+  /// on the disk when this returns (CONTRACT.md 6.8: before the line that refers to it).
   virtual Result<void> put(std::string_view hash, std::string_view bytes, bool sync) = 0;
   [[nodiscard]] std::optional<std::string> read_blob(std::string_view hash) const override;
 };
 
-/// Blobs as files of a folder, made when the first is put. Remembers which files it has checked by inode, size and
-/// time, a few thousand of them.
+/// Blobs as files in a folder, which is made for the first one. Remembers by inode, size and time which files it has
+/// checked, a few thousand of them.
 std::shared_ptr<BlobStore> make_file_blobs(std::string folder, Disk& disk);
 /// Blobs in memory, gone with the object.
 std::shared_ptr<BlobStore> make_memory_blobs();

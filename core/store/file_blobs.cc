@@ -97,7 +97,7 @@ Result<std::shared_ptr<const File>> FileBlobs::open(std::string_view hash) const
   return std::shared_ptr<const File>(std::make_shared<File>(std::move(file).value()));
 }
 
-/// The blobs folder; made when it is the first blob of the store.
+/// The blobs folder; makes it for the first blob of the store.
 Result<Dir> FileBlobs::make_folder(bool sync) const {
   auto dir = Dir::open_root(folder_);
   if (dir || dir.error().code != Errc::not_found) {
@@ -135,7 +135,7 @@ Result<void> FileBlobs::put(std::string_view hash, std::string_view bytes, bool 
   }
   ASSIGN_OR_RETURN(auto dir, make_folder(sync));
   const std::string name(hash);
-  if (auto there = open(hash)) {  // the agents write theirs unsynced
+  if (auto there = open(hash)) {  // agents write theirs without a sync
     return sync ? disk_.sync((*there)->fd()) : Result<void>();
   }
   const std::string temporary = "." + name + "." + std::to_string(::getpid()) + "-" + std::to_string(++temporaries_);

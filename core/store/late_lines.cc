@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kStep = 1 << 20;
 constexpr std::size_t kHead = 4096;
 constexpr std::size_t kTail = 256;
-constexpr int kRounds = 4;  // of those that never stop
+constexpr int kRounds = 4;  // limit if a program never stops appending
 /// A program that appends has the log open for a moment. Agents wait longer than this for the lock, which is held.
 constexpr std::chrono::milliseconds kPatience{200};
 
@@ -111,7 +111,7 @@ Result<void> LateLines::check_unchanged() const {
   return now == stat_ && taken_ == stat_.size ? Result<void>() : Result<void>(log_changed());
 }
 
-/// Nothing but appending happened, as far as can be told: the head and the end of what was copied are as they were.
+/// Succeeds if there were only appends, as far as can be seen: the head and the end of the copied part are unchanged.
 Result<void> LateLines::check_grown() const {
   ASSIGN_OR_RETURN(const auto now, file_->stat());
   ASSIGN_OR_RETURN(const auto head, file_->read(0, head_.size()));
@@ -121,7 +121,7 @@ Result<void> LateLines::check_grown() const {
   return is_same ? Result<void>() : Result<void>(log_changed());
 }
 
-/// Where the last line between `from` and `end` ends; `from` where none does.
+/// The end of the last line that ends between `from` and `end`; `from` if there is none.
 Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::uint64_t end) {
   while (end > from) {
     const std::uint64_t start = end - std::min<std::uint64_t>(end - from, kStep);
@@ -134,7 +134,7 @@ Result<std::uint64_t> last_line_end(const File& file, std::uint64_t from, std::u
   return from;
 }
 
-/// Gives `put` what lies behind taken_ now.
+/// Passes the bytes after taken_ to `put`.
 template <class Put>
 Result<void> LateLines::take_new(Taken taken, const Put& put) {
   ASSIGN_OR_RETURN(const auto now, file_->stat());
@@ -176,7 +176,7 @@ Result<void> LateLines::open_target(const LogPlace& to) {
   return {};
 }
 
-/// Whether the log at `to` ends inside a line, for longer than a program takes to write one.
+/// True if the log at `to` ends inside a line for longer than a program takes to write one.
 Result<bool> LateLines::ends_inside_line(const LogPlace& to) const {
   ASSIGN_OR_RETURN(const auto folder, store_->folder(to));
   ASSIGN_OR_RETURN(const auto log, File::open_in(folder, to.file));
@@ -191,7 +191,7 @@ Result<bool> LateLines::ends_inside_line(const LogPlace& to) const {
   return looked ? Result<bool>(lasts) : Result<bool>(looked.error());
 }
 
-/// A line that begins in the old file begins one in the new.
+/// A line that starts in the old file starts a new line in the new file.
 Result<void> LateLines::carry_new(const LogPlace& to, Taken taken, bool locks) {
   return take_new(taken, [&](std::string_view bytes) -> Result<void> {
     if (locks && !lock_) {
@@ -218,15 +218,15 @@ Result<void> LateLines::carry_over(const LogPlace& to, bool locks) {
     return {};
   }
   if (!aside_.empty() && !(becomes_closed() && is_headless(*store_, {stray_.folder, aside_}))) {
-    return {};  // it gets its name back
+    return {};  // the destructor restores its name
   }
   auto done = carry_new(to, Taken::whole_lines, locks);
-  if (!becomes_closed()) {  // it has no name by which it could be opened again
+  if (!becomes_closed()) {  // it has no name, so it cannot be opened again
     write_log(LogLevel::warning, to.file + ": a program still has the replaced log open; what it writes there is lost");
   }
   done = done ? carry_new(to, Taken::all, locks) : done;
   lock_.reset();
-  done = done && !aside_.empty() ? sync(to) : done;  // before the only copy goes
+  done = done && !aside_.empty() ? sync(to) : done;  // before the only copy is removed
   const auto folder = done && !aside_.empty() ? store_->folder(stray_) : Result<Dir>(Errc::not_found, "");
   if (folder && store_->disk().remove(*folder, aside_)) {
     aside_.clear();

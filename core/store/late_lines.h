@@ -1,8 +1,8 @@
-// What other programs append to a log while it is written anew. pi and omp 13 take no lock: what they write between the
-// copy and the rename, or to the old file behind it, would go with that file. So the old file stays open here, what
-// came late is put behind the new one's end, and that ends when no process has the old file open for writing (a lease
-// tells). Bytes are carried as they are, torn lines too. Between rename and carrying a crash loses what came in
-// between, a few microseconds' worth; the old file has no name then.
+// Carries over lines that other programs append to a log during its rewrite. pi and omp 13 take no lock: what they
+// write between the copy and the rename, or to the old file after it, would be lost with that file. So the old file
+// stays open here, and late lines are appended to the new file until no process has the old one open for writing
+// (tested by a lease). Bytes are carried as they are, torn lines too. A crash between the rename and the carrying loses
+// the lines in between, a few microseconds' worth; the old file has no name then.
 //
 // One object is used by one thread, under the log's lock.
 #pragma once
@@ -17,10 +17,10 @@ namespace arborfs {
 
 class LateLines {
  public:
-  /// Of the log that lies at `place` now. In a store without files nothing comes late.
+  /// For the log that is at `place` now. In a store without files no line can come late.
   static Result<LateLines> of(SessionStore& store, const LogPlace& place);
-  /// Of a file that somebody made anew by name after the log had gone from there: lines without a session's header. It
-  /// gets another name, which it gives back unless it was carried over. Nothing where there is no such file.
+  /// For a file that a program created by name after the log had moved away: lines without a session's header. The file
+  /// is renamed, and gets its name back unless it is carried over. Nothing if there is no such file.
   static std::optional<LateLines> of_stray(SessionStore& store, const LogPlace& place);
   LateLines(LateLines&& other) noexcept;
   LateLines& operator=(LateLines&&) = delete;
@@ -28,24 +28,24 @@ class LateLines {
 
   /// False in a store without files.
   [[nodiscard]] bool sees_files() const { return file_.has_value(); }
-  /// A draft was just written from the log as far as `size`. Errors: stale when that is another log's.
+  /// A draft was just written from the log up to the size in `copied`. Errors: stale if `copied` is of another file.
   Result<void> note_copied(const FileStat& copied);
-  /// The log has not been written since of(), and all of it was copied. Errors: stale.
+  /// Succeeds if the log has not been written since of(), and all of it was copied. Errors: stale.
   [[nodiscard]] Result<void> check_unchanged() const;
-  /// Writes to the draft what was appended since it was copied. Errors: stale when the log changed otherwise.
+  /// Writes to the draft what was appended since the copy. Errors: stale if the log changed in another way.
   Result<void> catch_up(LogDraft& draft);
-  /// Once the draft has the log's place at `to`, or the log's name is gone from elsewhere: puts behind the log there
-  /// what was appended to the old file, until no process can write to that any more, or the patience is over, which the
-  /// daemon's log tells. Errors: io, no_space: what came late is lost then, but for a stray's lines. `locks`: takes the
-  /// log's lock there, if it can be had, for what comes late.
+  /// Call it when the log is at `to`, in the place of the old file or moved there: appends to it what was appended to
+  /// the old file, until no process can write to the old file any more, or the patience is over, which goes to the
+  /// daemon's log. Errors: io, no_space: late lines are lost then, except those of a stray. `locks`: takes the lock of
+  /// the log at `to`, if possible, when there are late lines.
   Result<void> carry_over(const LogPlace& to, bool locks = false);
-  /// What was carried over or caught up with is on the disk when it returns.
+  /// Syncs to the disk what was carried over or caught up.
   Result<void> sync(const LogPlace& at);
 
  private:
   LateLines(SessionStore& store, std::optional<File> file) : store_(&store), file_(std::move(file)) {}
   [[nodiscard]] Result<void> check_grown() const;
-  /// While a program writes a line, the file's size may lie inside it.
+  /// While a program writes a line, the file may end inside it.
   enum class Taken { whole_lines, all };
   template <class Put>
   Result<void> take_new(Taken taken, const Put& put);
@@ -57,13 +57,13 @@ class LateLines {
   SessionStore* store_;
   std::optional<File> file_;
   FileStat stat_;     // at of()
-  std::string head_;  // then
+  std::string head_;  // first bytes at of()
   std::uint64_t taken_ = 0;
-  std::string tail_;  // before taken_, once it was copied
+  std::string tail_;  // bytes before taken_, known after the copy
   bool has_news_ = false;
   UniqueFd target_;  // the log at its new place
   std::unique_ptr<LogWriter> lock_;
-  LogPlace stray_;     // where a stray lay
+  LogPlace stray_;     // original place of a stray
   std::string aside_;  // its name now, "" for none
 };
 

@@ -11,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kCompared = 1 << 20;  // at a time
+constexpr std::size_t kCompared = 1 << 20;  // bytes at a time
 
 Error torn() {
   return {Errc::io, "the part that was written could not be cut off again; it shows under damage/"};
@@ -46,7 +46,7 @@ Result<void> LogChange::append(std::string_view lines) {
   const std::uint64_t start = stat_.size + appended_bytes_;
   const bool is_kept = appended_.size() == appended_bytes_ && appended_bytes_ + lines.size() <= kUndone;
   appended_.reserve(is_kept ? appended_.size() + lines.size()
-                            : 0);  // once they are in the log they must be known to be
+                            : 0);  // so that no allocation fails once they are in the log
   changed_bytes_ = true;
   std::size_t done = 0;
   while (done < lines.size()) {
@@ -71,7 +71,7 @@ Result<void> LogChange::try_append() {
   return fd ? Result<void>() : fd.error();
 }
 
-/// An immutable log, and one that can only grow, keeps its name (chattr(1)).
+/// An immutable or append-only log cannot be replaced under its name (chattr(1)).
 Result<void> LogChange::try_replace() {
   int flags = 0;
   const bool is_known = ::ioctl(reader_.fd(), FS_IOC_GETFLAGS, &flags) == 0;
@@ -81,7 +81,7 @@ Result<void> LogChange::try_replace() {
   return {};
 }
 
-/// Only what is certainly ours, and only while nothing stands behind it.
+/// Cuts off only bytes that are certainly ours, and only if nothing follows them.
 Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view written) {
   if (written.empty()) {
     return {};

@@ -1,5 +1,5 @@
-// What LogWriter promises, for logs that are files: appending whole or not at all, writing in place, taking back. How a
-// log is opened and how one takes another's place is left to the stores. One object is used by one thread.
+// Implements LogWriter for logs that are files: atomic appends, writes in place, undo. Opening a log and replacing it
+// are left to the stores. One object is used by one thread.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class LogChange : public LogWriter {
 
  protected:
   enum class For : std::uint8_t { append, update };
-  /// `reader` is the log, open since before anything is changed: a failed sync shows on it (FAILURES.md P3).
+  /// `reader` is the log, open since before any change: a failed sync shows on it (FAILURES.md P3).
   LogChange(Disk& disk, File reader, const FileStat& stat) : disk_(disk), reader_(std::move(reader)), stat_(stat) {}
 
   virtual Result<UniqueFd> open(For what) = 0;
@@ -36,14 +36,14 @@ class LogChange : public LogWriter {
   [[nodiscard]] const File& reader() const { return reader_; }
 
  private:
-  /// The log open for changing, if it is still the file that was locked, and as long as it should be.
+  /// The log open for changes, if it is still the locked file and has the expected size. Errors: stale.
   Result<UniqueFd> open_same(For what);
   Result<void> cut_back(int fd, std::uint64_t start, std::string_view written);
   Disk& disk_;
   const File reader_;
   const FileStat stat_;
-  std::uint64_t appended_bytes_ = 0;  // by this writer, behind stat_.size
-  std::string appended_;              // the same, when it is no more than kUndone
+  std::uint64_t appended_bytes_ = 0;  // by this writer, after stat_.size
+  std::string appended_;              // the same, if it is not more than kUndone
   bool changed_bytes_ = false;
   bool changed_names_ = false;
 };

@@ -1,6 +1,6 @@
-// The right to change one log, held for a moment: the agents' publish lock and what is done under it
-// (CONTRACT.md 5.5, 6.5, FAILURES.md P7). And a log that is being written anew beside its place. One object is used by
-// one thread.
+// The right to change one log, held briefly: the agents' publish lock and the changes made under it (CONTRACT.md 5.5,
+// 6.5, FAILURES.md P7). Also drafts: logs that are being rewritten beside their place. One object is used by one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@
 
 namespace arborfs {
 
-/// A file of its own in a log's folder, under a name that agents know as a rewrite in progress. Gone with the object
+/// A new file in a log's folder, under a name that agents recognise as a rewrite in progress. Removed with the object
 /// unless it was put in a log's place.
 class LogDraft {
  public:
   virtual ~LogDraft() = default;
   virtual Result<void> write(std::string_view bytes) = 0;
-  /// On the disk (`sync`), or just complete. What is written after it until the draft is published is not synced.
+  /// Completes the draft; with `sync` it is on the disk then. What is written between this and its publication is not
+  /// synced.
   virtual Result<void> finish(bool sync) = 0;
 };
 
-/// What a log was when it began to be rewritten; see LogWriter::replace.
+/// The state of a log when its rewrite began; see LogWriter::replace.
 struct LogVersion {
   FileStat stat;
   std::string tail;  // its last bytes
   static constexpr std::size_t kTail = 256;
 };
 
-/// The answer when another program changed a log between two looks at it: stale.
+/// The error if another program changed a log between two reads of it: stale.
 inline Error log_changed() {
   return {Errc::stale, "another program wrote to the log meanwhile; try again"};
 }
@@ -40,39 +41,39 @@ class LogWriter {
   /// Releases the lock.
   virtual ~LogWriter() = default;
 
-  /// The log as it was when the lock was taken; what this writer did is not in it.
+  /// The log's stat when the lock was taken; this writer's own changes are not in it.
   [[nodiscard]] virtual const FileStat& stat() const = 0;
-  /// Another process has it open for writing, lock or no lock.
+  /// True if another process has it open for writing, with or without the lock.
   [[nodiscard]] virtual bool is_open_elsewhere() const = 0;
   [[nodiscard]] virtual Result<LogVersion> version() const = 0;
 
-  /// All of `lines` behind the log's end, in one write(2) where the disk takes it, or none of it: what was written of
-  /// it is cut off again if the bytes are still ours. Errors: no_space, over_quota, too_large, io; stale when the log
-  /// was replaced under the lock.
+  /// Appends all of `lines`, in one write(2) if the disk takes it, or none of it: a part that was written is cut off
+  /// again if its bytes are still ours. Errors: no_space, over_quota, too_large, io; stale if the log was replaced
+  /// under the lock.
   virtual Result<void> append(std::string_view lines) = 0;
-  /// Bytes in place, such as a title slot. Errors: as append.
+  /// Writes bytes in place, such as a title slot. Errors: as append.
   virtual Result<void> overwrite(std::uint64_t offset, std::string_view bytes) = 0;
-  /// Opens the log as append() would, and writes nothing. Errors: as append.
+  /// Opens the log as append() would, but writes nothing. Errors: as append.
   virtual Result<void> try_append() = 0;
-  /// What replace() would be refused for, as far as the log itself tells.
+  /// Fails if replace() would be refused, as far as the log's own attributes tell.
   virtual Result<void> try_replace() = 0;
-  /// Cuts the log back to `start` if what stands behind that is the beginning of what `whole` holds from `at` on, but
-  /// not all of it; false when it is not. Only release(), sync() and stat_name() may follow then. Errors: as append.
+  /// Cuts the log back to `start` if its bytes after that are the beginning, but not all, of the bytes of `whole` from
+  /// `at` on; false if they are not. After a cut only release(), sync() and stat_name() may follow. Errors: as append.
   virtual Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) = 0;
-  /// Takes back what this writer appended, if nothing stands behind it and it came to no more than kUndone.
+  /// Removes what this writer appended, if nothing follows it and it is not more than kUndone.
   static constexpr std::size_t kUndone = 1 << 20;
   virtual Result<void> undo_append() = 0;
-  /// Errors: stale when the log no longer is what `before` says.
+  /// Errors: stale if the log is no longer as `before` says.
   [[nodiscard]] virtual Result<void> verify(const LogVersion& before) const = 0;
-  /// Puts a finished draft in the log's place, if verify() says yes.
+  /// Puts a finished draft in the log's place if verify() succeeds.
   virtual Result<void> replace(LogDraft& draft, const LogVersion& before) = 0;
 
-  /// The log as its name leads to it now. Errors: not_found, io.
+  /// The stat of the file that the log's name leads to now. Errors: not_found, io.
   [[nodiscard]] virtual Result<FileStat> stat_name() const = 0;
 
-  /// Gives the lock back; only sync() and stat_name() may follow.
+  /// Releases the lock; only sync() and stat_name() may follow.
   virtual void release() = 0;
-  /// Everything that this writer did is on the disk when it returns. Errors: io; nobody knows then what is.
+  /// Everything that this writer did is on the disk when it returns. Errors: io; what is on the disk is unknown then.
   virtual Result<void> sync() = 0;
 };
 

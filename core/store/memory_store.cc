@@ -21,7 +21,7 @@ Result<UniqueFd> make_file(const char* what) {
   return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create a file in memory");
 }
 
-/// A descriptor of its own on the same file, with a position and flags of its own.
+/// A new descriptor of the same file, with its own position and flags.
 Result<UniqueFd> open_again(const UniqueFd& file, int flags) {
   UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), flags | O_CLOEXEC));
   return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot open a file in memory");
@@ -103,7 +103,7 @@ class MemoryLogWriter : public LogChange {
         place_(std::move(place)),
         file_(std::move(file)) {}
   ~MemoryLogWriter() override { unlock(); }
-  /// False when another has it. Before anything else.
+  /// False if another writer has the lock. Call it before anything else.
   bool lock() {
     const std::lock_guard lock(shelf_->mutex);
     is_locked_ = shelf_->locked.insert(place_).second;

@@ -1,6 +1,6 @@
-// A store that is gone with the object: logs and blobs in memory, everything else as in files. For sessions that are
-// not on disk yet, and for tests. Its logs are files without a name, so that reading, growing and writing them is the
-// same code as for real ones. Thread-safe.
+// A store whose logs and blobs are in memory and are lost with the object. For sessions that are not on disk yet, and
+// for tests. Its logs are files without a name, so that the code that reads, follows and writes them is the same as for
+// logs on disk. Thread-safe.
 #pragma once
 
 #include <memory>

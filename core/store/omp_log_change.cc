@@ -20,7 +20,7 @@ constexpr std::string_view kJsonlSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
 constexpr mode_t kPermissions = 0777;
-/// Programs append under the lock, which this process holds: only another probe like this one may still be there.
+/// Programs append under the lock, which this process holds: only another probe like this one may have the log open.
 constexpr std::chrono::milliseconds kOwnMoment{20};
 
 class OmpDraft : public LogDraft {
@@ -35,7 +35,7 @@ class OmpDraft : public LogDraft {
   Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_.get(), bytes); }
   Result<void> finish(bool sync) override { return sync ? disk_.sync(fd_.get()) : Result<void>(); }
   Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing) {
-    fd_.reset();  // nobody may find the log open for writing
+    fd_.reset();  // no process may find the log open for writing
     auto done = disk_.rename(folder_, temporary_, to, name, existing);
     if (done) {
       temporary_.clear();
@@ -48,7 +48,7 @@ class OmpDraft : public LogDraft {
  private:
   Disk& disk_;
   const Dir folder_;
-  std::string temporary_;  // "" once it has its place
+  std::string temporary_;  // "" once it is published
   UniqueFd fd_;
 };
 
@@ -131,7 +131,7 @@ Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::E
   RETURN_IF_ERROR(ours.publish(ours.folder(), file, existing));
   auto synced = sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
   if (!synced && existing == Disk::Existing::keep) {
-    static_cast<void>(ours.disk().remove(ours.folder(), file));  // nobody has been told of it
+    static_cast<void>(ours.disk().remove(ours.folder(), file));  // it has not been acknowledged
   }
   return synced;
 }

@@ -30,7 +30,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// False when it cannot be read.
+/// False if it cannot be read.
 bool read_head(const Dir& dir, FoundLog& log) {
   const std::int64_t started = now_ns();
   const auto file = LogFile::open(dir, log.place.file);
@@ -43,9 +43,9 @@ bool read_head(const Dir& dir, FoundLog& log) {
   return true;
 }
 
-/// The session that a breadcrumb's path means. The path was absolute where the agent wrote it, so what stands behind
-/// its last `/sessions/` counts: a store that was copied or restored elsewhere keeps its terminals. A path into an
-/// artifact folder means its session.
+/// The session that a breadcrumb's path refers to. The agent wrote an absolute path, so only the part after its last
+/// `/sessions/` counts: a store that was copied or restored elsewhere keeps its terminals. A path into an artifact
+/// folder refers to its session.
 LogPlace place_of(std::string_view path) {
   constexpr std::string_view kSessions = "/sessions/";
   const std::size_t root = path.rfind(kSessions);
@@ -185,7 +185,7 @@ class OmpStore : public SessionStore {
   }
 
  private:
-  /// The folder of a project, and the one above it, made if missing.
+  /// The folder of a project; makes it, and the sessions folder, if missing.
   [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
     if (auto there = open_folder(folder); there || there.error().code != Errc::not_found) {
       return there;

@@ -1,6 +1,6 @@
 // The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts beside each log, breadcrumbs in
-// terminal-sessions/ (omp/FORMAT.md F). Thread-safe: it keeps no state but the paths, so a store that appears or is
-// replaced while mounted is simply there at the next call (CONTRACT.md 7.8). It is changed as the agents change it
+// terminal-sessions/ (omp/FORMAT.md F). Thread-safe: it keeps no state but the paths, so that a store that appears or
+// is replaced while mounted is found at the next call (CONTRACT.md 7.8). It is changed as the agents change it
 // (omp_log_change.h).
 #pragma once
 

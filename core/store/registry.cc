@@ -1,4 +1,4 @@
-// The one list of formats. A new one is a folder or file pair here and a row below.
+// The list of formats. A new one is a folder or file pair here and a row below.
 #include <array>
 
 #include "core/store/agent_dir.h"
@@ -10,7 +10,7 @@ namespace arborfs {
 namespace {
 
 struct Format {
-  /// Null when the agent dir is none of this format's; the last row takes what no other wants.
+  /// Null if the agent dir is not of this format; the last row accepts any.
   std::shared_ptr<SessionStore> (*open)(const StorePaths& paths, Disk& disk);
 };
 

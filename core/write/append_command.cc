@@ -13,7 +13,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kDeepest = 512;  // levels; agents stop at some ten thousand (omp/FORMAT.md A15)
+constexpr std::size_t kDeepest = 512;  // levels; the agents' limit is some ten thousand (omp/FORMAT.md A15)
 
 Result<void> check_text(std::string_view text) {
   if (text.size() > kMaxCommandBytes) {
@@ -29,7 +29,7 @@ Error of_object(std::size_t number, const Error& error) {
   return {error.code, "object " + std::to_string(number) + ": " + error.message};
 }
 
-// The quote that ends the string which goes on at `p`.
+// The quote that closes the string that continues at `p`.
 const char* closing_quote(const char* p, const char* end) {
   p = json::find_string_special(p, end);
   while (*p != '"') {
@@ -38,7 +38,7 @@ const char* closing_quote(const char* p, const char* end) {
   return p;
 }
 
-// The same in any bytes; `end` when there is none.
+// The same for text that may not be valid JSON; `end` if there is none.
 const char* string_end(const char* p, const char* end) {
   for (p = json::find_string_special(p, end); p != end && *p != '"'; p = json::find_string_special(p, end)) {
     p += *p == '\\' && end - p > 1 ? 2 : 1;
@@ -80,7 +80,7 @@ Result<std::string_view> object_text(std::string_view text, std::size_t at) {
   return object;
 }
 
-// Takes "force" and "ifLeaf" out of the object.
+// Moves "force" and "ifLeaf" from the object to the command.
 Result<void> take_options(json::Value& object, AppendCommand& command) {
   if (const json::Value* force = json::member(object, "force")) {
     if (!force->IsBool()) {

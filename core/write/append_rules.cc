@@ -111,7 +111,7 @@ Result<void> check(const json::Value& object, const MemberRule& rule) {
                                                    : key + " must be " + words_of(rule.kinds)};
 }
 
-// Adds each number that is missing as zero.
+// Adds a zero for each number that is missing.
 void add_zeros(json::Value& object, const std::array<std::string_view, 5>& keys, json::Document& owner) {
   for (const std::string_view key : keys) {
     if (json::member(object, key) == nullptr) {
@@ -120,7 +120,7 @@ void add_zeros(json::Value& object, const std::array<std::string_view, 5>& keys,
   }
 }
 
-// The object under `key`, made where there is none; null when it is something else.
+// The object under `key`; makes it if there is none. Null if the value is not an object.
 json::Value* object_under(json::Value& owner_object, std::string_view key, json::Document& owner) {
   json::Value* found = json::member(owner_object, key);
   if (found == nullptr || found->IsNull()) {
@@ -130,7 +130,7 @@ json::Value* object_under(json::Value& owner_object, std::string_view key, json:
   return found->IsObject() ? found : nullptr;
 }
 
-// An agent that opens a log adds up usage.cost.total and does not look before (omp/FORMAT.md A18).
+// An agent that opens a log sums usage.cost.total without a check that it exists (omp/FORMAT.md A18).
 Result<void> complete_usage(json::Value& holder, json::Document& owner) {
   json::Value* usage = object_under(holder, "usage", owner);
   if (usage == nullptr) {
@@ -145,7 +145,7 @@ Result<void> complete_usage(json::Value& holder, json::Document& owner) {
   return {};
 }
 
-// Where a message tells what it cost, if anywhere: a task's result counts too (omp/FORMAT.md C24).
+// The object that holds a message's usage, if any: a task's result counts too (omp/FORMAT.md C24).
 json::Value* usage_holder(json::Value& message) {
   if (json::is_string(json::member(message, "role"), "assistant")) {
     return &message;
@@ -179,7 +179,7 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   return {};
 }
 
-// A key by which the whole log would be taken for another agent's, or another generation's.
+// Refuses a key that would make the whole log look like another agent's, or another generation's.
 Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialect) {
   for (const json::Value::Member& member : json::members(entry)) {
     const DialectHints keys = dialect_hint_of(json::as_string(member.name));

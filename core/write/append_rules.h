@@ -1,4 +1,5 @@
-// What the agents need of a message or an entry to open its log again (omp/FORMAT.md A18, C7, C13). Pure; any thread.
+// What a message or an entry must have so that the agents can open its log again (omp/FORMAT.md A18, C7, C13). Pure;
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace arborfs {
 
-/// Checks a message and adds what people need not write: its time, an assistant's usage.
-/// Errors: invalid_argument, naming what is missing and never what is there.
+/// Checks a message and adds what users need not write: its time, an assistant's usage.
+/// Errors: invalid_argument, which names what is missing and never any content.
 Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms);
 
 /// The same for an entry, which has `type`.

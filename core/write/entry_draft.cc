@@ -12,15 +12,15 @@
 namespace arborfs {
 namespace {
 
-using Fields = std::array<std::string_view, 10>;  // the rest is empty
+using Fields = std::array<std::string_view, 10>;  // unused ones are empty
 
-// The order of an entry's fields on disk (omp/FORMAT.md H5): `type`, those before the stamp, id, parentId and
-// timestamp, those behind it.
+// The order of an entry's fields on disk (omp/FORMAT.md H5): `type`, the fields before the stamp, then id, parentId and
+// timestamp, then the fields behind it.
 struct Shape {
   EntryType type;
   Fields before;
   Fields behind;
-  Fields behind18;  // where it differs
+  Fields behind18;  // in omp18, if it differs
 };
 
 constexpr Shape kShapes[] = {
@@ -50,7 +50,7 @@ constexpr Shape kShapes[] = {
     {EntryType::reset_boundary, {}, {}, {}},
 };
 
-// What the agents' append functions put where their caller says nothing.
+// The values that the agents' append functions use if their caller gives none.
 struct Default {
   json::Value (*make)();
   std::string_view key;

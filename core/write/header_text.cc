@@ -35,7 +35,7 @@ std::size_t code_point_length(std::string_view text, std::size_t at) {
   return length;
 }
 
-// The beginning of a title whose JSON spelling, without quotes, has at most `room` bytes.
+// The longest beginning of a title whose JSON spelling, without quotes, has at most `room` bytes.
 struct Fitting {
   std::size_t bytes = 0;
   std::string spelling;
@@ -96,7 +96,7 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
 std::string title_of_fork(std::string_view title, Dialect dialect) {
   constexpr std::string_view kMark = " (fork)";
   constexpr std::string_view kCut = "…";
-  constexpr std::size_t kRoom = 150;  // a slot keeps that much of a title, whatever its source
+  constexpr std::size_t kRoom = 150;  // a slot has room for this much of a title, whatever its source
   if (title.empty() || title.ends_with(kMark)) {
     return std::string(title);
   }

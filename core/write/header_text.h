@@ -24,25 +24,25 @@ struct NewHeader {
   std::string prompt_cache_key;  // 18, "" for none
 };
 
-/// The header's line with its line feed, behind a title slot's line for 18's dialect.
+/// The header's line with its line feed; in 18's dialect it follows a title slot's line.
 std::string new_header_lines(const NewHeader& header);
 
-/// Exactly 256 bytes with the line feed; the title is cut at a code point so that it fits (omp/FORMAT.md E2).
+/// Exactly 256 bytes with the line feed; the title is cut at a code point to fit (omp/FORMAT.md E2).
 std::string title_slot_line(std::string_view title, std::string_view source, std::int64_t updated_ms);
 
-/// Control characters become spaces, runs of spaces one, ends trimmed (omp/FORMAT.md E6).
+/// Turns control characters into spaces, merges runs of spaces and trims the ends (omp/FORMAT.md E6).
 std::string clean_title(std::string_view title);
 
-/// The title of a session's fork: " (fork)" behind the title, which is cut so that both fit where 18's dialect keeps
-/// them. One that ends so stays as it is, none stays none.
+/// The title of a session's fork: the title with " (fork)" added, cut so that both fit in the space that 18's dialect
+/// has. A title that already ends in this stays as it is, and an empty one stays empty.
 std::string title_of_fork(std::string_view title, Dialect dialect);
 
 /// `object` (the text of one JSON object) with the member set to `value_json`, in its place or at the end, or removed
-/// where `value_json` is nothing. Every other byte stays. Errors: invalid_argument when it is no object.
+/// if `value_json` is nothing. All other bytes are unchanged. Errors: invalid_argument if it is not an object.
 Result<std::string> with_member(std::string_view object, std::string_view key,
                                 std::optional<std::string_view> value_json);
 
-/// The text of a member's value as it stands in `object`; nothing when there is no such member, or no object.
+/// The text of a member's value in `object`; nothing if there is no such member, or no object.
 std::optional<std::string_view> member_text(std::string_view object, std::string_view key);
 
 }  // namespace arborfs

@@ -55,7 +55,8 @@ std::string uuid_v7(std::int64_t ms) {
   return uuid;
 }
 
-// The part of `path` below `root`, "" for the root itself; nothing when it is outside, or looks so (omp/FORMAT.md F4).
+// The part of `path` below `root`, "" for the root itself; nothing if it is outside or starts with ".."
+// (omp/FORMAT.md F4).
 std::optional<std::string_view> relative_to(std::string_view root, std::string_view path) {
   if (root.empty() || !path.starts_with(root)) {
     return std::nullopt;

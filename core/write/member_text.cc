@@ -9,9 +9,9 @@ namespace arborfs {
 namespace {
 
 struct MemberSpan {
-  std::size_t key = 0;  // where its opening quote is
+  std::size_t key = 0;  // offset of its opening quote
   std::size_t value = 0;
-  std::size_t end = 0;  // just behind the value
+  std::size_t end = 0;  // offset after the value
   bool is_wanted = false;
 };
 
@@ -30,7 +30,7 @@ bool is_key(std::string_view literal, std::string_view key) {
   return json::parse(literal, unescaped) && json::is_string(&unescaped, key);
 }
 
-// The members of the object whose brace opens at `at`; the text has been scanned and is known to be one.
+// The members of the object whose brace opens at `at`; the text is known to be a valid object.
 std::vector<MemberSpan> members_of(std::string_view object, std::size_t at, std::string_view key) {
   std::vector<MemberSpan> members;
   at = past_space(object, at + 1);
@@ -47,7 +47,7 @@ std::vector<MemberSpan> members_of(std::string_view object, std::size_t at, std:
   return members;
 }
 
-// Without the wanted members. Each one that stays keeps what stands between it and the next.
+// The object without the wanted members. Each member that stays keeps the text between it and the next one.
 std::string without(std::string_view object, const std::vector<MemberSpan>& members) {
   std::string out(object.substr(0, members.front().key));
   const MemberSpan* kept = nullptr;
@@ -76,7 +76,7 @@ const MemberSpan* last_wanted(const std::vector<MemberSpan>& members) {
   return last;
 }
 
-// Where the brace of a text that is one JSON object opens.
+// The offset of the opening brace of a text that is one JSON object; nothing if it is not.
 std::optional<std::size_t> object_begin(std::string_view text) {
   const std::size_t begin = past_space(text, 0);
   if (begin == text.size() || text[begin] != '{') {

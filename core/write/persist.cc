@@ -13,12 +13,12 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kLongestText = 500'000;  // in UTF-16 units, as all lengths here (omp/FORMAT.md H1)
+constexpr std::size_t kLongestText = 500'000;  // in UTF-16 units, like all lengths here (omp/FORMAT.md H1)
 constexpr std::string_view kNotice = "\n\n[Session persistence truncated large content]";
 constexpr std::size_t kKeptUnits = kLongestText - kNotice.size();
 constexpr std::size_t kSmallestBlob = 1024;  // base64 characters (omp/FORMAT.md D2)
 
-// The key under which a value stands, as far as it matters; arrays pass theirs on to their elements.
+// The key of a value, as far as it matters; the elements of an array have the place of the array.
 enum class Place : std::uint8_t {
   other,
   content,
@@ -52,7 +52,7 @@ bool is_at_least(std::string_view wtf8, std::size_t units) {
   return wtf8.size() >= units && json::utf16_length(wtf8) >= units;
 }
 
-// Where a text is cut so that at most `units` stay; half a surrogate pair does not (omp/FORMAT.md H1).
+// Where to cut a text so that at most `units` remain, without half a surrogate pair (omp/FORMAT.md H1).
 std::size_t cut_at(std::string_view wtf8, std::size_t units) {
   std::size_t at = 0;
   std::size_t last = 0;
@@ -96,7 +96,7 @@ class Persister {
     json::Value* container;
     rapidjson::SizeType next;
     Place place;
-    bool is_changed;  // something in it was; then the line count is made anew (omp/FORMAT.md H4)
+    bool is_changed;  // something in it was, so its line count is recomputed (omp/FORMAT.md H4)
   };
 
   bool visit(json::Value& value, Place place, bool is_element);
@@ -176,7 +176,7 @@ void Persister::leave() {
   }
 }
 
-// True when the value was changed as a whole; a container that is to be looked into is put on the stack instead.
+// True if the value was changed as a whole; a container whose members must be visited is put on the stack instead.
 bool Persister::visit(json::Value& value, Place place, bool is_element) {
   if (is_18_ && place == Place::anthropic_compaction) {
     return false;
@@ -223,8 +223,8 @@ bool Persister::is_dropped(std::string_view key) const {
   return key == "jsonlEvents" || (!is_18_ && key == "partialJson");
 }
 
-// The base64 text of an image that goes to a blob, or null. The rest of such an object is left as it is (omp/FORMAT.md
-// D2).
+// The base64 text of an image that is moved to a blob, or null. The rest of such an object is unchanged
+// (omp/FORMAT.md D2).
 json::Value* Persister::payload_of(json::Value& object, Place place, bool is_element) const {
   json::Value* payload = nullptr;
   if (is_18_ && json::is_string(json::member(object, "type"), "image_generation_call")) {

@@ -33,7 +33,7 @@ bool is_server_tool_history(const json::Value& object) {
          is_nonempty_string(*block, "tool_use_id") && json::member(*block, "content") != nullptr;
 }
 
-// What tells one reasoning item from another: the encrypted content, or the id where there is none.
+// Identifies a reasoning item by its encrypted content, or by its id if there is none.
 class ReasoningItems {
  public:
   explicit ReasoningItems(const json::Value& items) {
