@@ -230,7 +230,7 @@ ContentResult make_damage(const Request& request) {
   return ContentPtr(content);
 }
 
-/// How long a cached document stays valid.
+/// The lifetime of a cached document.
 enum class Validity { never_kept, epoch, generation };
 
 struct Row {

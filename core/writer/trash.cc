@@ -119,7 +119,7 @@ bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
   return copy && *copy == *original;
 }
 
-/// Names the file that keeps a session from coming back, and the way out.
+/// Names the file that keeps a session from being restored, and the way out.
 Error name_is_taken(const Trashed& trashed, const Dir& folder) {
   const auto there = omp_belongings(folder, trashed.place.file);
   const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);

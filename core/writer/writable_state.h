@@ -14,7 +14,7 @@ struct WritableState {
   std::string title_source;  // "" if unknown
 };
 
-/// Who set the title: "user", "auto", or "" if the header does not say.
+/// The source of the title: "user", "auto", or "" if the header does not say.
 std::string title_source_of(const Header& header);
 
 /// Refreshes the session. Errors: those of refreshing, and of check_writable (log_rewrite.h).

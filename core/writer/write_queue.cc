@@ -272,7 +272,7 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
   return append(session, std::move(question));
 }
 
-/// So that a running agent is not taken for the writer.
+/// Marks a write as this process's own, so that a running agent is not taken for the writer.
 void WriteQueue::note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after) {
   if (after) {
     catalog_.marks().note_written(session->place().file, before, *after, agents_run_);

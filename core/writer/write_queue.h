@@ -38,7 +38,7 @@ inline Error nobody_waits() {
   return {Errc::interrupted, "the writing program was killed before its text was written"};
 }
 
-/// What one command appends.
+/// The append of one command.
 struct AppendRequest {
   /// Adds the command's lines. Called under the log's lock; must not read the log. If it fails, its lines are taken
   /// back. Null: the command only asks whether it would be refused.
@@ -53,7 +53,7 @@ struct RewriteRequest {
   /// Writes the new log from the session's state. Called again if another program wrote meanwhile.
   std::function<Result<CopiedLog>(LogDraft&)> write;
   LivePolicy policy = LivePolicy::on_quiet;
-  /// Where the log moves to; not set: it stays.
+  /// The log's new place; not set if it stays.
   std::optional<LogPlace> move_to;
   Wanted::Still is_wanted = Wanted::here();
 };

@@ -42,7 +42,7 @@ struct WriteSettings {
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
 };
 
-/// Where an append was written.
+/// The place of an append in the tree.
 struct AppendResult {
   std::string id;         // of the last entry written
   std::string parent_id;  // of the first entry's parent, "" for a root
