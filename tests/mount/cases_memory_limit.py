@@ -110,7 +110,7 @@ def test_a_rewrite_of_a_giant_line(case, version):
 
 @variants(writable={"options": ()}, read_only={"options": ("ro",)})
 def test_a_giant_line_is_read(case, options):
-    """Every file of a session with a line of a gigabyte is read to its end."""
+    """Every file of a session with a line of a gigabyte can be read to its end."""
     session = giant_session(case, GIANT)
     with limited(case, *options) as mount:
         folder = mount.session(session)

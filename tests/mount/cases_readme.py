@@ -1,4 +1,4 @@
-"""What README promises: its walks through the sample sessions, command by command, output by output."""
+"""The walks of README through the sample sessions: each command prints the promised output."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ PROMPT = "$ "
 
 
 def walk(title):
-    """The commands of a section of README, each with the lines that it is said to print."""
+    """The commands of a section of README, each with the lines that README shows below it."""
     text = (SOURCE_DIR / "README.md").read_text()
     section = text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
     steps = []
@@ -30,7 +30,7 @@ def walk(title):
 
 
 def copy_samples(folder):
-    """The sample agent dir with the times that its logs tell, as tools/run makes it."""
+    """The sample agent dir with mtimes taken from its logs' names, as tools/run makes it."""
     shutil.copytree(SOURCE_DIR / "tools" / "samples", folder)
     for log in folder.glob("sessions/*/*.jsonl"):
         run("touch", "-d", re.sub(r"T(\d\d)-(\d\d)-(\d\d).*", r"T\1:\2:\3Z", log.name), log)
@@ -38,7 +38,7 @@ def copy_samples(folder):
 
 
 def script_of(steps):
-    """One shell session: every command, its output behind a line that tells which one it is."""
+    """One shell script: every command, with a line before its output that gives its number."""
     lines = ['ls() { command ls -C -T 0 -w 88 "$@"; }  # as on a terminal']
     for number, (command, _) in enumerate(steps):
         lines += [f"echo '--- step {number}'", command]
@@ -46,7 +46,7 @@ def script_of(steps):
 
 
 def matches(promised, printed):
-    """Lines are equal; `…/` stands for the folders before a name, a `…` alone for any lines."""
+    """True if the lines are equal; `…/` matches the folders before a name, a `…` alone matches any lines."""
     pattern = ""
     for line in promised:
         if line.strip() == "…":
@@ -57,8 +57,8 @@ def matches(promised, printed):
 
 
 def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
-    """Each command of the section, run in one shell on the mounted samples, prints what stands below it. `beside` is
-    entered meanwhile."""
+    """Runs the section's commands in one shell on the mounted samples; each must print the lines below it. `beside` is
+    active meanwhile."""
     steps = walk(title)
     assert len(steps) > 10, steps
     home = case.new_path("home")
@@ -79,17 +79,17 @@ def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
 
 
 def test_the_walk_prints_what_it_says(case):
-    """README's section "A walk"."""
+    """The commands of README's section "A walk" print what README shows."""
     check_walk(case, "A walk")
 
 
 def test_writing_prints_what_it_says(case):
-    """README's section "Writing"."""
+    """The commands of README's section "Writing" print what README shows."""
     check_walk(case, "Writing")
 
 
 def test_the_sections_hold_beside_an_agent(case):
-    """Both of them while omp works at another session of a project's folder."""
+    """Both sections also hold while omp works on another session of each project's folder."""
 
     @contextlib.contextmanager
     def agent_at_work(samples):

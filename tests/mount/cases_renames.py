@@ -1,4 +1,4 @@
-"""Renaming sessions through every door, by arborfs and by other processes (omp/FORMAT.md E2 to E6)."""
+"""Renaming sessions in every possible way, by arborfs and by other processes (omp/FORMAT.md E2 to E6)."""
 
 import errno
 import json
@@ -10,12 +10,12 @@ from agentdir import AgentDir, compact, slot_line
 from mounting import SOURCE_DIR, Skip, concurrent, equal, eventually, needs, run, shell
 
 SLOT_BYTES = 256
-# An editor trimmed the padding, or wrote more of it; 256 is the agents' own.
+# Shorter ones have their padding trimmed by an editor, longer ones have more; 256 is the agents' own length.
 TITLE_LINES = (110, 251, 255, 256, 257, 512, 600)
 
 
 def title_line(title, length):
-    """A valid title slot of `length` bytes with its line feed."""
+    """A valid title slot of `length` bytes, line feed included."""
     slot = json.loads(slot_line(title))
     slot["pad"] = ""
     slot["pad"] = " " * (length - 1 - len(compact(slot)))
@@ -37,8 +37,8 @@ def by_command(case, mount, session, title):
 
 @needs("vim")
 def test_title_lines_of_any_length_survive_a_rename(case):
-    """A rename through the title file, vim or the command line leaves every other byte of the log, and the session in
-    its project, however long the title line is."""
+    """A rename through the title file, vim or the command line changes no other byte of the log and keeps the session
+    in its project, however long the title line is."""
     doors = (by_title_file, by_vim, by_command)
     sessions = {}
     for length in TITLE_LINES:
@@ -75,7 +75,7 @@ def forked(case):
 
 
 def documents_of(folder):
-    """Every document that a rename leaves as it is, of each branch and entry."""
+    """Every document of each branch and entry that a rename does not change."""
     found = [path for place in ("branches", "entries", "text") for path in sorted((folder / place).iterdir())]
     found = [path for path in found if not path.is_symlink()]
     return [path for at in found for path in ((at / "context.json", at / "transcript.md") if at.is_dir() else (at,))]
@@ -90,7 +90,7 @@ def rename_by_arborfs(_, folder, title):
 
 
 def rename_in_place(session, _, title):
-    """As version 18 does it: an entry, and the slot."""
+    """Renames as version 18 does: an entry, and the slot."""
     session.add("title_change", title=title, source="user")
     with open(session.path, "r+b", buffering=0) as log:
         log.write(slot_line(title))
@@ -104,13 +104,14 @@ def overwrite_slot(session, _, title):
 
 
 def read_all(folder):
-    """Every document of the session that may change with a rename; ESTALE would be an exception."""
+    """Reads every document of the session that a rename may change; ESTALE would raise."""
     for name in ("context.json", "transcript.md", "tree.txt", "usage.json", "status.json", "session.json"):
         (folder / name).read_bytes()
 
 
 def test_documents_read_before_a_rename_are_read_after_it(case):
-    """No document of a session or of a branch is stale or gives ESTALE after a rename by arborfs or in place."""
+    """After a rename, by arborfs or in place, no document of the session or of a branch is stale or fails with
+    ESTALE."""
     session = forked(case)
     with case.mount() as mount:
         folder = mount.session(session)
@@ -141,7 +142,7 @@ APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
 
 
 def tried(action, *arguments):
-    """Whether it was done; a log that is being written to may be busy or have changed."""
+    """True if the action succeeded; the log may be busy or have changed, because another process writes it."""
     try:
         action(*arguments)
     except OSError as error:
@@ -157,7 +158,7 @@ def write_title(folder, title):
 
 @concurrent
 def test_f4_lines_written_without_a_lock_outlive_renames_and_moves(case):
-    """pi and omp 13 append without a lock: none of their lines is lost while a session gets titles and is moved."""
+    """pi and omp 13 append without a lock; none of their lines is lost while the session is renamed and moved."""
     seconds = float(os.environ.get("ARBORFS_TEST_RENAME_SECONDS", SECONDS))
     session, *_ = (case.agent.talk(cwd=cwd) for cwd in ("/srv/shop", "/srv/shop", "/srv/other"))
     done = {"renames": 0, "moves": 0, "refused": 0}
@@ -188,7 +189,7 @@ def test_f4_lines_written_without_a_lock_outlive_renames_and_moves(case):
 
 @needs("bindfs", "fusermount3")
 def test_store_on_a_file_system_without_noreplace(case):
-    """A store behind FUSE, where RENAME_NOREPLACE is not known: fork, new, mv, rmdir and restore work as elsewhere."""
+    """On a store behind FUSE without RENAME_NOREPLACE, fork, new, mv, rmdir and restore work as elsewhere."""
     source, point = case.new_path("source"), case.new_path("volume")
     source.mkdir()
     point.mkdir()

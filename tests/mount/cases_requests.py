@@ -1,5 +1,5 @@
-"""What the kernel asks for, counted: what it has been told once it does not ask again, and what a reader will want it is
-told before."""
+"""The kernel's requests, counted: it does not ask again for data that it already has, and files that a reader will want
+next are stored in its cache in advance."""
 
 import os
 import re
@@ -10,17 +10,17 @@ from agentdir import backdate
 from mounting import equal, eventually, variants
 
 TURNS = 200
-SURE = 3         # files read in order until more is handed over
-HANDED_OVER = 31  # files, the first time
-# Who waits there for so many to be handed over is led through 100 files to their end.
+SURE = 3         # files read in order before prefetching starts
+HANDED_OVER = 31  # files prefetched the first time
+# (files read, files prefetched by then): a reader that waits for these steps has 100 files prefetched to the end.
 LED = ((SURE, HANDED_OVER), (25, 79), (65, 89))
 STORE = "code=4"
 WATCHED = 0.5    # seconds
-AT_REST = 0.05   # of them, for the rounds of the watcher
+AT_REST = 0.05   # seconds of processor time in WATCHED, for the watcher's rounds
 
 
 class Requests:
-    """The requests that a daemon with -o debug has got."""
+    """The requests that a daemon with -o debug has received."""
 
     def __init__(self, mount):
         self.log = mount.log
@@ -36,15 +36,15 @@ class Requests:
         self.before = self.counts()
 
     def of(self, name):
-        """How many since start()."""
+        """How many there were since start()."""
         return self.counts().get(name, 0) - self.before.get(name, 0)
 
     def all(self):
-        """Those since start(), each with how many."""
+        """The requests since start(), with their counts."""
         return {name: self.of(name) for name in self.counts() if self.of(name)}
 
     def notices(self):
-        """How often the kernel was told of anything."""
+        """How many notifications the kernel got."""
         return self.log.read_bytes().count(b"NOTIFY: ")
 
     def stores(self):
@@ -52,7 +52,7 @@ class Requests:
 
 
 def at_rest(mount):
-    """No thread of the daemon is in the middle of anything, such as between noting a notice and giving it."""
+    """True if all threads of the daemon sleep, so that none is between queueing a notification and sending it."""
     stats = [stat.read_text() for stat in Path(f"/proc/{mount.process.pid}/task").glob("*/stat")]
     return all(stat.rsplit(")", 1)[1].split()[0] == "S" for stat in stats)
 
@@ -68,7 +68,7 @@ def read_all(folder, names):
 
 
 def test_a_read_only_mount_is_read_without_opening(case):
-    """-o ro: the first reader of a file costs a READ, the next ones nothing."""
+    """With -o ro the first read of a file costs one READ, further ones cost nothing."""
     session = quiet_session(case)
     with case.mount("ro", "debug", "nonotify") as mount:
         folder = mount.session(session) / "entries"
@@ -89,7 +89,8 @@ def test_a_read_only_mount_is_read_without_opening(case):
 
 @variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
 def test_a_walk_is_read_ahead(case, options):
-    """Who reads a few entries or texts in order finds the next ones there, byte for byte, without a READ."""
+    """A client that reads a few entries or texts in order finds the next ones in the kernel's cache, byte for byte,
+    without a READ."""
     session = quiet_session(case)
     with case.mount("debug", *options) as mount, case.mount("nonotify") as plain:
         requests = Requests(mount)
@@ -109,7 +110,8 @@ def test_a_walk_is_read_ahead(case, options):
 
 @variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
 def test_who_goes_on_to_the_next_folder_is_read_ahead_there_too(case, options):
-    """Who has read entries/ to its end and then lists text/ finds the texts there: one in the middle asks."""
+    """A client that has read entries/ to its end and then lists text/ finds the texts in the kernel's cache, with one
+    READ in all."""
     session = quiet_session(case)
     with case.mount("debug", *options) as mount, case.mount("nonotify") as plain:
         folder, requests = mount.session(session), Requests(mount)
@@ -130,14 +132,14 @@ def test_who_goes_on_to_the_next_folder_is_read_ahead_there_too(case, options):
 
 
 def test_what_another_appends_is_found_by_three_requests(case):
-    """Who follows the leaf of a session to which another process appends asks for the folder, the name and where it
-    leads, once each: the kernel was told of what it has to ask for, and of no more."""
+    """A client that follows the leaf while another process appends needs one GETATTR, one LOOKUP and one READLINK: the
+    kernel's stale data was invalidated, and nothing else."""
     session = quiet_session(case)
     with case.mount("debug") as mount:
         folder = mount.session(session)
         requests, counted = Requests(mount), []
         for turn in range(10):
-            os.readlink(folder / "leaf")  # and all that the kernel goes by for a moment only
+            os.readlink(folder / "leaf")  # and everything that the kernel caches only for a moment
             notices = requests.notices()
             session.user(f"news {turn}")
             session.grow()
@@ -149,7 +151,7 @@ def test_what_another_appends_is_found_by_three_requests(case):
 
 
 def test_nothing_is_handed_over_with_nonotify(case):
-    """-o nonotify: the kernel is told nothing."""
+    """With -o nonotify nothing is stored in the kernel's cache."""
     session = quiet_session(case)
     with case.mount("debug", "nonotify") as mount:
         folder = mount.session(session) / "entries"
@@ -160,7 +162,7 @@ def test_nothing_is_handed_over_with_nonotify(case):
 
 
 def test_who_has_nothing_to_answer_rests(case):
-    """A thread stays awake for the next request while they come one upon the other, and not when they have ended."""
+    """A thread stays awake for the next request while requests arrive quickly, and sleeps when they stop."""
     session = quiet_session(case)
     with case.mount() as mount:
         folder = mount.session(session) / "entries"

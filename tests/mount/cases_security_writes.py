@@ -1,4 +1,5 @@
-"""Hostile stores, users and input (threats S3, S10, S12 to S18, S20), for writing and for the daemon itself."""
+"""Writing to hostile stores, hostile users and input (threats S3, S4, S10, S12 to S18, S20), also against the
+daemon."""
 
 import contextlib
 import ctypes
@@ -23,8 +24,8 @@ CANARY = "canary-7f3a"
 
 
 def test_s3_no_write_follows_a_link(case):
-    """S3: links in the places of the log's lock, of the kept leaf, of a backup and of an artifact, and a hard link to
-    the log: a write, a branch and a removal change nothing outside."""
+    """S3: with links in place of the log's lock, the stored leaf, a backup and an artifact, and a hard link to the log,
+    a write, a branch and a removal change nothing outside the store."""
     outside = case.new_path("outside")
     outside.write_bytes(SECRET)
     session = case.agent.talk(title="Linked")
@@ -53,8 +54,8 @@ def test_s3_no_write_follows_a_link(case):
 
 @concurrent
 def test_s10_five_hundred_readers_at_once(case):
-    """S10: five hundred readers at once of a hundred sessions, of a daemon that may open 64 files: each gets its bytes,
-    or that there are too many files, and then all is served."""
+    """S10: five hundred readers of a hundred sessions read at once from a daemon limited to 64 descriptors. Each gets
+    its bytes or EMFILE and the like, and afterwards everything is served."""
     sessions = [case.agent.talk(6, cwd=f"/srv/p{number}") for number in range(100)]
     with case.mount(prefix=("prlimit", "--nofile=64:64")) as mount:
         wrong, good = [], []
@@ -81,8 +82,8 @@ def test_s10_five_hundred_readers_at_once(case):
 
 
 def test_s10_handles_and_single_bytes_cost_little(case):
-    """S10: ten thousand opens of control files, most of them kept, and a message written byte by byte: the daemon stays
-    small, the message is one, and nothing else reaches the log."""
+    """S10: with thousands of open control files and a message written byte by byte the daemon stays small, the message
+    is one entry, and nothing else reaches the log."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 12_000), hard))
     try:
@@ -103,8 +104,8 @@ def test_s10_handles_and_single_bytes_cost_little(case):
 
 @needs("setpriv")
 def test_s12_what_is_kept_is_for_its_owner_alone(case):
-    """S12: with umask 000 too, all that arborfs keeps outside of the store (leaves, trash, log) is of mode 0700 or
-    0600. A log in the trash keeps its own mode, to be restored as it was, in a folder that nobody else enters."""
+    """S12: even with umask 000 everything that arborfs keeps outside the store (leaves, trash, log) has mode 0700 or
+    0600. A log in the trash keeps its own mode for the restore, in a folder that other users cannot enter."""
     session, gone = case.agent.talk(), case.agent.talk()
     log = case.new_path("log")
     with case.mount(f"log={log}", "allow_delete", prefix=("bash", "-c", 'umask 000; exec "$@"', "-")) as mount:
@@ -124,8 +125,8 @@ def test_s12_what_is_kept_is_for_its_owner_alone(case):
 @needs_root
 @needs("setpriv")
 def test_s12_state_of_another_user_is_not_used(case):
-    """S12: a state folder that belongs to another user is neither read nor written, nor is one made in his folders, as
-    `sudo -E` would have it."""
+    """S12: a state folder of another user, as under `sudo -E`, is neither read nor written, and none is created in that
+    user's folders."""
     session = case.agent.talk()
     for path in (case.root / "state" / "arborfs" / "leaves", case.root / "state"):
         shutil.rmtree(case.root / "state", ignore_errors=True)
@@ -139,8 +140,8 @@ def test_s12_state_of_another_user_is_not_used(case):
 
 
 def test_s13_no_content_in_logs(case):
-    """S13: titles, messages, labels, names of files and what was refused leave no trace in what the daemon and the
-    verbs print, in their log, in status.json or in the state folder, but for the entries that are kept there."""
+    """S13: titles, messages, labels, file names and refused commands leave no trace in the output and log of the daemon
+    and the verbs, in status.json or in the state folder, except for the entries kept there."""
     session = case.agent.session(title=f"title {CANARY}")
     first = session.user(f"message {CANARY}")
     session.label(first, f"label {CANARY}")
@@ -174,7 +175,7 @@ def test_s13_no_content_in_logs(case):
 
 
 def test_s4_messages_steer_no_terminal(case):
-    """S4: names of logs and folders with escapes, in what the daemon says of them: made visible."""
+    """S4: escapes in the names of logs and folders are made visible in the daemon's messages."""
     session = case.agent.session(session_id="1f9d\x1b]0;evil\x07\x9b2J", fields={"id": "plain"}, version=9)
     session.talk(2)
     session.write()
@@ -188,7 +189,7 @@ def test_s4_messages_steer_no_terminal(case):
 @needs_root
 @needs("setpriv")
 def test_s14_it_does_not_run_set_uid(case):
-    """S14: a copy of the program with the set-uid bit, run by another user, does nothing at all, whatever the verb."""
+    """S14: a set-uid copy of the program, run by another user, does nothing, whatever the verb."""
     os.chmod(case.root, 0o755)
     program = case.root / "arborfs"
     shutil.copy(shutil.which(BINARY), program)
@@ -205,8 +206,8 @@ def test_s14_it_does_not_run_set_uid(case):
 
 @needs_root
 def test_s14_a_store_of_another_user_is_only_looked_at(case):
-    """S14: root that comes with the environment of another user (sudo -E) is refused; named with --agent-dir his store
-    may be looked at, read-only, and not written to. With the store its own again all is allowed."""
+    """S14: root with the environment of another user (sudo -E) is refused. With --agent-dir root may read that user's
+    store, through verbs and a read-only mount, but not write it. With its own store again root may do everything."""
     session = case.agent.talk()
     os.chown(case.agent.sessions, NOBODY, NOBODY)
     before = case.agent.state()
@@ -232,8 +233,8 @@ def test_s14_a_store_of_another_user_is_only_looked_at(case):
 
 @concurrent
 def test_s15_a_log_swapped_while_writing(case):
-    """S15: somebody puts a link to another file in the place of the log whenever a write is under way, messages being
-    appended and titles set: what the link points to is never written to, and the log stays whole."""
+    """S15: another process swaps the log for a link to another file during each write, while messages are appended and
+    titles set. The link's target is never written, and the log stays whole."""
     outside = case.new_path("outside")
     outside.write_bytes(SECRET + b"\n")
     session = case.agent.talk()
@@ -249,7 +250,7 @@ def test_s15_a_log_swapped_while_writing(case):
         swaps, chance = 0, random.Random(15)
         while time.monotonic() < deadline:
             if not os.path.exists(lock):
-                continue  # until a write is under way
+                continue  # waits until a write is in progress
             pause = time.monotonic() + chance.uniform(0, 0.0015)
             while time.monotonic() < pause:
                 pass
@@ -272,7 +273,7 @@ def test_s15_a_log_swapped_while_writing(case):
 
 
 def exchange(one, other):
-    """Swaps two names in one step."""
+    """Swaps two names atomically."""
     libc = ctypes.CDLL(None, use_errno=True)
     at_fdcwd, rename_exchange = -100, 2
     if libc.renameat2(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange) != 0:
@@ -284,9 +285,9 @@ INJECTIONS = ('a"}', 'a"}\\n{"type":"session","id":"evil"}', '","parentId":"root
 
 
 def test_s16_text_stays_text(case):
-    """S16: quotes, brackets, escapes and JSON in messages, labels, titles, summaries, working directories: each is one
-    line of the log that holds it as it was said; a newline in a label or a title ends the command, or is refused, and
-    never makes a line."""
+    """S16: quotes, brackets, escapes and JSON in messages, labels, titles, summaries and working directories each
+    become one line of the log with the text unchanged. A newline in a label or a title ends the command or is refused,
+    and never makes a line."""
     with one_session(case, title="x") as (session, folder, mount):
         for text in INJECTIONS:
             before = session.path.read_bytes()
@@ -324,14 +325,14 @@ def write(path, text):
 
 
 def added_since(session, before):
-    """The entries behind the end of what the log was."""
+    """The entries after the end of the earlier log."""
     data = session.path.read_bytes().split(b"\n", 1)[1]
     return [json.loads(line) for line in data[len(before.split(b"\n", 1)[1]):].splitlines()]
 
 
 def test_s17_nobody_speaks_for_others_unasked(case):
-    """S17: control files are 0600 (CONTRACT.md 2.4) and their owner's; text is a message of the user whatever it says
-    of itself; what is no message does not reach the model; JSON without a role, or of a type that is not known, is
+    """S17: control files are 0600 (CONTRACT.md 2.4) and belong to the mounting user. Text is a message of the user,
+    whatever it says; a custom entry does not reach the model; JSON without a role or with an unknown type is
     refused."""
     with one_session(case) as (session, folder, mount):
         for path in (*(folder / name for name in ("append", "branch", "label", "fork", "title")), mount / "new",
@@ -351,8 +352,8 @@ def test_s17_nobody_speaks_for_others_unasked(case):
 @needs_root
 @needs("setpriv")
 def test_s18_who_is_not_the_owner_changes_nothing(case):
-    """S18: with allow_other, a program of another user that may override modes passes the kernel's look at them, and is
-    refused by the daemon: opening a control file, links, removals, renames, times."""
+    """S18: with allow_other a program of another user that may override modes passes the kernel's check, but the daemon
+    refuses it: opening a control file, links, removals, renames, times."""
     session = case.agent.talk()
     with case.mount("allow_other", "allow_delete") as mount:
         folder = mount.session(session)
@@ -374,8 +375,8 @@ def test_s18_who_is_not_the_owner_changes_nothing(case):
 @needs_root
 @needs("setpriv")
 def test_s20_the_daemon_leaves_no_core(case):
-    """S20: no core is dumped of the daemon, and nobody but root may look into its memory: the kernel shows its files in
-    /proc as root's, not as those of the group that it runs as. With -o debug, which is for developers, it may be."""
+    """S20: the daemon dumps no core, and only root may read its memory: the kernel shows its files in /proc as root's,
+    not as those of the daemon's group. With -o debug, for developers, both are allowed."""
     case.agent.talk()
     prefix = ("setpriv", f"--regid={NOBODY}", "--keep-groups")
     for options, owner in (((), 0), (("debug",), NOBODY)):
@@ -384,7 +385,8 @@ def test_s20_the_daemon_leaves_no_core(case):
 
 
 def test_s20_a_crash_leaves_no_core_file(case):
-    """S20: a daemon that dies by a signal that dumps core leaves none, with no limit on the size of cores."""
+    """S20: a daemon that dies by a signal that dumps core leaves no core file, even without a limit on the size of
+    cores."""
     case.agent.talk()
     mount = case.mount(prefix=("bash", "-c", 'ulimit -c unlimited && exec "$@"', "-")).start()
     try:

@@ -1,4 +1,4 @@
-"""A mount as a service of systemd: a socket stands in for the service manager."""
+"""A mount as a systemd service; a socket stands in for the service manager."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from mounting import BINARY, PATIENCE, SOURCE_DIR, equal, eventually, is_mounted
 
 @contextlib.contextmanager
 def service_manager(case, name):
-    """A socket that programs of this case notify, as systemd's."""
+    """A socket that programs of this case notify, as systemd's socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind("\0" + name[1:] if name.startswith("@") else name)
         manager.settimeout(15 * PATIENCE)
@@ -21,7 +21,7 @@ def service_manager(case, name):
 
 
 def is_silent(manager):
-    """Nothing waits to be received."""
+    """True if no message waits to be received."""
     manager.setblocking(False)
     try:
         manager.recv(4096)
@@ -32,7 +32,7 @@ def is_silent(manager):
 
 @variants(path={"is_abstract": False}, abstract={"is_abstract": True})
 def test_service_is_ready_once_it_is_mounted(case, is_abstract):
-    """-f tells the service manager READY=1 when the mount works, not before, and STOPPING=1 when it ends."""
+    """With -f the daemon sends READY=1 to the service manager once the mount works, and STOPPING=1 when it ends."""
     case.agent.talk()
     name = f"@{case.root.name}" if is_abstract else os.fspath(case.new_path("notify"))
     with service_manager(case, name) as manager:
@@ -48,7 +48,7 @@ def test_service_is_ready_once_it_is_mounted(case, is_abstract):
 
 
 def test_service_that_cannot_mount_is_never_ready(case):
-    """A mount that fails, and one in the background, tell nothing."""
+    """A mount that fails, and one in the background, send nothing."""
     case.agent.talk()
     with service_manager(case, os.fspath(case.new_path("notify"))) as manager:
         failed = case.arborfs("mount", "--agent-dir", case.agent.path, "-f", case.root / "nowhere", check=False)
@@ -60,7 +60,7 @@ def test_service_that_cannot_mount_is_never_ready(case):
 
 
 def test_mount_works_without_its_service_manager(case):
-    """A NOTIFY_SOCKET that nobody listens on does no harm."""
+    """A NOTIFY_SOCKET without a listener does no harm."""
     case.agent.talk()
     for name in (os.fspath(case.root / "gone"), "@gone", "vsock:1:2", "/" + "x" * 200, ""):
         case.environment["NOTIFY_SOCKET"] = name
@@ -69,7 +69,7 @@ def test_mount_works_without_its_service_manager(case):
 
 
 def unit_commands():
-    """What the unit runs, by the name of the setting; and its environment."""
+    """The commands of the unit by the name of the setting, and its environment."""
     lines = (SOURCE_DIR / "packaging" / "systemd" / "arborfs.service").read_text(encoding="utf-8").splitlines()
     settings = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
     variables = dict(value.split("=", 1) for name, value in settings if name == "Environment")
@@ -77,7 +77,7 @@ def unit_commands():
 
 
 def test_unit_mounts_read_only_and_unmounts(case):
-    """The commands of the unit, run as systemd runs them: ready, mounted read-only, unmounted by its ExecStop."""
+    """The commands of the unit, run as systemd runs them, report ready, mount read-only and unmount with ExecStop."""
     case.agent.talk()
     (case.home / ".omp").mkdir()
     (case.home / ".omp" / "agent").symlink_to(case.agent.path)

@@ -1,5 +1,5 @@
-"""Several programs at one store at the same time (CONTRACT.md 3 to 5): two daemons, agents with the log's lock, many
-writers; and what each of them sees of the others."""
+"""Several programs on one store at the same time (CONTRACT.md 3 to 5): two daemons, agents that take the log's lock,
+many writers, and what each sees of the others' changes."""
 
 import contextlib
 import errno
@@ -19,20 +19,20 @@ from views import messages, status
 from writing import answer_of
 
 APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
-# How long writers run side by side; a soak takes more.
+# How long the writers run concurrently; a soak sets more.
 SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "6"))
 ROUNDS = 100
 SEEN_BY_OTHERS = 0.2
 WRITE_CALL = {"x86_64": "1", "aarch64": "64"}[os.uname().machine]
-SEEN_WITHOUT_EVENTS = 1.2  # what the kernel tells nobody of
+SEEN_WITHOUT_EVENTS = 1.2  # for changes without a kernel event
 
 
-# -- writers in processes of their own
+# -- writers in separate processes
 
 
 def write_side_by_side(case, *jobs, limit, meanwhile=lambda: None):
-    """Runs appender.py once for each job (kind, target, name) and returns what they were told, by name. `meanwhile` is
-    called again and again until the last has ended."""
+    """Runs appender.py once for each job (kind, target, name) and returns the answers to each, by name. Calls
+    `meanwhile` again and again until the last process has ended."""
     running = []
     for kind, target, name in jobs:
         report = case.new_path("report")
@@ -48,7 +48,7 @@ def write_side_by_side(case, *jobs, limit, meanwhile=lambda: None):
 
 
 def named(entry):
-    """Writer and number of an entry that appender.py wrote."""
+    """The writer and number of an entry that appender.py wrote."""
     if entry["type"] == "custom":
         return entry["customType"], entry["data"]["n"]
     name, number = text_of(entry).split()
@@ -56,8 +56,8 @@ def named(entry):
 
 
 def assert_all_there(session, told):
-    """What was acknowledged is in the log once, under the id that was answered; what was refused is not; all of it is
-    one chain."""
+    """Every acknowledged entry is in the log once, under the answered id; no refused one is; all of them form one
+    chain."""
     entries = added(session)
     wanted = sorted((name, answer["n"]) for name, answers in told.items() for answer in answers
                     if "errno" not in answer)
@@ -77,7 +77,8 @@ def refusals(told):
 
 @concurrent
 def test_two_daemons_and_an_agent_share_a_log(case):
-    """All append to one session, each under the lock: no line is lost, split or twice, few have to wait too long."""
+    """Two daemons and an agent append to one session, each under the lock: no line is lost, split or doubled, and few
+    writes are refused because the lock takes too long."""
     session = case.agent.talk()
     with case.mount() as one, case.mount() as two:
         told = write_side_by_side(
@@ -97,7 +98,8 @@ def test_two_daemons_and_an_agent_share_a_log(case):
 
 @concurrent
 def test_what_another_daemon_writes_makes_no_session_live(case):
-    """Two daemons write to one session as fast as they can: neither is ever refused, and none calls it live."""
+    """Two daemons write to one session as fast as they can: no write is refused, and neither daemon calls the session
+    live."""
     session = case.agent.talk()
     with case.mount() as one, case.mount() as two:
         folders = [mount.session(session) for mount in (one, two)]
@@ -108,7 +110,7 @@ def test_what_another_daemon_writes_makes_no_session_live(case):
                 try:
                     said = status(folder)
                 except OSError as error:
-                    equal(error.errno, errno.ESTALE, "errno")  # written to between lookup and open, twice
+                    equal(error.errno, errno.ESTALE, "errno")  # written between lookup and open, twice
                     continue
                 looks.append(said["state"])
                 if said["state"] != "quiet":
@@ -124,7 +126,7 @@ def test_what_another_daemon_writes_makes_no_session_live(case):
 
 @concurrent
 def test_many_writers_make_one_chain(case):
-    """Eight programs append 500 entries each, text and JSON: exactly those are there, whole, on one chain."""
+    """Eight programs append 500 entries each, as text and JSON: exactly those are in the log, whole, on one chain."""
     session = case.agent.talk()
     with case.mount() as mount:
         folder = mount.session(session)
@@ -141,8 +143,8 @@ def threads_in_write():
 
 
 def largest_append(mount, session, writers):
-    """Lets so many writers wait for the log's lock, all inside write(2), and says how many entries the largest append
-    brought when it was given back."""
+    """Lets so many writers wait for the log's lock, all inside write(2), then releases it; returns the number of
+    entries of the largest append."""
     append = mount.session(session) / "append"
     lock = foreign.lock_path(session.path)
     line = b'{"role":"user","content":"x"}\n'
@@ -166,17 +168,17 @@ def largest_append(mount, session, writers):
 
 
 def test_writers_that_wait_are_written_together(case):
-    """Of sixteen writers that wait for the log's lock one goes first; what the others have becomes one append."""
+    """Of sixteen writers that wait for the log's lock one goes first; the entries of the others become one append."""
     session = case.agent.talk()
     with case.mount() as mount:
-        # The lock is waited for no longer than half a second, in which a busy machine may not let all of them in.
+        # Writers wait for the lock at most half a second; on a busy machine not all of them reach it in that time.
         eventually(5, lambda: largest_append(mount, session, 16) >= 14, "an append of nearly all")
 
 
 @variants(at_once={"removed": False}, after_a_restore={"removed": True})
 def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case, removed):
-    """F4: an agent writes a log anew from memory, without what was appended meanwhile: the mount names the entries that
-    are gone and where they are kept; doctor puts them back."""
+    """F4: an agent rewrites a log from memory, without the entries appended meanwhile. The mount names the erased
+    entries and where they are kept, and the doctor puts them back."""
     session = case.agent.talk()
     before = session.path.read_bytes()
     with case.mount() as mount:
@@ -202,7 +204,7 @@ def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case, removed)
 
 
 def answered(path, command):
-    """The answer to one line."""
+    """The answer to a command of one line."""
     return answer_of(path, command + "\n")
 
 
@@ -217,7 +219,7 @@ def last_line(folder):
 
 
 def shows_leaf(folder, entry_id):
-    """True when every view takes this entry for the leaf."""
+    """True if every view shows this entry as the leaf."""
     name = os.path.basename(os.readlink(folder / "leaf"))
     return (name.endswith(f"-{entry_id}.json") and name in os.listdir(folder / "entries")
             and os.readlink(folder / "branches" / "current").endswith(f"-{entry_id}")
@@ -225,13 +227,13 @@ def shows_leaf(folder, entry_id):
 
 
 def shows_end(folder, entry_id):
-    """True when the entry is the log's last and the leaf."""
+    """True if the entry is the log's last and the leaf."""
     return (sorted(os.listdir(folder / "entries"))[-1].endswith(f"-{entry_id}.json") and shows_leaf(folder, entry_id)
             and last_line(folder)["id"] == entry_id)
 
 
 def write_and_look(folder, first, number):
-    """One write of each kind to a session; each is seen by whoever looks when it has returned."""
+    """Makes one write of each kind to a session; each is visible as soon as it has returned."""
     say(folder / "append", f"text {number}")
     text = last_line(folder)
     equal(text_of(text), f"text {number}")
@@ -262,7 +264,7 @@ def write_and_look(folder, first, number):
 
 @concurrent
 def test_what_was_written_is_read(case):
-    """After each kind of write every reader sees it, round after round."""
+    """After each kind of write every reader sees it, in every round."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     with case.mount() as mount:
         home, there = mount.session(session), mount / "projects" / other.project / session.name
@@ -282,7 +284,7 @@ def test_what_was_written_is_read(case):
 
 @concurrent
 def test_another_mount_sees_what_was_written(case):
-    """A second mount of the store shows each kind of write in time, a moved leaf included."""
+    """A second mount of the store shows each kind of write in time, also a moved leaf."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     first = session.entries[0]["id"]
     with case.mount() as one, case.mount() as two:
@@ -316,7 +318,7 @@ def test_another_mount_sees_what_was_written(case):
 
 @concurrent
 def test_daemons_take_turns_at_a_leaf(case):
-    """A leaf that one daemon moved is where the other one appends, without a moment between."""
+    """When one daemon has moved the leaf, the other one appends there at once."""
     session = case.agent.talk()
     ids = [entry["id"] for entry in session.entries]
     with case.mount() as one, case.mount() as two:
@@ -327,7 +329,7 @@ def test_daemons_take_turns_at_a_leaf(case):
             equal(entry["parentId"], ids[number % len(ids)], f"parent in round {number}")
 
 
-# -- sessions that somebody else may hold
+# -- sessions that another process may hold
 
 
 @contextlib.contextmanager
@@ -345,13 +347,13 @@ def used_by_an_agent(case, session):
 
 
 def comes_to_be(folder, state):
-    """Waits until status.json calls the session so; returns why."""
+    """Waits until status.json shows this state; returns the reasons."""
     eventually(SEEN_WITHOUT_EVENTS, lambda: status(folder)["state"] == state, f"state {state}")
     return " ".join(status(folder)["why"])
 
 
 def assert_free(folder, session):
-    """Nothing stands in the way of a write."""
+    """Asserts that the session can be written."""
     before = session.path.read_bytes()
     shell("echo x > append", cwd=folder)
     comes_to_be(folder, "quiet")
@@ -360,8 +362,8 @@ def assert_free(folder, session):
 
 
 def test_f8_held_sessions_are_refused_but_forked(case):
-    """F8: a log that is open for writing is live, one that a running agent used last may be: EBUSY unless forced; a
-    fork is always made; afterwards it is as if nothing had been."""
+    """F8: a log that is open for writing is live, and one that a running agent used last is maybe: writes fail with
+    EBUSY unless forced, and a fork always works. Afterwards the session can be written as before."""
     session = case.agent.talk()
     forced = '{"type":"custom","customType":"x","force":true}'
     with case.mount() as mount, case.mount("live=write") as bold:
@@ -388,8 +390,8 @@ def test_f8_held_sessions_are_refused_but_forked(case):
 
 
 def test_lock_files_are_respected(case):
-    """One of a living process keeps writers out, force or not; one of a dead process, and an old one without a process,
-    keep nobody out."""
+    """The lock of a living process blocks writers, forced ones too. The lock of a dead process, and an old one without
+    a process, block no writer."""
     session = case.agent.talk()
     lock = foreign.lock_path(session.path)
     dead = subprocess.Popen(["true"])
@@ -418,8 +420,8 @@ def test_lock_files_are_respected(case):
 
 
 def test_a_writer_that_is_killed_while_it_waits_writes_nothing(case):
-    """Of a command whose program is killed while it waits for the log's lock nothing is appended once the lock is free,
-    whatever the command is."""
+    """If a program is killed while its command waits for the log's lock, the command is not carried out once the lock
+    is free, whatever the command is."""
     session = case.agent.talk()
     lock = foreign.lock_path(session.path)
     commands = ("printf '{\"type\":\"custom\",\"customType\":\"x\"}\\n' > append", "echo '#1 x' > label",
@@ -440,7 +442,7 @@ def test_a_writer_that_is_killed_while_it_waits_writes_nothing(case):
 
 
 def waits_in_a_write(pid):
-    """The process is inside write(2), as /proc tells."""
+    """True if the process is inside write(2), according to /proc."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/syscall").read_text().split()[0] == WRITE_CALL
     return False

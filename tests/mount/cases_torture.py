@@ -1,8 +1,8 @@
-"""Several readers beside a busy foreign writer, for some seconds (F29): every byte that they read belongs to one state
-of the log, none of them is older than the promised freshness, and nothing fails but with ENOENT or ESTALE.
+"""Several readers beside a busy foreign writer, for some seconds (F29): all bytes of a read belong to one state of the
+log, no read is older than the promised freshness, and the only errors are ENOENT and ESTALE.
 
-Every state of the log is known beforehand: generation, number of entries, title. Writer and readers are processes of
-their own; they note when they did and saw what, and it is judged afterwards.
+Every state of the log is known in advance: generation, number of entries, title. Writer and readers are separate
+processes that record when they did and saw what; the records are judged afterwards.
 """
 
 import errno
@@ -20,7 +20,7 @@ from agentdir import START_MS, append_bytes, compact, iso, overwrite_bytes, repl
 from mounting import PATIENCE, Metronome, concurrent, equal, eventually, run, variants
 from views import status
 
-SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "5"))  # how long the readers and the writer go on
+SECONDS = float(os.environ.get("ARBORFS_TEST_SECONDS", "5"))  # how long the readers and the writer run
 EVENTS_LIMIT = 0.2
 POLL_LIMIT = 1.2
 REPLACED = (errno.ENOENT, errno.ESTALE)
@@ -66,8 +66,8 @@ def names(generation, count):
 
 
 class Writer:
-    """Appends in torn pieces, renames in place, replaces the file; notes which state could be seen and which was whole
-    when."""
+    """Appends in torn pieces, renames in place, replaces the file; records when each state began to be visible and when
+    it was complete."""
 
     def __init__(self, agent):
         self.path = agent.sessions / "--srv-shop--" / f"{LOG_NAME}.jsonl"
@@ -106,13 +106,13 @@ class Writer:
         replace_by_rename(self.path, whole(*self.state))
 
     def allowed(self, started, ended, limit):
-        """The states that a read may show which began and ended then."""
+        """The states that a read may show that began and ended at these times."""
         oldest = [state for when, state in self.done if when <= started - limit] or [self.done[0][1]]
         states = [state for when, state in self.begun if when <= ended]
         return states[states.index(oldest[-1]):]
 
 
-# -- the readers: each looks and returns what it saw; `fits` says whether that is a state
+# -- the readers: look() returns what was read; fits() tells whether that is this state
 
 
 class Raw:
@@ -150,7 +150,7 @@ class Listing:
 
 
 class OneEntry:
-    """An entry of the listing, read: it may be gone by then, but never hold what its name does not say."""
+    """Reads a listed entry: it may be gone by then, but its content must match its name."""
 
     def look(self, folder):
         name = random.choice(os.listdir(folder / "entries"))
@@ -163,7 +163,7 @@ class OneEntry:
 
 
 class Texts:
-    """Names and sizes of text/, and what images/ lists."""
+    """The names and sizes in text/, and the names in images/."""
 
     def look(self, folder):
         sizes = {entry.name: entry.stat().st_size for entry in os.scandir(folder / "text")}
@@ -193,7 +193,7 @@ class Leaf:
 
 
 class Damage:
-    """There is never any: a piece of a line is in progress."""
+    """There must never be any: a piece of a line is in progress."""
 
     def look(self, folder):
         return [found for found in status(folder)["damage"] if not found["inProgress"]]
@@ -206,7 +206,7 @@ READERS = (Raw, Context, Transcript, Texts, Listing, OneEntry, Title, Leaf, Dama
 
 
 def read_until(deadline, folder, readers):
-    """Looks in turns; returns [(reader's name, started, ended, what was seen or the errno)] without repetitions."""
+    """Lets the readers look in turns; returns [(reader's name, started, ended, what was seen or the errno)]."""
     seen = []
     while time.monotonic() < deadline:
         for reader in readers:
@@ -223,13 +223,13 @@ def read_until(deadline, folder, readers):
 
 
 def in_process(function, *arguments):
-    """Starts a function in a process of its own; call the result to wait for what it returns."""
+    """Starts a function in a separate process; call the result to wait for its return value."""
     receiver, sender = FORK.Pipe(duplex=False)
 
     def child():
         try:
             sender.send((True, function(*arguments)))
-        except BaseException:  # told to the parent
+        except BaseException:  # passed to the parent
             sender.send((False, traceback.format_exc()))
 
     process = FORK.Process(target=child, daemon=True)
@@ -247,7 +247,7 @@ def in_process(function, *arguments):
 
 
 def judge(seen, history, limit, hiccup):
-    """What is wrong with the reads, in words."""
+    """The failures among the reads, in words."""
     by_name = {reader.__name__: reader() for reader in READERS}
     wrong = []
     for name, started, ended, found in seen:
@@ -270,7 +270,8 @@ def judge(seen, history, limit, hiccup):
           polling={"limit": POLL_LIMIT, "options": ("noinotify",)},
           unnotified={"limit": POLL_LIMIT, "options": ("nonotify",)})
 def test_f29_readers_beside_a_busy_writer(case, limit, options):
-    """F29: readers of every view, one writer that appends in torn pieces, renames in place and replaces the file."""
+    """F29: with readers of every view and a writer that appends in torn pieces, renames in place and replaces the file,
+    no read is stale or a mix of two states."""
     writer = Writer(case.agent)
     with case.mount(*options) as mount:
         folder = mount / "projects" / "srv-shop" / LOG_NAME
@@ -295,7 +296,7 @@ def test_f29_readers_beside_a_busy_writer(case, limit, options):
 
 @concurrent
 def test_crawlers_end_beside_a_busy_writer(case):
-    """find, tar, grep and ls -lR over the whole mount, again and again beside a writer: each ends, none by a signal."""
+    """find, tar, grep and ls -lR over the whole mount, repeated beside a writer: each ends, none by a signal."""
     mount, writer = case.browse(), Writer(case.agent)
     with mount:
         commands = (["find", mount.path, "-ls"], ["tar", "-cf", "/dev/null", "--exclude=events", "-C", mount.path, "."],
@@ -318,7 +319,7 @@ def crawl_until(deadline, command):
 
 @concurrent
 def test_many_readers_of_everything_agree(case):
-    """Eight processes that read everything at once all read the same."""
+    """Eight clients that read everything at once all read the same bytes."""
     with case.browse() as mount:
         script = "find . -type f ! -name events ! -name status.json -print0 | sort -z | xargs -0 sha256sum | sha256sum"
         sums = []

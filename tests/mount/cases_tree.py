@@ -1,4 +1,5 @@
-"""The tree itself (CONTRACT.md 2): names, modes, owners, times, inode numbers, and the names that resolve unlisted."""
+"""The tree itself (CONTRACT.md 2): names, modes, owners, times, inode numbers, and names that resolve without being
+listed."""
 
 import errno
 import json
@@ -16,7 +17,7 @@ def numbers(root):
 
 
 def test_root_has_the_promised_names(case):
-    """The root of a mount lists what the documentation says."""
+    """The root of a mount lists the documented names."""
     with case.browse() as mount:
         names = set(os.listdir(mount.path))
         missing = {"README.md", "status.json", "projects", "by-id", "recent", "terminals", "blobs"} - names
@@ -26,7 +27,7 @@ def test_root_has_the_promised_names(case):
 
 
 def test_session_has_the_promised_names(case):
-    """A session lists what the documentation says; damage/ only where there is damage."""
+    """A session lists the documented names; damage/ is listed only if there is damage."""
     with case.browse() as mount:
         wanted = {"session.json", "title", "raw.jsonl", "leaf", "context.json", "transcript.md", "tree.txt",
                   "usage.json", "status.json", "entries", "text", "images", "branches", "labels"}
@@ -38,7 +39,8 @@ def test_session_has_the_promised_names(case):
 
 
 def test_projects_are_grouped_by_working_directory(case):
-    """One project for each cwd, shell-safe, home prefix dropped, its cwd told; the store's folder name resolves too."""
+    """There is one project for each cwd, with a shell-safe name without the home prefix and a file `cwd`; the store's
+    folder name resolves too."""
     with case.browse() as mount:
         projects = mount / "projects"
         equal(sorted(os.listdir(projects)), ["notes", "srv-long-haul", "srv-shop"], "projects")
@@ -52,7 +54,7 @@ def test_projects_are_grouped_by_working_directory(case):
 
 
 def test_project_names_of_odd_working_directories(case):
-    """home, root and unknown; never a leading dash or dot; collisions get ~2 in byte order of the cwd."""
+    """The names home, root and unknown; no leading dash or dot; names that collide get ~2 in byte order of the cwd."""
     odd = (str(case.home), "/", None, "/-rf", "/.config", "/a/b-c", "/a-b/c", "/srv/two words", "/srv/größe")
     for number, cwd in enumerate(odd):
         session = case.agent.session(cwd, folder=f"odd-{number}")
@@ -70,7 +72,7 @@ def test_project_names_of_odd_working_directories(case):
 
 
 def test_inode_numbers_survive_a_remount(case):
-    """Every listed path has the same st_ino after a remount, in whatever order it is asked for."""
+    """Every listed path has the same st_ino after a remount, in whatever order the paths are looked up."""
     with case.browse() as mount:
         before = numbers(mount.path)
     with case.mount() as mount:
@@ -81,7 +83,7 @@ def test_inode_numbers_survive_a_remount(case):
 
 
 def test_inode_numbers_differ_between_files(case):
-    """No two listed files or folders of a mount have one number; links that say the same may share one."""
+    """No two listed files or folders of a mount have the same number; links with the same target may share one."""
     with case.browse() as mount:
         seen = {}
         for relative, number in numbers(mount.path).items():
@@ -117,13 +119,14 @@ def test_short_names_of_an_entry_are_the_same_file(case):
 
 
 def test_sessions_resolve_by_id_and_unique_prefix(case):
-    """by-id lists one link a session; an unlisted unique prefix resolves, an ambiguous one does not."""
+    """by-id lists one link for each session; a unique prefix resolves without being listed, an ambiguous one does
+    not."""
     with case.browse() as mount:
         by_id = mount / "by-id"
         equal(sorted(os.listdir(by_id)), sorted(session.id for session in case.store.values()), "by-id")
         shop = case.store["shop"]
         assert os.path.samefile(by_id / shop.id, mount.session(shop)), "a link to the session"
-        fails_with(errno.ENOENT, os.stat, by_id / shop.id[:8])  # all four begin so
+        fails_with(errno.ENOENT, os.stat, by_id / shop.id[:8])  # all four begin with it
         lone = case.agent.session("/srv/shop", session_id="7c0ffee000000001")
         lone.talk(1)
         lone.write()
@@ -132,7 +135,7 @@ def test_sessions_resolve_by_id_and_unique_prefix(case):
 
 
 def test_branches_resolve_by_any_name_of_an_entry(case):
-    """branches/<id>, <ordinal>, <label> and the listed name are the branch that ends there."""
+    """branches/<id>, <ordinal>, <label> and the listed name all resolve to the branch that ends there."""
     with case.browse() as mount:
         session = case.store["shop"]
         branches = mount.session(session) / "branches"
@@ -172,7 +175,7 @@ def test_recent_lists_the_newest_first(case):
 
 
 def test_terminals_lead_to_what_they_used_last(case):
-    """terminals/<id> is a link to the session of the breadcrumb; one that names nothing is left out."""
+    """terminals/<id> is a link to the session of the breadcrumb; a breadcrumb that names no session is left out."""
     mount = case.browse()
     (case.agent.terminals / "pts-9").write_text("/srv/shop\n/no/such/log.jsonl\n")
     (case.agent.terminals / "pts-8").write_bytes(b"\x00\xff garbage")
@@ -182,7 +185,8 @@ def test_terminals_lead_to_what_they_used_last(case):
 
 
 def test_times_are_those_of_entries_and_logs(case):
-    """mtime of entries, texts and images is the entry's timestamp; of everything else of a session, the log's."""
+    """The mtime of entries, texts and images is the entry's timestamp; for everything else of a session it is the
+    log's."""
     with case.browse() as mount:
         session = case.store["shop"]
         folder = mount.session(session)
@@ -198,7 +202,8 @@ def test_times_are_those_of_entries_and_logs(case):
 
 
 def test_modes_and_owners_do_not_depend_on_the_store(case):
-    """Folders are 0700 and files 0400 of the mounting user, however the store's modes are; links are links."""
+    """Folders are 0700, content files 0400 and files that can be written 0600, owned by the mounting user, whatever the
+    store's modes are."""
     mount = case.browse()
     os.chmod(case.store["shop"].path, 0o666)
     os.chmod(case.store["shop"].path.parent, 0o777)
@@ -237,7 +242,7 @@ def test_artifacts_are_shown(case):
 
 
 def test_labels_with_one_name_get_the_id_of_the_older(case):
-    """Of two entries with one label the newest keeps the plain name, the other gets name@<id>."""
+    """Of two entries with the same label the newer has the plain name, the other is name@<id>."""
     session = case.agent.session()
     older, newer = session.user("one"), session.user("two")
     session.label(older, "here")
@@ -253,7 +258,7 @@ def test_labels_with_one_name_get_the_id_of_the_older(case):
 
 
 def test_a_label_that_is_a_number_hides_no_entry(case):
-    """entries/2.json is the second entry even where the first is labelled "2"; the label is found in labels/."""
+    """entries/2.json is the second entry even if the first is labelled "2"; the label is in labels/."""
     session = case.agent.session()
     first, second = session.user("one"), session.user("two")
     session.label(first, "2")
@@ -282,7 +287,7 @@ def test_cleared_labels_are_gone(case):
 
 
 def test_file_system_type_is_arborfs(case):
-    """The kernel knows the mount as fuse.arborfs, so that updatedb and others can leave it out."""
+    """The kernel knows the mount as fuse.arborfs, so that updatedb and others can skip it."""
     with case.browse() as mount:
         equal(output_of("findmnt", "-n", "-o", "FSTYPE", mount.path).strip(), "fuse.arborfs")
         options = output_of("findmnt", "-n", "-o", "OPTIONS", mount.path)
@@ -290,7 +295,7 @@ def test_file_system_type_is_arborfs(case):
 
 
 def test_seeking_and_reading_pieces(case):
-    """Reads at any offset and of any length, beyond the end too, give those bytes of the file."""
+    """Reads at any offset and of any length, also beyond the end, return those bytes of the file."""
     with case.browse() as mount:
         folder = mount.session(case.store["long"])
         for name in ("raw.jsonl", "context.json", "transcript.md"):
@@ -303,7 +308,7 @@ def test_seeking_and_reading_pieces(case):
 
 
 def test_listing_while_a_session_grows(case):
-    """A listing that was begun with small buffers shows every entry once while others are appended."""
+    """A listing that is in progress while others append shows every earlier entry exactly once."""
     session = case.agent.session()
     session.talk(3000)
     session.write()

@@ -1,5 +1,5 @@
-"""Moving the leaf, labels, titles, sessions, and what is never done, through the mount (CONTRACT.md 4): each case
-asserts on the store."""
+"""Moving the leaf, labels, titles and sessions, and operations that are always refused, through the mount
+(CONTRACT.md 4). Each case checks the store."""
 
 import errno
 import json
@@ -16,7 +16,8 @@ from writing import added, one_session, reason, refused, text_of
 
 
 def test_branch_moves_the_leaf(case):
-    """branch moves the leaf without writing to the log; the next message is a child of it. Everything shows it."""
+    """branch moves the leaf without writing to the log, all views show the new leaf, and the next message is its
+    child."""
     with one_session(case) as (session, folder, _):
         first, second = session.entries[0]["id"], session.entries[1]["id"]
         result = json.loads(shell(f"exec 3<> branch; echo {second} >&3; cat <&3", cwd=folder))
@@ -39,7 +40,7 @@ def test_branch_moves_the_leaf(case):
           here_doc={"script": "cat > branch <<END\n{}\nTried X,\nfailed\nEND"},
           descriptor={"script": "exec 3> branch; printf '{}\\nTried X,\\nfailed' >&3; exec 3>&-"})
 def test_branch_takes_a_summary(case, script):
-    """Further lines are the summary of what is left, also from a shell that writes line by line."""
+    """Lines after the target are the summary of the branch that is left, also from a shell that writes line by line."""
     with one_session(case) as (session, folder, _):
         second = session.entries[1]["id"]
         shell(script.format(second), cwd=folder)
@@ -53,7 +54,7 @@ def test_branch_takes_a_summary(case, script):
           here_doc={"script": "cat > branch <<END\n#9\nroot\nEND"},
           descriptor={"script": "exec 3> branch; printf '#9\\nroot\\n' >&3; ended=$?; exec 3>&-; exit $ended"})
 def test_the_summary_of_a_refused_branch_is_no_command(case, script):
-    """Whether a shell writes line by line or all at once, what follows the line that is refused goes with it."""
+    """The lines after a refused line are refused with it, whether a shell writes line by line or all at once."""
     with one_session(case) as (session, folder, _):
         leaf = (folder / "branch").read_text()
         refused(script, folder, "No such file or directory")
@@ -64,7 +65,7 @@ def test_the_summary_of_a_refused_branch_is_no_command(case, script):
 
 
 def test_appending_to_another_branch(case):
-    """branches/<b>/append appends there and moves the leaf, as one step; b is anything that names an entry."""
+    """branches/<b>/append appends there and moves the leaf in one step; <b> is any name of an entry."""
     with one_session(case) as (session, folder, _):
         second = session.entries[1]["id"]
         shell(f"echo aside > branches/{second}/append", cwd=folder)
@@ -80,7 +81,7 @@ def test_appending_to_another_branch(case):
 
 
 def test_labels_by_links(case):
-    """ln -s sets a label, mv renames it, rm clears it; ls shows each at once."""
+    """ln -s sets a label, mv renames it, rm clears it; ls shows each change at once."""
     with one_session(case) as (session, folder, _):
         first, second = session.stems()[0], session.stems()[1]
         labels = folder / "labels"
@@ -106,7 +107,7 @@ def test_labels_by_links(case):
 
 
 def test_labels_by_command(case):
-    """label sets, moves and clears; an open listing and stat never show what was before."""
+    """label sets, moves and clears; listings and links never show an earlier state."""
     with one_session(case) as (session, folder, _):
         first, second = session.entries[0]["id"], session.entries[1]["id"]
         labels = folder / "labels"
@@ -124,7 +125,7 @@ def test_labels_by_command(case):
 
 
 def test_title_by_echo(case):
-    """echo > title renames; title, session.json and recent/ show it at once."""
+    """echo > title renames the session; title, session.json and recent/ show it at once."""
     with one_session(case) as (session, folder, mount):
         for number in range(10):
             shell(f"echo 'Title {number}' > title", cwd=folder)
@@ -151,7 +152,8 @@ def test_title_by_vim(case):
 
 
 def test_fork_and_new(case):
-    """fork and new make a session that is visible at once, by path, id and recency; the source is not touched."""
+    """fork and new make a session that is visible at once, in its project, by-id/ and recent/; the source is not
+    changed."""
     with one_session(case) as (session, folder, mount):
         made = json.loads(shell("exec 3<> fork; echo >&3; cat <&3", cwd=folder))
         part = json.loads(shell(f"exec 3<> fork; echo {session.entries[1]['id']} >&3; cat <&3", cwd=folder))
@@ -172,7 +174,7 @@ def test_fork_and_new(case):
 
 
 def test_new_takes_one_folder_at_a_time(case):
-    """Two lines in one write are no working directory with a newline in it; nothing is made of them."""
+    """Two lines in one write are not taken as a working directory with a newline; no session is made."""
     with one_session(case) as (_, _, mount):
         before = set(case.agent.state())
         descriptor = os.open(mount / "new", os.O_WRONLY)
@@ -182,7 +184,7 @@ def test_new_takes_one_folder_at_a_time(case):
 
 
 def test_moving_a_session(case):
-    """mv to another project's folder changes the header's cwd; the links follow; another name is refused."""
+    """mv to another project's folder changes the header's cwd, and the links follow; mv to another name is refused."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     with case.mount() as mount:
         folder, target = mount.session(session), mount / "projects" / "srv-other"
@@ -200,8 +202,7 @@ def test_moving_a_session(case):
 
 
 def test_f26_removing_needs_allow_delete(case):
-    """F26: nothing is removed that was not asked for twice: rmdir and rm -r of a session give EPERM and take nothing
-    away."""
+    """F26: without allow_delete rmdir and rm -r of a session fail with EPERM and remove nothing."""
     with one_session(case) as (session, folder, mount):
         shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
         before = case.agent.state()
@@ -214,8 +215,8 @@ def test_f26_removing_needs_allow_delete(case):
 
 
 def test_f7_removing_with_allow_delete(case):
-    """F7: a live session is not removed, EBUSY; else rm -r moves the session whole to the trash, labels and artifacts
-    with it, and it is gone at once."""
+    """F7: removing a live session fails with EBUSY. Otherwise rm -r moves the whole session with labels and artifacts
+    to the trash, and it disappears at once."""
     case.store["x"] = session = case.agent.session()
     session.talk(4)
     session.label(session.entries[0]["id"], "kept")
@@ -245,8 +246,8 @@ def test_f7_removing_with_allow_delete(case):
 
 
 def test_find_delete_leaves_no_session(case):
-    """With allow_delete, `find -mindepth 2 -delete` over the mount takes every session to the trash: it goes through a
-    project whose last session it has removed to its end, and on to the next."""
+    """With allow_delete `find -mindepth 2 -delete` over the mount moves every session to the trash, also the last
+    session of a project, and continues with the next project."""
     for cwd in ("/srv/a", "/srv/b", "/srv/b", "/srv/c"):
         session = case.agent.talk(4, cwd=cwd)
         session.label(session.entries[0]["id"], "kept")
@@ -264,17 +265,17 @@ def test_find_delete_leaves_no_session(case):
 
 
 def test_clearing_a_label_with_allow_delete(case):
-    """With allow_delete too, rm of a label clears it when that is all that is removed."""
+    """With allow_delete, rm of a label alone still clears just that label."""
     with one_session(case, "allow_delete") as (session, folder, _):
         shell(f"ln -s {session.stems()[0]} labels/x; rm labels/x", cwd=folder)
         equal([entry.get("label") for entry in added(session)], ["x", None])
 
 
-# -- what is never done
+# -- always refused
 
 
 def test_editors_files_never_reach_the_store(case):
-    """Nothing can be created, linked or renamed over anything; the store has no name that it had not."""
+    """Nothing can be created, linked or renamed over another name, and the store gets no new name."""
     with one_session(case) as (session, folder, mount):
         before = case.agent.state()
         entry = folder / "entries" / f"{session.stems()[0]}.json"
@@ -290,11 +291,11 @@ def test_editors_files_never_reach_the_store(case):
             fails_with(errno.EPERM, os.open, name / "x", os.O_CREAT | os.O_WRONLY)
 
 
-# -- together
+# -- concurrency
 
 
 def test_own_writes_are_seen_without_notifications(case):
-    """With -o nonotify too, what was written is there for whoever opens a file afterwards."""
+    """Even with -o nonotify a write is visible to every open after it."""
     with one_session(case, "nonotify") as (session, folder, _):
         for number in range(10):
             equal(len((folder / "raw.jsonl").read_bytes()), len(session.path.read_bytes()))
@@ -304,7 +305,7 @@ def test_own_writes_are_seen_without_notifications(case):
 
 
 def test_writers_side_by_side(case):
-    """Many writers on one session at once: each message is there once, whole, and in a chain."""
+    """With many concurrent writers on one session each message is there once, whole, and in one chain."""
     with one_session(case) as (session, folder, _):
         script = "for i in 1 2 3 4 5; do echo \"w$1 $i\" > append || exit 1; done"
         writers = [subprocess.Popen(["bash", "-c", script, "-", str(number)], cwd=folder) for number in range(8)]
@@ -317,8 +318,8 @@ def test_writers_side_by_side(case):
 
 @concurrent
 def test_labels_and_listings_side_by_side(case):
-    """Links made, renamed and removed by several programs at once, under listings and appends from outside, never wait
-    for each other for long."""
+    """Links made, renamed and removed by several programs at once, during listings and appends from outside, never wait
+    long for each other."""
     session = case.agent.talk(8)
     with case.mount("live=write") as mount:
         folder = mount.session(session)
@@ -337,7 +338,7 @@ def test_labels_and_listings_side_by_side(case):
 
 
 def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
-    """SIGTERM while a write waits for the log's lock: it is answered, and the daemon leaves."""
+    """On SIGTERM while a write waits for the log's lock, the write is answered and the daemon exits."""
     session = case.agent.talk()
     lock = session.path.with_name(f".{session.path.name}.lock")
     mount = case.mount().start()
@@ -356,8 +357,8 @@ def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
 
 
 def test_f9_no_names_of_our_own_are_left(case):
-    """F9: after writing no lock, backup or temporary is left beside the log. While a write goes on there are the
-    agents' own lock and temporary (CONTRACT.md 5.5, 6.5)."""
+    """F9: after a write no lock, backup or temporary file is left beside the log. During a write there are the agents'
+    own lock and temporary file (CONTRACT.md 5.5, 6.5)."""
     with one_session(case) as (session, folder, _):
         shell("echo x > append; echo y > title; echo root > branch; ln -s '#1' labels/a || true", cwd=folder)
         equal(os.listdir(session.path.parent), [session.path.name])

@@ -1,9 +1,9 @@
 // A library to preload into the daemon: the n-th call of chosen kinds on chosen paths fails, falls short, is torn, or
-// is the last thing that the process does. What it does stands in a small file that the test writes while the daemon
-// runs (tests/support/faults.py holds the other end); as long as nothing is armed a call costs one more load.
+// is the last thing that the process does. The plan is in a small file that the test writes while the daemon runs
+// (tests/support/faults.py is the other side); while no plan is armed a call costs one more load.
 //
-// It sees what goes through the C library, renameat2 by way of syscall(2) included. All of it is thread-safe; which of
-// several calls at once is the n-th is for the kernel to say.
+// It sees calls that go through the C library, including renameat2 through syscall(2). It is thread-safe; which of
+// several concurrent calls is the n-th depends on the kernel.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -39,14 +39,14 @@ struct Plan {
   std::atomic<std::uint32_t> armed;
   std::uint32_t operations;         // a set of Operation
   std::uint32_t at;                 // the first call that meets the fault, from 1
-  std::uint32_t count;              // how many calls do
-  std::int32_t error;               // what errno they get
-  std::uint32_t kills;              // not 0: the process ends there instead
-  std::int64_t keep;                // bytes that the first of them still takes, -1: it fails as well. A call that
-                                    // takes no bytes is made before the process ends when this is above 0.
-  std::atomic<std::uint32_t> seen;  // calls of such a kind on such a path
-  std::atomic<std::uint32_t> met;   // of them, those that met the fault
-  char path[216];                   // what the path contains
+  std::uint32_t count;              // how many calls meet it
+  std::int32_t error;               // their errno
+  std::uint32_t kills;              // not 0: the process dies there instead
+  std::int64_t keep;                // bytes that the first call still writes; -1: it fails too. A call without bytes is
+                                    // made before the process dies if this is above 0.
+  std::atomic<std::uint32_t> seen;  // calls of these kinds on such a path
+  std::atomic<std::uint32_t> met;   // how many of them met the fault
+  char path[216];                   // a part of the file's path
 };
 static_assert(sizeof(Plan) == 256);
 
@@ -95,7 +95,7 @@ Path path_at(int folder, const char* name) {
   return path;
 }
 
-/// Which call it is among those that meet the fault, from 1; 0: it meets none.
+/// The call's number among those that meet the fault, from 1; 0 if it meets none.
 template <class PathOf>
 unsigned fault_number(Operation operation, PathOf path) {
   if (plan == nullptr || plan->armed.load() == 0 || (plan->operations & operation) == 0) {
@@ -111,7 +111,7 @@ unsigned fault_number(Operation operation, PathOf path) {
   return number >= plan->at && number - plan->at < plan->count ? ++plan->met : 0;
 }
 
-/// The call, or what the plan has in its place; false when it is to fail with errno.
+/// True if the call is to be made. Otherwise it must fail with errno, which is set; with `kills` this does not return.
 template <class PathOf, class Call>
 bool is_left_alone(Operation operation, PathOf path, Call call) {
   if (fault_number(operation, path) == 0) {
@@ -236,7 +236,7 @@ int openat64(int folder, const char* name, int flags, ...) {
   return open_through(folder, name, flags, mode);
 }
 
-/// renameat2 has no other way to the kernel that the daemon takes; everything else goes on as it is.
+/// The daemon calls renameat2 only through syscall(2); every other system call passes through.
 long syscall(long number, ...) noexcept {
   static const auto real = next<long(long, ...)>("syscall");
   long words[6];

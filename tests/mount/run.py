@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Runs one case of this folder against a real mount, or lists all of them.
 
-    run.py --list           one line a case: <module>.<case> <label>,<label>...
+    run.py --list           one line for each case: <module>.<case> <label>,<label>...
     run.py <module>.<case>  exit status 0 passed, 1 failed, 77 skipped (the reason is printed)
 
-A case is a function `test_...(case)` in a module `cases_*.py` of this folder. Nothing else registers it. A function
-with variants (mounting.variants) is one case for each of them: <module>.<case>.<variant>.
+A case is a function `test_...(case)` in a module `cases_*.py` of this folder; it is not registered anywhere else. A
+function with variants (mounting.variants) is one case for each of them: <module>.<case>.<variant>.
 """
 
 import functools
@@ -28,7 +28,7 @@ def modules():
 
 
 def cases_of(module_name):
-    """The cases of a module in the order of its text, as triples of name, function and labels."""
+    """The cases of a module in source order, as tuples of name, function and labels."""
     module = importlib.import_module(module_name)
     for name, function in list(vars(module).items()):
         if not name.startswith("test_") or not callable(function):
@@ -63,7 +63,7 @@ def run_case(full_name):
     except mounting.Skip as reason:
         print(f"SKIPPED: {reason}")
         return SKIPPED
-    except BaseException:  # also KeyboardInterrupt: the mounts must go
+    except BaseException:  # KeyboardInterrupt too: the mounts must be removed
         traceback.print_exc(file=sys.stdout)
         print("--- what the programs of this case wrote ---")
         print(case.transcript() if case else "(nothing)")
