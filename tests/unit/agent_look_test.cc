@@ -1,5 +1,5 @@
-// Which running program may hold which session: the rule of CONTRACT.md 5.2, 5.3, situation by situation, with
-// processes that look like the real agents.
+// Which running process may hold which session: the rules of CONTRACT.md 5.2, 5.3, case by case, with processes that
+// look like the real agents.
 #include "core/session/agent_look.h"
 
 #include <fcntl.h>
@@ -34,10 +34,7 @@ using testing::StandInLook;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Five sessions; in the working directory `work` are
-///   A  which the breadcrumbs of these tests name    B  an old one    E  one that was created since the agents started
-/// and elsewhere are
-///   C  an old one                                   D  one that was written since the agents started
+/// Five sessions. In the working directory `work`:
 class AgentLookTest : public ::testing::Test {
  protected:
   AgentLookTest() {
@@ -68,7 +65,7 @@ class AgentLookTest : public ::testing::Test {
                     R"(","cwd":")" + cwd + "\"}\n");
     set_age(store.log(folder_of(letter), name_of(letter)), ago_ns);
   }
-  /// What is done to the store once the agents run.
+  /// The changes to the store after the agents have started.
   void add_new_ones() const {
     add("D", elsewhere(), kLongAgo);
     set_age(store.log(folder_of("D"), name_of("D")), 0);
@@ -93,7 +90,7 @@ class AgentLookTest : public ::testing::Test {
     return look;
   }
 
-  /// The sessions that an agent may hold, by letter.
+  /// The letters of the sessions that an agent may hold.
   [[nodiscard]] std::string held() {
     Catalog catalog(open_store(store.root()), "/home/nobody", store.root() + "/state");
     catalog.rescan();

@@ -1,4 +1,4 @@
-// Sessions that are shown elsewhere than before: who knows them by their old names is told (CONTRACT.md 3.2).
+// Sessions that move: clients that know them by their old names are notified (CONTRACT.md 3.2).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ class CatalogMovesTest : public ::testing::Test {
     session = catalog.view()->by_id.front().second;
     mark = catalog.feed().last_sequence();
   }
-  /// The path that a change of this kind since then tells of.
+  /// The path in the change of this kind since then.
   std::optional<std::string> told(Change::Kind kind) {
     for (const auto& change : catalog.feed().after(mark, 100)) {
       if (change.kind == kind && change.session_id == kId) {

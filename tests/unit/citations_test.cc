@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = arborfs::tests::kSourceDir;
-constexpr const char* kThisFile = "tests/unit/citations_test.cc";  // names what must not be named
+constexpr const char* kThisFile = "tests/unit/citations_test.cc";  // contains the forbidden words
 
 std::string text_of(const fs::path& path) {
   std::ifstream in(path);
@@ -61,7 +61,7 @@ std::vector<std::string> files_to_read() {
   return found;
 }
 
-/// The text with every line break inside a paragraph or comment, and the marker of the comment, as one space.
+/// The text with one space for every line break inside a paragraph or comment and its comment marker.
 std::string in_one_line(const std::string& text) {
   std::string joined;
   std::istringstream in(text);
@@ -85,7 +85,7 @@ struct Citation {
   std::string number;
 };
 
-/// Where a page lies that is cited as `name`.
+/// The path of the page that is cited as `name`.
 std::string place_of(const std::string& name) {
   static const std::map<std::string, std::string> kPages = {{"CONTRACT.md", "docs/CONTRACT.md"},
                                                             {"FAILURES.md", "tests/FAILURES.md"}};
@@ -93,7 +93,7 @@ std::string place_of(const std::string& name) {
   return page == kPages.end() ? "core/formats/" + name : page->second;
 }
 
-/// A page cited as a whole has the number "".
+/// A citation of a whole page has the number "".
 std::vector<Citation> citations_in(const std::string& text) {
   static const std::string kNumber = R"((?:[A-Z]\d+|\d+\.\d+|\d+|[A-Z](?![\w'])(?! [a-z])))";
   static const std::regex kCitation(R"((\w+/FORMAT\.md|\bCONTRACT\.md|\bFAILURES\.md)[`)]?((?: )" + kNumber +
@@ -115,7 +115,7 @@ std::vector<Citation> citations_in(const std::string& text) {
   return found;
 }
 
-/// The numbers of a page's headings and of the rows of its tables; nothing when there is no such page.
+/// The numbers of a page's headings and of the rows of its tables; nullopt if there is no such page.
 std::optional<std::vector<std::string>> numbers_of(const std::string& page) {
   static const std::regex kNumber(R"(^(?:#+ ([A-Z]\d*|\d+(?:\.\d+)?) |\| ([A-Z]\d+|\d+\.\d+) \|))");
   if (!fs::is_regular_file(kRoot / page)) {
@@ -169,7 +169,7 @@ TEST(Citations, NumbersAreRecognised) {
   EXPECT_EQ(numbers("see FAILURES.md. A test, or FAILURES.md A test"), "tests/FAILURES.md:tests/FAILURES.md:");
 }
 
-// Pages that people worked from and that are not part of the project.
+// Working pages that are not part of the project must not be cited.
 TEST(Citations, NameNoPageThatIsNotHere) {
   static const std::vector<const char*> kWords = {"FACTS", "FORMATS", "DESIGN", "FIELD-FAILURES",
                                                   "PERF",  "HOUSE",   "STYLE"};

@@ -60,7 +60,7 @@ class CommandLineTest : public ::testing::Test {
                 TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1e1e1e1", "", "first words") +
                     "\n" + TempStore::user("e2e2e2e2", "e1e1e1e1", "second") + "\n");
   }
-  /// Makes a log or a file beside it as old as if nobody were writing.
+  /// Makes the files of a folder old enough to count as not being written.
   void age(const std::string& folder) const {
     for (const auto& entry : std::filesystem::directory_iterator(store.sessions() / folder)) {
       std::filesystem::last_write_time(entry.path(),

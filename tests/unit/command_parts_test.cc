@@ -80,7 +80,7 @@ TEST(TerminalSafeJson, WorksOnPiecesCutAnywhere) {
   }
 }
 
-/// What one thread writes and another reads.
+/// A stream that one thread writes and another reads.
 class SharedText : public std::streambuf {
  public:
   std::string text() {

@@ -1,4 +1,4 @@
-// The verbs that take sessions out of a store and bring them back.
+// The verbs that move sessions to the trash and restore them.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ using ::testing::StartsWith;
 
 namespace fs = std::filesystem;
 
-/// Every file below a folder with its bytes.
+/// Every file below a folder, with its bytes.
 std::map<std::string, std::string> files_below(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -120,7 +120,7 @@ TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
   EXPECT_THAT(out(), HasSubstr(name)) << "and it is still in the trash";
 }
 
-/// A folder on another file system than the store's, where there is one.
+/// A folder on another file system than the store's, if there is one.
 struct Elsewhere {
   explicit Elsewhere(const fs::path& store) {
     std::string name = "/dev/shm/arborfs-test-XXXXXX";
@@ -195,7 +195,7 @@ TEST_F(CommandTrashTest, RmGoesOnBehindASessionThatStays) {
   const int descriptor = ::open(log().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   ASSERT_GE(descriptor, 0);
   const ::arborfs::testing::Child writer([] { ::pause(); });
-  ::close(descriptor);  // open for writing in the child alone: live
+  ::close(descriptor);  // now open for writing only in the child: live
   EXPECT_EQ(run({"rm", kId, "bbbb"}), kFailed);
   EXPECT_THAT(err(), StartsWith("arborfs: " + std::string(kId) + " (-): "));
   EXPECT_THAT(out(), StartsWith("removed; "));

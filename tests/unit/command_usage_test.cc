@@ -1,4 +1,4 @@
-// How a command line is spelled, and what is said when it is spelled wrongly.
+// The spelling of command lines, and the messages for wrong ones.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-/// On a store of one session.
+/// With a store of one session.
 class CommandUsageTest : public testing::WritingTest {
  protected:
   CommandUsageTest() { store.write(kFolder, kName, log_of(kId, "/home/dev/src/kite")); }

@@ -1,4 +1,4 @@
-// A store with one session of two entries, and command lines that write to it. State and trash lie in the test's
+// A store with one session of two entries, and command lines that write to it. State and trash are in the test's
 // folder.
 #pragma once
 
@@ -33,7 +33,7 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-/// One entry of a log, as text: what a test compares.
+/// An entry of a log, with its members as text for comparison.
 class Line {
  public:
   explicit Line(const std::string& text) : text_(text) { EXPECT_TRUE(json::parse(text, document_)) << text; }
@@ -76,7 +76,7 @@ class WritingTest : public ::testing::Test {
   [[nodiscard]] std::string err() const { return terminal.err.str(); }
   Line result() const { return Line(out()); }
 
-  /// The command fails in words, prints nothing, and no byte of the log changes.
+  /// The command fails with the reason, prints nothing on standard output, and changes no byte of the log.
   void expect_refused(const std::vector<std::string>& words, const std::string& reason) {
     const std::string before = bytes_of(log());
     EXPECT_EQ(run(words), cli::kFailed) << words[0];

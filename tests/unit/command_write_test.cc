@@ -1,4 +1,4 @@
-// The verbs that write, as whole command lines, against the bytes that they leave in the store.
+// The verbs that write, as whole command lines, checked by the bytes in the store.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TEST_F(CommandWriteTest, LogsThatAreNeverWrittenStayAsTheyAre) {
   }
 }
 
-/// omp, told to resume the session.
+/// An omp started to resume the session.
 testing::StandInLook omp_with_session(const std::string& agent_dir, const std::string& id) {
   testing::StandInLook look;
   look.path = agent_dir + "/bin/omp";
@@ -383,7 +383,7 @@ TEST_F(CommandWriteTest, NewIsForTheCurrentFolderUnlessToldOtherwise) {
 
 TEST_F(CommandWriteTest, AFileSizeLimitLeavesTheLogAsItWas) {
   const std::string before = bytes_of(log());
-  // A build that counts lines writes its counts elsewhere: they would be cut short by the limit.
+  // A coverage build writes its counts to another place, because the limit would truncate them.
   const std::string environment =
       "XDG_STATE_HOME='" + store.root() + "/state' GCOV_PREFIX='" + store.root() + "/counts' ";
   const std::string script = "ulimit -f 4; head -c 100000 /dev/zero | tr '\\0' x | " + environment + "'" +

@@ -1,4 +1,4 @@
-// The doors to the disk (core/os/disk.h, file.h): none leads through a link, or out of its folder.
+// The functions that open files (core/os/disk.h, file.h): none follows a link or leaves its folder.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

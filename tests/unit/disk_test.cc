@@ -1,4 +1,4 @@
-// The disk refuses names that lead elsewhere, and says what went wrong in words of this domain.
+// The disk refuses names that lead elsewhere, and reports errors in the terms of this code.
 
 #include "core/os/disk.h"
 
@@ -50,7 +50,7 @@ TEST(Disk, AFolderIsNoFileToWriteTo) {
   EXPECT_FALSE(Disk::real().make_folder(*folder, std::string(255, 'y') + "y", 0700));
 }
 
-/// As FUSE and NFS: renameat2 knows no flags.
+/// As on FUSE and NFS: renameat2 supports no flags.
 class PlainRenames : public Disk {
  protected:
   int rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) override {
@@ -103,7 +103,7 @@ TEST_F(RenameTest, FilesLinksAndFoldersAreRenamedThere) {
   EXPECT_TRUE(rename("new one", "two", Disk::Existing::replace));
 }
 
-/// Every act on such a disk, once.
+/// Every act once on such a disk.
 class ActOnPlainRenames : public ::testing::TestWithParam<testing::Act> {};
 INSTANTIATE_TEST_SUITE_P(Acts, ActOnPlainRenames, ::testing::ValuesIn(testing::kActs), testing::name_of);
 

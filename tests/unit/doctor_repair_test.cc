@@ -1,5 +1,4 @@
-// What the doctor does about damage: after a copy, never to live sessions, and no more than it says
-// (CONTRACT.md 5.4, 6.11).
+// The doctor's repairs: only after a copy, never on live sessions, and no more than announced (CONTRACT.md 5.4, 6.11).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -130,7 +129,7 @@ TEST_F(DoctorRepair, OfTwoWritersNoneLosesALine) {
   int times = 0;
   const auto edited = stage_.writer().edit(session, [&](const Session& now) -> Result<std::vector<LogEdit>> {
     if (++times == 1) {
-      std::ofstream(log(), std::ios::app) << "\n" << line(two_);  // an agent that takes no lock
+      std::ofstream(log(), std::ios::app) << "\n" << line(two_);  // as an agent that takes no lock
     }
     auto plan = plan_repairs(now, stage_.catalog());
     return plan ? Result<std::vector<LogEdit>>(std::move(plan->edits)) : plan.error();

@@ -1,4 +1,4 @@
-// Entries that were acknowledged, and that somebody's rewrite left out (CONTRACT.md 6.10, FAILURES.md F4).
+// Acknowledged entries that another program's rewrite left out (CONTRACT.md 6.10, FAILURES.md F4).
 
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -18,7 +18,7 @@ using testing::Storage;
 
 class ErasedEntriesTest : public ::testing::Test {
  protected:
-  /// As an agent does that writes what it holds in memory: a new file under the log's name.
+  /// As an agent that writes its log from memory: a new file under the log's name.
   void rewrite(const std::string& bytes) const {
     const fs::path log = stage_.temp().log("-work", session_->stem());
     std::ofstream(log.string() + ".new", std::ios::binary) << bytes;
@@ -52,7 +52,7 @@ TEST_F(ErasedEntriesTest, AreNoticedNamedAndKept) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), lines);
 }
 
-/// Bytes that this process has read.
+/// The number of bytes that this process has read.
 std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string key;

@@ -1,5 +1,5 @@
-// tests/FAILURES.md says which test answers which field failure (F1 to F30) and which threat (S1 to S20). It is held to
-// the tests: none that it names may be missing, and none that carries a number may be missing in it.
+// tests/FAILURES.md says which tests cover each field failure (F1 to F30) and each threat (S1 to S20). It must name
+// only tests that exist, and every test that carries a number.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Hands over each place of `text` that `what` fits.
+/// Calls `take` with each match of `what` in `text`.
 template <class Take>
 void each_match(const std::string& text, const std::regex& what, Take take) {
   for (auto at = std::sregex_iterator(text.begin(), text.end(), what); at != std::sregex_iterator(); ++at) {
@@ -36,7 +36,7 @@ void each_match(const std::string& text, const std::regex& what, Take take) {
   }
 }
 
-/// mount.<module>.<case> for every case, variants left out.
+/// mount.<module>.<case> for every case, without variants.
 void add_mount_cases(Names& into) {
   static const std::regex kCase(R"(\ndef test_(\w+)\(case)");
   for (const auto& entry : fs::directory_iterator(kTests / "mount")) {
@@ -48,7 +48,7 @@ void add_mount_cases(Names& into) {
   }
 }
 
-/// <folder> <suite>.<test> for every test of GoogleTest.
+/// <folder> <suite>.<test> for every GoogleTest test.
 void add_unit_tests(Names& into) {
   static const std::regex kTest(R"(\nTEST(?:_[FP])?\((\w+),\s*(\w+)\))");
   for (const char* folder : {"unit", "conformance", "scale"}) {
@@ -69,7 +69,7 @@ Names all_tests() {
   return all;
 }
 
-/// The numbers that a test's name begins with: F3 and F25 for WriterTest.F3F25..., S4 for mount.security.s4_...
+/// The numbers at the beginning of a test's name: F3 and F25 for WriterTest.F3F25..., S4 for mount.security.s4_...
 Names numbers_of(const std::string& test) {
   static const std::regex kNumbers(R"(^((?:[FS][0-9]+)+)[A-Z]|^((?:[fs][0-9]+_)+))");
   static const std::regex kNumber(R"([FSfs][0-9]+)");
@@ -85,7 +85,7 @@ Names numbers_of(const std::string& test) {
   return numbers;
 }
 
-/// The tests that the table names, by number.
+/// The tests in the table, by number.
 std::map<std::string, Names> table() {
   static const std::regex kRow(R"(\n\| ([FS][0-9]+) \| ([^|\n]+) \| ([^|\n]+) \|)");
   static const std::regex kName(R"(`([^`]+)`)");

@@ -1,4 +1,4 @@
-// Copying and removing what lies below a folder.
+// Copying and removing a folder's contents.
 
 #include "core/os/file_tree.h"
 

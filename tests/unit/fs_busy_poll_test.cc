@@ -1,4 +1,4 @@
-// Whether the threads that take requests stay awake for the next one.
+// When the request threads stay awake for the next request.
 #include <gtest/gtest.h>
 
 #include "fs/fuse/busy_poll.h"
@@ -25,7 +25,7 @@ TEST(BusyPoll, TheNextOneSoonAfterAnAnswerIs) {
   EXPECT_EQ(pace.answered(kStart + 10ms), kStart + 10ms + BusyPoll::kSoon) << "however long the answer took";
   pace.came(kStart + 10ms + kStep);
   EXPECT_TRUE(pace.is_brisk());
-  pace.came(kStart + 10ms + kStep + kStep / 2);  // one more before the answer
+  pace.came(kStart + 10ms + kStep + kStep / 2);  // another one before the answer
   EXPECT_TRUE(pace.is_brisk());
 }
 

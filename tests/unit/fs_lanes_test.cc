@@ -1,4 +1,4 @@
-// The threads beside the kernel's requests: the slow lane, the readers of `events`, the question for the store's room.
+// The threads beside the request threads: the slow lane, the readers of `events`, the query for the store's free space.
 #include <gtest/gtest.h>
 #include <sys/statvfs.h>
 
@@ -101,7 +101,7 @@ TEST(WorkerPool, WhatAJobThrowsEndsNothing) {
 TEST(ChangeFeed, AChangeThatRanOutOfMemoryIsNone) {
   ChangeFeed feed;
   std::size_t told = 0;
-  for (std::size_t round = 0; round < 200; ++round) {  // the feed asks for memory once in many changes
+  for (std::size_t round = 0; round < 200; ++round) {  // the feed allocates only once in many changes
     bool is_told = true;
     {
       const testing::FailingMemory memory(0);
@@ -226,7 +226,7 @@ TEST_F(EventsTest, SmallReadsGiveThePiecesOfALine) {
   EXPECT_EQ(text.back(), '\n');
 }
 
-// A shell takes a block, keeps its first line and seeks back to the second.
+// A shell reads a block, keeps its first line and seeks back to the second.
 TEST_F(EventsTest, AReaderMayGoBackToTheEndOfALine) {
   const auto reader = events.open();
   feed.publish(appended(1));
@@ -245,7 +245,7 @@ TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
   EXPECT_NE(text.find("\"missed\",\"count\":5"), std::string::npos) << text;
 }
 
-// Another reader has had the text taken in meanwhile.
+// Meanwhile another reader has made the file take in the text.
 TEST_F(EventsTest, AReaderOfDroppedLinesIsToldInALineOfItsOwn) {
   const auto reader = events.open();
   const auto other = events.open();

@@ -1,4 +1,4 @@
-// What stands behind -o, and where a mount may lie.
+// The options of -o, and the places where a mount is allowed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

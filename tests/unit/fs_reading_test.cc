@@ -1,4 +1,4 @@
-// Reading without opening, and what is handed to the kernel before it asks: over a real folder, without a kernel.
+// Reading without opening, and prefetching into the kernel's cache: over a real folder, without a kernel.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -37,7 +37,7 @@ Ordinal last_of(const ReadAheadRange& stretch) {
   return stretch.nth(stretch.count - 1);
 }
 
-/// One who reads the files of a folder, all of which are handed over that are said.
+/// A reader of a folder's files; every file that is announced is prefetched.
 class Reader {
  public:
   Reader(SequentialReaders& walks, Ordinal files) : walks_(walks), has_(files + 1) {}
@@ -69,7 +69,7 @@ class Reader {
   int asked_ = 0;
 };
 
-constexpr int kToBegin = 20;  // files that are asked for until enough is said, at most
+constexpr int kToBegin = 20;  // at most so many files are asked for before prefetching starts
 
 TEST(SequentialReaders, OneWhoGoesInOrderAsksForMarkersAlone) {
   for (const Ordinal files : {5000U, 20000U}) {
@@ -110,7 +110,7 @@ TEST(SequentialReaders, ReadersOfSeveralFoldersAreToldApart) {
   EXPECT_EQ(stretches, static_cast<int>(SequentialReaders::kMost));
 }
 
-/// As the threads of rg do, which take turns at a list from its ends.
+/// As the threads of rg do, which take files from both ends of a list.
 TEST(SequentialReaders, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
   constexpr Ordinal kFiles = 2000;
   SequentialReaders walks;
@@ -128,7 +128,7 @@ TEST(SequentialReaders, OneWhoOvertakesIsMetFurtherOn) {
   for (Ordinal at = 1; !first; ++at) {
     first = walks.note(entry(at));
   }
-  const Ordinal beyond = last_of(*first) + 1;  // the marker was never asked for
+  const Ordinal beyond = last_of(*first) + 1;  // the reader skipped the marker
   const auto next = walks.note(entry(beyond));
   ASSERT_TRUE(next);
   EXPECT_GT(next->first, beyond);
@@ -170,7 +170,7 @@ TEST(SequentialReaders, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
   EXPECT_EQ(walks.mark(*first), kNoEntry);
 }
 
-/// So far that the reader is led by as many as there may be.
+/// Reads until as many files as possible are prefetched at once.
 ReadAheadRange walk_to_the_end(SequentialReaders& walks, std::uint32_t slot) {
   std::optional<ReadAheadRange> last;
   const auto read = [&](Ordinal at) {
@@ -294,7 +294,7 @@ TEST(ImplicitHandles, TheOneReadLongestAgoMakesRoom) {
   EXPECT_EQ(files.find(entry(2), start + 3s), nullptr);
 }
 
-// -- On a store
+// -- With a store
 
 class ReadingTest : public ::testing::Test {
  protected:
@@ -326,7 +326,7 @@ class ReadingTest : public ::testing::Test {
     }
     return found;
   }
-  /// "error" when it cannot be read.
+  /// "error" if it cannot be read.
   std::string read(NodeId node, std::size_t most = 1 << 20, std::uint64_t offset = 0) {
     RequestContext call{&never};
     std::string bytes(most, '\0');
@@ -359,7 +359,7 @@ TEST_F(ReadingTest, WhatWasLookedUpIsReadWhateverComesBetween) {
   const std::string before = read(context);
   const NodeId tree = find("tree.txt").attr.node;
   temp.append(kFolder, kName, line(kEntries + 1, "text") + "\n");
-  std::this_thread::sleep_for(150ms);  // longer than an open may follow its lookup elsewhere
+  std::this_thread::sleep_for(150ms);  // longer than an open may elsewhere use its lookup
   EXPECT_NE(find("context.json").attr.node, context);
   EXPECT_EQ(read(context), before);
   EXPECT_NE(read(tree), "error");
@@ -385,7 +385,7 @@ TEST_F(ReadingTest, AnEntryOfALogThatIsGoneIsNotMistakenForAnother) {
   EXPECT_EQ(read(old), "error");
 }
 
-/// What would be in the kernel's page cache.
+/// Stands for the kernel's page cache.
 class Kernel {
  public:
   ReadAhead::Store store() {
@@ -422,7 +422,7 @@ TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
       ahead.note(find(folder + std::to_string(number) + suffix).attr.node);
     }
   }
-  constexpr std::size_t kHas = 2 * (SequentialReaders::kFirstLead - 1);  // without the markers
+  constexpr std::size_t kHas = 2 * (SequentialReaders::kFirstLead - 1);  // the markers are not prefetched
   const auto has = kernel.wait_for(kHas);
   ASSERT_EQ(has.size(), kHas);
   for (const auto& [node, bytes] : has) {
@@ -441,7 +441,7 @@ TEST_F(ReadingTest, ReadingAheadEndsWithTheLog) {
   EXPECT_EQ(has.rbegin()->first.item(), kEntries);
 }
 
-/// Reads what the kernel does not have, in order; gives how much that was.
+/// Reads the files in order; returns how many the kernel had to ask for.
 int read_through(ReadAhead& ahead, Kernel& kernel, NodeId first, Ordinal files) {
   int asked = 0;
   for (Ordinal n = 0; n < files; ++n) {
@@ -469,7 +469,7 @@ TEST_F(ReadingTest, WhoeverReadsLongEntriesHasThemHandedOverAllTheWay) {
            std::string(60'000, 'x') + "\"}}\n";
   }
   temp.replace(kFolder, kName, log);
-  std::this_thread::sleep_for(100ms);  // a log that was just written is not handed over
+  std::this_thread::sleep_for(100ms);  // a log that was just written is not prefetched
   Kernel kernel;
   ReadAhead ahead(vfs.state(), kernel.store());
   EXPECT_LE(read_through(ahead, kernel, find("entries/10000001.json").attr.node, kLong), 40);

@@ -1,5 +1,5 @@
-// The loop that takes requests, over a kernel that has none. The functions of libfuse that it calls are those of this
-// file; nothing else in this program calls them.
+// The request loop, over a kernel without requests. The libfuse functions that it calls are defined in this file;
+// nothing else in this program calls them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,12 +16,13 @@
 namespace {
 
 struct Kernel {
-  std::array<int, 2> requests{-1, -1};  // a pipe into which nothing is written
+  std::array<int, 2> requests{-1, -1};  // a pipe that is never written
   std::atomic<bool> has_exited{false};
-  std::function<void()> behind_check;  // called once, by the reserve, when it was told that nothing has ended
+  std::function<void()> behind_check;  // called once in the reserve thread, right after it saw that the session has not
+                                       // exited
   std::thread::id runner;
-  std::atomic<int> without_memory{0};  // of the next calls that receive a request
-  std::atomic<int> inits{1};           // requests that are there: INIT and nothing else
+  std::atomic<int> without_memory{0};  // how many of the next receive calls run out of memory
+  std::atomic<int> inits{1};           // waiting requests: INIT and nothing else
   std::atomic<bool> refuses_init{false};
 };
 Kernel* kernel = nullptr;  // NOLINT: what C functions without a context see
@@ -116,7 +117,7 @@ TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
   stopper.join();
 }
 
-// The reserve was told that nothing has ended, and had no processor until stop() had been over for long.
+// The reserve thread has seen that the session has not exited, and runs again only long after stop() has returned.
 TEST_F(FuseRequestLoopTest, EndsWhereverTheReserveIsWhenItIsStopped) {
   FuseRequestLoop loop(nullptr);
   kernel_.behind_check = [&loop] {

@@ -1,4 +1,4 @@
-// The mount without a mount: names, nodes, listings and open files over a real folder (CONTRACT.md 2, 3, 7).
+// The file system without a kernel: names, nodes, listings and open files over a real folder (CONTRACT.md 2, 3, 7).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -42,7 +42,7 @@ class VfsTest : public ::testing::Test {
     catalog.rescan();
   }
 
-  /// What another process did is taken in a little later (mount_state.h).
+  /// Changes of other processes are taken in a little later (mount_state.h).
   static void let_time_pass() { std::this_thread::sleep_for(std::chrono::milliseconds(15)); }
   void append(const std::string& line) {
     temp.append(kFolder, kName, line + "\n");
@@ -75,7 +75,7 @@ class VfsTest : public ::testing::Test {
     auto file = vfs.open(call, found.attr.node);
     return file ? *file : nullptr;
   }
-  /// Looks the name up again when what it named has moved on, as the kernel does.
+  /// Looks the name up again if its node has become stale, as the kernel does.
   std::string text_of(const std::string& path) {
     for (int i = 0; i < 20; ++i) {
       const auto found = in_session(path);
@@ -492,7 +492,7 @@ TEST_F(VfsTest, ManyReadersBesideAWriterSeeWholeStates) {
       while (!stop) {
         const std::string raw = text_of("raw.jsonl");
         const std::string context = text_of("context.json");
-        // The kernel shows an append that crosses a page in two steps, so raw bytes may end within a line.
+        // The kernel shows an append that crosses a page in two steps, so raw bytes may end inside a line.
         const std::string lines = raw.substr(0, raw.rfind('\n') + 1);
         if (!raw.starts_with("{\"type\":\"session\"") || !lines.ends_with("}\n") || !context.ends_with("}\n")) {
           ADD_FAILURE() << "raw.jsonl: " << raw << "\ncontext.json: " << context;

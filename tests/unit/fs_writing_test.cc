@@ -1,5 +1,5 @@
-// What stands between a write and its answer: what the kernel is told, whose descriptors are counted, who takes a
-// session apart; and control files on a real store, without a kernel.
+// The steps between a write and its answer: notifications of the kernel, counting descriptors, recursive removal of a
+// session, and control files on a real store without a kernel.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -230,7 +230,7 @@ TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
   ASSERT_TRUE(file->write("one ", false, own_thread()));
   ASSERT_TRUE(file->write("message\n", false, own_thread()));
   EXPECT_EQ(log(), before);
-  ASSERT_TRUE(file->close_one(file->judge_close(own_thread())));  // no descriptor of this process is on the file
+  ASSERT_TRUE(file->close_one(file->judge_close(own_thread())));  // this process has no descriptor on the file
   EXPECT_NE(log().find("one message\""), std::string::npos);
   EXPECT_TRUE(read(*file).starts_with("{\"id\":"));
   EXPECT_EQ(read(*file), "");

@@ -1,4 +1,4 @@
-// A helper begins on another processor than its maker and keeps none to itself.
+// A helper starts on another processor than its creator and is not bound to one.
 #include "core/base/helper_thread.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ cpu_set_t allowed() {
   return set;
 }
 
-/// Lets the calling thread run on one processor alone while it lives.
+/// Pins the calling thread to one processor while the object exists.
 class Pinned {
  public:
   explicit Pinned(int processor) {
@@ -39,7 +39,7 @@ TEST(HelperThread, WorksBesideAMakerThatDoesNotRest) {
   }
   std::atomic<bool> begun{false};
   const HelperThread helper([&] { begun = true; });
-  while (!begun) {  // without a pause: nobody comes to a turn on this processor before the clock's tick
+  while (!begun) {  // no pause: no other thread runs on this processor before the clock's tick
   }
 }
 

@@ -54,7 +54,7 @@ TEST(JsonCanonical, CanonicalizeEqualsParseAndStringify) {
   EXPECT_EQ(out, R"(>{"1":"A","b":1}[1])");
 }
 
-// Whatever the text: canonical means that printing it anew changes nothing.
+// For any text: canonical means that printing it again changes nothing.
 void check_property(std::string_view text, int& canonical) {
   if (is_canonical(text)) {
     ++canonical;
@@ -100,14 +100,14 @@ TEST(JsonCanonical, HoldsOnAwkwardTexts) {
       ++values;
       check_property(std::string_view(text).substr(begin, end.end - begin), canonical);
     } else {
-      is_canonical(text);  // of anything else it only must not read beyond the end
+      is_canonical(text);  // other texts are only checked for reads beyond the end
     }
   }
   EXPECT_GT(values, 10'000);
   EXPECT_GT(canonical, 5'000);
 }
 
-// Values put together at random from pieces that are spelled in several ways.
+// Random values, built from pieces that are spelled in several ways.
 class RandomValue {
  public:
   explicit RandomValue(unsigned seed) : random_(seed) {}

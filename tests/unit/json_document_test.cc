@@ -132,7 +132,7 @@ TEST(JsonDocument, MillionLevelsNeedNoStack) {
     EXPECT_EQ(reprint(arrays), arrays);
     std::string objects;
     for (std::size_t i = 0; i < kDepth / 4; ++i) {
-      objects += R"({"a":{"a":0,"1":[)";  // out of order, so that it is put into order too
+      objects += R"({"a":{"a":0,"1":[)";  // out of order, so that sorting happens too
     }
     Document document;
     EXPECT_FALSE(parse(objects, document));

@@ -1,5 +1,5 @@
-// The scanner once more, over text that is all there, written after the readers of the agents rather than after
-// core/json: the tests hold ValueScanner against it.
+// A second scanner, over complete text, written after the agents' readers and not after core/json. The tests compare
+// ValueScanner with it.
 #pragma once
 
 #include <string>
@@ -201,7 +201,7 @@ class ReferenceScan {
   long n_;
 };
 
-/// Log-like texts of awkward fragments, one after another; the same for the same seed.
+/// Log-like texts of awkward fragments; the same sequence for the same seed.
 class AwkwardTexts {
  public:
   explicit AwkwardTexts(unsigned seed) : x_(seed) {}

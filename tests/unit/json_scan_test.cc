@@ -33,7 +33,7 @@ bool is_blank(std::string_view text) {
   return true;
 }
 
-// The loop the agents read a log with.
+// The agents' loop for reading a log.
 Loaded load(const std::string& text) {
   Loaded out{"["};
   const auto line_end = [&](std::size_t from) { return std::min(text.find('\n', from), text.size()); };

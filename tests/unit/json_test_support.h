@@ -1,4 +1,4 @@
-// What the tests of core/json share: the vectors and the lines of the corpus.
+// Shared by the tests of core/json: the vectors and the lines of the corpus.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& path) {
   return lines;
 }
 
-/// Calls `check` with each parsed line of a file of vectors.
+/// Calls `check` with each parsed line of a vector file.
 inline void for_each_vector(const std::string& name, const std::function<void(const Value&)>& check) {
   const auto lines = lines_of(std::filesystem::path(arborfs::tests::kTestData) / "corpus/_vectors" / name);
   ASSERT_FALSE(lines.empty()) << name;
@@ -44,7 +44,7 @@ inline void for_each_vector(const std::string& name, const std::function<void(co
   }
 }
 
-/// Every line of every session log of the corpus, damaged ones included.
+/// Every line of every session log of the corpus, also the damaged ones.
 inline std::vector<std::string> corpus_lines() {
   std::vector<std::string> lines;
   for (const auto& entry :
@@ -58,7 +58,7 @@ inline std::vector<std::string> corpus_lines() {
   return lines;
 }
 
-/// Runs `work` with a stack so small that recursing on input would overflow it.
+/// Runs `work` on a stack so small that recursing on input would overflow it.
 inline void on_small_stack(const std::function<void()>& work) {
   constexpr std::size_t kStack = 256 * 1024;
   pthread_attr_t attributes;

@@ -14,7 +14,7 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// Text of a whole file, as its reader makes it.
+// The text of a whole file, as its reader decodes it.
 std::string decode_file(std::string_view bytes) {
   if (bytes.starts_with("\xFF\xFE")) {
     return decode_utf16le(bytes.substr(2));
@@ -73,7 +73,7 @@ TEST(JsonBase64, LenientAsNodeIs) {
   EXPECT_EQ(both("=QUJD"), "");
 }
 
-// The value of an input with its macros for long texts.
+// The value of an input with its macros for long texts expanded.
 std::string expand(const Value& value) {
   std::string out;
   if (value.IsString()) {

@@ -1,5 +1,5 @@
-// The arrows between the rooms of the code, held by reading the include lines. CMakeLists.txt links them the same way,
-// but a header-only use would slip through there.
+// The dependencies between the folders of the code, checked by reading the include lines. CMakeLists.txt links them the
+// same way, but would not notice the use of only a header.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ const fs::path kRoot = arborfs::tests::kSourceDir;
 
 using Rooms = std::set<std::string>;
 
-/// Which rooms each room builds on, as CMakeLists.txt links them. A room may also include what these build on.
+/// The folders that each folder builds on, as CMakeLists.txt links them. A folder may also include what these build on.
 const std::map<std::string, Rooms> kArrows = {
     {"core/base", {}},
     {"core/json", {"core/base"}},
@@ -43,10 +43,10 @@ const std::map<std::string, Rooms> kArrows = {
     {"tools", {"fs", "core/doctor"}},
 };
 
-/// More files than this in one folder are too many to find one's way.
+/// With more files than this a folder is hard to navigate.
 constexpr std::size_t kMostFiles = 45;
 
-/// A library and the only files, by the beginning of their path, that may include it.
+/// A library, and the only files, by the beginning of their path, that may include it.
 struct Reserved {
   std::regex header;
   std::vector<std::string> users;
@@ -92,13 +92,13 @@ std::vector<Include> includes_of(const std::string& file) {
   return found;
 }
 
-/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for anything in there; "" outside the code.
+/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for anything in tools/; "" outside the code.
 std::string room_of(const std::string& path) {
   const std::string folder = path.starts_with("tools/") ? "tools" : fs::path(path).parent_path().string();
   return kArrows.count(folder) == 1 ? folder : "";
 }
 
-/// Every room below `room`.
+/// Every folder that `room` builds on, directly or not.
 Rooms rooms_below(const std::string& room) {
   Rooms found;
   for (const auto& next : kArrows.at(room)) {
@@ -163,7 +163,7 @@ TEST(Layering, LibrariesStayWhereTheyBelong) {
   }
 }
 
-/// What changes a disk, spelled in any of the ways that C++ has for it.
+/// Calls that change a disk, in any C++ spelling.
 const std::regex kChangesADisk(
     R"((^|\W)::(p?writev?2?|pwrite64|rename(at2?)?|unlink(at)?|rmdir|mkdir(at)?|f?truncate|f(data)?sync|sync(fs)?)"
     R"(|sync_file_range|(sym)?link(at)?|creat|(posix_)?fallocate|utimensat|futimens|f?chmod(at)?|f?chown(at)?)"
@@ -171,7 +171,7 @@ const std::regex kChangesADisk(
     R"(|(fs|filesystem)::(copy\w*|rename|remove\w*|create_\w+|resize_file|permissions|last_write_time)\()"
     R"(|std::(o?fstream|rename)\b|\b(fopen|filebuf)\b|\bO_(CREAT|TMPFILE|TRUNC)\b)");
 
-/// Who does so all the same, and what it is.
+/// The files that may make such calls, and why.
 const std::map<std::string, std::string> kChangesNoStore = {
     {"core/os/disk.cc", "the disk itself"},
     {"core/base/log.cc", "what the program tells of itself"},
@@ -180,12 +180,12 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/base/thread_slice.cc", "how long turns are"},
 };
 
-// What goes around core/os/disk.h is reached by no test that makes the disk fail.
+// Tests that make the disk fail do not reach code that bypasses core/os/disk.h.
 TEST(Layering, TheDiskIsChangedThroughDiskAlone) {
   std::set<std::string> changing;
   for (const auto& file : sources()) {
     if (file.starts_with("tools/generate/") || file.starts_with("tools/benchmarks/")) {
-      continue;  // programs for developers, which write no user's store
+      continue;  // programs for developers that never write a user's store
     }
     std::ifstream in(kRoot / file);
     for (std::string line; std::getline(in, line);) {
@@ -201,7 +201,6 @@ TEST(Layering, TheDiskIsChangedThroughDiskAlone) {
   }
 }
 
-/// The part of a CMake call between `opening` and its closing bracket.
 std::string text_of(const fs::path& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -228,7 +227,7 @@ TEST(Layering, BuildLinksTheSameArrows) {
   }
 }
 
-// No test sleeps: what lies in tests/ is built, or run, or read by something that is.
+// No test is left out: every file in tests/ is built, run, or read by something that is.
 TEST(Layering, EveryTestIsBuilt) {
   const std::string cmake = text_of(kRoot / "tests/CMakeLists.txt");
   const std::string preloaded = text_of(kRoot / "tests/mount/CMakeLists.txt");

@@ -1,4 +1,4 @@
-// Who holds which session, for many sessions at once.
+// The states of many sessions at once.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

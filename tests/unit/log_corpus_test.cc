@@ -16,7 +16,7 @@ std::string member_json(const json::Document& oracle, std::string_view key) {
   return value == nullptr ? "" : json::stringify(*value);
 }
 
-// The oracle's entries without types that are no strings, which the index does not keep.
+// The oracle's entries without types that are not strings, which the index does not keep.
 std::string expected_entries(json::Document& oracle) {
   json::Value* entries = json::member(oracle, "entries");
   for (json::Value& entry : entries->GetArray()) {
@@ -28,7 +28,7 @@ std::string expected_entries(json::Document& oracle) {
   return json::stringify(*entries);
 }
 
-// Keys of the oracle's labels are the targets as JavaScript makes strings of them.
+// The keys of the oracle's labels are the targets as JavaScript converts them to strings.
 void compare_labels(const LogIndex& index, const json::Document& oracle) {
   const json::Value* labels = json::member(oracle, "labels");
   ASSERT_NE(labels, nullptr);
@@ -67,7 +67,7 @@ void compare(const std::string& name, Dialect dialect, const std::string& oracle
   EXPECT_EQ(head->json, index->header().json);
   EXPECT_EQ(head->problem, index->header().problem);
   if (outcome.starts_with("throws")) {
-    return;  // what the agents do not survive is no model
+    return;  // the agents crash on it
   }
   EXPECT_EQ(index->header().valid, outcome == "ok") << index->header().problem;
   if (outcome != "ok") {
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, LogCorpus, testing::ValuesIn(test::corpus_cases(
   return name;
 });
 
-// The values that an index holds, as JSON: entries, or header and entries.
+// The values of an index as JSON: the header if it is valid, and the entries.
 std::string values_json(const LogFile& log, const LogIndex& index) {
   std::string out = "[";
   if (index.header().valid) {
@@ -124,7 +124,7 @@ void compare_vectors(const char* file_name) {
     ASSERT_TRUE(json::parse(line, vector));
     std::string input = json::decode_base64(json::string_member(vector, "inputBase64").value());
     if (input.starts_with("\xEF\xBB\xBF")) {
-      input.insert(0, 1, '\n');  // the vectors are of text that was decoded already: this BOM is a character
+      input.insert(0, 1, '\n');  // the vectors are text that is already decoded: this BOM is a character
     }
     const auto log = LogFile::from_bytes(input);
     const auto index = build(*log, Dialect::omp18);

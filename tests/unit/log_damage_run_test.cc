@@ -1,4 +1,4 @@
-// What the agents drop is measured the same however its bytes arrive.
+// The damage that the agents drop is measured the same however its bytes are split.
 #include <gtest/gtest.h>
 
 #include <random>

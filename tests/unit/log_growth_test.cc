@@ -1,4 +1,4 @@
-// Growth: an index that follows its log step by step says what one built from the whole log says.
+// Growth: an index extended step by step equals one built from the whole log.
 #include <random>
 
 #include "tests/unit/log_test_support.h"
@@ -23,7 +23,7 @@ std::string slot_line(const std::string& title) {
   return head + std::string(256 - 3 - head.size(), ' ') + "\"}\n";
 }
 
-// Brings the index up to the bytes; true when it grew, false when it had to be built anew.
+// Extends the index to these bytes; false if it had to be rebuilt.
 bool follow(std::unique_ptr<LogIndex>& index, const std::string& bytes) {
   const auto log = LogFile::from_bytes(bytes);
   auto growth = index->read_growth(*log);
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, LogGrowth, testing::ValuesIn(test::corpus_cases(
   return name;
 });
 
-// Fragments that are awkward at the seams.
+// Fragments that are awkward to split.
 TEST(LogGrowthSteps, RandomTextByteByByte) {
   const std::vector<std::string> bits = {"{\"a\":1}\n",
                                          "{\"id\":\"b\",\"parentId\":\"c\"}\n",

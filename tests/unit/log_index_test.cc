@@ -1,4 +1,4 @@
-// What an index says of small logs: ids, parents, damage, versions, header.
+// Indexes of small logs: ids, parents, damage, versions, header.
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {
@@ -78,7 +78,7 @@ TEST(LogIndexHeader, LaterSessionsCountAsValuesOnly) {
   EXPECT_EQ(younger->size(), 4U);
 }
 
-// Keys that only the younger generation writes count in their own type of entry, however they are spelled.
+// Keys that only the newer generation writes count only in their own type of entry, however they are spelled.
 TEST(LogIndexDialect, OfALogWithoutSlotByItsKeys) {
   struct Row {
     std::string type;

@@ -1,4 +1,4 @@
-// Large and hostile logs: memory an entry, depth, time.
+// Large and hostile logs: memory per entry, depth, time.
 #include <chrono>
 
 #include "tests/unit/log_test_support.h"
@@ -22,7 +22,7 @@ std::string hex_id(std::uint32_t number) {
   return text;
 }
 
-// A chain of entries with ids as the agents draw them.
+// A chain of entries with random-looking ids, as the agents make them.
 std::string chain(std::uint32_t count) {
   std::string bytes(kHeader);
   std::string parent = "null";
@@ -84,7 +84,7 @@ TEST(LogLimits, AQuadraticAttackIsGivenUp) {
   EXPECT_EQ(*growth, nullptr);
 }
 
-// Longer than the fast path takes, than a window is, and than what may be held.
+// Longer than the fast path takes, than a window, and than what may be loaded.
 TEST(LogLimits, GiantLinesAreReadInPieces) {
   const std::string giant = std::string(R"({"type":"message","id":"0000000g","message":{"content":")") +
                             std::string(40'000'000, 'x') +

@@ -1,5 +1,4 @@
-// Lines that were read ahead are those that the scanner would have read, whatever the steps are and whatever else the
-// log holds.
+// Lines read ahead equal those that the scanner would read, for every step size and whatever else the log holds.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -164,7 +163,7 @@ TEST(ParallelLineReader, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
   const auto log = LogFile::from_bytes(bytes);
   const Scanned wanted = scan(*log, bytes.size(), nullptr);
   const NoMemory noter;
-  for (int round = 0; round < 20; ++round) {  // one thread or the other meets it
+  for (int round = 0; round < 20; ++round) {  // the failure hits one thread or the other
     ParallelLineReader ahead(*log, 0, bytes.size(), nullptr, &noter, 700);
     EXPECT_EQ(ahead.line_at(0), nullptr);
     EXPECT_EQ(scan(*log, bytes.size(), &ahead), wanted);
