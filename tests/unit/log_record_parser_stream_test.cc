@@ -1,4 +1,4 @@
-// Records too long or too deep for the fast parser give the same fields, however they are spelled.
+// Records too long or too deep for the fast parser have the same fields, however they are spelled.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = FieldValue::Kind;
 
-/// The index of a log of this one record behind a header, the record being too deep for the fast parser.
+/// The index of a log with a header and this one record, which is too deep for the fast parser.
 std::unique_ptr<LogIndex> index_of(const std::string& members) {
   constexpr int kDeep = 3000;
   const std::string deep = std::string(kDeep, '[') + std::string(kDeep, ']');

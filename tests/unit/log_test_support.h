@@ -1,4 +1,4 @@
-// The corpus of real sessions and what is needed to compare an index with its oracles.
+// The corpus of real sessions, and helpers to compare an index with its oracles.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline std::filesystem::path corpus() {
   return std::filesystem::path(arborfs::tests::kTestData) / "corpus";
 }
 
-/// Names of the cases that have a log, in order.
+/// The names of the cases that have a log, in order.
 inline std::vector<std::string> corpus_cases() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(corpus())) {
@@ -56,7 +56,7 @@ inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<Dialect>
   return build(*LogFile::from_bytes(std::move(bytes)), dialect);
 }
 
-/// Appends `"key":value` with the id's JSON, nothing for a missing one; `first` tells whether a comma is due.
+/// Appends `"key":value` with the id's JSON, or nothing for a missing id. `first`: no comma is needed yet.
 inline void put_id(std::string& out, std::string_view key, const EntryId& id, bool& first) {
   if (id.kind == EntryId::Kind::missing) {
     return;
@@ -72,7 +72,7 @@ inline void put_id(std::string& out, std::string_view key, const EntryId& id, bo
   }
 }
 
-/// The entries as the oracles spell them; the type is left out where it is no string.
+/// The entries as the oracles spell them; a type that is not a string is left out.
 inline std::string entries_json(const LogIndex& index) {
   std::string out = "[";
   for (Ordinal i = 1; i <= index.size(); ++i) {
@@ -88,7 +88,7 @@ inline std::string entries_json(const LogIndex& index) {
   return out + "]";
 }
 
-/// Everything an index says, for comparing two of them.
+/// Everything in an index, for comparing two of them.
 inline std::string dump(const LogIndex& index) {
   std::string out = index.header().json + "|" + index.header().problem + "|" + index.header().title + "\n";
   out += std::string(index.dialect() == Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";

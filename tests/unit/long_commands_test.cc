@@ -1,4 +1,4 @@
-// Commands that are too long to be there more often than needed.
+// Very long commands, which must not be held in memory more often than needed.
 #include <gtest/gtest.h>
 
 #include "core/json/parse_in_place.h"

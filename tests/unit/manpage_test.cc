@@ -1,4 +1,4 @@
-// The program, its manual pages and its completions say the same.
+// The program, its manual pages and its completions agree.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-/// The page from one heading to the next of the same kind, "" when there is none.
+/// The page from one heading to the next; "" if there is no such heading.
 std::string part_of(const std::string& page, const std::string& heading) {
   const std::size_t begin = page.find(heading + "\n");
   if (begin == std::string::npos) {
@@ -39,7 +39,7 @@ std::string part_of(const std::string& page, const std::string& heading) {
   return page.substr(begin, end - begin);
 }
 
-/// What stands behind Fl in item lines, as it is typed: "--json", "-n".
+/// The options after Fl in item lines, as they are typed: "--json", "-n".
 std::set<std::string> options_in(const std::string& part) {
   static const std::regex kFlag(R"(Fl (\\-)?([A-Za-z][A-Za-z-]*))");
   std::set<std::string> found;
@@ -161,7 +161,7 @@ TEST(ManPage, PassesTheLinter) {
   }
 }
 
-/// A test folder's file with the program's name in it, for shells to find.
+/// The script, with the program's folder in PATH.
 std::string with_program(const std::string& script) {
   const std::string binary = arborfs::tests::kBinary;
   return "PATH='" + binary.substr(0, binary.rfind('/')) + "':\"$PATH\"; export PATH; " + script;
@@ -190,7 +190,7 @@ void need(const std::string& shell) {
   }
 }
 
-/// What bash offers for a line whose last word is being typed.
+/// The completions that bash offers for a line whose last word is being typed.
 std::string bash_offers(const std::string& line, const std::string& word, const std::string& folder = "/") {
   const std::string script = "cd '" + folder + "'; source <(arborfs completion bash); COMP_WORDS=(" + line + " " +
                              word +

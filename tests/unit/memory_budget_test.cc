@@ -1,4 +1,4 @@
-// What is too much for all at once waits, and one can always go on.
+// A request over the shared limit waits, but one share may always exceed it.
 #include "core/base/memory_budget.h"
 
 #include <gtest/gtest.h>

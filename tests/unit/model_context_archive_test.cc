@@ -1,4 +1,4 @@
-// History that 18 keeps as images: what is shown of it when not all of it fits into one request.
+// History that 18 keeps as images: which of them are shown if not all fit into one request.
 
 #include <gtest/gtest.h>
 

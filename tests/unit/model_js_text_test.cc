@@ -1,4 +1,4 @@
-// Values as JavaScript turns them into text: each expectation is what String(value) gives.
+// Values as JavaScript converts them to text: each expectation is the result of String(value).
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How omp 18 tidies a prompt (tests/newest/x-notes-format shows most of it at once).
+// How omp 18 formats a prompt (tests/newest/x-notes-format shows most of it at once).
 #include <gtest/gtest.h>
 
 #include "core/model/prompt_format.h"

@@ -1,5 +1,5 @@
-// The systemd unit: what it bounds, what it must leave alone so that a user can mount at all, and that systemd itself
-// has nothing to say about it.
+// The systemd unit: its limits, the settings that it must not have so that a user can mount, and a check by systemd
+// itself.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -40,7 +40,7 @@ std::vector<Setting> service_settings() {
   return found;
 }
 
-/// The last value of a setting that begins so, without that beginning; "" when there is none.
+/// The last value of this setting that starts with `beginning`, without it; "" if there is none.
 std::string value_of(const std::string& name, const std::string& beginning = "") {
   std::string value;
   for (const auto& [known, text] : service_settings()) {
@@ -81,7 +81,7 @@ TEST(SystemdUnit, IsStartedOnceTheMountWorks) {
   EXPECT_NE(value_of("ExecStart").find(" mount -f "), std::string::npos) << "only the foreground notifies";
 }
 
-// Each of these takes from fusermount3 the right to be set-uid root, or hides the mount from everybody else.
+// Each of these prevents fusermount3 from running set-uid root, or hides the mount from other processes.
 TEST(SystemdUnit, LeavesFusermountItsRights) {
   for (const auto& [name, value] : service_settings()) {
     for (const char* beginning :
@@ -97,7 +97,7 @@ TEST(SystemdUnit, SystemdHasNothingToSayAboutIt) {
   if (std::system("systemd-analyze --version > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "systemd-analyze is not installed";
   }
-  const arborfs::testing::TempStore scratch;  // a runtime folder, which a login would have
+  const arborfs::testing::TempStore scratch;  // a runtime folder, as a login would provide
   const std::string command =
       "HOME=/root XDG_RUNTIME_DIR='" + scratch.root() + "' systemd-analyze --user verify --man=no '" + kUnit + "' 2>&1";
   FILE* said = ::popen(command.c_str(), "r");

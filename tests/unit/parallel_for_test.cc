@@ -1,4 +1,4 @@
-// Work on two threads: every piece once, and what a piece throws comes out, whichever thread it was.
+// Work on two threads: every piece is done once, and an exception of a piece reaches the caller from either thread.
 #include "core/base/parallel_for.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(TwoThreads, EveryPieceIsDoneOnce) {
   }
 }
 
-/// Throws in the thread that is not this one, when `elsewhere` is set, else in this one, as soon as both are at work.
+/// Throws in the other thread if `elsewhere` is set, else in this one, as soon as both are at work.
 void throw_in(bool elsewhere) {
   const std::thread::id here = std::this_thread::get_id();
   std::atomic<int> begun{0};

@@ -1,5 +1,5 @@
-// Appends whose process is killed in the middle of its write(2) (CONTRACT.md 7.2): the log holds them whole or not at
-// all once the next process begins to write, and no byte that others wrote is ever cut off.
+// Appends whose process is killed inside write(2) (CONTRACT.md 7.2). Once the next process begins to write, the log
+// holds them whole or not at all, and no byte that another program wrote is ever cut off.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::Stage;
 using testing::Storage;
 using testing::TempStore;
 
-/// A disk whose process is killed inside a write to a log: so many bytes of it are taken, and nothing happens any more.
+/// A disk whose process is killed inside a write to a log: that many bytes are written, and every later call fails.
 class KillingDisk : public Disk {
  public:
   static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
@@ -44,7 +44,8 @@ class KillingDisk : public Disk {
   Result<void> truncate(int fd, std::uint64_t size) override { return is_dead_ ? dead() : Disk::truncate(fd, size); }
   Result<void> sync(int fd) override { return is_dead_ ? dead() : Disk::sync(fd); }
   Result<void> remove(const Dir& folder, const std::string& name) override {
-    const bool is_lock = name.ends_with(".lock");  // the system gives a dead process's lock to the next that asks
+    const bool is_lock = name.ends_with(".lock");  // the kernel gives a dead process's lock to the next process that
+                                                   // asks
     return is_dead_ && !is_lock ? dead() : Disk::remove(folder, name);
   }
 
@@ -59,7 +60,7 @@ class PendingAppendsTest : public ::testing::Test {
   static constexpr std::size_t kLine = 3000;
   static constexpr int kLines = 5;
 
-  /// Several lines, longer than a page together.
+  /// Several lines, together longer than a page.
   static AppendCommand large() {
     std::string text;
     for (int line = 0; line < kLines; ++line) {
@@ -69,7 +70,7 @@ class PendingAppendsTest : public ::testing::Test {
     EXPECT_TRUE(command);
     return std::move(*command);
   }
-  /// Appends it, killed when so many bytes of it are written.
+  /// Appends it, killed when this many bytes of it are written.
   void be_killed_behind(std::size_t bytes) {
     disk_.kill_behind(bytes);
     EXPECT_FALSE(stage_.writer().append(session(), large()));

@@ -1,4 +1,4 @@
-// Checking whether a log is open for writing keeps no program from writing to it (FAILURES.md P1).
+// A check whether a log is open for writing prevents no program from writing it (FAILURES.md P1).
 #include "core/os/processes.h"
 
 #include <fcntl.h>
@@ -72,7 +72,7 @@ TEST_F(ProcessesTest, WhoHasItOpenForAMomentOnlyIsNotToldOf) {
   closer.join();
 }
 
-/// This thread may take no lease on files of others, while it lives.
+/// While the object exists this thread cannot take a lease on other users' files.
 class NoLeases {
  public:
   NoLeases() {

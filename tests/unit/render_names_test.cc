@@ -28,7 +28,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-/// Random bytes with a liking for what is special.
+/// Random bytes with many special ones.
 std::string random_text(std::mt19937& random, std::size_t longest) {
   static const std::vector<std::string> kPieces = {"/",
                                                    ".",

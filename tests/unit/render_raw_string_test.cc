@@ -1,4 +1,4 @@
-// What is told of strings as they are spelled holds of what they mean.
+// The answers of RawString about a string as spelled are true of the string that it means.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -67,11 +67,11 @@ const std::vector<std::string> kPieces = {"a",
                                           "\xD8\x9C",
                                           "0123456789012345678901234567890123456789012345678901234567890123456789"};
 
-/// A string among others of the same text, so that it starts and ends anywhere.
+/// A string between others of similar text, so that it can start and end anywhere.
 struct Sample {
   explicit Sample(std::mt19937& random) {
     const auto piece = [&random] { return kPieces[random() % kPieces.size()]; };
-    // Some lie about where what is marked at once ends (2,048 bytes), some about multiples of 64.
+    // Some are near the end of a block that is classified at once (2,048 bytes), some near multiples of 64.
     const std::size_t before = random() % 4 == 0 ? 2048 * (1 + random() % 2) - random() % 140 : random() % 70;
     bytes = "[\"" + std::string(before, 'b') + piece() + "\",\"";
     const std::size_t begin = bytes.size();
@@ -157,7 +157,7 @@ TEST(RawString, ATextForWhichMemoryRanOutDoesNotHarmTheNext) {
   }
   bytes += "\"]" + std::string(RawText::kPadding, ' ');
   const std::string_view whole = std::string_view(bytes).substr(0, bytes.size() - RawText::kPadding);
-  for (std::size_t skipped = 0; skipped < 3; ++skipped) {  // three tables of marks
+  for (std::size_t skipped = 0; skipped < 3; ++skipped) {  // three tables of bits
     RawText text;
     {
       const testing::FailingMemory memory(skipped, 1000);

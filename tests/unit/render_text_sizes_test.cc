@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHash = "a93986913d2ad2b9eba4313888b1edfbb6e09e2a3e443a7ba853167f78f8794a";
 
-/// A log made of entries that lie behind each other, without an index.
+/// A log of consecutive entries, without an index.
 struct CreateResult {
   std::shared_ptr<const LogFile> log;
   std::vector<Entry> entries;
@@ -82,7 +82,7 @@ TEST(TextSizes, SizesAcrossWindows) {
   expect_same_sizes(details_of(made), made);
 }
 
-/// Details that are gathered while the index is made are those that a pass of its own gathers.
+/// Sizes gathered while the index is built equal those gathered in a separate pass.
 void expect_same_when_noted(const LogFile& log) {
   TextSizesObserver noter(log);
   LogIndex::Options options;
@@ -119,7 +119,7 @@ TEST(TextSizes, AreTheSameWhenNotedWhileTheIndexIsMade) {
   std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
   for (int i = 0; i < 3000; ++i) {
     const std::string id =
-        "\"id\":" + (i % 7 == 3 ? std::to_string(i) : '"' + std::to_string(i) + '"');  // some not plain
+        "\"id\":" + (i % 7 == 3 ? std::to_string(i) : '"' + std::to_string(i) + '"');  // some are not plain
     const std::string text = "\"" + std::string(static_cast<std::size_t>(i * 37 % 2000), 'w') + "\\n\\u0041\"";
     const std::string content = i % 10 == 3 ? "[" + image("aGVsbG8=") + "," + image("d29ybGQ=") + "]" : text;
     bytes +=
@@ -128,7 +128,7 @@ TEST(TextSizes, AreTheSameWhenNotedWhileTheIndexIsMade) {
       bytes += "{\"type\":\"session\",\"id\":\"dropped\"}\nno JSON\n";
       bytes += user('"' + std::string(900'000, 'g') + '"') + "\n";
     }
-    if (i == 2000) {  // what tells that sessions' records are to be kept: the log is read anew
+    if (i == 2000) {  // this line shows that `session` records must be kept, so the log is read again
       bytes += "{\"type\":\"title_change\",\"id\":\"t\",\"title\":\"x\"}\n";
       bytes += "{\"type\":\"model_usage\",\"id\":\"u\"," + used + "\n";
     }
@@ -138,7 +138,7 @@ TEST(TextSizes, AreTheSameWhenNotedWhileTheIndexIsMade) {
 }
 
 TEST(TextSizes, ALineWithAnEscapeThatIsNoneIsNoEntryWhenItIsNoted) {
-  for (const int lines : {3, 30'000}) {  // by one thread, by two
+  for (const int lines : {3, 30'000}) {  // by one thread, by two threads
     std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
     for (int i = 0; i < lines; ++i) {
       bytes += user(i % 3 == 0 ? R"("a\n")" : i % 3 == 1 ? R"("b\q")" : R"("\u00e")") + "\n";

@@ -35,7 +35,7 @@ std::string user_text(std::string_view json_string) {
   return text_of(EntryType::message, R"({"message":{"role":"user","content":)" + std::string(json_string) + "}}");
 }
 
-/// Nothing that a terminal would act upon, and nothing that is not UTF-8.
+/// True if the text is UTF-8 and contains nothing that a terminal would act on.
 bool is_harmless(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -105,7 +105,7 @@ TEST(RenderText, BothParsersAndTheSizeAgreeOnTheCorpus) {
   EXPECT_GT(entries, 2000U);
 }
 
-/// Makes JSON of the kinds that the two parsers might take differently.
+/// Makes JSON that the two parsers might read differently.
 class RandomJson {
  public:
   explicit RandomJson(unsigned seed) : random_(seed) {}
@@ -217,7 +217,7 @@ class RandomJson {
   std::mt19937 random_;
 };
 
-/// Whether it is measured without being parsed into a tree.
+/// True if it is measured without being parsed into a tree.
 bool is_plain(const std::string& raw) {
   const std::string padded = raw + std::string(TextMeasurer::kPadding, ' ');
   const std::string_view text = std::string_view(padded).substr(0, raw.size());

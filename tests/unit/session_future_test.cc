@@ -1,4 +1,4 @@
-// Logs whose time lies in the future, because a clock was wrong or somebody set it.
+// Logs with an mtime in the future, because a clock is wrong or the time was set.
 #include <gtest/gtest.h>
 
 #include "core/base/clock.h"

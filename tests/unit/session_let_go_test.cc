@@ -1,4 +1,4 @@
-// Indexes that are let go and read anew: nobody can tell but by the time that it takes (CONTRACT.md 7.12).
+// Indexes that are dropped and read again: only the time that it takes shows it (CONTRACT.md 7.12).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -33,7 +33,7 @@ class LetGoTest : public ::testing::Test {
     seen = catalog.feed().last_sequence();
   }
   static void expect_ok(const Result<void>& result) { EXPECT_TRUE(result) << result.error().message; }
-  /// As if nobody had written to it for long.
+  /// Makes the log look as if it had not been written for long.
   void rest(const std::string& name) const {
     const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(100);
     std::filesystem::last_write_time(temp.log(kFolder, name), old);
@@ -151,7 +151,7 @@ TEST_F(LetGoTest, BytesChangedInPlaceMeanwhileAreANewGeneration) {
   EXPECT_NE(state().generation, before.generation);
 }
 
-/// A second entry with the id of an earlier one takes its children (omp/FORMAT.md C2).
+/// A second entry with the id of an earlier one takes over its children (omp/FORMAT.md C2).
 TEST_F(LetGoTest, AnIdGivenTwiceMeanwhileIsANewGenerationOfTheSameBytes) {
   ASSERT_TRUE(session->let_go());
   temp.append(kFolder, kName, TempStore::user("e1", "e2", "again") + "\n");

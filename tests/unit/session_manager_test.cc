@@ -1,5 +1,5 @@
-// How a program comes to hold a session, and what it can ask of one. What the agents' own manager does to logs is in
-// tests/conformance/manager_replay_test.cc.
+// How a program opens a session, and what it can query. tests/conformance/manager_replay_test.cc compares with what the
+// agents' own manager does to logs.
 
 #include "core/writer/session_manager.h"
 

@@ -71,7 +71,7 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
   EXPECT_EQ(bytes_of(session, ViewKind::entry_text, 3, catalog), "three\n");
 }
 
-/// In the middle of an append the kernel shows a file's new time and its old size.
+/// During an append the kernel shows a file's new time with its old size.
 TEST_F(SessionTest, AnAppendThatIsSeenInTheMiddleKeepsTheGeneration) {
   temp.write(kFolder, kName, TempStore::two_entries() + TempStore::user("e3", "e2", std::string(20'000, 'x')) + "\n");
   const auto session = only();
@@ -92,7 +92,7 @@ TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
   const auto before = std::chrono::steady_clock::now();
   EXPECT_FALSE(session->is_known_since(before, Depth::head));
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
-  catalog.touch(session->place());  // as the watcher does, to whom the head is enough
+  catalog.touch(session->place());  // as the watcher does, which needs only the head
   EXPECT_TRUE(session->is_known_since(before, Depth::index));
   EXPECT_EQ(session->read()->index().size(), 3U);
   EXPECT_FALSE(session->is_known_since(before, Depth::details));
@@ -358,7 +358,8 @@ TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt
   for (const std::string_view bytes : {"", "\r", "not JSON", "{\"type\":"}) {
     temp.write(kFolder, kName, bytes);
     const auto later =
-        std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // young until then
+        std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // counts as just written
+                                                                                          // until then
     std::filesystem::last_write_time(temp.log(kFolder, kName), later);
     const auto session = only();
     ASSERT_TRUE(session->refresh(Depth::index));

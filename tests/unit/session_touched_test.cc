@@ -1,4 +1,4 @@
-// A short log that looks written, but has the bytes that it had: what is open of it stays right (CONTRACT.md 2.5).
+// A short log that looks written but has the same bytes: open files of it stay valid (CONTRACT.md 2.5).
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// However wide the vectors are, the same bytes are marked.
+// The same bytes are marked, whatever the width of the vectors.
 #include "core/base/simd_classify.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ bool is_in(std::string_view set, char c) {
   return set.find(c) != std::string_view::npos;
 }
 
-/// So many of the sets, the last ones.
+/// The last kCount of the sets.
 template <std::size_t kCount, std::size_t... kIndex>
 constexpr ByteSets<kCount> last_sets(std::index_sequence<kIndex...> /*places*/) {
   return ByteSets<kCount>(kWanted[kWanted.size() - kCount + kIndex]...);

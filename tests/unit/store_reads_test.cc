@@ -1,4 +1,4 @@
-// How much of the logs is read to list sessions, by the kernel's own count for this process.
+// How much of the logs is read to list sessions, measured by the kernel's counters for this process.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -43,8 +43,8 @@ Reads reads_of(const Work& work) {
 
 constexpr std::uint64_t kFolders = 4;
 constexpr std::uint64_t kLogs = 80;
-constexpr std::uint64_t kHead = 4096 + 2;          // and the mark of UTF-16
-constexpr std::uint64_t kOpening = 2 * 16 * 1024;  // where a title is missing
+constexpr std::uint64_t kHead = 4096 + 2;          // plus the mark of UTF-16
+constexpr std::uint64_t kOpening = 2 * 16 * 1024;  // if the head has no title
 constexpr std::uint64_t kCounting = 16 * 1024;     // reading /proc/self/io, listing folders
 
 class StoreReads : public ::testing::Test {
@@ -64,7 +64,7 @@ class StoreReads : public ::testing::Test {
                                        std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     }
     if (reads_of([] { reads_so_far(); }).bytes == 0) {
-      counts_reads = false;  // a kernel without task accounting
+      counts_reads = false;  // this kernel has no task accounting
     }
   }
   testing::TempStore store;
@@ -127,7 +127,7 @@ TEST_F(StoreReads, LsReadsNoLogToItsEnd) {
   testing::FakeTerminal terminal;
   const Reads ls = reads_of([&] { EXPECT_EQ(terminal.run({"ls", "--agent-dir=" + store.root()}), 0); });
   EXPECT_NE(terminal.out.str().find("first words"), std::string::npos);
-  constexpr std::uint64_t kOfProcesses = 1024 * 1024;  // names of all that run, for agents
+  constexpr std::uint64_t kOfProcesses = 1024 * 1024;  // names of all running processes, to find agents
   EXPECT_LE(ls.bytes, kLogs * (kHead + kOpening) + kOfProcesses);
 }
 

@@ -25,7 +25,7 @@ using ::arborfs::testing::TempStore;
 constexpr char kFolder[] = "-src-kite";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-/// Moves, but cannot sync a folder.
+/// A disk that cannot sync a folder.
 class UnsyncedDisk : public Disk {
  public:
   Result<void> sync_folder(const Dir& /*folder*/) override {
@@ -48,7 +48,7 @@ TEST(Trash, ALogThatCannotBeTakenSafelyIsNotLost) {
   EXPECT_TRUE(trash.list().empty());
 }
 
-/// What a restore across file systems finds in the store and in the trash.
+/// A session in the trash on another file system, for tests of a restore with parts in the store and in the trash.
 class RestoreAcross : public ::testing::Test {
  protected:
   RestoreAcross() {

@@ -1,4 +1,4 @@
-// What is remembered of documents: for as long as it may be asked for again, and no longer.
+// Documents are cached as long as they may be requested again, and no longer.
 #include "core/session/view_cache.h"
 
 #include <gtest/gtest.h>

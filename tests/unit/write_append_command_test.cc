@@ -16,7 +16,7 @@ std::string line_of(const EntryDraft& draft) {
   return draft.line({"0000000a", "\"0000000b\"", kNow});
 }
 
-/// The one line that a command gives, without its line feed; "!" and the error for a refused one.
+/// The one line that a command yields, without its line feed; "!" and the error if it is refused.
 std::string json_line(std::string_view text, Dialect dialect = Dialect::omp13) {
   const auto command = json_command(std::string(text), dialect, kNow);
   if (!command) {

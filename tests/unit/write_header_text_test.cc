@@ -56,7 +56,7 @@ TEST(WriteHeaderText, ASlotSpelledWithEscapesIsASlot) {
   EXPECT_FALSE(parse_title_slot_line(line)) << "without its padding";
 }
 
-/// A new header like the one that `line` has.
+/// A new header with the fields of `line`.
 NewHeader header_like(const json::Value& line, Dialect dialect, bool is_fork) {
   const auto text = [&line](std::string_view key) { return std::string(json::string_member(line, key).value_or("")); };
   NewHeader header;

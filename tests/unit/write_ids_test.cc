@@ -25,13 +25,13 @@ TEST(WriteIds, SnowflakesAreTheAgents) {
   });
 }
 
-// The agents resolve what they are given; session_folder_name() wants it resolved.
+// The agents resolve the path that they get; session_folder_name() expects a resolved one.
 std::string resolved(const std::string& cwd) {
   std::string path = (std::filesystem::path("/") / cwd).lexically_normal();
   if (path.size() > 1 && path.ends_with('/')) {
     path.pop_back();
   }
-  return path == "/tmp/SCRATCH/link" ? "/tmp/SCRATCH/real-target" : path;  // was a link for the agents
+  return path == "/tmp/SCRATCH/link" ? "/tmp/SCRATCH/real-target" : path;  // was a link on the agents' machine
 }
 
 TEST(WriteIds, FolderNamesAreTheAgents) {

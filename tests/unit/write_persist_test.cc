@@ -1,4 +1,4 @@
-// What an entry becomes on its way to disk, against the answers of both agents (_vectors/persist.jsonl).
+// How an entry changes on its way to disk, compared with the answers of both agents (_vectors/persist.jsonl).
 
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(WritePersist, NamesABlobOnce) {
 }
 
 TEST(WritePersist, DropsOneHighSurrogateAtTheCutAndNotTwo) {
-  // The pair is cut in two and its half dropped; the lone half before it stays.
+  // The pair is cut in two and its half is dropped; the lone half before it stays.
   const auto result = persisted(R"({"$cat":[{"$rep":["a",499951]},"\ud83d",{"$rep":["😀",30]}]})", Dialect::omp13);
   EXPECT_TRUE(result.text.ends_with("aa\\ud83d\\n\\n[Session persistence truncated large content]\""));
 }

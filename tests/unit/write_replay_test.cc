@@ -1,4 +1,4 @@
-// Every entry that the real agents appended to the logs of the corpus, made again and compared byte for byte.
+// Builds every entry that the real agents appended to the logs of the corpus, and compares byte for byte.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::filesystem::path folder_of(const std::string& name) {
   return std::filesystem::path(arborfs::tests::kTestData) / "corpus" / name;
 }
 
-/// The last line of each id in the case's log.
+/// The last line with each id in the case's log.
 std::map<std::string, std::string> lines_by_id(const std::string& name) {
   std::map<std::string, std::string> lines;
   for (const std::string& line : json::testing::lines_of(folder_of(name) / "session.jsonl")) {
@@ -50,7 +50,7 @@ EntryStamp stamp_of(const std::string& line) {
   return stamp;
 }
 
-/// Ids that later operations changed.
+/// The ids of entries that later operations changed.
 std::set<std::string> edited_ids(const std::vector<ReplayOp>& ops) {
   std::set<std::string> ids;
   for (const ReplayOp& op : ops) {
@@ -68,7 +68,7 @@ struct Replayed {
   std::map<std::string, std::size_t> types;
 };
 
-/// The id of the entry of a batch that stands `back` places before its last.
+/// The id of the entry `back` places before the last one of a batch.
 std::string id_in_batch(const std::map<std::string, std::string>& lines, std::string id, std::size_t back) {
   for (; back > 0; --back) {
     json::Document value;

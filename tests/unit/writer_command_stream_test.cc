@@ -1,4 +1,4 @@
-// Where commands end in what is written to a control file (CONTRACT.md 4.1).
+// Where a command ends in the text written to a control file (CONTRACT.md 4.1).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -48,7 +48,7 @@ TEST(CommandStream, LinesAreUtf8) {
   EXPECT_EQ(code_of(stream.feed("caf\xE9\n")), Errc::not_utf8);
 }
 
-/// What a command comes to when its bytes arrive in these pieces.
+/// The command that results if its bytes arrive in these pieces.
 std::string commands_of(const std::vector<std::string>& pieces) {
   CommandStream stream(Framing::target_and_text);
   std::string last;

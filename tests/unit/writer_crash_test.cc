@@ -1,6 +1,6 @@
-// The power goes off behind each operation of the disk, in each thing that is done to a store, and whatever was not
-// synced is lost, torn or turned to NULs in turn (CONTRACT.md 6 and 7; FAILURES.md P3, P4): what was acknowledged is
-// there, what was there before is there, and the next append works. A killed process is the image in which all is kept.
+// The power fails after each disk operation of each act on a store, and everything not synced is lost, torn or turned
+// into NULs in turn (CONTRACT.md 6 and 7; FAILURES.md P3, P4). Acknowledged entries are there, earlier content is
+// there, and the next append works. A killed process is the case in which all unsynced data is kept.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ std::string behind_header(const std::string& log) {
   return log.substr(std::min(log.size(), log.find('\n') + 1));
 }
 
-/// Is all that `before` holds still in `now`, but for what the act may change?
+/// True if everything in `before` is still in `now`, except what the act may change.
 bool is_kept(Keeps keeps, const std::string& before, const std::string& now) {
   if (now.starts_with(before)) {
     return true;
@@ -63,7 +63,7 @@ bool is_kept(Keeps keeps, const std::string& before, const std::string& now) {
   return false;
 }
 
-/// Every byte of the log that is no entry and no header must be shown as damage.
+/// Every byte of the log that is in no entry and no header must be shown as damage.
 void expect_all_shown(Stage& stage, const SessionPtr& session) {
   const std::string bytes = stage.bytes(session);
   ASSERT_TRUE(session->refresh(Depth::index));
@@ -110,7 +110,7 @@ class PowerCut {
  public:
   explicit PowerCut(const Act& act) : act_(act), stage_(Storage::files, disk_, settings_of_acts()) {}
 
-  /// False when the act was over before the power went off.
+  /// False if the act ended before the power failed.
   bool run(unsigned behind) {
     const auto session = prepare(act_, stage_, disk_);
     const auto logs = logs_of_s1(stage_);

@@ -1,5 +1,5 @@
-// Each operation of the disk fails in turn, in each thing that the Writer does (CONTRACT.md 6 and 7): the store is as
-// before or as after, what was acknowledged is there after a restart, and no error sticks.
+// Each disk operation fails in turn during each act of the Writer (CONTRACT.md 6 and 7). The store is as before or as
+// after the act, acknowledged entries are there after a restart, and no error persists.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace testing;  // NOLINT(google-build-using-namespace): the acts are all of it
 
-/// Every file below the scratch folder, without blobs, which mean nothing without a line that names them.
+/// Every file below the scratch folder except blobs, which mean nothing without a line that refers to them.
 std::map<std::string, std::string> files(Stage& stage) {
   std::map<std::string, std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(stage.temp().root())) {
@@ -61,7 +61,7 @@ class Trial {
  public:
   Trial(const Act& act, const Plan& plan) : act_(act), plan_(plan), stage_(Storage::files, disk_, settings_of_acts()) {}
 
-  /// False when the act met no fault.
+  /// False if the act met no fault.
   bool run(unsigned at) {
     const auto session = prepare(act_, stage_, disk_);
     before_ = files(stage_);
@@ -90,7 +90,7 @@ class Trial {
   }
 
  private:
-  /// The faults left what was done the means to be undone.
+  /// True if the faults leave the Writer able to undo the act.
   [[nodiscard]] bool is_undoable() const {
     return plan_.count == 1 ||
            std::all_of(disk_.met().begin(), disk_.met().end(), [](const auto& name) { return name == "write"; });
@@ -107,7 +107,7 @@ class Trial {
     }
   }
 
-  /// A lock file of which not even the process could be written keeps others out for half a second.
+  /// A lock file into which the process could not even be written blocks others for half a second.
   void age_locks() {
     for (const auto& [name, bytes] : files(stage_)) {
       if (name.ends_with(".lock") && bytes.find(':') == std::string::npos) {

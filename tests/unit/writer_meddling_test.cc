@@ -1,5 +1,5 @@
-// Another program that takes no lock writes to the log at every moment of a rewrite (FAILURES.md F4), and a log
-// is swapped for another file at that moment (S15), and what a failure leaves behind for the next write (F5).
+// Another program that takes no lock writes the log at every moment of a rewrite (FAILURES.md F4), the log is swapped
+// for another file (S15), and what a failure leaves behind for the next write (F5).
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using testing::Stage;
 using testing::Storage;
 using testing::TempStore;
 
-/// The real disk, on which somebody comes in before the operations from the `at`-th on, `times` times, and behind
-/// renames.
+/// The real disk, which calls `come_in` before the `at`-th operation and the next ones, `times` times in all, and also
+/// after renames.
 class MeddledDisk : public Disk {
  public:
   void arm(unsigned at, unsigned times, std::function<void()> come_in) {
@@ -86,7 +86,7 @@ class MeddledDisk : public Disk {
 constexpr const char* kForeign = "words of another program";
 constexpr const char* kName = "2026-02-16T10-20-30-000Z_s1";
 
-/// A rewrite of the whole log, of a log of this version.
+/// A way of rewriting the whole log, and the version of the log.
 struct Rewrite {
   const char* name;
   const char* version;
@@ -134,12 +134,12 @@ class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
  protected:
   static constexpr unsigned kEnough = 200;
 
-  /// One rewrite, with somebody who comes in `times` times from the `at`-th operation on.
+  /// One rewrite, with another program that runs `times` times from the `at`-th operation on.
   struct Trial {
     MeddledDisk disk;
     Stage stage{Storage::files, disk};
     SessionPtr session;
-    unsigned lines = 0;  // that came in
+    unsigned lines = 0;  // the lines that it wrote
     std::string where;   // for messages
     Result<void> done;
 
@@ -161,7 +161,7 @@ class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
       where =
           std::string(GetParam().name) + " at " + std::to_string(at) + ": " + (done ? "done" : done.error().message);
     }
-    /// Every line that came in is in the log, and nothing else has changed.
+    /// Every line of the other program is in the log, and everything else is unchanged.
     void expect_whole() const {
       EXPECT_TRUE(done || done.error().code == Errc::stale || done.error().code == Errc::busy) << where;
       const auto logs = logs_of(stage);
@@ -179,7 +179,7 @@ class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
     trial.expect_whole();
     return trial.lines;
   }
-  /// The same by a program that has the log open from one operation to the next one.
+  /// The same with a program that keeps the log open from one operation to the next.
   static unsigned rewrite_while_open(unsigned at) {
     Trial trial;
     std::ofstream open;
@@ -224,7 +224,7 @@ TEST_P(MeddlingTest, F4WhoNeverStopsWritingIsNotOverwritten) {
   }
 }
 
-/// Moves a session beside a program that appends by name and makes the file where it is gone; how often that came in.
+/// Moves a session beside a program that appends by name and creates the file if it is gone; returns how often it ran.
 unsigned move_beside(unsigned at) {
   MeddledDisk disk;
   Stage stage(Storage::files, disk);
@@ -265,7 +265,7 @@ TEST(MovedLog, F4LinesThatLieAtItsNewNameAreTakenIn) {
   EXPECT_EQ(count(bytes_of(logs.at(0)), kForeign), 1U);
 }
 
-/// A word in all files of a store, hidden ones too.
+/// Counts a word in all files of a store, also hidden ones.
 unsigned count_everywhere(const Stage& stage, const std::string& word) {
   unsigned found = 0;
   for (const auto& entry : fs::recursive_directory_iterator(stage.temp().sessions())) {
@@ -274,7 +274,7 @@ unsigned count_everywhere(const Stage& stage, const std::string& word) {
   return found;
 }
 
-/// Moves a session to where lines lie already, on a disk that fails; false when it met no fault.
+/// Moves a session to a place that already has lines, on a failing disk; false if it met no fault.
 bool move_to_lines_with_a_fault(Fault fault, unsigned at, unsigned times) {
   FaultyDisk disk;
   Stage stage(Storage::files, disk);
@@ -322,8 +322,7 @@ TEST(LateLines, ATornLineOfAnotherProgramIsCarriedOverAsItIs) {
                              R"({"type":"mess)"));
 }
 
-/// The real disk, which remembers what is written to it, and on which a program opens the log right before it is
-/// replaced and writes right behind that.
+/// The real disk. It records the writes; a program opens the log right before it is replaced and writes right after.
 class DiskWithAWriter : public Disk {
  public:
   Result<std::size_t> write(int fd, std::string_view bytes) override {
@@ -339,7 +338,7 @@ class DiskWithAWriter : public Disk {
     return done;
   }
   fs::path log;
-  std::string words;  // of the program, which stays
+  std::string words;  // to be written by the program, which keeps running
   std::ofstream program;
   std::vector<std::string> writes;
 };
@@ -377,8 +376,8 @@ TEST(RewrittenLog, IsNotWrittenWhereItsFolderHasLeft) {
   }
 }
 
-/// The real disk, on which somebody puts another file in the place of the log at the moment when it is opened for a
-/// write, and puts the log back right after it.
+/// The real disk, on which another file takes the place of the log while it is opened for a write; right after the open
+/// the log is put back.
 class SwappedDisk : public Disk {
  public:
   fs::path log;
@@ -407,7 +406,7 @@ class SwappedDisk : public Disk {
   }
 };
 
-/// Appends and sets the title in the slot while `other` is swapped in; nothing may be written anywhere.
+/// Appends and sets the title in the slot while `other` is swapped in; nothing may be written to either file.
 void expect_nothing_written(const fs::path& other, SwappedDisk& disk, Stage& stage, const SessionPtr& session) {
   const std::string before = stage.bytes(session);
   const std::string there = bytes_of(other);
@@ -435,7 +434,7 @@ TEST(SwappedLog, S15WhatTakesItsPlaceIsNotWrittenTo) {
   EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
 }
 
-/// Somebody comes in at the first sync.
+/// A disk that calls `visitor` at the first sync.
 class DiskWithAVisitor : public Disk {
  public:
   Result<void> sync(int /*fd*/) override {

@@ -1,4 +1,4 @@
-// When memory runs out in the middle of a write, whoever wrote is told, and the next write is as any other.
+// If memory runs out during a write, the writer gets an error and the next write works as usual.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Storages, MemoryTest, ::testing::Values(Storage::files,
                          testing::storage_name);
 
 struct Tried {
-  bool has_failed = false;  // memory has
+  bool has_failed = false;  // an allocation failed
   bool is_written = false;
 };
 Tried try_to_append(Stage& stage, const SessionPtr& session, std::size_t skipped) {
@@ -53,7 +53,7 @@ TEST_P(MemoryTest, AnAppendThatRanOutOfItLeavesTheLogWholeAndTheNextGoesOn) {
     }
     if (!tried.has_failed) {
       ASSERT_TRUE(tried.is_written);
-      ASSERT_GT(skipped, 20U);  // it takes as many, at least
+      ASSERT_GT(skipped, 20U);  // it needs at least as many allocations
       return;
     }
   }

@@ -1,4 +1,4 @@
-// Logs of pi are read and not written to, and where pi keeps its logs none of omp's are made (omp/FORMAT.md O2).
+// Logs of pi are read and never written, and no omp logs are created where pi keeps its logs (omp/FORMAT.md O2).
 #include <gtest/gtest.h>
 
 #include <filesystem>

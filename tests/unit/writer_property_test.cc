@@ -1,6 +1,5 @@
-// Random changes against a model of what a session is: entries with parents, a leaf, labels, a title. After each one
-// the session shows what the model says; what is appended leaves earlier bytes alone, what is refused leaves all of
-// them.
+// Random changes, compared with a model of a session: entries with parents, a leaf, labels, a title. After each change
+// the session equals the model. An append leaves earlier bytes unchanged, a refused change leaves all bytes unchanged.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +35,7 @@ struct Model {
   [[nodiscard]] const Entry& entry(const std::string& id) const {
     return *std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.id == id; });
   }
-  /// From the root to the entry, label entries left out.
+  /// The ids from the root to the entry, without label entries.
   [[nodiscard]] std::vector<std::string> path(std::string id) const {
     std::vector<std::string> ids;
     for (; !id.empty(); id = entry(id).parent) {
@@ -99,7 +98,7 @@ class Walk {
   static std::string parent_of(const std::string& leaf) { return leaf == kRoot ? "" : leaf; }
   void note(const std::string& operation) { operations_.push_back(operation); }
 
-  // -- what a change must have left behind
+  // -- the expected results of a change
 
   /// `count` more entries, the first a child of `parent`, each the parent of the next, the last one the leaf.
   void appended(std::size_t count, const std::string& parent, bool are_labels = false) {
@@ -282,7 +281,7 @@ class Walk {
     stage_.restart();
     session_ = stage_.catalog().at(place_);
     ASSERT_TRUE(session_);
-    if (storage_ == Storage::memory) {  // which keeps no moved leaf
+    if (storage_ == Storage::memory) {  // which does not store a moved leaf
       model_.leaf = model_.entries.back().id;
     }
     untouched();
@@ -299,7 +298,7 @@ class Walk {
   }
 
   const Storage storage_;
-  testing::FaultyDisk disk_;  // never armed: it spares the syncs
+  testing::FaultyDisk disk_;  // never armed: used because it skips syncs
   Stage stage_;
   std::mt19937 random_;
   SessionPtr session_;
