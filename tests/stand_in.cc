@@ -1,4 +1,4 @@
-// A program that does nothing, whatever it is called and asked for.
+// A program that does nothing, whatever its name and arguments.
 #include <unistd.h>
 
 int main() {

@@ -1,6 +1,6 @@
-// An append to every log of the corpus, the damaged ones too: never glued to what is there, never swallowed by it,
-// never changing a byte of it, and read back by the rules of the agents (omp/FORMAT.md B; where an agent would lose its
-// own line, CONTRACT.md 6.6 says not to).
+// An append to every log of the corpus, also the damaged ones. It is never glued to earlier bytes or swallowed by them,
+// changes none of them, and is read back by the rules of the agents (omp/FORMAT.md B; where an agent would lose its own
+// line, CONTRACT.md 6.6 forbids it).
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A torn line that swallows the whole one behind it (omp/FORMAT.md A5) until more follows; then that one is read
-/// again.
+/// A torn line that swallows the whole line after it (omp/FORMAT.md A5) until more lines follow; then the whole line is
+/// read again.
 constexpr std::string_view kSwallows = "h-open-bracket-swallow";
 
 class CorpusAppend : public ::testing::TestWithParam<std::string> {};

@@ -1,4 +1,4 @@
-// Rules of omp 18.3's context beside those that tests/newest shows.
+// Rules of omp 18.3's context that tests/newest does not show.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ class Log {
     return add("custom", timed() + R"("customType":"experimental_context_notes","data":)" + data);
   }
 
-  // The messages of the context at the end: role and text of each, and of a summary the time of the rewrite.
+  // The messages of the context at the end: role and text of each, and for a summary the time of the rewrite.
   [[nodiscard]] std::string shown() const {
     const std::shared_ptr<const LogFile> log = LogFile::from_bytes(bytes_);
     const auto index = LogIndex::build(*log);
@@ -57,7 +57,7 @@ class Log {
   }
 
  private:
-  // The second of the minute is the entry's number.
+  // The seconds of the timestamp are the entry's number.
   [[nodiscard]] std::string timed() const {
     return R"("timestamp":"1970-01-01T00:00:0)" + std::to_string(count_ + 1) + R"(.000Z",)";
   }

@@ -1,5 +1,5 @@
-// The context of every session of the corpus, at its leaf and elsewhere, byte for byte as both generations of the agent
-// compute it, and of every log that omp 18.3.4 answered for.
+// The context of every session of the corpus, at its leaf and elsewhere, compared byte for byte with both generations
+// of the agent, and of every log that omp 18.3.4 was asked about.
 #include "core/model/context.h"
 
 #include <gtest/gtest.h>
@@ -13,25 +13,25 @@
 namespace arborfs::conformance {
 namespace {
 
-// What arborfs decides otherwise than the agents, by case, with the reason.
+// A case where arborfs differs from the agents, with the reason.
 struct Exception {
   std::string_view name;
   std::string_view reason;
 };
 
-// A tampered blob is served by the agents and left out by arborfs (CONTRACT.md 7.7): compared with an unchecked blob
+// The agents serve a tampered blob, arborfs leaves its reference (CONTRACT.md 7.7): compared with an unchecked blob
 // folder.
 constexpr Exception kTamperedBlobs[] = {
     {"h-blob-corrupt", "the blob's bytes are not what its name says"},
 };
 
-// 13 follows references that 18 and arborfs leave alone (omp/FORMAT.md D7).
+// 13 follows references that 18 and arborfs leave unchanged (omp/FORMAT.md D7).
 constexpr Exception kReferencesOf13[] = {
     {"h-blob-badref", "13 reads any path behind blob:sha256:"},
 };
 
-// The corpus' answers of generation 18 are those of 18.2.3; its rules here are those of 18.3, which dates a compaction
-// with an Anthropic summary by itself and says in historyRewriteAt what 18.2.3 made its date.
+// The corpus' answers of generation 18 are those of 18.2.3, the rules here those of 18.3: it keeps the own date of a
+// compaction with an Anthropic summary, and puts into historyRewriteAt the time that 18.2.3 used as the date.
 constexpr Exception kDatedBy182[] = {
     {"w18-compaction-18", "18.2.3 puts the time of the rewrite in place of the compaction's own"},
 };
@@ -46,7 +46,7 @@ std::string without_newlines(std::string text) {
   return text;
 }
 
-// The JSON text of the member `models` of a context; it stands behind the messages, so that the last one counts.
+// The JSON text of the member `models` of a context. It comes after the messages, so the last match counts.
 std::string models_of(const std::string& context) {
   json::Document document;
   EXPECT_TRUE(json::parse(context, document));
@@ -60,7 +60,7 @@ std::string with_models(std::string context, const std::string& models) {
   return at == std::string::npos ? context : context.replace(at, own.size(), "\"models\":" + models);
 }
 
-// The context of 18.2.3 with the first summary as 18.3 dates it. Others stay as they are.
+// The context of 18.2.3 with the first summary dated as by 18.3, if it is an Anthropic summary.
 std::string redated(const json::Value& context, std::int64_t own_time) {
   std::string text = json::stringify(context);
   const json::Value& summary = (*json::member(context, "messages"))[0];
@@ -101,7 +101,7 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
     return *text;
   }
 
-  // What an oracle says of one context: of the leaf, or a member of contextAt.
+  // The models in an oracle's answer for one context: for the leaf, or a member of contextAt.
   static std::optional<std::string> models_in(const json::Value* answer) {
     for (const std::string_view key : {"context", "contextAbridged"}) {
       const json::Value* context = answer == nullptr ? nullptr : json::member(*answer, key);
@@ -121,7 +121,7 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
   json::Document oracle_18_;
 };
 
-// The hash that the answer gives, but for what 18.3 does otherwise than the agent that was asked.
+// The hash in the answer, adjusted where 18.3 differs from the agent that gave it.
 std::string ContextConformance::expected_hash(Ordinal leaf, const json::Value& answer) const {
   const std::string hash(*json::string_member(answer, "contextSha256"));
   if (is_13() || !GetParam().oracle.empty() || !is_listed(kDatedBy182, GetParam().name)) {
@@ -142,9 +142,9 @@ void ContextConformance::check(Ordinal leaf, const json::Value& answer, const js
   const std::string text = without_newlines(context_at(leaf, !is_tampered));
   const auto hash = json::string_member(answer, "contextSha256");
   if (!hash || (is_13() && is_listed(kReferencesOf13, GetParam().name))) {
-    return;  // the agent crashed or never ended here
+    return;  // the agent crashed or never finished here
   }
-  // 13's models depart from the documents; they are 18's here, all else is 13's.
+  // 13's models contradict the documents; arborfs uses 18's, and 13's for everything else.
   const auto expected_models = models_in(&answer);
   const std::string compared = is_13() && expected_models ? with_models(text, *expected_models) : text;
   EXPECT_EQ(sha256_hex(compared), expected_hash(leaf, answer))
@@ -169,7 +169,7 @@ TEST_P(ContextConformance, AtLeaf) {
 TEST_P(ContextConformance, AtOtherEntries) {
   const json::Value* answers = json::member(oracle_, "contextAt");
   if (answers == nullptr) {
-    return;  // the agent did not open the log
+    return;  // the agent could not open the log
   }
   const json::Value* answers_of_18 = json::member(oracle_18_, "contextAt");
   for (const auto& [id, answer] : answers->GetObject()) {
@@ -180,7 +180,7 @@ TEST_P(ContextConformance, AtOtherEntries) {
   }
 }
 
-// A line for each message, so that line tools can read a context.
+// Each message has its own line, so that line tools can read a context.
 TEST_P(ContextConformance, HasALineForEachMessage) {
   const std::string text = context_at(session_.index->leaf(), true);
   json::Document document;

@@ -1,5 +1,5 @@
-// The scenarios with which the real agents wrote the corpus, played once more with arborfs's own manager, on disk and
-// in memory. What it leaves behind must be what the agents left, ids, times and the names that follow from them aside.
+// The scenarios with which the real agents wrote the corpus, replayed with arborfs's own manager, on disk and in
+// memory. The results must equal those of the agents, except for ids, times and the names made from them.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct Scenario {
   Storage storage;
 };
 
-/// What a scenario needs that this manager does not offer, with the reason.
+/// Scenarios that need something that this manager does not offer, with the reason.
 const std::map<std::string, std::string> kLeftOut = {
     {"w13-rewrite-a", "edits entries in memory before it rewrites"},
     {"w18-rewrite-a", "edits entries in memory before it rewrites"},
@@ -81,7 +81,7 @@ class Player {
     }
   }
 
-  /// The log as it would be, "" when nothing is on disk.
+  /// The log; "" if it is not on disk yet.
   [[nodiscard]] std::string log() const {
     if (!manager_->is_on_disk()) {
       return "";
@@ -157,7 +157,7 @@ class Player {
   std::map<std::size_t, std::string> ids_;
 };
 
-/// Lines with ids replaced by the number of the line that they name, and times by a word.
+/// The lines with each id replaced by the number of its line, and each time by a word.
 std::vector<std::string> normalised(const std::string& log) {
   std::vector<std::string> lines;
   std::map<std::string, std::string> names;

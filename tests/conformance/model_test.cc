@@ -1,4 +1,4 @@
-// What the corpus is too small to show: order among dates that are none, names for entries, sizes that hurt.
+// Cases too rare or too large for the corpus: the order of invalid dates, names of entries, large sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST(SortLikeAgents, InsertsAmongDatesThatAreNone) {
   EXPECT_EQ(sorted({"3", "1", "\"x\"", "0"}), (std::vector<Ordinal>{4, 2, 1, 3}));
 }
 
-// From 8 elements on, what is in order at the front stays together and the rest is inserted.
+// From 8 elements on, the ordered run at the front is kept and the rest is inserted.
 TEST(SortLikeAgents, KeepsTheRunAtTheFront) {
   EXPECT_EQ(sorted({"5", "\"x\"", "6", "7", "4", "\"x\"", "1", "9"}), (std::vector<Ordinal>{1, 2, 7, 5, 3, 4, 6, 8}));
 }
@@ -137,7 +137,7 @@ TEST(ResolveEntry, TakesWhatAPersonWouldWrite) {
   EXPECT_EQ(resolve("aaa"), kNoEntry);
   EXPECT_EQ(resolve("#2"), 2U);
   EXPECT_EQ(resolve("2"), 2U);
-  EXPECT_EQ(resolve("7"), 3U);  // an id before an ordinal
+  EXPECT_EQ(resolve("7"), 3U);  // an id wins over an ordinal
   EXPECT_EQ(resolve("#7"), kNoEntry);
   EXPECT_EQ(resolve("000001-user-aaaa0001"), 1U);
   EXPECT_EQ(resolve("000004-custom-a%20b"), 4U);
@@ -152,7 +152,7 @@ TEST(ResolveEntry, APlaceIsAPlaceWhateverLabelsAreCalled) {
       session_of(entry("aaaa0001", "", R"("type":"custom")") + entry("aaaa0002", "aaaa0001", R"("type":"custom")") +
                  entry("l", "aaaa0002", R"("type":"label","targetId":"aaaa0001","label":"2")") +
                  entry("m", "l", R"("type":"label","targetId":"aaaa0002","label":"#3")"));
-  EXPECT_EQ(resolve_entry(*session.index, "2"), kNoEntry);  // who writes must say which
+  EXPECT_EQ(resolve_entry(*session.index, "2"), kNoEntry);  // ambiguous: a writer must say which one
   EXPECT_EQ(resolve_entry(*session.index, "#2"), 2U);
   EXPECT_EQ(resolve_entry(*session.index, "#3"), 3U);
   EXPECT_EQ(resolve_name(*session.index, "2"), 2U);

@@ -1,6 +1,6 @@
-// What the doctor makes of the logs of the corpus: no entry that could be read is lost, moved or changed, nothing is
-// left to be mended, and a log that was damaged without losing a byte of its entries is, mended, the log that it was,
-// which the agents read as the corpus says (CONTRACT.md 6.11).
+// The doctor's repairs of the logs of the corpus: no readable entry is lost, moved or changed, nothing is left to
+// repair, and damage that took no byte of an entry is undone, so that the agents read the log as the corpus says
+// (CONTRACT.md 6.11).
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
         (fs::path(arborfs::tests::kTestData) / "corpus" / GetParam() / "session.jsonl").string());
   }
   [[nodiscard]] std::string now() const { return conformance::read_bytes(temp_.log("-work", kName).string()); }
-  /// A log of these bytes that nobody has written to for long.
+  /// A log with these bytes that has not been written for long.
   SessionPtr put(const std::string& bytes) {
     temp_.write("-work", kName, bytes);
     fs::last_write_time(temp_.log("-work", kName), fs::file_time_type::clock::now() - std::chrono::hours(1));
@@ -53,7 +53,7 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(session && session->refresh(Depth::index));
     return session;
   }
-  /// But for headers: one that stands elsewhere is an entry only as long as the log has none at its head.
+  /// The entries without headers: a header elsewhere is an entry only while the log has none at its head.
   [[nodiscard]] static std::vector<std::string> entries(const SessionPtr& session) {
     std::vector<std::string> texts;
     const auto guard = session->read();
@@ -70,7 +70,7 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
   }
 
   const testing::TempStore temp_;
-  testing::FaultyDisk disk_;  // without a fault: a disk that syncs nothing
+  testing::FaultyDisk disk_;  // has no faults; used because it syncs nothing
   Catalog catalog_{open_store(temp_.root(), disk_), "/home/dev", temp_.root() + "/state"};
   Writer writer_{catalog_, {}};
 };
@@ -112,7 +112,7 @@ TEST_P(CorpusRepair, LosesNoEntryAndLeavesNothingToMend) {
   EXPECT_EQ(message_behind_dead_end(session->read()->index()), kNoEntry);
 }
 
-/// The log's records, each on a line, and all of them such that they can be told from bytes around them.
+/// True if each record has its own line, and all can be told from bytes around them.
 bool is_plain(const LogIndex& index, const std::string& bytes) {
   bool plain = index.header().valid && !index.header().migrated && index.header().writable_version &&
                index.damage().empty() && !index.has_duplicate_ids() && bytes.ends_with('\n') && index.size() >= 2 &&

@@ -1,5 +1,5 @@
-// Title, entries, tree, labels, leaf and usage of every session of the corpus, as both generations of the agent compute
-// them, and of every log that omp 18.3.4 answered for.
+// Title, entries, tree, labels, leaf and usage of every session of the corpus, compared with both generations of the
+// agent, and of every log that omp 18.3.4 was asked about.
 #include "core/model/tree.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace arborfs::conformance {
 namespace {
 
-// An id as oracles have it; there an absent one reads null.
+// An id as oracles write it, with null for a missing one.
 std::string id_json(const EntryId& id) {
   if (id.kind == EntryId::Kind::missing) {
     return "null";
@@ -23,13 +23,13 @@ std::string id_json(const EntryId& id) {
   return text;
 }
 
-// A member as id_json would have it.
+// A member in the form of id_json.
 std::string member_json(const json::Value& object, std::string_view key) {
   const json::Value* value = json::member(object, key);
   return value == nullptr ? "null" : json::stringify(*value);
 }
 
-// A label as arborfs shows it.
+// A label's text in arborfs.
 std::string label_text(const json::Value& label) {
   return label.IsString() ? std::string(json::as_string(label)) : json::stringify(label);
 }
@@ -53,7 +53,7 @@ TEST_P(TreeConformance, PreOrder) {
   const Tree tree = tree_of(index);
   const json::Value* expected = answer("treeFlat");
   if (expected == nullptr) {
-    return;  // the agent refused the log, or its tree never ends
+    return;  // the agent refused the log, or its tree has no end
   }
   ASSERT_EQ(tree.nodes.size(), expected->Size());
   for (rapidjson::SizeType i = 0; i < expected->Size(); ++i) {

@@ -1,4 +1,4 @@
-// Any bytes taken as a log: every view of its tree ends, and the context at every tip is JSON of the promised size.
+// Any bytes as a log: every walk over its tree ends, and the context at every tip is JSON of the promised size.
 #include <algorithm>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLongest = 16 * 1024;
 constexpr std::size_t kMostTips = 24;
 
-// Some references lead somewhere, others do not.
+// Has only some of the blobs.
 class SomeBlobs : public BlobSource {
  public:
   [[nodiscard]] std::optional<std::string> read_blob(std::string_view hash) const override {

@@ -1,4 +1,4 @@
-// Whatever a log says, the names made of it are short, plain and distinct (CONTRACT.md 2.3, FAILURES.md S1, S4).
+// For any log, the names made from it are short, plain and distinct (CONTRACT.md 2.3, FAILURES.md S1, S4).
 #include <algorithm>
 #include <string>
 
@@ -63,7 +63,7 @@ void check_entry_names(std::string_view text) {
   }
 }
 
-// Names that are made to be read keep letters of all scripts; what a shell would take for its own is left out.
+// Readable names keep letters of all scripts, but no character that is special in a shell.
 void check_readable(const std::string& name, std::string_view kept_ascii, std::size_t limit) {
   check_file_name(name, limit);
   check(json::is_valid_utf8(name), "a readable name that is not UTF-8", name);
@@ -86,7 +86,7 @@ void check_other_names(std::string_view text) {
   check_encoded(std::string("x.") + std::string(names::image_extension(text)), 8);
 }
 
-// Two texts must not share a name.
+// Different texts must have different names.
 void check_distinct(std::string_view one, std::string_view two) {
   if (one != two) {
     check(names::encode(one) != names::encode(two), "two texts with one name", names::encode(one));

@@ -1,5 +1,5 @@
-// The index of any bytes holds exactly the values that the plain reader finds, whatever pieces they came in and
-// whether they were there at once or grew.
+// The index of any bytes holds exactly the values that the plain reader finds, however the bytes are split and whether
+// the log is complete or grows.
 #include <algorithm>
 #include <string>
 
@@ -21,7 +21,7 @@ std::unique_ptr<LogIndex> index_of(std::string_view bytes) {
   return std::move(*built);
 }
 
-// Behind 18's title slot when the first line is one (omp/FORMAT.md E3), else `begin`.
+// The end of 18's title slot if the first line is one (omp/FORMAT.md E3), else `begin`.
 std::size_t skip_slot(std::string_view text, std::size_t begin) {
   const std::size_t newline = text.find('\n', begin);
   const std::size_t end = newline == std::string_view::npos ? text.size() : newline;
@@ -65,7 +65,7 @@ void check_against_reference(std::string_view text, const LogIndex& index) {
   check_equal(index.malformed_records(), reading.malformed, "malformed records");
 }
 
-// Feeding in pieces must tell what looking at the whole told.
+// Feeding in pieces must give the same result as scanning the whole text.
 void check_pieces(std::string_view text, std::size_t step) {
   std::size_t begin = 0;
   while (begin < text.size() && (text[begin] == ' ' || text[begin] == '\t' || text[begin] == '\n')) {
@@ -88,7 +88,7 @@ void check_pieces(std::string_view text, std::size_t step) {
   }
 }
 
-// What stands between entries is either white space, the head of the log, or damage; nothing is counted twice.
+// Damage runs are in order, do not overlap, and end inside the text.
 void check_damage(std::string_view text, const LogIndex& index) {
   std::uint64_t behind = 0;
   for (const Damage& run : index.damage()) {
@@ -117,7 +117,7 @@ void run(std::string_view input) {
   if (input.size() < 2 || input.size() > kLongest) {
     return;
   }
-  // The last two bytes choose where the log is cut for growth, and the size of the pieces.
+  // The last two bytes choose the place where the log is cut for growth, and the size of the pieces.
   const auto choice = static_cast<unsigned char>(input.back());
   const auto step = static_cast<unsigned char>(input[input.size() - 2]) % 7U + 1U;
   const auto index = index_of(input);

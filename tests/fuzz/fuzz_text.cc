@@ -1,5 +1,5 @@
-// Any bytes taken as a log: what a person would read of each entry has the size that a listing promises, is UTF-8 and
-// sends nothing to the terminal; inline images decode to the promised size.
+// Any bytes as a log: the readable text of each entry has the size that a listing promises, is UTF-8 and sends nothing
+// to the terminal; inline images decode to the promised size.
 #include <string>
 
 #include "core/json/utf8.h"

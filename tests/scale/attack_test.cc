@@ -1,5 +1,5 @@
-// Bytes made to waste a reader's time or memory (FAILURES.md S8): deep brackets, lines that look unfinished and
-// swallow each other, one gigantic number.
+// Bytes made to waste a reader's time or memory (FAILURES.md S8): deep brackets, lines that look unfinished and swallow
+// each other, one gigantic number.
 #include "core/log/log_index.h"
 #include "tests/scale/scale_support.h"
 
@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kBrackets = 1'000'000 / kShrink;
 constexpr std::uint64_t kAttackLines = 400'000 / kShrink;
 constexpr std::uint64_t kMemoryBound = 64 << 20;
-// Hostile logs are given this many times what harmless ones of the same size need, and a second for small sizes.
+// A hostile log may take this many times as long as a harmless one of the same size, plus a second for small sizes.
 constexpr double kWorse = 400;
 constexpr double kSeconds = 1;
 
@@ -73,8 +73,8 @@ TEST(Attack, NestedObjectsInsideAnEntry) {
   EXPECT_EQ(index->id(2).text, "00000009");
 }
 
-// Each line starts a value that goes on to an error at the end of the log, so each sends a naive reader through all
-// the rest.
+// Each line starts a value that ends in an error only at the end of the log, so a naive reader reads the whole rest for
+// each line.
 class Swallowing : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Swallowing, EndsInBoundedTime) {
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Openers, Swallowing,
                                            "[1,\n{\"type\":\"label\",\"id\":\"x\"},\n", "[1,\n\n\n\n"));
 
 TEST(Attack, SwallowedLinesAreReadAsTheAgentsDo) {
-  // Few enough that nothing is given up: only the openers' own lines are dropped.
+  // Few enough that the scanner does not give up: only the openers' own lines are dropped.
   const auto index = index_within_bounds(between_entries(repeated("[1,\n", 200)));
   ASSERT_TRUE(index);
   EXPECT_EQ(index->size(), 3U);

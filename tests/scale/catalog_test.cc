@@ -35,7 +35,7 @@ void write_store(const std::string& sessions) {
   }
 }
 
-// What a listing cannot do without: names, stat and the head of each log.
+// The minimum for a listing: names, stat and the head of each log.
 std::uint64_t plain_listing(const std::string& sessions) {
   std::uint64_t bytes = 0;
   for (const auto& item : std::filesystem::recursive_directory_iterator(sessions)) {
@@ -78,7 +78,7 @@ TEST_F(CatalogScale, ThousandsOfSessionsAreListedFromTheirHeads) {
 
 TEST_F(CatalogScale, HugeLogsCostNoMoreThanSmallOnes) {
   for (std::uint64_t i = 0; i < kSessions; i += 10) {
-    std::filesystem::resize_file(log_path(sessions_, i), kHugeBytes);  // a hole: NUL bytes without room on the disk
+    std::filesystem::resize_file(log_path(sessions_, i), kHugeBytes);  // a hole: NUL bytes without space on the disk
   }
   const double plain = least_cpu_seconds(3, [&] { plain_listing(sessions_); });
   Catalog catalog(open_store(dir_.path()), "/home/nobody");

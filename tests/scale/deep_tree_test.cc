@@ -1,4 +1,4 @@
-// Parents that go deep, go wide or go round (FAILURES.md F19, S7): no recursion, no quadratic walk.
+// Deep, wide and cyclic trees (FAILURES.md F19, S7): no recursion, no quadratic walk.
 #include "core/json/document.h"
 #include "core/model/context.h"
 #include "core/model/tree.h"
@@ -16,7 +16,7 @@ struct Indexed {
   double seconds = 0;
 };
 
-// The unit of time below: indexing the same log.
+// Indexing this log is the unit of time below.
 Indexed index_text(std::string text) {
   Indexed made;
   made.log = LogFile::from_bytes(std::move(text));
@@ -89,7 +89,7 @@ TEST(DeepTree, ChildBeforeParentAllTheWay) {
 }
 
 TEST(DeepTree, OneParentOfAll) {
-  // Times that no clock has: the agents' sort compares them as equal to everything.
+  // Invalid times: the agents' sort treats them as equal to everything.
   std::string text(kHeaderLine);
   text += entry_line("root", "null");
   for (std::uint64_t i = 1; i <= kDepth; ++i) {
@@ -124,7 +124,7 @@ TEST(DeepTree, CycleWithATail) {
 }
 
 TEST(DeepTree, DuplicateIdsDoNotMultiply) {
-  // Two lines for each id: JavaScript's tree would have 2^n nodes.
+  // Two lines for each id: the agents' tree would have 2^n nodes.
   std::string text(kHeaderLine);
   const std::uint64_t levels = kDepth / 10;
   for (std::uint64_t i = 1; i <= levels; ++i) {

@@ -1,4 +1,4 @@
-// A million entries (FAILURES.md S6): a compact index, made in the time of a few scans of the same bytes.
+// A million entries (FAILURES.md S6): a compact index, built in the time of a few scans of the same bytes.
 #include "core/model/tree.h"
 #include "tests/scale/scale_support.h"
 
@@ -10,7 +10,7 @@ constexpr std::uint64_t kBytesAnEntry = 64;
 constexpr std::uint64_t kFixedBytes = 4 << 20;
 constexpr double kScans = 90;
 
-// Scattered over all 32 bits, as ids are.
+// Spread over all 32 bits, as ids are.
 std::string scattered_id(std::uint64_t number) {
   return hex_id(number * 0x9E3779B1U & 0xFFFFFFFFU);
 }

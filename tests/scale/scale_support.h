@@ -1,5 +1,5 @@
-// What the tests of scale share: big files made quickly, time and memory measured so that a busy machine does not
-// make a test fail. Time is this process's own CPU time, compared with other work of the same run.
+// Shared by the scale tests: makes big files quickly, and measures time and memory so that a busy machine does not make
+// a test fail. Time is this process's CPU time, compared with other work of the same run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Sizes shrink and bounds widen where every access is checked.
+/// Sizes shrink and limits widen under a sanitizer.
 inline constexpr std::uint64_t kShrink = kSanitized ? 10 : 1;
 inline constexpr double kPatience = kSanitized ? 30 : 1;
 
@@ -92,7 +92,7 @@ inline void write_text(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
-/// A value printed as a number of kB in a /proc/self file, in bytes.
+/// A value that a /proc/self file gives in kB, in bytes.
 inline std::uint64_t proc_status_bytes(std::string_view key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -103,13 +103,13 @@ inline std::uint64_t proc_status_bytes(std::string_view key) {
   return 0;
 }
 
-/// Anonymous memory in use, freed pages given back first.
+/// The anonymous memory in use, after returning freed pages.
 inline std::uint64_t anonymous_bytes() {
   ::malloc_trim(0);
   return proc_status_bytes("RssAnon:");
 }
 
-/// How far resident memory rose above its start while `work` ran.
+/// How far resident memory rose while `work` ran.
 inline std::uint64_t peak_growth(const std::function<void()>& work) {
   ::malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
@@ -139,7 +139,7 @@ inline double least_cpu_seconds(int times, const std::function<void()>& work) {
   return least;
 }
 
-/// Reads every byte of the log once, looking for line feeds: the least that any reader does.
+/// Reads every byte of the log once, looking for line feeds: the minimum for any reader.
 inline std::uint64_t count_lines(const LogFile& log) {
   std::vector<char> piece(1 << 20);
   std::uint64_t offset = 0;

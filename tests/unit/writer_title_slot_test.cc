@@ -26,7 +26,7 @@ struct Arrangement {
   bool header_first;
 };
 
-/// A first line of `length` bytes with its line feed; "" where this kind has none so short.
+/// A first line of `length` bytes, line feed included; "" if no line of this kind is so short.
 std::string line_of(Line kind, std::size_t length) {
   if (kind == Line::blank) {
     return length == 0 ? "" : std::string(length - 1, ' ') + "\n";
@@ -46,7 +46,7 @@ class TitleSlotTest : public ::testing::TestWithParam<Arrangement> {
     settings.durability = Durability::none;
     return settings;
   }
-  /// The log with this first (or second) line.
+  /// A log with this first (or second) line.
   static std::string log_with(const std::string& line, bool header_first) {
     const std::string header = TempStore::header("s1", "/work/pi") + "\n";
     return (header_first ? header + line : line + header) + TempStore::user("aaaa0001", "", "one") + "\n{torn";
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Lines, TitleSlotTest,
                                            Arrangement{"BlankBehindHeader", Line::blank, true}),
                          [](const auto& with) { return with.param.name; });
 
-/// A slot is replaced by one of 256 bytes; else the header alone changes.
+/// A slot is replaced by one of 256 bytes; without a slot only the header changes.
 std::string renamed(const std::string& before, std::size_t slot, const std::string& after) {
   if (slot != 0) {
     return after.substr(0, kSlot) + before.substr(slot);

@@ -1,4 +1,4 @@
-// Commands of control files that cannot be understood: each is refused with its reason, and the log stays as it was.
+// Invalid commands of control files: each is refused with its reason, and the log is unchanged.
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
   EXPECT_FALSE(run("append", "[1]", true));
 }
 
-/// Only the younger agents know this entry; a log that has one is theirs (CONTRACT.md 6.2).
+/// Only the newer agents write this entry; a log with one is read by their rules (CONTRACT.md 6.2).
 constexpr char kYounger[] = R"({"type":"reset_boundary"})";
 
 TEST(Dialects, AnAppendIsMadeForTheLogAsItIsUnderTheLock) {

@@ -1,4 +1,4 @@
-// How fuzz targets say that something is wrong: words on stderr, then abort, which both libFuzzer and ctest notice.
+// How fuzz targets report a failure: words on stderr, then abort, which libFuzzer and ctest notice.
 #pragma once
 
 #include <cstdint>

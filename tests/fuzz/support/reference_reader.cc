@@ -11,7 +11,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The spaces of JavaScript's trim(), as UTF-8.
+// The white space of JavaScript's trim(), as UTF-8.
 constexpr std::string_view kTrimmed[] = {
     " ",
     "\t",

@@ -1,5 +1,5 @@
-// The lenient reader of the agents written down as plainly as possible: the whole text in memory, one pass, no
-// resuming, no fast path (omp/FORMAT.md A1 to A8). What the index is compared with.
+// The agents' lenient reader in its plainest form: the whole text in memory, one pass, no resuming, no fast path
+// (omp/FORMAT.md A1 to A8). The index is compared with it.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ struct ReferenceValue {
 
 struct ReferenceReading {
   std::vector<ReferenceValue> values;
-  std::uint64_t malformed = 0;  // as 18 counts
+  std::uint64_t malformed = 0;  // counted as 18 does
 };
 
-/// Values of `text` from `begin` on, offsets counted from its start.
+/// The values of `text` from `begin` on; offsets count from the start of the text.
 ReferenceReading read_leniently(std::string_view text, std::size_t begin);
 
-/// Behind the BOM, when there is one.
+/// The position after the BOM, if there is one.
 std::size_t skip_bom(std::string_view text);
 
-/// String.prototype.trim() leaves nothing, for text that is UTF-8 or nearly so.
+/// True if String.prototype.trim() leaves nothing, for text that is UTF-8 or nearly so.
 bool is_blank(std::string_view text);
 
 }  // namespace arborfs::fuzz

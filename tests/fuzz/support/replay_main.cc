@@ -1,4 +1,4 @@
-// Runs one fuzz target over files and over the files of folders.
+// Runs one fuzz target over files and over the files in folders.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

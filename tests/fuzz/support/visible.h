@@ -1,4 +1,4 @@
-// What must not reach a terminal: characters that hide, turn or escape what stands around them.
+// Characters that must not reach a terminal, because they hide, turn or escape the text around them.
 #pragma once
 
 #include <string_view>
