@@ -18,8 +18,7 @@ namespace {
 struct Kernel {
   std::array<int, 2> requests{-1, -1};  // a pipe that is never written
   std::atomic<bool> has_exited{false};
-  std::function<void()> behind_check;  // called once in the reserve thread, right after it saw that the session has not
-                                       // exited
+  std::function<void()> behind_check;  // called once in the reserve thread, after it saw no exit
   std::thread::id runner;
   std::atomic<int> without_memory{0};  // how many of the next receive calls run out of memory
   std::atomic<int> inits{1};           // waiting requests: INIT and nothing else

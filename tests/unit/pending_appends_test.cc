@@ -44,8 +44,7 @@ class KillingDisk : public Disk {
   Result<void> truncate(int fd, std::uint64_t size) override { return is_dead_ ? dead() : Disk::truncate(fd, size); }
   Result<void> sync(int fd) override { return is_dead_ ? dead() : Disk::sync(fd); }
   Result<void> remove(const Dir& folder, const std::string& name) override {
-    const bool is_lock = name.ends_with(".lock");  // the kernel gives a dead process's lock to the next process that
-                                                   // asks
+    const bool is_lock = name.ends_with(".lock");  // the kernel passes on a dead process's lock
     return is_dead_ && !is_lock ? dead() : Disk::remove(folder, name);
   }
 

@@ -358,8 +358,7 @@ TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt
   for (const std::string_view bytes : {"", "\r", "not JSON", "{\"type\":"}) {
     temp.write(kFolder, kName, bytes);
     const auto later =
-        std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // counts as just written
-                                                                                          // until then
+        std::filesystem::file_time_type::clock::now() + std::chrono::milliseconds(1900);  // young until then
     std::filesystem::last_write_time(temp.log(kFolder, kName), later);
     const auto session = only();
     ASSERT_TRUE(session->refresh(Depth::index));
