@@ -8,7 +8,7 @@
 
 namespace arborfs {
 
-// The bytes of the rendered segment read last, while it is being read piece by piece.
+// Caches the bytes of the last rendered segment while it is being read piece by piece.
 struct Content::LastRendered {
   std::mutex mutex;  // a leaf: nothing is called under it
   std::shared_ptr<const Renderer> of;
@@ -107,7 +107,7 @@ Content::Stretch Content::stretch_at(std::uint64_t offset, std::uint64_t length)
   return stretch;
 }
 
-// `offset` must lie inside the content.
+// `offset` must be inside the content.
 std::size_t Content::segment_at(std::uint64_t offset) const {
   const auto behind =
       std::upper_bound(segments_.begin(), segments_.end(), offset,

@@ -1,7 +1,7 @@
-// The bytes of one readable file of the mount, fixed when it is made: literal text, ranges of a log, and parts that
-// are rendered when they are read but whose size is known already. Never mixes two states of a log (CONTRACT.md 2.5): a
-// range that its log no longer has reads as `stale`.
-// Built by one thread, then shared by many. Copies share what they were built from; building goes on separately.
+// The bytes of one readable file of the mount, fixed when it is built: literal text, ranges of a log, and parts that
+// are rendered when they are read but whose size is already known. Never mixes two states of a log (CONTRACT.md 2.5):
+// reading a range that its log no longer has fails with `stale`.
+// Built by one thread, then shared by many. Copies share the parts added so far; parts added later belong to one copy.
 #pragma once
 
 #include <cstdint>
@@ -21,36 +21,37 @@ class Content {
 
   Content();
 
-  void add_text(std::string_view text);  // joins with literal text before it
+  void add_text(std::string_view text);  // appended to a preceding literal segment, if any
   void add_range(std::shared_ptr<const LogFile> log, std::uint64_t offset, std::uint64_t length);
-  /// `render` must give exactly `size` bytes, from any thread, each time; another size reads as `stale`.
+  /// `render` is called from any thread and must always return exactly `size` bytes; else reads fail with `stale`.
   void add_rendered(std::uint64_t size, Renderer render);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Up to `length` bytes from `offset`, fewer only at the end. Errors: stale, io, and those of a renderer.
-  /// A rendered part that is read piece by piece is rendered once: the last one is kept until its end is read.
+  /// The last rendered part is cached until its end is read, so reading it piece by piece renders it once.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
   /// Everything, for tools and tests; memory as large as the content.
   [[nodiscard]] Result<std::string> read_all() const { return read(0, size_); }
 
-  /// Heap held, roughly, for caches that bound it.
+  /// Approximate heap use in bytes, for caches with a memory limit.
   [[nodiscard]] std::size_t memory_bytes() const;
 
-  /// One stretch that can be spliced from a descriptor instead of read; see stretch_at.
+  /// A range that can be spliced from a descriptor instead of read; see stretch_at.
   struct Stretch {
     int fd = -1;
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     std::shared_ptr<const File> keep;  // holds `fd` open
   };
-  /// The splice-able stretch that covers `offset`, cut to `length`; fd -1 when these bytes are not in a file as such.
+  /// The spliceable range that starts at `offset`, at most `length` bytes; fd is -1 if no file holds these bytes as
+  /// they are, and `length` is then how many bytes that applies to.
   [[nodiscard]] Stretch stretch_at(std::uint64_t offset, std::uint64_t length) const;
 
  private:
   struct Segment {
     std::uint64_t start = 0;  // in the content
     std::uint64_t size = 0;
-    std::string text;  // literal, when log and render are empty
+    std::string text;  // literal, used if log and render are null
     std::shared_ptr<const LogFile> log;
     std::uint64_t log_offset = 0;
     std::shared_ptr<const Renderer> render;

@@ -12,14 +12,14 @@ bool is_json_space(unsigned char byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-// UTF-8 of the white space of ECMAScript beyond ASCII, as big-endian numbers.
+// ECMAScript's white space beyond ASCII; `utf8` is the UTF-8 bytes as a big-endian number.
 bool is_wide_space(std::uint32_t utf8) {
   constexpr std::array<std::uint32_t, 7> kOthers = {0xC2A0, 0xE19A80, 0xE280A8, 0xE280A9, 0xE280AF, 0xE2819F, 0xE38080};
   return (utf8 >= 0xE28080 && utf8 <= 0xE2808A) || utf8 == 0xEFBBBF ||
          std::find(kOthers.begin(), kOthers.end(), utf8) != kOthers.end();
 }
 
-// Length of the characters among them that start with that byte, 0 for none.
+// The length of the non-ASCII white space characters that start with `lead`; 0 if there are none.
 int wide_space_length(unsigned char lead) {
   switch (lead) {
     case 0xC2:
@@ -56,7 +56,7 @@ std::size_t end_without(std::string_view piece, Skipped is_skipped) {
   return end;
 }
 
-// Behind NUL bytes and white space; there may be gigabytes of the former.
+// Skips NUL bytes and white space; skips NULs eight at a time, because there may be gigabytes of them.
 std::size_t skip_nuls(std::string_view piece, std::size_t at) {
   for (;;) {
     std::uint64_t word = 0;
@@ -82,7 +82,7 @@ void DamageRun::feed(std::string_view piece) {
   at_ += piece.size();
 }
 
-/// What take() would find in all of it, from its two ends: of a stretch that is not blank nothing else counts.
+/// The same as take() for every byte, but reads only the ends of `piece`: nothing else matters in a nonblank stretch.
 void DamageRun::take_ends(std::string_view piece) {
   const std::size_t first = skip(piece, is_json_space);
   if (first == piece.size()) {

@@ -12,7 +12,7 @@ enum class Writer : std::uint8_t { omp18, omp, pi };
 
 struct Row {
   std::string_view key;
-  EntryType type;  // where it counts
+  EntryType type;  // the entry type for which the key is a hint
   Writer writer;
 };
 
@@ -54,7 +54,7 @@ constexpr DialectHints keys_of(EntryType type, Writer writer) {
 
 constexpr std::size_t kLongestToldKey = 28;
 
-// Which lengths a telling key may have: most keys are told apart by theirs.
+// The lengths of the hint keys, one bit each: most other keys are ruled out by their length.
 constexpr DialectHints kLengths = [] {
   DialectHints found = 0;
   for (const Row& row : kKeys) {

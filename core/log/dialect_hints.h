@@ -1,5 +1,5 @@
-// Members of a record that tell which agent wrote it, beside its type (omp/FORMAT.md H5, J3, K5, O2). Pure functions,
-// any thread.
+// Members of a record that show, together with its type, which agent wrote it (omp/FORMAT.md H5, J3, K5, O2). Pure
+// functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace arborfs {
 
-/// Which telling keys a record has, a bit for each type of entry that they tell of.
+/// Which of the hint keys a record has: one bit for each pair of a key and an entry type for which it is a hint.
 using DialectHints = std::uint32_t;
 
-/// The bits of a key at the top of a record; 0 for one that tells nothing.
+/// The bits of a key at the top level of a record; 0 if the key is no hint.
 DialectHints dialect_hint_of(std::string_view key);
 
-/// Only the younger generation of omp writes one of these keys into an entry of that type.
+/// True if one of `keys` is written into entries of `type` only by the younger generation of omp.
 bool has_omp18_key(DialectHints keys, EntryType type);
-/// Any generation of omp, and no pi.
+/// The same, for keys that omp of any generation writes and pi does not.
 bool has_omp_key(DialectHints keys, EntryType type);
-/// Only pi.
+/// The same, for keys that only pi writes.
 bool has_pi_key(DialectHints keys, EntryType type);
-/// Only pi has entries of that type (omp/FORMAT.md O2).
+/// True if only pi writes entries of `type` (omp/FORMAT.md O2).
 bool is_pi_type(std::string_view type);
-/// Only omp, and no pi, has entries of that type.
+/// True if omp writes entries of `type` and pi does not.
 bool is_omp_type(EntryType type);
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
-// The entries of an index, in chunks, so that a million more cost no copy of the million before. References are good
-// until the next push. Not thread-safe.
+// The entries of an index, in chunks, so that adding entries does not copy all earlier ones. References are valid until
+// the next push. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The words of EntryType. Pure functions, any thread.
+// The JSON words of EntryType. Pure functions, any thread.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace arborfs {
 
-/// `other` for a word that is none of the known ones.
+/// The type of a word; `other` for an unknown one.
 EntryType entry_type_of(std::string_view word);
 
 /// The word of a known type, "" for `none` and `other`.
 std::string_view entry_type_word(EntryType type);
 
-/// Only the younger generation writes these (omp/FORMAT.md J3).
+/// True for types that only the younger generation writes (omp/FORMAT.md J3).
 bool is_omp18_type(EntryType type);
 
 }  // namespace arborfs

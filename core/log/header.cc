@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestSlot = 64 * 1024;             // the agents write 256 bytes
 constexpr std::uint64_t kLongestHeader = 16 * 1024 * 1024;  // held in memory as a document
-constexpr std::uint64_t kHeadLimit = 1024 * 1024;           // how far read_header looks
+constexpr std::uint64_t kHeadLimit = 1024 * 1024;           // how far read_header reads
 constexpr std::size_t kHeadStep = 4096;
 constexpr double kCurrentVersion = 3;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
@@ -71,7 +71,7 @@ std::string text_of(const json::Value& header, std::string_view key) {
   return std::string(json::string_member(header, key).value_or(""));
 }
 
-// Why the value is no header; "" when it is one (omp/FORMAT.md A12).
+// Why the value is not a header; "" if it is one (omp/FORMAT.md A12).
 std::string problem_of(const json::Value& value) {
   if (!value.IsObject() || !json::is_string(json::member(value, "type"), "session")) {
     return "the log does not start with a session header";
@@ -80,7 +80,7 @@ std::string problem_of(const json::Value& value) {
   return id != nullptr && id->IsString() ? "" : "the session header has no id";
 }
 
-// Brings the document to the present version; what else that means for entries is noted in `out`.
+// Migrates the document to the current version, and sets in `out` what the old version means for the entries.
 void migrate(json::Document& document, SessionHeader& out) {
   const double version = version_of(document);
   out.header.writable_version = !(version > kCurrentVersion);
@@ -91,7 +91,7 @@ void migrate(json::Document& document, SessionHeader& out) {
   }
 }
 
-// Most first lines are no slots, and need not be parsed to tell. Keys may be spelled with escapes.
+// A cheap check that spares parsing, since most first lines are not slots. Keys may be spelled with escapes.
 bool looks_like_slot(std::string_view line) {
   const auto has = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
   return has("title") && (has("\"pad\"") || has("\\"));
@@ -192,7 +192,7 @@ Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offse
 }
 
 Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
-  // A decoded text has a size of its own; that of a file was asked for when it was opened.
+  // Decoded text has its own size; for a file, the size from its stat when it was opened is used.
   const auto size = log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size);
   if (!size) {
     return size.error();

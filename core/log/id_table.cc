@@ -34,7 +34,7 @@ std::string hex_text(std::uint32_t value) {
   return text;
 }
 
-// The finalizer of MurmurHash3: ids of migrated logs are consecutive numbers.
+// The finalizer of MurmurHash3; needed because the ids of migrated logs are consecutive numbers.
 std::uint64_t hash_hex(std::uint32_t value) {
   std::uint64_t h = value + 0x9E3779B97F4A7C15U;
   h = (h ^ h >> 33) * 0xFF51AFD7ED558CCDU;
@@ -65,7 +65,7 @@ IdHandle IdTable::intern(const FieldValue& value) {
 IdHandle IdTable::intern_hex(std::uint32_t value) {
   auto handle = static_cast<IdHandle>(hex_ids_.size());
   if (handle != 0 && hex_ids_.back().value == value) {
-    return handle;  // most entries are children of the one before
+    return handle;  // usual case: an entry's parent is the entry before it
   }
   if (const IdHandle known = find_hex(value)) {
     return known;

@@ -1,6 +1,6 @@
-// The ids of a log, each stored once and known by a handle, and for each the last entry that has it. An id of eight
-// lower-case hex digits, as the agents make them (omp/FORMAT.md F1), takes 8 bytes and its share of the hash.
-// Not thread-safe; const members may be called together.
+// The ids of a log: each is stored once, with a handle and the last entry that has it. An id of eight lower-case hex
+// digits, the form that the agents generate (omp/FORMAT.md F1), takes 8 bytes plus its share of the hash table.
+// Not thread-safe; const members may be called concurrently.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace arborfs {
 
-/// 0 is no id.
+/// 0 means no id.
 using IdHandle = std::uint32_t;
 
 class IdTable {
  public:
-  /// The handle of an id, made when it is new; 0 for a missing one. Arrays and objects are equal only to themselves
-  /// in JavaScript, so each gets a handle of its own that nothing finds.
+  /// The handle of an id, created if the id is new; 0 for a missing id. In JavaScript, arrays and objects are equal
+  /// only to themselves, so each gets its own handle, which no lookup finds.
   IdHandle intern(const FieldValue& value);
   IdHandle intern_hex(std::uint32_t value);
 
@@ -29,13 +29,13 @@ class IdTable {
   [[nodiscard]] IdHandle find(std::string_view string_id) const;
   [[nodiscard]] IdHandle find_hex(std::uint32_t value) const;
   [[nodiscard]] EntryId get(IdHandle handle) const;
-  /// Whether it is a string that starts with the prefix.
+  /// True if the id is a string that starts with the prefix.
   [[nodiscard]] bool has_prefix(IdHandle handle, std::string_view prefix) const;
 
-  /// The last entry with the id, kNoEntry when it is only named as a parent.
+  /// The last entry with the id; kNoEntry if the id occurs only as a parent.
   [[nodiscard]] Ordinal owner(IdHandle handle) const { return use(handle).owner; }
   void set_owner(IdHandle handle, Ordinal ordinal);
-  /// Whether some other entry names the id as its parent.
+  /// True if some other entry names the id as its parent.
   [[nodiscard]] bool is_parent(IdHandle handle) const { return use(handle).is_parent != 0; }
   void set_parent(IdHandle handle) { use(handle).is_parent = 1; }
 
@@ -58,7 +58,7 @@ class IdTable {
     Use use;
     EntryId::Kind kind = EntryId::Kind::string;
   };
-  // Handles of TextIds have the top bit set; the rest is the index, from 1.
+  // Handles of TextIds have the top bit set; the other bits are the index, from 1.
   static constexpr IdHandle kTextBit = 0x80000000U;
 
   [[nodiscard]] Use& use(IdHandle handle);

@@ -7,7 +7,7 @@
 
 namespace arborfs {
 
-/// The id as it stands behind "parentId" or "targetId"; "null" for a missing one.
+/// The id as JSON, as written after "parentId" or "targetId"; "null" for a missing one.
 std::string id_json(const EntryId& id);
 
 }  // namespace arborfs

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kHeadChecked = 4096;
 constexpr std::uint64_t kTailChecked = 256;
-constexpr Ordinal kMostEntries = 0x7FFFFFFE;  // IdTable keeps 31 bits
+constexpr Ordinal kMostEntries = 0x7FFFFFFE;  // IdTable stores ordinals in 31 bits
 constexpr std::string_view kNoTypeName = "value";
 
 Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uint64_t to) {
@@ -57,7 +57,7 @@ Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, 
   Fingerprint made;
   made.head_end = std::min(resume, slot_end + kHeadChecked);
   made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
-  // The tail first: it is what the window has.
+  // Hash the tail first: the window still holds it.
   auto tail = hash_range(window, made.tail_from, resume);
   auto slot = hash_range(window, 0, slot_end);
   auto head = hash_range(window, slot_end, made.head_end);
@@ -142,7 +142,7 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
   return true;
 }
 
-// True when the record was the log's first and is its header.
+// True if the record is the log's first value and a valid header.
 Result<bool> IndexState::take_first(LogWindow& window, const RecordFields& record) {
   if (values != 0) {
     return false;
@@ -195,7 +195,8 @@ void IndexState::note_writer(const RecordFields& record, EntryType type) {
       has_omp_marks_ || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
 }
 
-// omp/FORMAT.md O2. Where nothing else tells, the id does: without a slot omp's are no UUIDs (omp/FORMAT.md F2).
+// omp/FORMAT.md O2. Without other marks the session id decides: in logs without a slot, omp's ids are not UUIDs
+// (omp/FORMAT.md F2).
 bool IndexState::is_of_pi() const {
   if (forced || !header.valid || head.slot || dialect == Dialect::omp18) {
     return false;
@@ -236,7 +237,7 @@ void IndexState::put_ids(const RecordFields& record, Entry& entry) {
   }
   ++made_ids;
   if (record.shape == RecordFields::Shape::scalar) {
-    return;  // has no properties that could be set
+    return;  // a scalar has no properties to set
   }
   entry.id = ids.intern_hex(made_ids);
   entry.parent = last_made;
@@ -246,7 +247,7 @@ void IndexState::put_ids(const RecordFields& record, Entry& entry) {
   last_made = entry.id;
 }
 
-// Keeps the count of entries without children. Of several entries with one id the last has the children.
+// Updates the count of entries without children. If several entries have the same id, the last one has the children.
 void IndexState::link(const Entry& entry, Ordinal ordinal) {
   ++tips;
   if (entry.id == 0) {

@@ -1,4 +1,4 @@
-// What a LogIndex knows, and how records enter it; for the .cc files of the index only. Not thread-safe.
+// The state of a LogIndex, and how records are added to it. Only for the .cc files of the index. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,27 @@
 
 namespace arborfs {
 
-/// Hashes of bytes that growth leaves as they are, for telling growth from a rewrite.
+/// Hashes of bytes that growth does not change, to distinguish growth from a rewrite.
 struct Fingerprint {
-  std::uint64_t slot = 0;      // of the title slot's line, which alone may change in place (omp/FORMAT.md E4)
+  std::uint64_t slot = 0;      // the title slot's line; only this may change in place (omp/FORMAT.md E4)
   std::uint64_t head_end = 0;  // the head: from the slot to here
   std::uint64_t head = 0;
   std::uint64_t tail_from = 0;  // the tail: from here to where the scan resumes
   std::uint64_t tail = 0;
 };
 Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume);
-/// The same of a log that has grown since `before`: what cannot have changed is not read again. The slot's stays.
+/// The same for a log that has grown since `before`: does not read again what cannot have changed. Keeps the slot's
+/// hash of `before`.
 Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume,
                                           const Fingerprint& before);
 
 struct IndexState {
   IndexState(std::optional<Dialect> forced_dialect, Dialect assumed) : forced(forced_dialect), dialect(assumed) {}
 
-  /// Reads the whole log. False when it turns out to be of the younger dialect after sessions' records were dropped:
-  /// it must then be read anew under that assumption. `noter` may be null.
+  /// Reads the whole log. Returns false if a record of the younger dialect appears after records of type `session` were
+  /// dropped: the caller must then scan again with a new state that assumes omp18. `noter` may be null.
   Result<bool> scan(const LogFile& log, LogWindow& window, ScanObserver* noter);
-  /// Takes in the next record, the header excepted. False when it becomes no entry.
+  /// Adds the next record, which must not be the header. False if the record is dropped and makes no entry.
   bool admit(const RecordFields& record);
 
   [[nodiscard]] bool drops(const RecordFields& record) const {
@@ -49,7 +50,7 @@ struct IndexState {
     return !forced && dialect == Dialect::omp13 && is_younger(record);
   }
   static bool is_younger(const RecordFields& record);
-  /// Says in the header that the log is pi's, or says so no more. To be called when records have been admitted.
+  /// Marks the header as read-only if the log is pi's, or removes that mark. Call it after records have been admitted.
   void settle_writer();
 
   std::optional<Dialect> forced;
@@ -62,13 +63,13 @@ struct IndexState {
   IdTable ids;
   NameTable names;
   LabelMap labels;
-  std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // that Entry::length cannot hold
-  std::vector<std::uint64_t> dropped_sessions;              // places among the values, ascending (omp/FORMAT.md E7)
-  std::uint64_t values = 0;                                 // of the log, the header included
+  std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
+  std::vector<std::uint64_t> dropped_sessions;              // indexes among the values, ascending (omp/FORMAT.md E7)
+  std::uint64_t values = 0;                                 // values in the log, including the header
   Ordinal tips = 0;
   Ordinal last_without_id = kNoEntry;
   bool has_duplicates = false;
-  std::uint32_t made_ids = 0;  // how many were given (omp/FORMAT.md E9)
+  std::uint32_t made_ids = 0;  // how many ids were generated (omp/FORMAT.md E9)
   IdHandle last_made = 0;
 
   ScanLosses losses;
@@ -85,8 +86,8 @@ struct IndexState {
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);
 
-  bool has_pi_marks_ = false;   // what only pi writes
-  bool has_omp_marks_ = false;  // what omp writes and pi does not
+  bool has_pi_marks_ = false;   // the log has something that only pi writes
+  bool has_omp_marks_ = false;  // the log has something that omp writes and pi does not
 };
 
 struct LogIndex::Impl : IndexState {
@@ -95,16 +96,16 @@ struct LogIndex::Impl : IndexState {
 
 class LogIndex::Growth {
  public:
-  std::vector<RecordFields> records;  // texts in `texts`
+  std::vector<RecordFields> records;  // their texts are in `texts`
   std::deque<std::string> texts;
   ScanLosses losses;
   RecordScanner::Tail tail;
   Fingerprint fingerprint;
   std::uint64_t scanned_size = 0;
-  std::optional<Header> header;  // when the title slot changed
+  std::optional<Header> header;  // set if the title slot changed
 };
 
-/// Entry::flags. Why an entry is a root by its own word, for the parent's id is not stored then.
+/// Entry::flags. The low bits keep the falsy parent value of a root, because a root stores no parent id.
 namespace entry_flags {
 inline constexpr std::uint8_t kRootWord = 7;  // mask of the next five
 inline constexpr std::uint8_t kParentMissing = 0;
@@ -115,7 +116,7 @@ inline constexpr std::uint8_t kParentFalse = 4;
 inline constexpr std::uint8_t kAssistant = 8;
 }  // namespace entry_flags
 
-/// An Entry::length that stands in IndexState::long_lengths.
+/// The value of Entry::length for an entry whose length is in IndexState::long_lengths.
 inline constexpr std::uint32_t kLongLength = UINT32_MAX;
 
 }  // namespace arborfs

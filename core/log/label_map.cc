@@ -6,7 +6,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kNodeBytes = 64;  // of a hash node without its string, about
+constexpr std::size_t kNodeBytes = 64;  // approximate size of a hash node without its string
 constexpr std::size_t kMaxGaps = 64;
 
 std::string key_of(const EntryId& id) {

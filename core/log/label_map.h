@@ -1,5 +1,5 @@
-// Labels in force, with the order of a JavaScript Map: setting again keeps the place, deleting and setting moves to
-// the end (omp/FORMAT.md C6, C7). Not thread-safe.
+// The labels in force, in the order of a JavaScript Map: setting a label again keeps its place; deleting and setting it
+// moves it to the end (omp/FORMAT.md C6, C7). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace arborfs {
 
 class LabelMap {
  public:
-  /// Takes in a label entry.
+  /// Applies a label entry.
   void take(const RecordFields& record, Ordinal ordinal);
-  /// Closes the gaps that deletions left; call it before labels() when entries were taken in.
+  /// Closes the gaps that deletions left. Call it after take() and before labels().
   void settle();
   [[nodiscard]] const std::vector<Label>& labels() const { return labels_; }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  std::vector<Label> labels_;  // set_by is kNoEntry where one was deleted since settle()
+  std::vector<Label> labels_;  // set_by is kNoEntry for labels deleted since settle()
   std::unordered_map<std::string, std::size_t> places_;
   std::size_t gaps_ = 0;
 };

@@ -24,7 +24,7 @@ std::size_t copy_from(std::string_view bytes, std::uint64_t offset, std::span<ch
   return count;
 }
 
-// The decoded text of a small UTF-16LE log, nothing for other logs.
+// The decoded text of a small UTF-16LE log, nullopt for other logs.
 Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t size) {
   if (size <= kUtf16Mark.size() || size >= kDecodedBelow) {
     return std::optional<std::string>();

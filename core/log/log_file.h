@@ -1,5 +1,5 @@
-// The bytes of one session log as they were opened: one inode, read by position. A log that is replaced by rename
-// keeps its old bytes here. Shared by threads.
+// The bytes of one session log: the inode that was opened, read by position. If another file replaces the log by
+// rename, this object never reads that file. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace arborfs {
 
 class LogFile {
  public:
-  /// Opens `name` in `dir`. A log of less than 8 MiB that starts FF FE is decoded from UTF-16LE once, and every
+  /// Opens `name` in `dir`. A log of less than 8 MiB that starts with FF FE is decoded from UTF-16LE once, and every
   /// offset counts bytes of the UTF-8 text (omp/FORMAT.md A1, A16). Errors: as File::open_in.
-  /// With `reopen` the log may be closed while it is not used (pooled_file.h); reads of one whose name leads elsewhere
-  /// by then are `stale`.
+  /// With `reopen` the file may be closed while it is not in use (pooled_file.h); a read fails with `stale` if the name
+  /// leads to another file by then.
   static Result<std::shared_ptr<const LogFile>> open(const Dir& dir, const std::string& name,
                                                      PooledFile::Opener reopen = {});
   /// The same for a file that was opened elsewhere.
@@ -26,20 +26,21 @@ class LogFile {
   /// The same interface over bytes in memory, for tests and tools.
   static std::shared_ptr<const LogFile> from_bytes(std::string bytes);
 
-  /// What stat said when it was opened.
+  /// The stat from when the log was opened.
   [[nodiscard]] const FileStat& opened() const { return opened_; }
-  /// Bytes that can be read now (grows with the file).
+  /// How many bytes can be read now (grows with the file).
   [[nodiscard]] Result<std::uint64_t> size() const;
   /// Fresh stat of the open inode.
   [[nodiscard]] Result<FileStat> stat() const;
-  /// Reads until full or the end; returns how many bytes came. Errors: io.
+  /// Reads until `into` is full or the log ends; returns how many bytes were read. Errors: io, and those of
+  /// PooledFile::acquire.
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
-  /// Exactly these bytes; `stale` when the file no longer has them.
+  /// Exactly these bytes; `stale` if the log does not have them any more.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
-  /// The open file for splicing; null when offsets are not those of a file (decoded, in memory) or it is gone.
+  /// The open file, for splicing; null if offsets do not match a file (decoded or in memory) or it cannot be reopened.
   [[nodiscard]] std::shared_ptr<const File> splice_file() const;
   [[nodiscard]] bool is_decoded() const { return memory_.has_value() && file_.has_value(); }
-  /// The bytes on disk, whatever is_decoded says (raw.jsonl).
+  /// Like read_at, but reads the bytes on disk even if is_decoded() (raw.jsonl).
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const;
 
  private:

@@ -1,4 +1,4 @@
-// Growth of an index: reading on where the scan ended, and telling growth from a rewrite (CONTRACT.md 3.2,
+// Growth of an index: resumes where the scan ended, and distinguishes growth from a rewrite (CONTRACT.md 3.2,
 // omp/FORMAT.md A5, G9).
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kCheckStep = 4096;
 
-// What may follow the digits of a number without ending it.
+// True for a character that may follow the digits of a number without ending it.
 bool continues_number(char c) {
   return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
 }
@@ -26,7 +26,7 @@ Result<bool> number_goes_on(LogWindow& window, const ScanPoint& point) {
   return !text.empty() && continues_number(text.front());
 }
 
-// The header under the slot as it reads now; nothing when the line is no slot of the same length any more.
+// The header with the slot that is in the log now; nullopt if the line is no longer a slot of the same length.
 Result<std::optional<Header>> header_of_changed_slot(LogWindow& window, const IndexState& state) {
   const auto size = static_cast<std::size_t>(state.head.slot_end);
   ASSIGN_OR_RETURN(auto text, window.view(0, size));
@@ -42,7 +42,7 @@ Result<std::optional<Header>> header_of_changed_slot(LogWindow& window, const In
   return session ? Result<std::optional<Header>>(std::move(session->header)) : session.error();
 }
 
-// Looks for records that would change how earlier ones read.
+// Detects records that would change how earlier ones are read.
 class ConflictCheck {
  public:
   explicit ConflictCheck(const IndexState& state) : state_(state), made_ids_(state.made_ids) {}
@@ -73,7 +73,7 @@ class ConflictCheck {
   std::uint32_t made_ids_;
 };
 
-// True when what growth leaves as it is has stayed; notes a changed title in `growth`.
+// True if the bytes that growth does not change are unchanged. If the title slot changed, sets `growth.header`.
 Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::Growth& growth) {
   ASSIGN_OR_RETURN(auto now, take_fingerprint(window, state.head.slot_end, state.tail.resume.offset));
   if (now.head != state.fingerprint.head || now.tail != state.fingerprint.tail) {
@@ -92,7 +92,7 @@ Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::G
   return goes_on ? Result<bool>(!*goes_on) : goes_on.error();
 }
 
-// False when a record conflicts with earlier ones.
+// False if a record conflicts with earlier ones.
 Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIndex::Growth& growth) {
   ConflictCheck check(state);
   for (;;) {
@@ -107,7 +107,7 @@ Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIn
   }
 }
 
-// True when the log can only be read anew, whatever came.
+// True if the log must be read again from the start, whatever the new bytes are.
 bool must_rebuild(const LogFile& log, const IndexState& state, std::uint64_t size) {
   return state.values == 0 || state.tail.has_records || state.head.may_be_slot || size < state.tail.resume.offset ||
          has_lenient_boms(log, size) != has_lenient_boms(log, state.scanned_size);
@@ -138,11 +138,11 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   if (growth->tail.resume.offset == impl_->tail.resume.offset) {
     return growth;
   }
-  // Not in the scanner's window, which would read far more of the log's beginning than is asked for.
+  // Uses a separate window: the scanner's would read far more of the start of the log than is needed.
   LogWindow marks(log, window.end(), nullptr, kCheckStep);
   ASSIGN_OR_RETURN(auto made,
                    fingerprint_of_growth(marks, impl_->head.slot_end, growth->tail.resume.offset, growth->fingerprint));
-  growth->fingerprint = made;  // the slot's as it was when the header was read
+  growth->fingerprint = made;  // with the slot's hash from when the header was read
   return growth;
 }
 

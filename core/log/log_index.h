@@ -1,8 +1,8 @@
-// The compact index of one session log: where each record lies, what it is, who its parent is. No text in memory;
-// about 32 bytes an entry plus its id (CONTRACT.md 6.12).
+// The compact index of one session log: the place, type and parent of each record. Keeps no text in memory; takes about
+// 32 bytes per entry plus its id (CONTRACT.md 6.12).
 //
-// An index only ever grows. Whatever cannot be told as growth - a rewrite, a truncation, a change of the rules under
-// which earlier entries were read - makes a new index. Not thread-safe: its owner (session/session.h) guards it.
+// An index only ever grows. Any other change - a rewrite, a truncation, a change of the rules under which earlier
+// entries were read - requires a new index. Not thread-safe: its owner (session/session.h) guards it.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// Which generation's rules a log is read by (CONTRACT.md 6.2, omp/FORMAT.md J3).
+/// The agent generation whose rules apply to a log (CONTRACT.md 6.2, omp/FORMAT.md J3).
 enum class Dialect : std::uint8_t { omp13, omp18 };
 
 enum class EntryType : std::uint8_t {
@@ -48,29 +48,29 @@ enum class EntryType : std::uint8_t {
   other,
 };
 
-/// An id as JSON has it: 5 and "5" differ, 5.0 and 5 do not (omp/FORMAT.md C2).
+/// An id with its JSON type: 5 and "5" differ, 5.0 and 5 do not (omp/FORMAT.md C2).
 struct EntryId {
   enum class Kind : std::uint8_t { missing, string, other } kind = Kind::missing;
   std::string text;  // the string (WTF-8), or the canonical JSON text of another value
   bool operator==(const EntryId&) const = default;
 };
 
-/// One entry. Offsets and lengths are those of the JSON value in the log, white space around it not counted.
+/// One entry. Offset and length are those of the JSON value in the log, without the white space around it.
 struct Entry {
   static constexpr std::int64_t kNoTime = INT64_MIN;
   std::uint64_t offset = 0;
-  std::uint32_t length = 0;  // 0xFFFFFFFF: longer than that; see LogIndex::length
-  std::uint32_t id = 0;      // handle of the index's id table; 0: no id
-  std::uint32_t parent = 0;  // handle of the parent's id; 0: a root by its own word (omp/FORMAT.md C3)
-  std::uint16_t name = 0;    // handle of the stem's word: the role of a message, else the type
+  std::uint32_t length = 0;  // 0xFFFFFFFF: at least that; see LogIndex::length
+  std::uint32_t id = 0;      // handle in the index's id table; 0: no id
+  std::uint32_t parent = 0;  // handle of the parent's id; 0: a root, as the entry names no parent (omp/FORMAT.md C3)
+  std::uint16_t name = 0;    // handle of the word in the file name's stem: the role of a message, else the type
   EntryType type = EntryType::none;
   std::uint8_t flags = 0;
   std::int64_t timestamp_ms = kNoTime;
 };
 static_assert(sizeof(Entry) == 32);
 
-/// Bytes of the log that are no entry, one run (omp/FORMAT.md A3 to A6). `in_progress`: the unterminated end of the
-/// log.
+/// One run of bytes of the log that belong to no entry (omp/FORMAT.md A3 to A6). `in_progress`: it is at the end of the
+/// log, which has no final line feed.
 struct Damage {
   enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled };
   std::uint64_t offset = 0;
@@ -80,32 +80,33 @@ struct Damage {
 };
 std::string_view damage_word(Damage::Kind kind);  // "malformed", "fused", ...
 
-/// A label in force (omp/FORMAT.md C6 to C8), in the order of JavaScript's Map.
+/// A label in force (omp/FORMAT.md C6 to C8).
 struct Label {
   EntryId target;
-  std::string text;  // as shown; the JSON text when it is no string
+  std::string text;  // as shown; the JSON text if it is not a string
   Ordinal set_by = kNoEntry;
 };
 
-/// What the log says of the session itself.
+/// The session's own data, from its log.
 struct Header {
   bool valid = false;            // omp/FORMAT.md A12
-  std::string problem;           // why not, or why it is not written to though it is, in words
-  bool has_slot = false;         // an 18 title slot stands before it
-  bool migrated = false;         // versions 1 and 2, in memory (omp/FORMAT.md E8)
-  bool writable_version = true;  // false above 3, and for logs of pi
-  std::string json;              // JSON.stringify of the header after slot and migration; "" when invalid
+  std::string problem;           // why it is invalid, or why the log is read-only although it is valid
+  bool has_slot = false;         // an omp18 title slot precedes it
+  bool migrated = false;         // from version 1 or 2, in memory only (omp/FORMAT.md E8)
+  bool writable_version = true;  // false for versions above 3, and for logs of pi
+  std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
   std::string cwd;
-  std::string title;  // in force: slot, else header
+  std::string title;  // from the slot if there is one, else from the header
   std::string parent_session;
   std::string timestamp;
   std::uint64_t offset = 0;  // of the header's value in the log
   std::uint64_t length = 0;
 };
 
-/// Reads just the head of a log as it was opened (4 KiB; up to 1 MiB where the first value is long or late). Same
-/// result as the header of the full index. Errors: io.
+/// Reads only the head of a log as it was opened (4 KiB; up to 1 MiB if the first value is long or late). The result is
+/// the header of the full index, except that a log of pi is not recognised by its entries and a first record past the
+/// first MiB is not found. Errors: io.
 Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect = std::nullopt);
 
 class ScanObserver;
@@ -113,35 +114,36 @@ class ScanObserver;
 class LogIndex {
  public:
   struct Options {
-    std::optional<Dialect> dialect;                // forced for conformance tests; else chosen per log
-    const std::atomic<bool>* cancelled = nullptr;  // checked now and then; gives `interrupted`
-    ScanObserver* noter = nullptr;                 // told of every entry; see scan_observer.h
+    std::optional<Dialect> dialect;                // forced, for conformance tests; else chosen per log
+    const std::atomic<bool>* cancelled = nullptr;  // checked before each read; fails with `interrupted`
+    ScanObserver* noter = nullptr;                 // receives every entry; see scan_observer.h
   };
-  /// Scans the log from its first byte to its present end. Errors: io, interrupted, those of the noter.
+  /// Scans the log from its first byte to its current end. Errors: io, interrupted, too_large, those of the noter.
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log, const Options& options);
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log) { return build(log, Options{}); }
   ~LogIndex();
   LogIndex(const LogIndex&) = delete;
   LogIndex& operator=(const LogIndex&) = delete;
 
-  /// What the log has more than the index. Computed without changing the index, so that readers go on meanwhile.
+  /// The part of the log after the indexed part. Computing it does not change the index, so readers can continue.
   class Growth;
   struct GrowthDeleter {
     void operator()(Growth*) const;
   };
   using GrowthPtr = std::unique_ptr<Growth, GrowthDeleter>;
-  /// Reads on from where the scan ended. Null when earlier entries would read differently now: the last known bytes
-  /// changed, the dialect changed, a new id is a duplicate or is the missing parent of an earlier entry. Then build().
+  /// Reads from where the scan ended. Null, which means that build() is needed, if earlier entries would now be read
+  /// differently: the last known bytes changed, the dialect changed, or a new id is a duplicate or the missing parent
+  /// of an earlier entry.
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogFile& log) const;
-  /// Where the entries that `growth` brings lie and what they are; ids, parents and times are left out.
+  /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
   void apply(GrowthPtr growth);
 
   [[nodiscard]] Dialect dialect() const;
   [[nodiscard]] const Header& header() const;
-  /// Version 1: ids and parents are made up, those in the log do not count (omp/FORMAT.md E9).
+  /// True for version 1: ids and parents are generated, and those in the log are ignored (omp/FORMAT.md E9).
   [[nodiscard]] bool gives_ids() const;
-  /// Bytes of the log covered by the scan.
+  /// How many bytes of the log the scan has covered.
   [[nodiscard]] std::uint64_t scanned_size() const;
   /// Number of entries; ordinals are 1 to size().
   [[nodiscard]] Ordinal size() const;
@@ -149,7 +151,7 @@ class LogIndex {
   [[nodiscard]] std::uint64_t length(Ordinal ordinal) const;
   [[nodiscard]] EntryId id(Ordinal ordinal) const;
   [[nodiscard]] EntryId parent_id(Ordinal ordinal) const;
-  /// The stem's word: role of a message, type of another entry, "value" for none (CONTRACT.md 2.2).
+  /// The word in the file name's stem: a message's role, another entry's type, "value" for neither (CONTRACT.md 2.2).
   [[nodiscard]] std::string_view name(Ordinal ordinal) const;
   [[nodiscard]] std::string_view type_text(Ordinal ordinal) const;
   [[nodiscard]] bool is_assistant(Ordinal ordinal) const;
@@ -157,28 +159,29 @@ class LogIndex {
   /// The last entry with this id (omp/FORMAT.md C2), or kNoEntry.
   [[nodiscard]] Ordinal find(const EntryId& id) const;
   [[nodiscard]] Ordinal find(std::string_view string_id) const;
-  /// Entries whose string id starts with the prefix, at most `limit`, in file order; linear.
+  /// Entries whose string id starts with the prefix, at most `limit`, in file order; linear time.
   [[nodiscard]] std::vector<Ordinal> find_prefix(std::string_view prefix, std::size_t limit) const;
   /// The parent by the agents' rules, kNoEntry for a root and for an orphan (omp/FORMAT.md C3).
   [[nodiscard]] Ordinal parent(Ordinal ordinal) const;
-  /// Names a parent that the log does not have.
+  /// True if the entry names a parent that the log does not have.
   [[nodiscard]] bool is_orphan(Ordinal ordinal) const;
-  /// Some entry names it as parent (and lookups of that name lead to it).
+  /// True if some other entry names this entry's id as its parent, and find() of that id gives this entry.
   [[nodiscard]] bool has_children(Ordinal ordinal) const;
   /// Number of entries without children.
   [[nodiscard]] Ordinal tip_count() const;
   [[nodiscard]] std::vector<Ordinal> tips() const;  // file order
-  /// The last entry of the log (omp/FORMAT.md C1), kNoEntry when there is none.
+  /// The last entry of the log (omp/FORMAT.md C1), kNoEntry if there is none.
   [[nodiscard]] Ordinal leaf() const { return size(); }
-  /// The entry that is value `index` of the log, the header being 0 (omp/FORMAT.md E9); kNoEntry when it is none.
+  /// The entry that is value `index` of the log (omp/FORMAT.md E9); a valid header is value 0. kNoEntry if that value
+  /// is not an entry.
   [[nodiscard]] Ordinal entry_at_value(std::uint64_t index) const;
 
   [[nodiscard]] const std::vector<Label>& labels() const;
   [[nodiscard]] std::vector<Damage> damage() const;
-  /// 18's count of malformed records (oracle `malformedRecords`).
+  /// The number of malformed records as omp18 counts them (oracle `malformedRecords`).
   [[nodiscard]] std::uint64_t malformed_records() const;
   [[nodiscard]] bool has_duplicate_ids() const;
-  /// Bytes of heap held, for status.json and the memory tests.
+  /// Heap use in bytes, for status.json and the memory tests.
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

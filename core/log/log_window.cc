@@ -20,7 +20,7 @@ Result<std::string_view> LogWindow::view(std::uint64_t offset, std::size_t want)
     RETURN_IF_ERROR(fill(offset, static_cast<std::size_t>(needed)));
   }
   if (offset >= start_ + length_) {
-    return std::string_view();  // the log was cut
+    return std::string_view();  // the log was truncated
   }
   const auto from = static_cast<std::size_t>(offset - start_);
   return std::string_view(buffer_.get() + from, length_ - from);

@@ -1,5 +1,5 @@
-// A stretch of a log in memory, moved along by reading: the scanner's only way to the bytes. One buffer, reused; it
-// grows only when somebody asks for a longer contiguous view. Used by one thread.
+// A sliding window over a log, through which the scanner reads all bytes. It reuses one buffer, which grows only when a
+// caller asks for a longer contiguous view. Used by one thread.
 #pragma once
 
 #include <atomic>
@@ -14,23 +14,22 @@ namespace arborfs {
 
 class LogWindow {
  public:
-  /// Bytes that may be read, though not used, behind every view (simdjson looks that far).
+  /// Bytes that are readable, but meaningless, after every view (simdjson reads that far).
   static constexpr std::size_t kPadding = 64;
-  /// How much is read at a time; small logs need no more than their size.
+  /// How much is read at a time; for a small log, the buffer is no larger than the log.
   static constexpr std::size_t kStep = 256 * 1024;
 
-  /// Shows the bytes of `log` below `end`. `cancelled` may be null; it is looked at before each read. Both must
+  /// A window over the bytes of `log` before `end`. `cancelled` may be null; it is checked before each read. Both must
   /// outlive the window.
   LogWindow(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled = nullptr,
             std::size_t step = kStep);
 
-  /// What is in memory from `offset` on, at least `want` bytes unless the end is nearer. Valid until the next call.
+  /// The bytes in memory from `offset` on, at least `want` unless the log ends before. Valid until the next call.
   /// Errors: io, interrupted.
   Result<std::string_view> view(std::uint64_t offset, std::size_t want);
 
-  /// Where the log ends for this window: as given, or earlier when it was cut meanwhile.
+  /// Where the log ends for this window: as passed in, or earlier if the log was truncated since.
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  /// As given.
   [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
 
  private:
@@ -43,7 +42,7 @@ class LogWindow {
   std::size_t step_;
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0;
-  std::uint64_t start_ = 0;  // offset in the log of the buffer's first byte
+  std::uint64_t start_ = 0;  // the buffer's first byte, as an offset in the log
   std::size_t length_ = 0;   // bytes of the log in the buffer
 };
 

@@ -3,7 +3,7 @@
 namespace arborfs {
 
 namespace {
-constexpr std::size_t kWordBytes = 96;  // of a map entry with a short word, about
+constexpr std::size_t kWordBytes = 96;  // approximate size of a map entry with a short word
 }
 
 std::uint16_t NameTable::intern(std::string_view word, Ordinal ordinal) {

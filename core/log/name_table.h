@@ -1,4 +1,4 @@
-// The words that stand in entries' names - roles and types - each stored once. Not thread-safe.
+// The words used in entries' names - roles and types - each stored once. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace arborfs {
 
 class NameTable {
  public:
-  /// What Entry::name holds for the word of entry `ordinal`. Beyond 65,535 different words each entry keeps its own.
+  /// The value of Entry::name for the word of entry `ordinal`. After 65,535 words, each new one is stored per entry.
   std::uint16_t intern(std::string_view word, Ordinal ordinal);
   [[nodiscard]] std::string_view get(std::uint16_t handle, Ordinal ordinal) const;
   [[nodiscard]] std::size_t memory_bytes() const;

@@ -9,19 +9,19 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kMoreAtATime = 16 * 1024;  // read behind a step for the end of its last line
+constexpr std::size_t kMoreAtATime = 16 * 1024;  // read at a time past a step, to find the end of its last line
 constexpr std::size_t kMostMore = 256 * 1024;    // longer lines are left to the scanner
-constexpr std::size_t kLeastLine = 64;           // bounds the lines kept of a step; agents' are longer
+constexpr std::size_t kLeastLine = 64;           // limits the lines kept per step; agents' lines are longer
 constexpr std::size_t kPadding = DomRecordParser::kPadding;
 
-// The bytes of a step and of the rest of its last line, as far as they have been read.
+// The bytes read so far of a step and of the rest of its last line.
 class StepBytes {
  public:
-  /// `bytes` has room for as much as will ever be read, and kPadding.
+  /// `bytes` must have room for all bytes that will be read, plus kPadding.
   StepBytes(const LogFile& log, std::uint64_t offset, std::uint64_t end, char* bytes)
       : log_(log), offset_(offset), end_(end), bytes_(bytes) {}
 
-  /// Reads up to `size` bytes behind what is there; false when none came.
+  /// Reads up to `size` more bytes; false if none could be read.
   bool read(std::size_t size) {
     const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(size, end_ - offset_ - filled_));
     const auto got = log_.read_at(offset_ + filled_, std::span<char>(bytes_ + filled_, room));
@@ -29,7 +29,7 @@ class StepBytes {
     return got && *got != 0;
   }
 
-  /// The place behind the next line feed from `from` on, reading up to `limit` if need be; npos when there is none.
+  /// The position after the first line feed from `from` on, or npos. Reads more bytes, up to `limit`, if needed.
   std::size_t behind_newline(std::size_t from, std::size_t limit) {
     for (;;) {
       if (const std::size_t at = text().find('\n', from); at != std::string_view::npos) {
@@ -42,7 +42,7 @@ class StepBytes {
     }
   }
 
-  /// Of the first byte, in the log.
+  /// The offset of the first byte in the log.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] std::string_view text() const { return {bytes_, filled_}; }
 
@@ -78,7 +78,7 @@ ParallelLineReader::ParallelLineReader(const LogFile& log, std::uint64_t begin, 
   }
   try {
     helper_.emplace([this] { help(); });
-  } catch (const std::system_error&) {  // no more threads: this one does it all
+  } catch (const std::system_error&) {  // no thread available: this one does all the work
   }
 }
 
@@ -105,7 +105,7 @@ const ParallelLineReader::Line* ParallelLineReader::line_at(std::uint64_t offset
   return at_ < lines.size() && lines[at_].record.offset == offset ? &lines[at_] : nullptr;
 }
 
-// Waits for a chunk, filling what nobody else does meanwhile.
+// Waits until the chunk is filled; meanwhile fills chunks that no thread has claimed.
 void ParallelLineReader::go_to(std::uint64_t number) {
   std::unique_lock lock(mutex_);
   first_ = number;
@@ -133,7 +133,7 @@ void ParallelLineReader::fill_next(DomRecordParser& parser, std::unique_lock<std
   lock.unlock();
   try {
     fill(filled, number, parser);
-  } catch (const std::exception&) {  // out of memory, say: what it has not found is read in the ordinary way
+  } catch (const std::exception&) {  // for example, out of memory: the scanner reads these lines in the ordinary way
     filled.lines.clear();
   }
   lock.lock();
@@ -144,10 +144,10 @@ void ParallelLineReader::fill_next(DomRecordParser& parser, std::unique_lock<std
 
 void ParallelLineReader::fill(Chunk& chunk, std::uint64_t number, DomRecordParser& parser) const {
   chunk.lines.clear();
-  // The byte before the step tells whether a line starts with it.
+  // The byte before the step shows whether a line starts at the step's first byte.
   const std::size_t before = number == 0 ? 0 : 1;
   const std::size_t inside = before + step_;
-  if (!chunk.bytes) {  // pages that nothing is read into are never touched
+  if (!chunk.bytes) {  // not initialised, so that unused pages are never touched
     const std::uint64_t most = std::min<std::uint64_t>(1 + step_ + kMostMore + kMoreAtATime, 1 + end_ - begin_);
     chunk.bytes = std::make_unique_for_overwrite<char[]>(most + kPadding);
   }

@@ -1,6 +1,6 @@
-// Reads and parses the lines of a log before the scan reaches them; on a big log, on the scan's thread and a helper. A
-// shortcut only: a line that is not found here, for whatever reason (a lack of memory too), is to be read in the
-// ordinary way. Used by one thread.
+// Reads and parses the lines of a log ahead of the scan, on the scan's thread and, for a big log, a helper thread. It
+// is only a shortcut: if a line is not found here for any reason (including lack of memory), the caller must read it in
+// the ordinary way. Used by one thread.
 #pragma once
 
 #include <array>
@@ -29,30 +29,31 @@ class ParallelLineReader {
   };
 
   static constexpr std::size_t kStep = 256 * 1024;
-  /// With less to read a helper would cost more than it does.
+  /// For fewer bytes, a helper would cost more than it saves.
   static constexpr std::uint64_t kHelpsFrom = 4 * kStep;
 
-  /// For the lines of `log` from `begin`, where one starts, to `end`. `cancelled` and `noter` may be null. All must
-  /// outlive it.
+  /// Reads the lines of `log` from `begin`, which must be the start of a line, to `end`. `cancelled` and `noter` may be
+  /// null. All pointers and references must outlive this object.
   ParallelLineReader(const LogFile& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
                      const ScanObserver* noter, std::size_t step = kStep);
   ~ParallelLineReader();
   ParallelLineReader(const ParallelLineReader&) = delete;
   ParallelLineReader& operator=(const ParallelLineReader&) = delete;
 
-  /// The line that starts at `offset`, which is `begin` or after and never less than before; null when it was not found
-  /// to be a plain record. Lives until the next call.
+  /// The line that starts at `offset`; null if it is not known to be a plain record. `offset` must be at least `begin`
+  /// and never less than in the previous call. The result is valid until the next call.
   const Line* line_at(std::uint64_t offset);
 
  private:
   static constexpr std::uint64_t kRing = kHelpsFrom / kStep;
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
-  /// The lines that start in one step of the log; guarded by mutex_ but for who is busy with it, or is at it.
+  /// The lines that start in one step of the log. Guarded by mutex_, except that the thread that fills a chunk, and
+  /// line_at() for its current chunk, use `bytes` and `lines` without the lock.
   struct Chunk {
-    std::uint64_t number = kNone;   // of the step whose lines it holds
-    bool is_busy = false;           // somebody fills it
-    std::unique_ptr<char[]> bytes;  // made when it is first filled
+    std::uint64_t number = kNone;   // the step whose lines it holds
+    bool is_busy = false;           // a thread is filling it
+    std::unique_ptr<char[]> bytes;  // allocated when it is first filled
     std::vector<Line> lines;
   };
 
@@ -69,19 +70,19 @@ class ParallelLineReader {
   const std::atomic<bool>* const cancelled_;
   const ScanObserver* const noter_;
   const std::size_t step_;
-  const std::uint64_t count_;  // of steps
+  const std::uint64_t count_;  // number of steps
 
-  DomRecordParser parser_;         // of line_at()
-  std::uint64_t current_ = kNone;  // the chunk that line_at() is at
-  std::size_t at_ = 0;             // its lines before have been passed
+  DomRecordParser parser_;         // for line_at()
+  std::uint64_t current_ = kNone;  // the chunk that line_at() is in
+  std::size_t at_ = 0;             // line_at()'s position in that chunk's lines
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Chunk, kRing> chunks_;
-  std::uint64_t first_ = 0;             // chunks before are not wanted any more; guarded by mutex_
-  std::uint64_t next_ = 0;              // the first that nobody has claimed; guarded by mutex_
+  std::uint64_t first_ = 0;             // earlier chunks are no longer needed; guarded by mutex_
+  std::uint64_t next_ = 0;              // the first chunk that no thread has claimed; guarded by mutex_
   bool is_stopping_ = false;            // guarded by mutex_
-  std::optional<HelperThread> helper_;  // last, so that it ends before what it uses
+  std::optional<HelperThread> helper_;  // last, so that it ends before the members that it uses are destroyed
 };
 
 }  // namespace arborfs

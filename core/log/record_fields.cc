@@ -44,7 +44,7 @@ std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t
   return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
-// Only texts whose meaning no rule about overflow touches; the rest is parse_date's.
+// Accepts only texts to which no overflow rule applies; parse_date handles the rest.
 bool parse_plain_iso(std::string_view text, std::int64_t& milliseconds) {
   if (!has_iso_shape(text)) {
     return false;
@@ -110,7 +110,7 @@ EntryId to_entry_id(const FieldValue& value) {
     case FieldValue::Kind::boolean:
       return {EntryId::Kind::other, value.truth ? "true" : "false"};
     case FieldValue::Kind::number:
-      if (std::isinf(value.number)) {  // JSON has no word for it, and it is not null
+      if (std::isinf(value.number)) {  // JSON has no literal for infinity, and null would be another id
         return {EntryId::Kind::other, value.number < 0 ? "-1e999" : "1e999"};
       }
       return {EntryId::Kind::other, json::number_text(value.number)};

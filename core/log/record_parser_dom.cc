@@ -26,7 +26,7 @@ bool DomRecordParser::parse(std::string_view text, RecordFields& record) {
   return notes_ != nullptr || json::has_valid_escapes(text);
 }
 
-// False when they are not plain.
+// False if the fields are not plain.
 bool DomRecordParser::note_fields(RecordFields& record) {
   if (places_.lead(0) == '[') {
     record.shape = RecordFields::Shape::array;
@@ -40,7 +40,7 @@ bool DomRecordParser::note_fields(RecordFields& record) {
   return true;
 }
 
-// False when it is not plain.
+// False if the member is not plain.
 bool DomRecordParser::note_member(const json::Places::Cursor& member, RecordFields& record) {
   const std::string_view key = member.key();
   if (is_escaped(key)) {
@@ -56,7 +56,7 @@ bool DomRecordParser::note_member(const json::Places::Cursor& member, RecordFiel
   return true;
 }
 
-// A later `message` replaces an earlier one with all its members (omp/FORMAT.md A9).
+// A later `message` replaces an earlier one, including all its members (omp/FORMAT.md A9).
 bool DomRecordParser::note_role(json::Places::Place message, FieldValue& role) {
   role = FieldValue();
   if (places_.lead(message) != '{') {

@@ -1,5 +1,5 @@
-// Records as agents write them, at full speed: the fields are noted where they stand. Nothing is copied or converted.
-// Used by one thread.
+// A fast parser for records in the form that agents write: fields point into the text, and nothing is copied or
+// converted. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace arborfs {
 
 class DomRecordParser {
  public:
-  /// Bytes that must be readable behind every text.
+  /// Bytes that must be readable after every text.
   static constexpr std::size_t kPadding = json::Places::kPadding;
 
-  /// `noter` is asked about each record, and about some texts that turn out to be none; it may be null, and must
-  /// outlive this.
+  /// `noter` is called for each record, and for some texts that turn out not to be records. It may be null; it must
+  /// outlive this object.
   explicit DomRecordParser(const ScanObserver* noter = nullptr) : noter_(noter) {}
 
-  /// True when `text`, which must start with { or [ and end with its last byte that is no white space, is one value by
-  /// the strictest reading and its fields are plain: no numbers, arrays or objects, nothing spelled with escapes. Fills
-  /// the fields, not offset and length; their texts are parts of `text`. False tells nothing about `text`.
+  /// True if `text` is one value by the strictest reading and its fields are plain: no numbers, arrays or objects, and
+  /// no escapes. `text` must start with { or [ and must not end with white space. Fills the fields but not offset and
+  /// length; the fields' texts point into `text`. False says nothing about `text`.
   bool parse(std::string_view text, RecordFields& record);
 
-  /// What the noter says of what parse() took last; null for no answer.
+  /// The noter's notes on the last record that parse() accepted; null if the noter gave none.
   [[nodiscard]] std::unique_ptr<ScanNotes> take_notes() { return std::move(notes_); }
 
  private:

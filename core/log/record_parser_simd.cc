@@ -49,7 +49,7 @@ bool SimdRecordParser::parse(std::string_view text, RecordFields& record) {
   return true;
 }
 
-// Lines vary in length; powers of two keep the buffers from being made anew for each longer one.
+// Rounds up to a power of two, so that the buffers are not reallocated for each longer line.
 bool SimdRecordParser::make_room(std::size_t length) {
   if (length <= parser_.capacity()) {
     return true;
@@ -86,7 +86,7 @@ void SimdRecordParser::take(const simdjson::dom::element& value, FieldValue& fie
   }
 }
 
-// A later `message` replaces an earlier one with all its members (omp/FORMAT.md A9).
+// A later `message` replaces an earlier one, including all its members (omp/FORMAT.md A9).
 void SimdRecordParser::take_role(const simdjson::dom::element& message, FieldValue& role) {
   role = FieldValue();
   simdjson::dom::object object;

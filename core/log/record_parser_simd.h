@@ -1,6 +1,5 @@
-// Records at full speed: one line, one value, checked and taken apart by simdjson, in a plain walk where that is enough
-// (record_parser_dom.h). A parser serves one thread and is let go after the scan, for its buffers are many times a
-// line's size.
+// A fast parser for lines that hold exactly one value. It tries the plain walk first (record_parser_dom.h), then
+// simdjson's DOM. Used by one thread. Destroy it after the scan, because its buffers are many times a line's size.
 #pragma once
 
 #include <simdjson.h>
@@ -17,18 +16,18 @@ namespace arborfs {
 
 class SimdRecordParser {
  public:
-  /// Longer lines are not for this parser.
+  /// The longest line that may be passed to parse().
   static constexpr std::size_t kMaxLine = 4 * 1024 * 1024;
 
-  /// `noter` is asked about each plain record, and may be null; it must outlive this.
+  /// `noter` is called for each plain record. It may be null; it must outlive this object.
   explicit SimdRecordParser(const ScanObserver* noter) : plain_(noter) {}
 
-  /// True when `text`, which must start with { or [ and end with its last byte that is no white space, is one value
-  /// by the strictest reading: then every lenient reading agrees. Fills the fields, not offset and length; they live
-  /// until the next call. 64 bytes behind `text` must be readable.
+  /// True if `text` is one value by the strictest reading: then every lenient reading gives the same value. `text` must
+  /// start with { or [ and must not end with white space, and 64 bytes after it must be readable. Fills the fields but
+  /// not offset and length; the fields' texts are valid until the next call and point into `text` or this parser.
   bool parse(std::string_view text, RecordFields& record);
 
-  /// What the noter says of what parse() took last; null when that was not plain, or for no answer.
+  /// The noter's notes on the last record that parse() accepted; null if that was not plain, or the noter gave none.
   [[nodiscard]] std::unique_ptr<ScanNotes> take_notes() { return plain_.take_notes(); }
 
  private:
@@ -38,7 +37,7 @@ class SimdRecordParser {
 
   DomRecordParser plain_;
   simdjson::dom::parser parser_;
-  std::deque<std::string> json_texts_;  // of ids and labels that are arrays or objects
+  std::deque<std::string> json_texts_;  // the JSON of ids and labels that are arrays or objects
 };
 
 }  // namespace arborfs

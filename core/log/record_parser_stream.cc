@@ -10,9 +10,9 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestEscape = 12;  // a surrogate pair
-constexpr std::size_t kMaxContainers = 64;  // of one record; repetitions of a key beyond that are no record's
+constexpr std::size_t kMaxContainers = 64;  // per record; only a hostile log repeats keys more often
 
-// The value of a string literal that may have been cut anywhere.
+// The value of a string literal. Unless `complete`, the literal may have been cut at any byte.
 std::string unescape(std::string_view literal, bool complete) {
   json::Document value;
   if (complete) {
@@ -38,7 +38,7 @@ std::string spelled_key(std::string_view key) {
   return unescape(literal, true);
 }
 
-// Longest spelling of a key of interest: every letter as \u00xx.
+// The longest spelling of a key that matters here: every letter as \u00xx.
 constexpr std::size_t kLongestKey = 28 * 6;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Collects the fields of a record from what a ValueScanner observes, for values that are too long, too deep or too
-// odd for the fast parser. Memory is bounded by a few observed scalars. Used by one thread.
+// Collects the fields of a record from the events of a ValueScanner, for values that are too long, too deep or too
+// unusual for the fast parser. Memory is bounded by a few observed scalars. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace arborfs {
 
 class StreamedRecord final : public json::FieldObserver {
  public:
-  /// Arrays and objects as ids or labels are kept as JSON text up to this size, longer ones as [] or {}.
+  /// Fields that are arrays or objects are kept as JSON text up to this many bytes, longer ones as [] or {}.
   static constexpr std::uint64_t kMaxContainer = 64 * 1024;
 
   /// Forgets what was observed.
@@ -24,8 +24,8 @@ class StreamedRecord final : public json::FieldObserver {
   void on_container(std::string_view key, char opener, std::uint64_t offset) override;
   void on_container_end(std::uint64_t offset) override;
 
-  /// The record, once the value from `offset` on, `length` bytes, ended. Its texts live until reset(). Errors: those
-  /// of the window, which is asked for the texts of containers.
+  /// The record. Call it when the value has ended; the value is `length` bytes from `offset` on. The record's texts are
+  /// valid until reset(). Reads the texts of containers from the window; errors: those of the window.
   Result<RecordFields> finish(LogWindow& window, std::uint64_t offset, std::uint64_t length);
 
  private:

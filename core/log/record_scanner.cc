@@ -14,9 +14,10 @@ using Verdict = json::ValueScanner::Verdict;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kStreamedFrom = 8 * 1024 * 1024;
-constexpr std::size_t kFirstLook = 16 * 1024;  // long enough for most lines
+constexpr std::size_t kFirstLook = 16 * 1024;  // enough for most lines
 
-// Each line of a hostile log may send the scan through all the lines behind it; this much of that is put up with.
+// In a hostile log, each line may make the scanner read all lines after it and then read them again. The scan gives up
+// when the bytes read again exceed kRescanFloor + kRescanTimes * the size of the log.
 constexpr std::uint64_t kRescanFloor = 64 * 1024 * 1024;
 constexpr std::uint64_t kRescanTimes = 8;
 
@@ -80,7 +81,7 @@ Result<RecordScanner::Found> RecordScanner::step() {
   }
 }
 
-// A line that was read already.
+// Takes the line from the read-ahead, if it is there.
 bool RecordScanner::take_line_ahead() {
   const ParallelLineReader::Line* line = ahead_ == nullptr ? nullptr : ahead_->line_at(at_.offset);
   if (line == nullptr) {
@@ -92,7 +93,7 @@ bool RecordScanner::take_line_ahead() {
   return true;
 }
 
-// Skips white space between values; then reads the value.
+// Skips white space before a value, then reads the value.
 Result<RecordScanner::Found> RecordScanner::find_value() {
   ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, kByteOrderMark.size()));
   if (text.empty()) {
@@ -116,7 +117,7 @@ Result<RecordScanner::Found> RecordScanner::find_value() {
   return skipped == text.size() ? Result<Found>(Found::nothing) : read_value();
 }
 
-// Behind a value: white space to the end of the line, or a rest that is dropped (omp/FORMAT.md A3).
+// After a value: skips white space to the end of the line; drops any other rest of the line (omp/FORMAT.md A3).
 Result<RecordScanner::Found> RecordScanner::end_line() {
   std::uint64_t offset = at_.offset;
   for (;;) {
@@ -142,7 +143,7 @@ Result<RecordScanner::Found> RecordScanner::read_value() {
   return fast ? Result<Found>(Found::record) : read_slowly();
 }
 
-// One line, one value, nothing odd about it.
+// Reads a line that is exactly one value in the usual form; false if it is not.
 Result<bool> RecordScanner::read_fast() {
   for (std::size_t want = 1;; want = std::max(want * 4, kFirstLook)) {
     ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, want));
@@ -185,7 +186,7 @@ Result<RecordScanner::Found> RecordScanner::read_slowly() {
   }
 }
 
-// The value that starts here ended well.
+// Called when the value that starts here has ended without error.
 Result<RecordScanner::Found> RecordScanner::accept() {
   ASSIGN_OR_RETURN(auto first, window_.view(at_.offset, 1));
   const char lead = first.empty() ? '{' : first.front();
@@ -202,7 +203,8 @@ Result<RecordScanner::Found> RecordScanner::accept() {
   return Found::record;
 }
 
-// No value starts here, as `fed` bytes told, and where `at_end` is set, the end of the text (omp/FORMAT.md A4, A5).
+// Called when no value starts here (omp/FORMAT.md A4, A5). The verdict took `fed` bytes and, if `at_end`, the end of
+// the text.
 Result<RecordScanner::Found> RecordScanner::reject(Verdict verdict, std::uint64_t fed, bool at_end) {
   const std::uint64_t told = at_.offset + fed;
   if (at_end) {
@@ -224,7 +226,7 @@ Result<RecordScanner::Found> RecordScanner::reject(Verdict verdict, std::uint64_
   return drop_rest(Damage::Kind::too_tangled);
 }
 
-// Drops what is left of the line from `from` on.
+// Drops the rest of the line from `from` on.
 Result<RecordScanner::Found> RecordScanner::drop_line(std::uint64_t from, Damage::Kind kind) {
   const ScanPoint before = at_;
   at_.offset = from;
@@ -238,7 +240,7 @@ Result<RecordScanner::Found> RecordScanner::drop_line(std::uint64_t from, Damage
   return Found::nothing;
 }
 
-// Drops everything that is left of the log.
+// Drops the rest of the log.
 Result<RecordScanner::Found> RecordScanner::drop_rest(Damage::Kind kind) {
   const std::uint64_t last = window_.end() == 0 ? 0 : window_.end() - 1;
   DamageRun run(at_.offset);
@@ -248,8 +250,8 @@ Result<RecordScanner::Found> RecordScanner::drop_rest(Damage::Kind kind) {
   return Found::end;
 }
 
-// Takes in the bytes from here on, to the end of the line or of the text; true when a line feed was met. at_ is
-// behind it then, else at the end.
+// Feeds `run` the bytes from at_ to the end of the text, or of the line if `whole_line`. Moves at_ past the line feed
+// and returns true if it found one; else moves at_ to the end.
 Result<bool> RecordScanner::measure(DamageRun& run, bool whole_line) {
   for (;;) {
     ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, 1));

@@ -1,8 +1,8 @@
 // Splits a log into the values that the agents read and the bytes that they drop, exactly as leniently as they do
-// (omp/FORMAT.md A2 to A10, A16). Constant memory whatever the log holds. Used by one thread.
+// (omp/FORMAT.md A2 to A10, A16). Constant memory, whatever the log contains. Used by one thread.
 //
-// Values and damage found up to the resume point stay as they are however the log grows; what comes behind it does
-// not (omp/FORMAT.md A5, G9).
+// Values and damage before the resume point do not change when the log grows; those after it may (omp/FORMAT.md A5,
+// G9).
 #pragma once
 
 #include <cstdint>
@@ -22,48 +22,48 @@
 
 namespace arborfs {
 
-/// Where a scan can go on.
+/// A point from which a scan can resume.
 struct ScanPoint {
   enum class Phase : std::uint8_t {
-    line_start,    // behind a line feed or at the start of the text
-    before_value,  // only white space since
-    after_value,   // behind a value, its line not ended
-    after_number,  // the same, where more digits would change the value
+    line_start,    // after a line feed or at the start of the text
+    before_value,  // after only white space since the line feed or start
+    after_value,   // after a value, before the end of its line
+    after_number,  // the same, but more digits would change the value
   };
   std::uint64_t offset = 0;
   Phase phase = Phase::line_start;
 };
 
-/// Whether a log of this size may have a BOM at the start of any line (omp/FORMAT.md A16).
+/// True if a log of this size may have a BOM at the start of any line (omp/FORMAT.md A16).
 bool has_lenient_boms(const LogFile& log, std::uint64_t size);
 
-/// What a scan found besides records.
+/// The damage that a scan found.
 struct ScanLosses {
   std::vector<Damage> damage;   // in file order
-  std::uint64_t malformed = 0;  // as 18 counts
+  std::uint64_t malformed = 0;  // number of malformed records, as omp18 counts them
 };
 
 class RecordScanner {
  public:
-  /// Scans `window` from `start`; see has_lenient_boms. `ahead` and `noter` may be null; the former is for the same
-  /// bytes and the same noter.
+  /// Scans `window` from `start`; for `bom_on_any_line` see has_lenient_boms. `ahead` and `noter` may be null; `ahead`
+  /// must be for the same bytes and the same noter.
   RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead = nullptr,
                 const ScanObserver* noter = nullptr);
 
-  /// The next record, null at the end of the text; lives until the next call. Errors: io, interrupted.
+  /// The next record, null at the end of the text; valid until the next call. Errors: io, interrupted.
   Result<const RecordFields*> next();
-  /// What the noter read of that record, if anything; lives as long.
+  /// The noter's notes on that record, or null; valid until the next call of next().
   [[nodiscard]] const ScanNotes* notes() const { return notes_; }
 
   [[nodiscard]] const ScanLosses& losses() const { return losses_; }
 
-  /// The rest is for when next() gave nothing.
-  /// Where to go on when the log grew, and how much of the losses lies before that point.
+  /// Call tail() and take_losses() only after next() returned null.
+  /// Where to resume when the log has grown, and how much of the losses is before that point.
   struct Tail {
     ScanPoint resume;
     std::size_t damage = 0;
     std::uint64_t malformed = 0;
-    bool has_records = false;  // records behind it: growth can change what was read already
+    bool has_records = false;  // records were read after that point: growth can change them
   };
   [[nodiscard]] const Tail& tail() const { return *tail_; }
   ScanLosses take_losses() { return std::move(losses_); }
@@ -94,11 +94,11 @@ class RecordScanner {
   StreamedRecord observed_;
   json::ValueScanner scanner_;
   RecordFields record_;
-  std::unique_ptr<ScanNotes> own_notes_;  // of a record that was not read ahead
+  std::unique_ptr<ScanNotes> own_notes_;  // for a record that was not read ahead
   const ScanNotes* notes_ = nullptr;
   ScanLosses losses_;
   std::optional<Tail> tail_;
-  std::uint64_t rescanned_ = 0;  // bytes behind the dropped line that were read in vain
+  std::uint64_t rescanned_ = 0;  // bytes read past the ends of dropped lines, which are read again
 };
 
 }  // namespace arborfs

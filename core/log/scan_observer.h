@@ -1,5 +1,5 @@
-// What somebody else wants to know of each record of a log, found while its index is made: where a record has been
-// taken apart anyway, by whichever thread does that.
+// Lets another component extract data from each record of a log while the index is built: the record has just been
+// parsed, so the data is cheap to get, on the thread that parsed it.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// What was found in one record; only its ScanObserver knows what it is.
+/// The data found in one record; only its ScanObserver knows the concrete type.
 class ScanNotes {
  public:
   virtual ~ScanNotes() = default;
@@ -20,17 +20,17 @@ class ScanObserver {
  public:
   virtual ~ScanObserver() = default;
 
-  /// What there is to know of a record, found at `places`; its text is followed by DomRecordParser::kPadding readable
-  /// bytes. The escapes in its strings have not been looked at: null when one is none of JSON's, and whenever there is
-  /// no answer. Called for records that become no entries, too. Any thread, several at once.
+  /// Extracts the data of a record from its text and its places. DomRecordParser::kPadding bytes after `text` are
+  /// readable. The escapes in its strings have not been checked: must return null if one of them is not valid JSON; may
+  /// return null at any time. Also called for records that become no entries. Called from any thread, concurrently.
   [[nodiscard]] virtual std::unique_ptr<ScanNotes> read(EntryType type, std::string_view text,
                                                         const json::Places& places) const = 0;
 
-  /// The rest is called by the thread that makes the index.
-  /// It begins with the first entry, perhaps not for the first time.
+  /// The thread that builds the index calls begin() and take().
+  /// The scan starts with the first entry; called again if the scan restarts.
   virtual void begin() = 0;
-  /// The next entry, `length` bytes long, of a log that is of that dialect as far as it was read. `notes` are what
-  /// read() gave; null, too, where the record was not taken apart that way. An error ends the making of the index.
+  /// Receives the next entry, `length` bytes long. `dialect` is the log's dialect as far as it has been read. `notes`
+  /// is the result of read(), or null if read() was not called for the record. An error aborts the build of the index.
   virtual Result<void> take(const Entry& entry, std::uint64_t length, Dialect dialect, const ScanNotes* notes) = 0;
 };
 
