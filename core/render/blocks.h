@@ -47,7 +47,7 @@ class Blocks {
     }
   }
 
-  /// `body(sink)` between fences that nothing in it can close.
+  /// Puts `body(sink)` between fences that nothing in it can close.
   template <class Body>
   void fenced(std::string_view language, Body body) {
     FenceProbe probe;
@@ -78,7 +78,7 @@ class Blocks {
     json(node, sink_);
   }
 
-  /// Text as it is, anything else as JSON; nothing for what is missing or null.
+  /// Text as it is, anything else as JSON; nothing if it is missing or null.
   void text_or_json(const Node& node) {
     if (node.kind() == NodeKind::string) {
       paragraph(node.text());
@@ -105,7 +105,7 @@ class Blocks {
   static Text text_of(const Node& node) { return is_text(node) ? node.text() : Text(); }
   static bool is_true(const Node& node) { return node.kind() == NodeKind::boolean && node.boolean(); }
 
-  /// A scalar on the line that is being written; containers as "...".
+  /// A scalar on the current line; containers as "...".
   void phrase(const Node& node) {
     if (is_text(node)) {
       put_line(sink_, node.text());
@@ -116,7 +116,7 @@ class Blocks {
     }
   }
 
-  /// "a, b, c" from an array, on the line that is being written.
+  /// "a, b, c" from an array, on the current line.
   void names(const Node& list) {
     if (list.kind() != NodeKind::array) {
       return phrase(list);

@@ -16,7 +16,7 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-/// Smallest and largest second byte that may follow a lead byte; surrogates are let through here.
+/// The smallest and largest second byte that may follow a lead byte; surrogates are allowed here.
 struct Range {
   unsigned char low = 0x80;
   unsigned char high = 0xBF;
@@ -71,7 +71,7 @@ char* put_unit(char32_t unit, char* out) {
   return put_hex(unit, 4, out);
 }
 
-/// The short escapes of JSON, or 0.
+/// The letter of JSON's short escape for a character, or 0.
 char short_escape(char32_t code) {
   switch (code) {
     case '"':
@@ -92,7 +92,7 @@ char short_escape(char32_t code) {
   }
 }
 
-struct OneLine {  // of text that may be ill-formed anywhere
+struct OneLine {  // for text that may be ill-formed anywhere
   static constexpr bool kBlocks = false;
   static constexpr CareTable kCare = [] {
     CareTable table = care_table("\n\t");
@@ -163,12 +163,12 @@ char* put_hex(char32_t code, int digits, char* out) {
 LineCount count_lines(std::string_view text) {
   using Lane [[gnu::vector_size(kLane)]] = char;
   using Mask [[gnu::vector_size(kLane)]] = signed char;
-  constexpr std::size_t kRound = 255 * kLane;  // what a byte of a sum can count
+  constexpr std::size_t kRound = 255 * kLane;  // the most that one byte of a sum can count
   LineCount lines;
   if (text.empty() || text[0] == '\n') {
     ++lines.empty;
   }
-  std::size_t at = 0;  // a newline at `i` ends a line, and starts an empty one when i + 1 is one or the end
+  std::size_t at = 0;  // a newline at `i` ends a line; the next line is empty if i + 1 is a newline or the end
   while (text.size() - at > kLane) {
     const std::size_t stop = at + std::min(kRound, (text.size() - 1 - at) / kLane * kLane);
     Mask newlines{};

@@ -1,4 +1,4 @@
-// Characters that must not reach a terminal or a file name as they are, and one scanner that replaces them by a
+// Characters that must not reach a terminal or a file name as they are, and a scanner that replaces them with a
 // spelling (FAILURES.md S1, S4). Pure functions, any thread.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace arborfs::chars {
 
 struct Char {
   char32_t code = 0xFFFD;
-  std::uint32_t length = 1;  // bytes; of a maximal ill-formed part when not valid
+  std::uint32_t length = 1;  // bytes; of a maximal ill-formed part if not valid
   bool valid = false;        // false for ill-formed bytes and for surrogates (code is then the surrogate)
 };
 
@@ -21,18 +21,18 @@ Char decode(std::string_view text, std::size_t at);
 
 /// C0 (newline and tab included), DEL, C1.
 bool is_control(char32_t code);
-/// Bidirectional controls, zero-width characters but U+200D, tag characters.
+/// Bidirectional controls, zero-width characters except U+200D, tag characters.
 bool is_invisible(char32_t code);
 /// White space beyond ASCII, line separators included.
 bool is_wide_space(char32_t code);
 
-/// `code` in lower-case hex, at least `digits` digits, written to the end of what `out` points at; returns the end.
+/// Writes `code` to `out` in lower-case hex, at least `digits` digits; returns the end.
 char* put_hex(char32_t code, int digits, char* out);
 
 using Buffer = std::array<char, 16>;
 using CareTable = std::array<bool, 256>;
 
-/// Bytes with which a character begins that may need a spelling, in text known to be WTF-8.
+/// The first bytes of characters that may need a spelling, in text known to be WTF-8, and the bytes in `more`.
 constexpr CareTable care_table(std::string_view more) {
   CareTable table{};
   for (std::size_t byte = 0; byte < 0x20; ++byte) {
@@ -50,7 +50,7 @@ constexpr CareTable care_table(std::string_view more) {
 inline constexpr std::size_t kLane = 16;
 inline constexpr std::size_t kBlock = 4 * kLane;
 
-/// True when none of the `Size` bytes at `bytes`, a multiple of kLane, is in care_table(""). Compilers do not vectorise
+/// True if none of the `Size` bytes at `bytes`, a multiple of kLane, is in care_table(""). Compilers do not vectorise
 /// the plain loop, hence the vector types.
 template <std::size_t Size>
 bool are_plain(const char* bytes) {
@@ -70,7 +70,7 @@ bool are_plain(const char* bytes) {
   return (halves[0] | halves[1]) == 0;
 }
 
-/// How many of the first bytes can be passed over at once; 0 when they need a closer look.
+/// How many of the first bytes can be skipped at once; 0 if they must be examined.
 inline std::size_t plain_bytes(std::string_view text) {
   if (text.size() >= kBlock && are_plain<kBlock>(text.data())) {
     return kBlock;
@@ -79,13 +79,13 @@ inline std::size_t plain_bytes(std::string_view text) {
 }
 
 struct LineCount {
-  std::size_t all = 1;  // one more than newlines
+  std::size_t all = 1;  // number of newlines + 1
   std::size_t empty = 0;
 };
 LineCount count_lines(std::string_view text);
 
-/// Policies of scan(): kCare names the bytes to look at, spell() gives what to write instead of a character, or a
-/// view without data for the character itself. kEscapes: what JSON escapes with a letter is escaped again.
+/// Policies of scan(): kCare has the bytes to examine, spell() returns the replacement of a character, or a view
+/// without data to keep the character. kEscapes: characters that JSON escapes with a letter are escaped again.
 struct TextPolicy {  // newlines and tabs stay
   static constexpr bool kBlocks = true;
   static constexpr bool kEscapes = false;
@@ -98,14 +98,14 @@ struct LinePolicy {  // newlines and tabs become spaces
   static constexpr CareTable kCare = care_table("\n\t");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };
-struct JsonPolicy {  // inside a JSON string literal, valid JSON and readable at once
+struct JsonPolicy {  // inside a JSON string literal, both valid JSON and readable
   static constexpr bool kBlocks = false;
   static constexpr bool kEscapes = true;
   static constexpr CareTable kCare = care_table("\n\t\"\\");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };
 
-/// Calls put(piece) with stretches of `wtf8` and with spellings, in order.
+/// Calls put(piece) with parts of `wtf8` and with spellings, in order.
 template <class Policy, class Put>
 void scan(std::string_view wtf8, Put&& put) {
   const std::size_t size = wtf8.size();

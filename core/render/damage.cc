@@ -1,4 +1,4 @@
-// What can be told of the bytes of a log that are no entry.
+// Describes the bytes of a log that are not entries.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kSearched = std::size_t{1} << 20U;
 constexpr std::size_t kPiece = 4096;
-constexpr std::size_t kTimes = 16;  // that a byte is scanned on average at most, failed attempts included
+constexpr std::size_t kTimes = 16;  // scans per byte on average at most, failed attempts included
 
-/// Scans from any byte on, within a budget that makes the whole search linear.
+/// Scans values from any byte on, within a budget that makes the whole search linear.
 class Search {
  public:
   explicit Search(std::string_view text) : text_(text), budget_(kTimes * std::max(text.size(), kSearched)) {}

@@ -15,7 +15,7 @@ class EntryText : public MessageText<Node, Sink> {
  public:
   using Base::Base;
 
-  /// Renders the whole entry. False when what the sink got is to be thrown away (value_text.h).
+  /// Renders the whole entry. If false, the sink's content must be discarded (value_text.h).
   bool render(EntryType type, const Node& entry) {
     if (entry.kind() != NodeKind::object || !known(type, entry)) {
       this->plain_json(entry);
@@ -49,7 +49,7 @@ class EntryText : public MessageText<Node, Sink> {
     }
   }
 
-  /// The types that one plain sentence tells.
+  /// The types that are shown as one plain sentence.
   bool sentence(EntryType type, const Node& entry) {
     switch (type) {
       case EntryType::label:

@@ -33,7 +33,7 @@ bool is_plain_base64(std::string_view text) {
          std::all_of(digits.begin(), digits.end(), [](char c) { return kBase64[static_cast<unsigned char>(c)]; });
 }
 
-/// Fills in where the data are; false when they lead nowhere. `literal` is a string within `raw`.
+/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
 bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
   const std::string_view spelled = literal.substr(1, literal.size() - 2);
   const bool escaped = spelled.find('\\') != std::string_view::npos;
@@ -70,7 +70,8 @@ void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::v
   }
 }
 
-/// The decoded text of an image that cannot be decoded piecewise, checked against what was found when it was listed.
+/// The decoded text of an image that cannot be decoded piecewise, checked against the size that was found when it was
+/// listed. Errors: stale.
 Result<std::string> decode_whole(std::string_view spelled, const ImageRef& image) {
   const std::string quoted = "\"" + std::string(spelled) + "\"";
   std::string bytes = json::decode_base64(skim::string_value(quoted).value_or(""));

@@ -1,4 +1,4 @@
-// The text of a `message` entry, by role, and of content blocks wherever they stand.
+// The text of a `message` entry, by role, and of content blocks in any entry.
 #pragma once
 
 #include <string_view>

@@ -12,9 +12,9 @@ namespace arborfs::names {
 namespace {
 
 constexpr std::size_t kHashSuffix = 17;        // '~' and 16 hex digits
-constexpr std::size_t kOrdinalDigits = 6;      // listed ordinals have at least as many
+constexpr std::size_t kOrdinalDigits = 6;      // listed ordinals have at least this many
 constexpr std::size_t kWordLimit = 64;         // for the role or type within a stem
-constexpr std::string_view kEmpty = "%empty";  // no encoding of anything else: '%' is followed by hex there
+constexpr std::string_view kEmpty = "%empty";  // never an encoding of other text: there, '%' is followed by hex
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -42,11 +42,11 @@ std::string hash_suffix(std::string_view whole) {
   return "~" + std::string(digits.data(), digits.size());
 }
 
-/// A name that is put together of units (a character or its encoding) and cut between them when it gets too long.
+/// A name made of units (a character or its encoding) and cut between them if it becomes too long.
 class LimitedName {
  public:
   LimitedName(std::string_view whole, std::size_t limit) : whole_(whole), limit_(std::max(limit, kHashSuffix + 1)) {}
-  /// False when the name is full; nothing more needs adding.
+  /// False if the name is full: no more units are needed.
   bool add(std::string_view unit) {
     name_ += unit;
     if (name_.size() <= limit_ - kHashSuffix) {
@@ -85,7 +85,7 @@ bool file_keeps(const chars::Char& c, bool first, bool last) {
   return label_keeps(c, false, last) && !(first && c.code == '-') && !(last && is_space);
 }
 
-/// The text with whatever `keeps` does not keep as %XX.
+/// The text with every character that `keeps` rejects as %XX.
 std::string encoded_but(bool (*keeps)(const chars::Char&, bool first, bool last), std::string_view text,
                         std::size_t limit) {
   if (text.empty()) {
@@ -123,7 +123,7 @@ std::string padded(Ordinal ordinal) {
   return std::string(kOrdinalDigits - std::min(kOrdinalDigits, digits.size()), '0') + digits;
 }
 
-/// `-<id>` within what is left of a name; "" without an id.
+/// `-<id>`, at most as long as the name has room; "" without an id.
 std::string id_part(const LogIndex& index, Ordinal ordinal, std::size_t used, std::size_t limit) {
   const EntryId id = index.id(ordinal);
   if (id.kind == EntryId::Kind::missing) {

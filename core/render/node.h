@@ -1,7 +1,7 @@
-// JSON values as the renderer sees them: one shape over simdjson's DOM, which is fast and strict, and over
-// json::Document, which takes everything that the agents take; a third, for sizes alone, is in plain_node.h. All give
-// the same answers for the same text, but for objects that JSON.parse would reorder: see in_order(). Text is what they
-// give strings as. A node lives as long as the document behind it.
+// JSON values as the renderer sees them: one interface over simdjson's DOM, which is fast and strict, and over
+// json::Document, which accepts everything that the agents accept; a third one, only for sizes, is in plain_node.h. All
+// give the same answers for the same text, except for objects that JSON.parse would reorder: see in_order(). Text is
+// the type of their strings. A node is valid as long as the document behind it.
 #pragma once
 
 #include <simdjson.h>
@@ -28,9 +28,9 @@ class FastNode {
   [[nodiscard]] std::string_view text() const { return element_.get_string().value_unsafe(); }
   [[nodiscard]] bool boolean() const { return element_.get_bool().value_unsafe(); }
   [[nodiscard]] double number() const;
-  /// The last member of that name, as JSON.parse has it; missing when this is no object.
+  /// The last member of that name, as in JSON.parse; missing if this is not an object.
   [[nodiscard]] FastNode member(std::string_view key) const;
-  /// False when JSON.parse might give the members another order, or fewer.
+  /// False if JSON.parse might give the members in another order, or fewer of them.
   [[nodiscard]] bool in_order() const;
 
   /// Visits the elements of an array or an object once.

@@ -1,6 +1,6 @@
-// JSON values as the renderer sees them (node.h), over text that is only taken apart: nothing is decoded, strings are
-// as they are spelled. For sizes.
-// A node lives as long as what it is made of, and as its text.
+// JSON values as the renderer sees them (node.h), over text that is parsed but not decoded: strings stay as they are
+// spelled. For sizes.
+// A node is valid as long as its PlainEntry and the text.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class PlainNode {
   [[nodiscard]] Text text() const { return {entry_->spelled, entry_->places.string(place_)}; }
   [[nodiscard]] bool boolean() const { return entry_->places.lead(place_) == 't'; }
   [[nodiscard]] double number() const { return entry_->places.number(place_); }
-  /// The last member of that name, as JSON.parse has it; missing when this is no object.
+  /// The last member of that name, as in JSON.parse; missing if this is not an object.
   [[nodiscard]] PlainNode member(std::string_view key) const;
-  /// False when JSON.parse might give the members another order, or fewer.
+  /// False if JSON.parse might give the members in another order, or fewer of them.
   [[nodiscard]] bool in_order() const;
 
   /// Visits the elements of an array or an object once.

@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kShortEscape = 2;
 constexpr std::size_t kLongEscape = 6;  // \u and four digits
-constexpr std::size_t kAtOnce = 32;     // marks
+constexpr std::size_t kAtOnce = 32;     // marks at a time
 static_assert(RawText::kPadding >= json::kEscapePadding);
 
-/// In valid JSON there are no control characters but the last of these, so they alone can begin one to look at.
+/// DEL is the only ASCII control character in valid JSON, so only these bytes can start a character to examine.
 constexpr ByteSets kCare("\x7F\xC2\xD8\xE1\xE2\xED\xEF\xF3");
 static_assert([] {
   for (unsigned byte = 0x20; byte < 0x100; ++byte) {
@@ -28,11 +28,11 @@ static_assert([] {
   return true;
 }());
 
-/// What stands in escapes: their backslash, and what follows it where that is shown as one character or as two.
+/// The bytes of escapes: the backslash, and after it n, the characters shown as one byte and those shown as two.
 constexpr ByteSets kEscapes("\\", "n", "\"/t", "bfr");
 static_assert(has_same_bytes(kEscapes, json::kSimpleEscapes));
 
-/// Calls each(index, bits) for the marks of the bytes from `begin` to `end`; `bits` has those of others cleared.
+/// Calls each(index, bits) for the marks of the bytes from `begin` to `end`; `bits` has no marks of other bytes.
 template <class Each>
 void each_mark(const std::vector<std::uint64_t>& marks, std::size_t begin, std::size_t end, Each each) {
   if (begin == end) {
@@ -65,7 +65,7 @@ bool is_marked(const std::vector<std::uint64_t>& marks, std::size_t place) {
   return (marks[place / kMarkedBytes] >> (place % kMarkedBytes) & 1U) != 0;
 }
 
-/// The unit of UTF-16 that an escape of six bytes gives, whose `u` stands at `place`.
+/// The UTF-16 unit of a six-byte escape whose `u` is at `place`.
 char32_t unit_at(std::string_view text, std::size_t place) {
   std::uint32_t unit = 0;
   const char* const digits = text.data() + place + 1;
@@ -73,12 +73,12 @@ char32_t unit_at(std::string_view text, std::size_t place) {
   return unit;
 }
 
-/// An escape of six bytes starts at `place`, where one starts or a character that is none.
+/// True if a six-byte escape starts at `place`, which is the start of an escape or of a character.
 bool is_long_escape(std::string_view text, std::size_t place, std::size_t end) {
   return end - place >= kLongEscape && text[place] == '\\' && text[place + 1] == 'u';
 }
 
-/// The character that is marked as odd at `place`; its length is that of its spelling.
+/// The character that is marked as odd at `place`; its length is that of its spelling in JSON.
 chars::Char char_at(std::string_view text, std::size_t place, std::size_t end) {
   if (text[place] != 'u') {
     return chars::decode(text, place);
@@ -111,7 +111,7 @@ bool RawText::read(std::string_view text) {
   text_ = text;
   const std::size_t marks = marks_for(text.size());
   if (odd_.size() < marks) {
-    for (auto* const kept : {&halved_, &newlines_, &odd_}) {  // the one that is asked last: memory may run out between
+    for (auto* const kept : {&halved_, &newlines_, &odd_}) {  // odd_ last, since it is tested: memory may run out
       kept->resize(std::bit_ceil(marks));
     }
   }
@@ -183,7 +183,7 @@ chars::LineCount RawString::lines() const {
     lines.empty = 1;
     return lines;
   }
-  std::size_t line = begin_;  // where one starts
+  std::size_t line = begin_;  // start of the current line
   each_place(text_->newlines_, begin_, end_, [&](std::size_t place) {
     ++lines.all;
     lines.empty += place == line + 1 ? 1 : 0;

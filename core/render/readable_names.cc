@@ -1,4 +1,4 @@
-// The names of names.h that are made to be read rather than to be told apart: projects and titles.
+// The names of names.h that are made for reading rather than for telling things apart: projects and titles.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ struct CodeRange {
   char32_t first;
   char32_t last;
 };
-/// Beyond ASCII: punctuation, symbols, emoji and private characters, which a slug leaves out.
+/// Characters beyond ASCII that a slug leaves out: punctuation, symbols, emoji and private characters.
 constexpr CodeRange kNoLetters[] = {
     {0x80, 0xA9},     {0xAB, 0xB4},       {0xB6, 0xB9},        {0xBB, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},
     {0x2000, 0x206F}, {0x20A0, 0x20CF},   {0x2100, 0x2BFF},    {0x3000, 0x3004}, {0x3008, 0x3020}, {0x3030, 0x3030},
@@ -38,7 +38,7 @@ bool slug_keeps(const chars::Char& c) {
                       [&](const CodeRange& range) { return c.code >= range.first && c.code <= range.last; });
 }
 
-/// Lower case of ASCII, Latin-1, Greek and Cyrillic, which is what titles have.
+/// Lower case of ASCII, Latin-1, Greek and Cyrillic, the scripts that titles have.
 char32_t to_lower(char32_t code) {
   const bool plus_32 = (code >= 'A' && code <= 'Z') || (code >= 0xC0 && code <= 0xDE && code != 0xD7) ||
                        (code >= 0x391 && code <= 0x3A9) || (code >= 0x410 && code <= 0x42F);
@@ -48,7 +48,7 @@ char32_t to_lower(char32_t code) {
   return code >= 0x400 && code <= 0x40F ? code + 80 : code;
 }
 
-/// The spelling of a kept character in lower case; only one- and two-byte characters change.
+/// The lower-case spelling of a kept character; only one- and two-byte characters change.
 std::string lower_bytes(const chars::Char& c, std::string_view bytes) {
   const char32_t lower = to_lower(c.code);
   if (lower == c.code) {
@@ -66,7 +66,7 @@ std::string strip(std::string name, std::string_view leading) {
   return name;
 }
 
-/// Kept characters through `spell`, everything else as '-', never two of these in a row, at most `limit` bytes.
+/// Kept characters as spelled by `spell`, everything else as '-', never two '-' in a row, at most `limit` bytes.
 template <class Keeps, class Spell>
 std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell spell) {
   std::string out;

@@ -1,7 +1,7 @@
-// Where rendered text goes: into a string, into a count, or through a probe. One renderer serves all of them, so a
-// size is exact because the same code made it.
+// Where rendered text goes: into a string, into a count, or through a probe. One renderer serves all of them, so sizes
+// are exact: the same code makes them.
 //
-// A sink has raw(bytes), taken as they are, and kFilters: false when text may be passed on unfiltered.
+// A sink has raw(bytes), which takes bytes as they are, and kFilters: false if text may be passed on unfiltered.
 #pragma once
 
 #include <algorithm>
@@ -85,13 +85,13 @@ void put_filtered(Sink& sink, std::string_view wtf8) {
   }
 }
 
-/// Text with its lines as they are.
+/// Puts text and keeps its lines.
 template <class Sink>
 void put_text(Sink& sink, std::string_view wtf8) {
   put_filtered<chars::TextPolicy>(sink, wtf8);
 }
 
-/// Text on one line.
+/// Puts text on one line.
 template <class Sink>
 void put_line(Sink& sink, std::string_view wtf8) {
   put_filtered<chars::LinePolicy>(sink, wtf8);
@@ -104,7 +104,7 @@ void put_json_string(Sink& sink, std::string_view wtf8) {
   sink.raw("\"");
 }
 
-/// Each line behind `prefix`; an empty one behind `prefix` without its trailing spaces.
+/// Puts each line after `prefix`, and an empty line after `prefix` without its trailing spaces.
 template <class Sink>
 void put_prefixed(Sink& sink, std::string_view prefix, std::string_view wtf8) {
   const std::string_view bare = prefix.substr(0, prefix.find_last_not_of(' ') + 1);
@@ -126,13 +126,13 @@ inline void count_prefixes(CountingSink& sink, std::string_view prefix, const ch
   sink.count((lines.all - lines.empty) * prefix.size() + lines.empty * bare);
 }
 
-/// The same without going through the lines one by one, which takes longer than all the rest.
+/// The same without a loop over the lines, which would take longer than all the rest.
 inline void put_prefixed(CountingSink& sink, std::string_view prefix, std::string_view wtf8) {
   count_prefixes(sink, prefix, chars::count_lines(wtf8));
   put_text(sink, wtf8);
 }
 
-/// Neither prefixes nor newlines have to do with backticks, but for ending a run of them.
+/// Prefixes and newlines do not affect backticks, except that they end a run of them.
 inline void put_prefixed(FenceProbe& sink, std::string_view, std::string_view wtf8) {
   sink.raw("\n");
   sink.raw(wtf8);
@@ -152,7 +152,7 @@ inline bool has_newline(const RawString& text) {
   return text.has_newline();
 }
 
-// The same of strings as they are spelled, where only sizes or backticks are asked for.
+// The same for raw strings, if only sizes or backticks are needed.
 
 inline void put_text(CountingSink& sink, const RawString& text) {
   sink.count(text.shown_size<chars::TextPolicy>());
@@ -171,7 +171,7 @@ inline void put_prefixed(CountingSink& sink, std::string_view prefix, const RawS
   put_text(sink, text);
 }
 
-/// An escape is no backtick, unless it gives the character's number, and ends a run as what it stands for does.
+/// An escape is not a backtick unless it gives the character by number, and it ends a run as its character does.
 inline void put_text(FenceProbe& sink, const RawString& text) {
   if (text.has_number('`')) {
     sink.raw(text.decoded());

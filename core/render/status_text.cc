@@ -18,7 +18,7 @@ std::string pretty(const json::Value& value) {
   return out;
 }
 
-/// A JSON object in the making, its members in the order of the calls.
+/// A JSON object under construction; its members are in the order of the calls.
 class Object {
  public:
   explicit Object(json::Document& owner) : owner_(owner), object_(rapidjson::kObjectType) {}

@@ -16,17 +16,17 @@ namespace {
 static_assert(TextMeasurer::kPadding >= simdjson::SIMDJSON_PADDING &&
               TextMeasurer::kPadding >= json::Places::kPadding && TextMeasurer::kPadding >= RawText::kPadding);
 
-/// Texts that swell beyond this are treated as those of entries that are too long.
+/// Entries whose text would be longer than this are treated as too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
-/// No entry up to this size can swell that far (value_text.h bounds the growth).
+/// No entry up to this size can have such a text (value_text.h bounds the growth).
 constexpr std::uint64_t kCannotSwell = std::uint64_t{1} << 20U;
-/// A parser that grew beyond this is not kept; it holds fourteen times as much, in each thread.
+/// A parser that grew beyond this is not kept; it holds fourteen times as much memory, in each thread.
 constexpr std::size_t kKeptParser = std::size_t{64} << 10U;
 constexpr std::size_t kLongEntry = std::size_t{8} << 20U;
 constexpr std::ptrdiff_t kManyValues = 500'000;
 constexpr std::uint32_t kNoLength = 0xFFFFFFFF;
 
-/// The parser of this thread, whose buffers are made once; given back when a giant entry swelled them.
+/// The parser of this thread, whose buffers are made once; it is replaced if a giant entry enlarged them.
 class BorrowedParser {
  public:
   ~BorrowedParser() {
@@ -48,9 +48,9 @@ std::string too_long_text(std::uint64_t length) {
   return "This entry of " + size + " is too long to be shown as text; its JSON is in entries/.\n";
 }
 
-enum class Behind { nothing, read_ahead };  // what can be read behind the raw text
+enum class Behind { nothing, read_ahead };  // bytes that can be read after the raw text
 
-/// Renders into a sink; gives the number of images mentioned.
+/// Renders into a sink; returns the number of images mentioned.
 template <class Sink>
 std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
   json::Document document;
@@ -78,7 +78,7 @@ std::uint32_t render(EntryType type, std::string_view raw, Behind behind, Sink& 
   return render_slowly(type, raw, sink);
 }
 
-/// A long entry of very many small values, whose parsed form would be many times its size.
+/// True for a long entry of very many small values, whose parsed form would be many times its size.
 bool is_dense(std::string_view raw) {
   return raw.size() > kLongEntry && std::count(raw.begin(), raw.end(), ',') > kManyValues;
 }
@@ -95,7 +95,7 @@ bool is_swollen(EntryType type, std::string_view raw) {
   return sink.size() > kMaxText;
 }
 
-/// The size of a text, and how many images it mentions.
+/// The size of a text, and the number of images that it mentions.
 struct Extent {
   std::uint64_t size = 0;
   std::uint32_t images = 0;

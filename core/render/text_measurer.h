@@ -1,4 +1,4 @@
-// What a reader that goes through a whole log gathers of its entries. Internal to core/render.
+// Measures entries for a reader that goes through a whole log. Internal to core/render.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace arborfs {
 
-/// What TextSizes gathers of one entry.
+/// The data of one entry that TextSizes gathers.
 struct TextMeasure {
   std::uint64_t size = 0;        // text_size()
-  std::vector<ImageRef> images;  // their ordinals are for the caller to set
+  std::vector<ImageRef> images;  // the caller sets their ordinals
   std::optional<Usage> usage;
 };
 
-/// Measures entries one after the other. Used by one thread.
+/// Measures entries one after another. Used by one thread.
 class TextMeasurer {
  public:
-  /// Bytes that must be readable behind every entry, of any value.
+  /// Bytes that must be readable after every entry; their values do not matter.
   static constexpr std::size_t kPadding = 64;
   /// `raw` is the JSON value of an entry of any length.
   TextMeasure measure(EntryType type, std::string_view raw);
-  /// Of one that was taken apart already; nothing when that does not suffice, or an escape in it is none of JSON's:
-  /// this is the only look at them (scan_observer.h).
+  /// For an entry that was parsed already. Nothing if its places are not enough, or one of its escapes is not a JSON
+  /// escape: this is the only check of them (scan_observer.h).
   std::optional<TextMeasure> measure(EntryType type, std::string_view raw, const json::Places& places);
 
  private:
@@ -38,10 +38,10 @@ class TextMeasurer {
   RawText spelled_;
 };
 
-/// render_text by the slow parser alone, without limits; tests hold the two to one answer.
+/// render_text with only the slow parser and without limits; tests compare the two.
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out);
 
-/// Size of what render_too_long appends.
+/// The size of what render_too_long appends.
 std::uint64_t too_long_size(std::uint64_t length);
 
 }  // namespace arborfs

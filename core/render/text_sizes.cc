@@ -8,7 +8,7 @@
 namespace arborfs {
 namespace {
 
-/// Larger entries leave no buffers behind in their thread.
+/// A thread does not keep its buffers after a larger entry.
 constexpr std::size_t kKeptEntry = std::size_t{64} << 10U;
 
 struct NotedMeasure : ScanNotes {
@@ -25,7 +25,7 @@ Result<TextMeasure> measure_in(const LogFile& log, const Entry& entry, std::uint
   return TextMeasurer().measure(entry.type, std::string_view(raw).substr(0, length));
 }
 
-/// Adds what was noted of an entry, or else what is read of it now.
+/// Adds the notes on an entry, or else measures it now.
 Result<void> add(TextSizes::Delta& delta, const LogFile& log, const Entry& entry, std::uint64_t length,
                  const ScanNotes* notes) {
   if (notes != nullptr) {
@@ -37,7 +37,7 @@ Result<void> add(TextSizes::Delta& delta, const LogFile& log, const Entry& entry
   return {};
 }
 
-/// Behind the line feed that ends the last entry's line, as a rule.
+/// The offset after the line feed that ends the last entry's line, as a rule.
 std::uint64_t end_of(const std::vector<Entry>& entries) {
   return entries.empty() ? 0 : entries.back().offset + entries.back().length + 1;
 }

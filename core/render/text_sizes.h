@@ -1,6 +1,6 @@
-// What listing a session needs beyond the index: exact sizes of the rendered texts, the images, usage. Gathered while
-// the index is made, or in a pass of its own over the log when first asked for later; extended as the log grows. About
-// 8 bytes an entry. Not thread-safe: its owner (session/session.h) guards it.
+// Data for listing a session beyond the index: exact sizes of the rendered texts, the images, usage. Gathered while the
+// index is made, or in a separate pass over the log when first needed later; extended as the log grows. 4 bytes per
+// entry, plus the images. Not thread-safe: its owner (session/session.h) guards it.
 #pragma once
 
 #include <atomic>
@@ -20,18 +20,18 @@ struct ImageRef {
   Ordinal ordinal = kNoEntry;
   std::uint32_t number = 0;       // from 1 within the entry
   std::string extension;          // png, jpg, ...
-  std::string blob;               // 64 hex digits when it is a reference, else ""
-  std::uint64_t data_offset = 0;  // inline: the base64 text within the entry's value, quotes not counted
+  std::string blob;               // 64 hex digits if it is a reference, else ""
+  std::uint64_t data_offset = 0;  // inline: the base64 text within the entry's value, without the quotes
   std::uint64_t data_length = 0;
-  std::uint64_t size = 0;     // of the decoded bytes when inline; a blob's size is the store's to tell
-  bool plain_base64 = false;  // no escapes, padding only at the end: any range decodes by itself
+  std::uint64_t size = 0;     // of the decoded bytes if inline; for a blob, ask the store
+  bool plain_base64 = false;  // no escapes, padding only at the end: any range can be decoded alone
 };
 
 struct TextMeasure;  // text_measurer.h
 
 class TextSizes {
  public:
-  /// What a pass found beyond what the details have; made without changing them.
+  /// The results of a pass over entries that the details lack; made without changing the details.
   struct Delta {
     Ordinal first = 1;
     std::vector<std::uint32_t> text_sizes;
@@ -42,8 +42,8 @@ class TextSizes {
   };
   explicit TextSizes(Dialect dialect) : usage_(dialect) {}
 
-  /// Reads entries (size(), entries.size()] of a log. `entries` is a copy of the new part of the index, the first one
-  /// having ordinal `first`. Errors: stale, io, interrupted.
+  /// Reads the new entries of a log. `entries` is a copy of the new part of the index, whose first entry has ordinal
+  /// `first`. Errors: stale, io, interrupted.
   [[nodiscard]] Result<Delta> read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
                                    const std::atomic<bool>* cancelled) const;
   void apply(Delta delta);
@@ -62,7 +62,7 @@ class TextSizes {
 /// Gathers details while an index is made.
 class TextSizesObserver : public ScanObserver {
  public:
-  /// `log` is the one that is indexed; it must outlive this.
+  /// `log` is the log that is indexed; it must outlive this.
   explicit TextSizesObserver(const LogFile& log) : log_(log) {}
 
   [[nodiscard]] std::unique_ptr<ScanNotes> read(EntryType type, std::string_view text,
@@ -70,7 +70,7 @@ class TextSizesObserver : public ScanObserver {
   void begin() override { delta_ = {}; }
   Result<void> take(const Entry& entry, std::uint64_t length, Dialect dialect, const ScanNotes* notes) override;
 
-  /// Once the index has been made: details of all its entries.
+  /// The details of all entries; call it once the index has been made.
   [[nodiscard]] TextSizes take_details(Dialect dialect);
 
  private:

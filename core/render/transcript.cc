@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kHeadingWord = 40;
 constexpr std::size_t kHeadingId = 80;
 
-/// 2026-02-16 10:20:30 UTC, or "" when JavaScript would not print the time.
+/// 2026-02-16 10:20:30 UTC, or "" if JavaScript would not print the time.
 std::string clock_time(std::int64_t milliseconds) {
   constexpr std::int64_t kLastDate = 8'640'000'000'000'000;
   if (milliseconds == Entry::kNoTime || milliseconds < -kLastDate || milliseconds > kLastDate) {

@@ -1,4 +1,4 @@
-// draw_tree() in steps, for an index that others may let grow in between. Used by one thread.
+// draw_tree() in steps, for an index that other threads may extend in between. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@ namespace arborfs {
 
 class TreeDrawing {
  public:
-  /// Takes the labels that `index` has now. `leaf` is marked.
+  /// Takes the current labels of `index`. Marks `leaf`.
   TreeDrawing(const LogIndex& index, Ordinal leaf);
   ~TreeDrawing();
   TreeDrawing(const TreeDrawing&) = delete;
   TreeDrawing& operator=(const TreeDrawing&) = delete;
 
-  /// What is to be drawn; before the first draw().
+  /// The tree to draw; call it before the first draw().
   void set_tree(Tree tree);
-  /// Draws the next `most` lines; the same index, or one that has grown since. False when all have been drawn.
+  /// Draws the next `most` lines. `index` is the same one, which may have grown since. False if all have been drawn.
   bool draw(const LogIndex& index, const TreeText& text, std::size_t most, std::string& out);
 
  private:

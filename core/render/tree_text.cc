@@ -1,5 +1,5 @@
-// TreeDrawing, draw_tree: from the nodes in pre-order to lines. A node stands in the column of its parent unless it has
-// siblings; so only branch points move the drawing to the right.
+// TreeDrawing, draw_tree: makes lines from the nodes in pre-order. A node is in the column of its parent unless it has
+// siblings, so only branch points move the drawing to the right.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kMaxLevels = 40;  // drawn; deeper ones are told by number
+constexpr std::size_t kMaxLevels = 40;  // drawn; deeper ones are shown as a number
 constexpr std::size_t kWordColumns = 60;
 constexpr std::size_t kIdColumns = 40;
 constexpr std::size_t kLabelColumns = 80;
@@ -54,7 +54,7 @@ class TreeDrawing::Lines {
   }
 
  private:
-  /// How a node hangs on the tree.
+  /// Where a node is in the tree.
   struct Place {
     std::size_t parent = kNoNode;
     std::size_t children = 0;
@@ -62,7 +62,7 @@ class TreeDrawing::Lines {
     std::uint32_t level = 0;  // branch points above it
   };
 
-  /// `roots` is the place that stands for the parent of all roots.
+  /// `roots` stands for the parent of all roots.
   static std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) {
     std::vector<Place> places(nodes.size());
     std::vector<std::size_t> open;  // by depth
@@ -125,7 +125,7 @@ class TreeDrawing::Lines {
   Place roots_;
   std::vector<Place> places_;  // of the nodes
   std::size_t next_ = 0;
-  std::vector<bool> goes_on_;  // by level: a sibling is still to come
+  std::vector<bool> goes_on_;  // by level: true if another sibling follows
 };
 
 TreeDrawing::TreeDrawing(const LogIndex& index, Ordinal leaf) : lines_(std::make_unique<Lines>(index, leaf)) {}

@@ -1,9 +1,9 @@
-// Any JSON value as text: as pretty JSON, and as an outline that people read more easily (strings with newlines as
-// lines). Templates over node.h and sink.h; iterative, so nesting costs no stack; indentation stops growing at
-// kMaxIndent levels, which bounds the output by a small multiple of the input.
+// Any JSON value as text: as pretty JSON, and as an outline that is easier to read (strings with newlines as lines).
+// Templates over node.h and sink.h; iterative, so nesting uses no stack; indentation stops growing at kMaxIndent
+// levels, which bounds the output by a small multiple of the input.
 //
-// print() gives false when the node's members are not in JSON.parse's order (FastNode::in_order): what the sink got is
-// then to be thrown away.
+// print() returns false if the node's members are not in JSON.parse's order (FastNode::in_order): the sink's content
+// must then be discarded.
 #pragma once
 
 #include <string>
@@ -50,7 +50,7 @@ struct OpenContainer {
   bool is_first = true;
 };
 
-/// JSON with two spaces a level. Control and invisible characters are escaped.
+/// JSON with two spaces per level. Control and invisible characters are escaped.
 template <class Node, class Sink>
 class PrettyJson {
  public:
@@ -104,7 +104,7 @@ class PrettyJson {
   bool in_order_ = true;
 };
 
-/// `key: value` lines, `-` for items, two spaces a level; text of several lines stands indented below its key.
+/// `key: value` lines, `-` for items, two spaces per level; text of several lines is indented below its key.
 template <class Node, class Sink>
 class Outline {
  public:

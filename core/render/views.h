@@ -15,7 +15,7 @@
 
 namespace arborfs {
 
-/// One entry of a transcript: what it takes to render it later.
+/// One entry of a transcript: the data to render it later.
 struct TranscriptStep {
   Ordinal ordinal = kNoEntry;
   Entry entry;
@@ -26,8 +26,8 @@ struct TranscriptStep {
 /// Copies a path out of the index, with TextSizes::text_size of each entry.
 std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<Ordinal>& path,
                                              const std::vector<std::uint32_t>& text_sizes_of_path);
-/// `## user · 2026-02-16 10:20:30 · a1b2c3d4`, a blank line, the text, a blank line, for each step. What follows an
-/// entry never changes what stands before, so that `tail -f` can follow a branch.
+/// `## user · 2026-02-16 10:20:30 UTC · a1b2c3d4`, a blank line, the text, a blank line, for each step. Later entries
+/// never change earlier text, so that `tail -f` can follow a branch.
 std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log);
 
 /// The whole tree drawn with box characters: ordinal, role or type, id, the first words, labels in [..], `<- leaf`.
@@ -39,7 +39,7 @@ class TreeText {
 };
 std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text);
 
-/// session.json: the header with the title in force (Header::json), pretty-printed; `{}` without a header.
+/// session.json: the header with the current title (Header::json), pretty-printed; `{}` without a header.
 std::string session_json(const Header& header);
 
 /// status.json of a session: live / maybe / quiet and why, damage found, dangling labels, orphans, last error.
@@ -48,9 +48,9 @@ struct SessionStatus {
   std::vector<std::string> reasons;  // why live or maybe, in words
   bool writable = true;              // false with the reason below
   std::string read_only_reason;
-  std::string problem;  // header or reading problem in words, "" when none
+  std::string problem;  // header or reading problem in words, "" if none
   std::string last_error;
-  std::string moved_leaf;  // in words, that the leaf is another than the agent's, "" when it is not
+  std::string moved_leaf;  // in words, if the leaf differs from the agent's, else ""
   std::string dialect;     // "13" or "18"
   std::uint64_t bytes = 0;
   Ordinal entries = 0;
@@ -59,9 +59,9 @@ struct SessionStatus {
   std::uint64_t duplicate_ids = 0;
   std::uint64_t cycles = 0;
   std::vector<Damage> damage;
-  std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ holds whole
-  std::vector<std::string> erased_entries;           // ids that another program's rewrite left out (CONTRACT.md 6.10)
-  std::string erased_file;                           // where they are kept, "" when there are none
+  std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ has whole
+  std::vector<std::string> erased_entries;  // ids of entries that another program's rewrite dropped (CONTRACT.md 6.10)
+  std::string erased_file;                  // where they are kept, "" if there are none
   std::vector<std::string> dangling_labels;
   std::uint64_t missing_blobs = 0;
   std::vector<std::string> too_long_entries;  // stems of entries whose text and images are not made
@@ -83,22 +83,22 @@ struct MountStatus {
 };
 std::string mount_status_json(const MountStatus& status);
 
-/// README.md at the root of the mount. This version writes nothing; `read_only` tells of a mount with -o ro.
+/// README.md at the root of the mount. `read_only`: for a mount with -o ro.
 std::string mount_readme(std::string_view version, bool read_only);
 
-/// The name of a run of damage in damage/: its offset in 12 digits or more, '-', what is wrong with it.
+/// The name of a run of damage in damage/: its offset in 12 digits or more, '-' and its kind.
 std::string damage_name(const Damage& damage);
 
-/// A complete JSON value inside damage that looks like an entry: a string type and a string id, and not just a block
-/// of an entry's content.
+/// A complete JSON value inside damage that looks like an entry: it has a string type and a string id, and is not just
+/// a content block of an entry.
 struct WholeRecord {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string id;
 };
-/// In order, none in another. Linear time.
+/// In order, without overlaps. Linear time.
 std::vector<WholeRecord> find_whole_records(std::string_view damaged_bytes);
-/// The ids of those in the first MiB.
+/// The ids of the records in the first MiB.
 std::vector<std::string> whole_records(std::string_view damaged_bytes);
 
 }  // namespace arborfs
