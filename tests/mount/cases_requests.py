@@ -1,4 +1,4 @@
-"""The kernel's requests, counted: it does not ask again for data that it already has, and files that a reader will want
+"""The kernel's requests, counted: it does not ask again for data that it already has, and files that a reader will need
 next are stored in its cache in advance."""
 
 import os

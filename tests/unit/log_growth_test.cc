@@ -152,7 +152,7 @@ TEST(LogGrowthSteps, WhatChangesTheEarlierMustBeBuiltAnew) {
       good + entry_line(1, "null"),                                        // a duplicate
       good + entry_line(9, "null"),                                        // the missing parent
       good + "{\"type\":\"title_change\",\"id\":\"0000000a\"}\n",          // the other dialect
-      good + entry_line(10, "\"0000000b\"") + entry_line(11, "null"),      // a parent behind its child
+      good + entry_line(10, "\"0000000b\"") + entry_line(11, "null"),      // a parent after its child
       good + entry_line(10, "null") + entry_line(10, "null"),              // a duplicate among the new
       head.substr(0, 40) + "x" + good.substr(40) + entry_line(3, "null"),  // another header
       good.substr(0, good.size() - 6) + "yyyy}\n" + entry_line(3, "null"),
