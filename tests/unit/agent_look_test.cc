@@ -35,6 +35,9 @@ using testing::StandInLook;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 /// Five sessions. In the working directory `work`:
+///   A  named by the breadcrumbs of these tests    B  an old one    E  created since the agents started
+/// Elsewhere:
+///   C  an old one                                 D  written since the agents started
 class AgentLookTest : public ::testing::Test {
  protected:
   AgentLookTest() {
