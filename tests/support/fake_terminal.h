@@ -25,7 +25,7 @@ struct FakeTerminal {
                    },
                    .in = &in};
 
-  /// Runs one command line on cleared output; the exit status.
+  /// Clears the output and runs one command line; returns the exit status.
   int run(const std::vector<std::string>& words) {
     out.str("");
     err.str("");

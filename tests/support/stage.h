@@ -63,7 +63,7 @@ class Stage {
     catalog_->rescan();
     return catalog_->at(place);
   }
-  /// Two messages, u1 and its child u2.
+  /// Adds a log of two messages, aaaa0001 and its child aaaa0002.
   SessionPtr add_small(const std::string& name = "2026-02-16T10-20-30-000Z_s1") {
     return add(name, TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
                          TempStore::user("aaaa0002", "aaaa0001", "two") + "\n");
