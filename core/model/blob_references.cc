@@ -9,7 +9,7 @@
 namespace arborfs {
 namespace {
 
-// The key under which a value stands, as far as it matters; arrays pass theirs on to their elements.
+// The key of the member that holds a value, where it matters; the elements of an array inherit the array's place.
 enum class Place : std::uint8_t { other, content, images, frames };
 
 Place place_of(std::string_view key) {
@@ -65,7 +65,7 @@ void Resolver::resolve_image_url(json::Value& object) {
   }
 }
 
-// Puts the parts of an object or array on the list of visits.
+// Adds the members of an object, or the elements of an array, to visits_.
 void Resolver::push_parts(json::Value& value, Place place) {
   if (value.IsArray()) {
     for (json::Value& element : value.GetArray()) {
@@ -105,7 +105,7 @@ void Resolver::resolve_as_13() {
   }
 }
 
-// True when `object` is an image whose data is a reference: its other members are then left alone.
+// True if `object` is an image whose data is a reference; the caller then leaves its other members alone.
 bool Resolver::resolve_image_data(json::Value& object, Place place) {
   json::Value* data = json::member(object, "data");
   if (!is_reference(data)) {

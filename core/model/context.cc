@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStepsAtOnce = 4096;
 
-// 18 mends the list of messages as a whole; 13's are laid out as they come.
+// omp18's repairs need the whole list of messages; omp13's messages are laid out as they are read.
 Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const context::Source& source,
                      context::Layout& layout) {
   const bool is_18 = path.dialect == Dialect::omp18;

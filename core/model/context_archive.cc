@@ -1,4 +1,4 @@
-// History kept as images: what 18 shows of `preserveData.snapcompact`.
+// History archived as images: how omp18 shows `preserveData.snapcompact`.
 #include <fmt/format.h>
 
 #include <array>
@@ -42,7 +42,7 @@ std::vector<Frame> frames_of(const json::Value& archive, const BlobSource* blobs
   return frames;
 }
 
-// Archive text marks line breaks with a glyph and dim ink with two controls.
+// Archive text marks line breaks with a glyph and dim text with two control characters.
 std::string plain_text(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -94,10 +94,10 @@ std::string grouped(std::size_t number) {
   return out;
 }
 
-// The newest frames that fit the budget, as JSON in order of age, and what is said of the others.
+// The newest frames that fit the budget, as JSON with the oldest first, and a notice about the others.
 struct Images {
   std::vector<std::string> blocks;
-  std::string notice;  // empty when all fit
+  std::string notice;  // empty if all fit
 };
 
 Images images_of(const std::vector<Frame>& frames) {
@@ -144,7 +144,7 @@ ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs
   const bool has_images = !images.blocks.empty();
   const std::string head = plain_text(json::string_member(*archive, "textHead").value_or(""));
   std::vector<std::string> blocks;
-  std::string open_text;  // of the last block, when that is text
+  std::string open_text;  // text for the next block, not in `blocks` yet
   if (!head.empty()) {
     const std::string notice = images.notice.empty() ? "" : "\n" + images.notice + "\n";
     open_text = head + (has_images ? "\n-------------- imaged middle below\n" : notice);

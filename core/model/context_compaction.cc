@@ -16,7 +16,7 @@ bool has_text(const json::Value& object, std::string_view key) {
   return !json::string_member(object, key).value_or("").empty();
 }
 
-// The remote history when it is of a form that the dialect accepts.
+// The remote history if it has a form that the dialect accepts, else null.
 const json::Value* remote_of(const json::Document& entry, Dialect dialect) {
   const json::Value* remote = preserved(entry, "openaiRemoteCompaction");
   if (remote == nullptr || !has_text(*remote, "provider")) {
@@ -31,7 +31,7 @@ const json::Value* remote_of(const json::Document& entry, Dialect dialect) {
   return !is_strict || std::all_of(items->Begin(), items->End(), is_object) ? remote : nullptr;
 }
 
-// The summary that Anthropic made when it is of a form that counts.
+// Anthropic's summary if it has a form that the dialect accepts, else null.
 const json::Value* anthropic_of(const json::Document& entry, Dialect dialect) {
   const json::Value* found = preserved(entry, "anthropicCompaction");
   const bool is_valid = found != nullptr && has_text(*found, "provider") && has_text(*found, "content");

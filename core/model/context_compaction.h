@@ -1,4 +1,4 @@
-// The compaction that counts on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
+// The compaction in force on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
 // core/model.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace arborfs::context {
 
-/// What a compaction says of the entries that stay beside its summary. Ids that can equal no other are absent.
+/// Which entries a compaction keeps besides its summary. An id that can equal no other id is nullopt.
 struct Compaction {
-  bool is_remote = false;  // the provider's own history stands for all that was before
-  // 18 only:
-  bool is_anthropic = false;  // a summary of the provider's, with the time of the rewrite beside it
-  bool is_rollover = false;   // leaves the user's last request in sight
+  bool is_remote = false;  // the provider's own history replaces everything before the compaction
+  // omp18 only:
+  bool is_anthropic = false;  // the summary is the provider's, and is shown with the time of the history rewrite
+  bool is_rollover = false;   // keeps the user's last request visible
   std::optional<EntryId> first_kept;
-  std::optional<EntryId> replay_through;  // 18 only
+  std::optional<EntryId> replay_through;  // omp18 only
 };
 Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
                            bool names_by_index);
@@ -25,9 +25,9 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
 std::string compaction_message(const json::Document& entry, const Source& source,
                                std::optional<double> history_rewrite_at);
 
-/// The blocks that bring an archive of history in images back (`preserveData.snapcompact`), as JSON: all blocks, and
-/// the images among them. Both empty when there is none. 18 only. Two habits of 18 are left out: it takes data URLs
-/// out of the archive's text, and hides frames of an early form that once crashed it.
+/// The blocks that restore an archive of history as images (`preserveData.snapcompact`), as JSON: all blocks, and only
+/// the images. Both are empty if there is no archive. omp18 only. Two things that omp18 does are not done here: it
+/// removes data URLs from the archive's text, and hides frames of an early form that once crashed it.
 struct ArchiveBlocks {
   std::string blocks;
   std::string images;

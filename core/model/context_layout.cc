@@ -18,7 +18,7 @@ constexpr std::string_view kSeparator = ",\n";
 struct Block {
   std::shared_ptr<const Source> source;
   std::vector<Piece> pieces;
-  bool is_first = false;  // nothing to separate it from
+  bool is_first = false;  // no separator before its first message
 };
 
 Result<std::string> render_block(const Block& block) {
@@ -40,7 +40,7 @@ Result<std::string> render_block(const Block& block) {
   return out;
 }
 
-// The members that an oversized entry gives to its message, in order.
+// The members of an oversized entry that go into its message, in order.
 std::span<const std::string_view> shown_members(Piece::Kind kind) {
   static constexpr std::array<std::string_view, 5> kCustom = {"customType", "content", "display", "details",
                                                               "attribution"};
@@ -81,7 +81,7 @@ void Layout::flush() {
   starts_with_block_ = false;
 }
 
-// Before a message that does not go into a block.
+// Called before a message that does not go into a block.
 void Layout::separate() {
   flush();
   if (has_messages_) {

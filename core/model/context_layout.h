@@ -10,14 +10,14 @@
 
 namespace arborfs::context {
 
-/// Short messages are put together into blocks that are made when they are read, long ones become ranges of the log:
-/// a context holds some 40 bytes a message.
+/// Groups short messages into blocks that are rendered when they are read; long messages become ranges of the log. A
+/// context takes about 40 bytes per message.
 class Layout {
  public:
   explicit Layout(std::shared_ptr<const Source> source);
   /// Adds a message. Errors: io, stale.
   Result<void> add(const Piece& piece);
-  /// Closes the list of messages; `rest` is what follows it, from its `]` on.
+  /// Ends the list of messages; `rest` is the text from its closing `]` on. Call it once.
   std::shared_ptr<const Content> finish(std::string_view rest);
 
  private:

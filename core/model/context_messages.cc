@@ -18,7 +18,7 @@ bool is_blank_member(std::string_view block, std::string_view key) {
   return literal.empty() || is_blank(skim::string_value(literal).value_or(""));
 }
 
-// A block without anything to show for an error turn.
+// True for a block that has nothing to show in a turn that ended in an error.
 bool is_empty_block(std::string_view block) {
   if (block[0] != '{') {
     return false;
@@ -59,7 +59,7 @@ std::string identity(std::string_view literal) {
   return id;
 }
 
-// The members of a message that 18 looks at.
+// The members of a message that omp18's rules depend on.
 struct Fields {
   explicit Fields(std::string_view message);
   std::string_view role, content, stop_reason, retry_recovery, tool_call_id, custom_type;
@@ -114,7 +114,7 @@ Draft* MessageReader::Drafter::add(Piece::Kind kind, const ContextPath::Step& st
   return &draft;
 }
 
-// What stands before the steps that follow one another.
+// Drafts the messages before the plan's ranges: notes, compaction summary and request.
 Result<void> MessageReader::Drafter::take_lead(const ContextPath& path, const Plan& plan) {
   if (plan.notes) {
     add(Piece::Kind::notes, path.steps[*plan.notes], *plan.notes);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kType = "experimental_context_notes";
 constexpr std::size_t kLongestText = 16'384;
-constexpr std::uint64_t kLongNotesEntry = 1024 * 1024;  // of which only short members are read
+constexpr std::uint64_t kLongNotesEntry = 1024 * 1024;  // only the short members of longer entries are read
 
-// What stands before the notes; a closing tag follows them.
+// The text before the notes; a closing tag follows them.
 constexpr std::string_view kIntroduction =
     "<experimental-context-notes>\n"
     "This opt-in experimental notebook is persistent working context for the active session branch. It is a "
@@ -32,7 +32,7 @@ constexpr std::string_view kIntroduction =
     "Latest notebook revision:\n";
 constexpr std::string_view kClosingTag = "\n</experimental-context-notes>";
 
-// The text of a valid revision: an object of exactly a version and a text.
+// The text of a valid revision, which is an object of exactly a version and a text.
 std::optional<std::string_view> text_of(const json::Value* data) {
   if (data == nullptr || !data->IsObject() || data->MemberCount() != 2) {
     return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::string_view> text_of(const json::Value* data) {
   return is_version_1 && text && text->size() <= kLongestText ? text : std::nullopt;
 }
 
-// The length of an entry's notes; nothing when it holds no valid ones.
+// The length of an entry's notes; nullopt if it has no valid ones.
 Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const Source& source) {
   auto entry = step.length > kLongNotesEntry ? short_members_json(*source.log, step.entry.offset, step.length)
                                              : source.log->read(step.entry.offset, step.length);

@@ -7,7 +7,7 @@
 namespace arborfs {
 namespace {
 
-// The rename of hookMessage happened if the migration ended in version 3; a version that is no number stays
+// True if migration set version 3, and so renamed hookMessage. It leaves a version that is not a number as it is
 // (omp/FORMAT.md E8).
 bool was_below_3(const Header& header) {
   json::Document document;
@@ -18,7 +18,7 @@ bool was_below_3(const Header& header) {
   return version != nullptr && version->IsNumber();
 }
 
-// Second session lines are values but, for one of the dialects, no entries: then an index has no ordinal.
+// Further session records are values, but omp13 does not make them entries: then a value index has no ordinal.
 std::vector<std::pair<Ordinal, EntryId>> ids_by_value(const LogIndex& index, const ContextPath& path) {
   std::vector<Ordinal> wanted;
   for (const ContextPath::Step& step : path.steps) {

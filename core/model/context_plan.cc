@@ -20,7 +20,7 @@ std::optional<std::size_t> last_of(const Steps& steps, EntryType type) {
   return found == steps.rend() ? std::nullopt : std::optional(static_cast<std::size_t>(steps.rend() - found) - 1);
 }
 
-// The first step before `end` with that id.
+// The first step before `end` with the given id.
 std::optional<std::size_t> first_with(const std::vector<EntryId>& ids, std::size_t end,
                                       const std::optional<EntryId>& id) {
   for (std::size_t i = 0; id && i < end; ++i) {
@@ -31,7 +31,7 @@ std::optional<std::size_t> first_with(const std::vector<EntryId>& ids, std::size
   return std::nullopt;
 }
 
-// `version < 2` as JavaScript compares, a missing version being 1 (omp/FORMAT.md E8).
+// `version < 2` as JavaScript compares; a missing version counts as 1 (omp/FORMAT.md E8).
 Result<bool> is_version_1(const ContextPath& path, const Source& source) {
   if (!path.version_below_3) {
     return false;
@@ -47,19 +47,19 @@ Result<bool> is_version_1(const ContextPath& path, const Source& source) {
   return is_number && number.GetDouble() < 2;
 }
 
-// The first step that stays beside the summary; nothing when all that was before it goes.
+// The first step that is kept besides the summary; nullopt if no step before the compaction is kept.
 std::optional<std::size_t> first_retained(const ContextPath& path, std::size_t end, const Compaction& compaction) {
   const auto kept = first_with(path.ids, end, compaction.first_kept);
   const bool names_none = compaction.first_kept == EntryId{EntryId::Kind::string, ""};
   if (kept || !compaction.is_anthropic || !names_none) {
     return kept;
   }
-  // A snapshot: what came behind the entry up to which it was taken.
+  // A snapshot: keeps the steps after the entry up to which it was taken.
   const auto replayed = first_with(path.ids, end, compaction.replay_through);
   return replayed ? std::optional(*replayed + 1) : std::nullopt;
 }
 
-// Right before the first entry that is not part of the summary.
+// One millisecond before the first entry that is not part of the summary.
 std::optional<double> rewrite_time(const Steps& steps, std::optional<std::size_t> retained, std::size_t compaction) {
   const std::size_t first = retained && *retained < compaction ? *retained : compaction + 1;
   if (first >= steps.size() || steps[first].entry.timestamp_ms == Entry::kNoTime) {
@@ -68,7 +68,7 @@ std::optional<double> rewrite_time(const Steps& steps, std::optional<std::size_t
   return static_cast<double>(steps[first].entry.timestamp_ms) - 1;
 }
 
-// The request that a rollover would otherwise hide.
+// The user's request that a rollover would otherwise hide.
 Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const Source& source, std::size_t end,
                                                   const Compaction& compaction) {
   const auto kept = first_with(path.ids, path.ids.size(), compaction.first_kept);
@@ -79,7 +79,7 @@ Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const
   return !request || (*request && **request < *kept) ? request : std::optional<std::size_t>();
 }
 
-// What a path shows whose compaction counts.
+// Plans a path with a compaction in force.
 Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
   json::Document entry;
   RETURN_IF_ERROR(load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry));

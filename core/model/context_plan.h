@@ -1,4 +1,4 @@
-// Which entries of a path the model gets to see: compactions and resets hide what was before (omp/FORMAT.md C16 to C20,
+// Which entries of a path the model sees: compactions and resets hide earlier ones (omp/FORMAT.md C16 to C20,
 // K2 to K4, M1 to M5). Internal to core/model.
 #pragma once
 
@@ -11,10 +11,10 @@
 namespace arborfs::context {
 
 struct Plan {
-  std::optional<std::size_t> notes;          // the step whose notebook stands first
+  std::optional<std::size_t> notes;          // the step whose notebook is shown first
   std::optional<std::size_t> compaction;     // the step whose summary comes next
-  std::optional<double> history_rewrite_at;  // of that summary
-  std::optional<std::size_t> request;        // the step that stays in sight behind it
+  std::optional<double> history_rewrite_at;  // for that summary
+  std::optional<std::size_t> request;        // the step with the user's request, shown after the summary
   /// Steps whose messages follow, as half-open ranges in order.
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
 };

@@ -22,8 +22,8 @@ class Repair {
 
   Drafts& drafts_;
   const ContextPath& path_;
-  std::unordered_map<std::string_view, std::vector<std::size_t>> results_;  // places of tool results by call
-  std::vector<std::size_t> next_;  // for a dropped draft, one that is nearer to the next that is not
+  std::unordered_map<std::string_view, std::vector<std::size_t>> results_;  // places of tool results by call id
+  std::vector<std::size_t> next_;  // for a dropped draft, a later one that is not past the next draft kept
 };
 
 void Repair::drop_dangling_calls(Draft& draft) {

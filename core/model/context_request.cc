@@ -7,9 +7,9 @@
 namespace arborfs::context {
 namespace {
 
-constexpr std::uint64_t kLongEntry = 1024 * 1024;  // of which only short members are read
+constexpr std::uint64_t kLongEntry = 1024 * 1024;  // only the short members of longer entries are read
 
-// What a person typed comes as a custom message where it went through a skill or from a peer.
+// Text that a person typed is a custom message if it came through a skill or from a peer.
 bool is_typed(std::string_view custom) {
   const std::string_view type = skim::member(custom, "customType");
   return skim::is_string(skim::member(custom, "attribution"), "user") &&
@@ -21,7 +21,7 @@ Result<bool> is_typed_message(const ContextPath::Step& step, const Source& sourc
   return entry ? Result<bool>(is_typed(skim::member(*entry, "message"))) : entry.error();
 }
 
-// A content too long to be read was a string or an array.
+// A content too long to be read is taken to be a string or an array.
 Result<bool> is_typed_entry(const ContextPath::Step& step, const Source& source) {
   const bool is_long = step.length > kLongEntry;
   const auto entry = is_long ? short_members_json(*source.log, step.entry.offset, step.length)

@@ -1,4 +1,4 @@
-// The user's request that a rollover of the context leaves in sight (omp/FORMAT.md M4, M5). 18 only. Internal to
+// The user's request that stays visible after a rollover of the context (omp/FORMAT.md M4, M5). omp18 only. Internal to
 // core/model.
 #pragma once
 
@@ -8,8 +8,7 @@
 
 namespace arborfs::context {
 
-/// The step of the last request of the user before the step `end`, not looking beyond the last reset. Errors: io,
-/// stale.
+/// The step of the user's last request before the step `end`; does not search before the last reset. Errors: io, stale.
 Result<std::optional<std::size_t>> last_request(const ContextPath& path, const Source& source, std::size_t end);
 
 }  // namespace arborfs::context

@@ -55,7 +55,7 @@ Result<void> Reader::read(const ContextPath& path) {
   for (const ContextPath::Step& step : path.steps) {
     if (step.is_assistant() && !has_explicit_default_) {
       if (inferred_from_ == nullptr) {
-        settings_.models.set(kDefaultRole, "");  // keeps its place
+        settings_.models.set(kDefaultRole, "");  // reserves its place
       }
       inferred_from_ = &step;
     } else if (is_setting(step.entry.type)) {
@@ -123,8 +123,7 @@ void Reader::take_tools(const json::Value& entry) {
   }
 }
 
-// The default model is that of the last assistant before an explicit choice (omp/FORMAT.md C11, as CONTRACT.md 6.2 has
-// it).
+// The default model is that of the last assistant before an explicit choice (omp/FORMAT.md C11, CONTRACT.md 6.2).
 Result<void> Reader::infer_default_model() {
   std::string provider = "undefined";
   std::string model = "undefined";

@@ -1,4 +1,4 @@
-// The settings in force at the end of a path: what follows the messages in a context (omp/FORMAT.md C9 to C13).
+// The settings in force at the end of a path: the part of a context after its messages (omp/FORMAT.md C9 to C13).
 // Internal to core/model.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace arborfs::context {
 
-/// `models`: an object as JavaScript builds it, key by key.
+/// The object `models`, with the key order that JavaScript gives it.
 class ModelTable {
  public:
   void set(std::string_view role, std::string json);
@@ -23,10 +23,10 @@ class ModelTable {
   std::unordered_map<std::string, std::size_t> row_of_;
 };
 
-/// A JavaScript Set of JSON values in the order of their first coming.
+/// A JavaScript Set of JSON values, in order of first insertion.
 class RuleSet {
  public:
-  /// Adds what iterating the value gives: elements of an array, characters of a string, nothing else.
+  /// Adds what iterating the value yields: the elements of an array or the characters of a string; else nothing.
   void add_all(const json::Value* iterable);
   [[nodiscard]] std::string json() const { return "[" + items_ + "]"; }
 
@@ -35,7 +35,7 @@ class RuleSet {
   std::string items_;
 };
 
-/// Values are JSON text; nothing stands for `undefined`.
+/// Values are JSON text; nullopt stands for `undefined`.
 struct Settings {
   std::string thinking_level = "\"off\"";
   std::optional<std::string> configured_thinking_level;
@@ -46,14 +46,14 @@ struct Settings {
   std::optional<std::string> mode = "\"none\"";
   std::optional<std::string> mode_data;
 
-  /// `],"thinkingLevel":...}`: the context from the end of its messages on.
+  /// `],"thinkingLevel":...}`: the text of the context after its messages.
   [[nodiscard]] std::string json(Dialect dialect) const;
 };
 
 /// Errors: io, stale.
 Result<Settings> read_settings(const ContextPath& path, const Source& source);
 
-/// 18's reading of a service tier (omp/FORMAT.md C12); nothing when it means none.
+/// A service tier as omp18 reads it (omp/FORMAT.md C12); nullopt if the value means none.
 std::optional<std::string> tier_by_family(const json::Value* value);
 
 }  // namespace arborfs::context

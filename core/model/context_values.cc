@@ -1,4 +1,4 @@
-// The values that settings consist of: the table of models, the set of rules, service tiers.
+// The parts of Settings: the table of models, the set of rules, service tiers.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ bool is_tier(std::string_view text) {
   return std::find(kTiers.begin(), kTiers.end(), text) != kTiers.end();
 }
 
-// `known` tells apart what === tells apart; objects equal nothing.
+// The key of a value in `known_`: the same for two values if === holds for them. Not for objects and arrays.
 std::string identity(const json::Value& value) {
   return (value.IsNumber() ? 'n' : value.IsNull() ? 'z' : 'v') + json::stringify(value);
 }

@@ -1,6 +1,6 @@
-// Array.prototype.sort of JavaScriptCore, for comparators that are no order (omp/FORMAT.md C5): which elements it
-// compares decides where NaN ends up. Powersort (Munro and Wild, "Nearly-Optimal Mergesorts", 2018) over ascending
-// runs; a run of 8 steps or less is first lengthened to 64 elements by binary insertion.
+// JavaScriptCore's Array.prototype.sort, for comparators that are not an order (omp/FORMAT.md C5): where NaN ends up
+// depends on which elements the algorithm compares. Powersort (Munro and Wild, "Nearly-Optimal Mergesorts", 2018) over
+// ascending runs; a run of 8 elements or fewer is first extended to 64 elements by binary insertion.
 #include <algorithm>
 #include <bit>
 
@@ -16,7 +16,7 @@ struct Child {
   std::int64_t time;
   Ordinal ordinal;
 };
-// a - b < 0, where NaN makes every answer no.
+// a - b < 0, which is always false if a time is NaN.
 bool is_less(const Child& a, const Child& b) {
   return a.time != Entry::kNoTime && b.time != Entry::kNoTime && a.time < b.time;
 }
@@ -47,7 +47,7 @@ class Powersort {
   std::vector<Pending> pending_;
 };
 
-// Binary insertion of what follows `sorted_last` within the run.
+// Inserts the run's elements after `sorted_last` by binary insertion.
 void Powersort::insert_from(Run run, std::size_t sorted_last) {
   for (std::size_t i = sorted_last + 1; i <= run.last; ++i) {
     std::size_t place = run.begin;

@@ -22,7 +22,7 @@ std::string scalar_text(const json::Value& value) {
   return value.IsNull() ? "null" : value.IsTrue() ? "true" : value.IsFalse() ? "false" : "[object Object]";
 }
 
-// array.join(): nested arrays come out flat, null elements empty.
+// array.join(): flattens nested arrays; null elements are empty.
 std::string joined(const json::Value& array) {
   struct Open {
     const json::Value* array;

@@ -1,4 +1,4 @@
-// Values as JavaScript turns them into text and into characters. Pure functions, any thread.
+// JavaScript's conversion of values to text, and of text to characters. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace arborfs {
 /// String(value), WTF-8; "undefined" for a null pointer.
 std::string js_text(const json::Value* value);
 
-/// The same for a value that is still JSON text, "undefined" for empty text.
+/// The same for a value given as JSON text; "undefined" for empty text.
 std::string js_text_of_json(std::string_view literal);
 
 /// JSON.stringify([...text]).
@@ -25,10 +25,10 @@ std::string_view trimmed_start(std::string_view wtf8);
 std::string_view trimmed_end(std::string_view wtf8);
 std::string_view trimmed(std::string_view wtf8);
 
-/// How many bytes the character at the front has; at least 1 unless `wtf8` is empty.
+/// The length in bytes of the first character; at least 1 unless `wtf8` is empty.
 std::size_t character_length(std::string_view wtf8);
 
-/// Calls `take` with each character of the text: what iterating a JavaScript string gives.
+/// Calls `take` with each character of the text, like iterating over a JavaScript string.
 template <class Take>
 void for_each_character(std::string_view wtf8, Take take) {
   while (!wtf8.empty()) {

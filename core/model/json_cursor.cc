@@ -13,7 +13,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// Just behind the string whose opening quote stands at `begin`.
+// The end of the string whose opening quote is at `begin`.
 std::size_t string_end(std::string_view text, std::size_t begin) {
   for (std::size_t at = begin + 1; at < text.size();) {
     const std::size_t quote = text.find('"', at);
@@ -176,7 +176,7 @@ bool is_string(std::string_view literal, std::string_view text) {
 }
 
 bool means(std::string_view spelled, std::string_view text) {
-  if (spelled.size() <= text.size()) {  // escapes only make it longer
+  if (spelled.size() <= text.size()) {  // an escape is longer than its meaning, so this has none
     return spelled == text;
   }
   const bool may_mean = text.empty() || spelled[0] == text[0] || spelled[0] == '\\';

@@ -1,4 +1,4 @@
-// Messages rendered from their entries (omp/FORMAT.md C14).
+// Renders messages from their entries (omp/FORMAT.md C14).
 #include <algorithm>
 
 #include "core/base/result_macros.h"

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLongestKey = 256;
 constexpr std::uint64_t kShortValue = 1024 * 1024;
 
-// Finds the members of one object while its bytes pass by.
+// Finds the members of one object; its bytes are fed one by one.
 class MemberScan {
  public:
   void take(char c, std::uint64_t position);

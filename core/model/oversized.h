@@ -1,4 +1,5 @@
-// Entries too long to be held in memory, read piece by piece: their top members by place. Pure functions over a log.
+// Finds the top-level members of entries that are too long to be held in memory, reading them piece by piece. Pure
+// functions over a log.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace arborfs {
 
-/// One member of an object in a log. `key` as spelled between its quotes, cut after 256 bytes.
+/// One member of an object in a log. `key` is the raw text between its quotes, cut after 256 bytes.
 struct PlacedMember {
   std::string key;
   std::uint64_t start = 0;   // of the key's opening quote
@@ -20,14 +21,14 @@ struct PlacedMember {
 
 inline constexpr std::size_t kMostMembers = 100'000;
 
-/// The members of the object that lies there, in order; none when it is no object. Errors: io, stale; too_large when
-/// there are more than kMostMembers.
+/// The members of the object at `offset`, in order; none if the value there is not an object. Errors: io, stale;
+/// too_large if there are more than kMostMembers.
 Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64_t offset, std::uint64_t length);
 
-/// The last one with that key, or nullptr.
+/// The last member with that key, or nullptr.
 const PlacedMember* find_member(const std::vector<PlacedMember>& members, std::string_view key);
 
-/// JSON text of the object with those of its members that are short (1 MiB or less).
+/// The object as JSON text, with only its short members (1 MiB or less). Errors: those of placed_members.
 Result<std::string> short_members_json(const LogFile& log, std::uint64_t offset, std::uint64_t length);
 
 }  // namespace arborfs

@@ -37,7 +37,7 @@ bool is_in_bars(std::string_view text) {
   return text.size() > 1 && text.front() == '|' && text.back() == '|';
 }
 
-// What a regular expression's dot does not match, line feeds aside.
+// True if the text has a character other than line feed that the dot of a JavaScript regular expression does not match.
 bool has_line_separator(std::string_view text) {
   return text.find('\r') != std::string_view::npos || text.find("\u2028") != std::string_view::npos ||
          text.find("\u2029") != std::string_view::npos;
@@ -96,7 +96,7 @@ class Formatter {
   std::string out_;
   bool is_code_ = false;
   bool has_lines_ = false;
-  std::size_t blanks_ = 0;  // blank lines that have not been written
+  std::size_t blanks_ = 0;  // blank lines not written yet
 };
 
 void Formatter::take(std::string_view raw) {

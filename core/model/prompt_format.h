@@ -1,4 +1,4 @@
-// How omp 18 tidies a prompt after it has filled in the template (omp/FORMAT.md M3). Pure function, any thread.
+// Formats a prompt as omp18 does after it has filled in the template (omp/FORMAT.md M3). Pure function, any thread.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace arborfs {
 
-/// The text without white space at the ends of lines, without runs of blank lines and blank lines before a closing tag,
-/// with the cells of tables trimmed. Lines of fenced code keep all but their white space at the end. No line feed at
-/// the end.
+/// Removes white space at the ends of lines, runs of blank lines and blank lines before a closing tag, and trims the
+/// cells of tables. In fenced code, removes only white space at the ends of lines. The result ends without a line feed.
 std::string formatted_prompt(std::string_view wtf8);
 
 }  // namespace arborfs

@@ -7,7 +7,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kEnoughMatches = 64;  // of which several may be lines of one id
+constexpr std::size_t kEnoughMatches = 64;  // more than two, because several entries may have the same id
 
 std::optional<Ordinal> ordinal_from(std::string_view digits, const LogIndex& index) {
   Ordinal ordinal = kNoEntry;
@@ -36,7 +36,7 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-// "000042-assistant-a1b2c3d4", as it is listed, with or without percent-encoding.
+// A stem such as "000042-assistant-a1b2c3d4", with or without percent-encoding.
 std::optional<Ordinal> stem_target(std::string_view spelled, const LogIndex& index) {
   const std::size_t dash = spelled.find('-');
   if (dash == std::string_view::npos) {
@@ -54,7 +54,7 @@ std::optional<Ordinal> stem_target(std::string_view spelled, const LogIndex& ind
   return given == rest || percent_decoded(given) == rest ? ordinal : std::nullopt;
 }
 
-// What fits, until two different things do.
+// The entries that match; ambiguous if there are two different ones.
 class Candidates {
  public:
   void add(std::optional<Ordinal> ordinal) {

@@ -6,7 +6,7 @@
 namespace arborfs {
 namespace {
 
-// The entry that lookups of this entry's id lead to: the last one with that id (omp/FORMAT.md C2).
+// The entry that a lookup of this entry's id gives: the last one with that id (omp/FORMAT.md C2).
 Ordinal last_of_id(const LogIndex& index, Ordinal ordinal) {
   if (!index.has_duplicate_ids()) {
     return ordinal;
@@ -19,7 +19,7 @@ bool has_no_id(const LogIndex& index, Ordinal ordinal) {
   return index.entry(ordinal).id == 0 && index.id(ordinal).kind == EntryId::Kind::missing;
 }
 
-// Children of each node, sorted, in one array: those of node n lie from starts[n] up to starts[n + 1].
+// The children of all nodes in one array: those of node n are at [starts[n], starts[n + 1]).
 struct Children {
   std::vector<std::size_t> starts;
   std::vector<Ordinal> all;
@@ -39,7 +39,7 @@ void sort_children(Children& children, const std::vector<std::int64_t>& times) {
   }
 }
 
-// `parents` and `nodes` by ordinal; without `nodes` each entry stands for itself.
+// `parents` and `nodes` are indexed by ordinal. If `nodes` is empty, each entry is its own node.
 Children children_of(const std::vector<Ordinal>& parents, const std::vector<Ordinal>& nodes) {
   const auto node_of = [&nodes](Ordinal o) { return nodes.empty() ? o : nodes[o]; };
   Children children;
@@ -64,8 +64,8 @@ Children children_of(const std::vector<Ordinal>& parents, const std::vector<Ordi
   return children;
 }
 
-// Lists nodes in pre-order. Duplicate ids can make a node its own descendant, and can repeat whole subtrees until
-// nobody could list them: the first are cut, the second are repeated only while the list stays short.
+// Lists nodes in pre-order. Duplicate ids can make a node its own descendant; such cycles are cut. They can also repeat
+// whole subtrees exponentially often; subtrees are repeated only while the list is shorter than limit_.
 class PreOrder {
  public:
   PreOrder(const Children& children, Ordinal size)
@@ -146,7 +146,8 @@ TreeReader::TreeReader(const LogIndex& index)
   times_.assign(size_ + std::size_t{1}, Entry::kNoTime);
 }
 
-// getTree() knows entries by the last one of their id, those without an id as one (omp/FORMAT.md C2, C5).
+// getTree() represents each entry by the last one with the same id, and all entries without an id by the last of them
+// (omp/FORMAT.md C2, C5).
 Ordinal TreeReader::node_of(const LogIndex& index, Ordinal ordinal) const {
   if (last_without_id_ != kNoEntry && has_no_id(index, ordinal)) {
     return last_without_id_;
@@ -154,7 +155,7 @@ Ordinal TreeReader::node_of(const LogIndex& index, Ordinal ordinal) const {
   return has_others_ ? last_of_id(index, ordinal) : ordinal;
 }
 
-// Unlike the path, the tree also follows parents that JavaScript calls falsy: "", 0, false, none.
+// Unlike the path, the tree also follows falsy parents: "", 0, false and a missing one.
 Ordinal TreeReader::parent_of(const LogIndex& index, Ordinal ordinal) const {
   Ordinal parent = kNoEntry;
   if (index.entry(ordinal).parent != 0) {

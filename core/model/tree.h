@@ -1,5 +1,5 @@
-// Questions about the tree of a session, answered from its index alone, without recursion and without reading the log.
-// Pure functions over an index that nobody changes meanwhile (the caller holds the session's read guard).
+// Queries on the tree of a session. They use only its index, do not recurse, and do not read the log.
+// Pure functions over an index that must not change meanwhile (the caller holds the session's read guard).
 #pragma once
 
 #include <string>
@@ -19,23 +19,24 @@ struct TreeNode {
   std::uint32_t depth = 0;
 };
 
-/// getTree() of the agents (omp/FORMAT.md C5): roots in file order, children by time, duplicates of an id once per line
-/// with the last one's content. Entries that only cycles lead to are absent here and listed by `unreachable`.
+/// The agents' getTree() (omp/FORMAT.md C5): roots in file order, children by time; an id that occurs in several lines
+/// is listed once per line, each time as the last entry with that id. `nodes` leaves out entries that are reachable
+/// only through cycles; `unreachable` lists them.
 struct Tree {
   std::vector<TreeNode> nodes;
   std::vector<Ordinal> unreachable;
 };
 Tree tree_of(const LogIndex& index);
 
-/// JavaScript's stable sort by timestamp where NaN compares equal to all (omp/FORMAT.md C5): same order as the agents'
-/// engine.
+/// JavaScript's stable sort by timestamp, in which NaN compares equal to everything (omp/FORMAT.md C5). Gives the same
+/// order as the agents' engine.
 void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index);
 
 /// The label in force for an entry's id, or nullptr.
 const Label* label_of(const LogIndex& index, const EntryId& id);
 
-/// The names of labels/ : each label whose target exists, with the name it is shown by - the newest keeps the plain
-/// name, the others get name@<id> (CONTRACT.md 2.3). Names are not yet encoded for the file system.
+/// The names in labels/ : each label whose target exists, with its displayed name. Of labels with the same text, the
+/// newest keeps the plain name, the others get name@<id> (CONTRACT.md 2.3). Names are not yet encoded as file names.
 struct NamedLabel {
   std::string name;
   Ordinal target = kNoEntry;
@@ -43,14 +44,14 @@ struct NamedLabel {
 };
 std::vector<NamedLabel> named_labels(const LogIndex& index);
 
-/// How a person may name an entry: its id, a unique prefix of it of 4 characters or more, `#42` or `42` (ordinal), a
-/// full stem, or a label. `#42` is the ordinal even where a label is called so. kNoEntry when nothing or more than one
-/// thing fits.
+/// Finds the entry that a person named by its id, a unique prefix of its id (4 characters or more), `#42` or `42` (its
+/// ordinal), its full stem, or a label. `#42` means the ordinal even if a label has that name. kNoEntry if no entry, or
+/// more than one, matches.
 Ordinal resolve_entry(const LogIndex& index, std::string_view spelled);
-/// resolve_entry() gives nothing because more than one thing fits.
+/// True if resolve_entry() gives kNoEntry because more than one entry matches.
 bool is_ambiguous_entry(const LogIndex& index, std::string_view spelled);
 inline constexpr std::size_t kShortestIdPrefix = 4;
-/// The same for names of files, where `42` too is the ordinal whatever labels are called so and ids begin so
+/// The same for file names, in which `42` also means the ordinal, even if a label has that name or an id starts with it
 /// (CONTRACT.md 2.2).
 Ordinal resolve_name(const LogIndex& index, std::string_view name);
 

@@ -1,5 +1,5 @@
-// tree_of() in steps, for an index that others may let grow in between: what it says of entries that it has never
-// changes, so each step may have the index to itself for a short time only. Used by one thread.
+// tree_of() in steps, for an index that may grow between the steps. What an index says about its existing entries never
+// changes, so the caller needs to lock it only for one short step at a time. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace arborfs {
 
 class TreeReader {
  public:
-  /// The tree of the entries that `index` has now.
+  /// Will read the tree of the entries that `index` has now.
   explicit TreeReader(const LogIndex& index);
-  /// Reads the next `most` entries; the same index, or one that has grown since. False when all have been read.
+  /// Reads up to `most` more entries from the same index, which may have grown. False once all have been read.
   bool read(const LogIndex& index, Ordinal most);
-  /// The tree, once. Long for many entries, and without a look at the index.
+  /// Builds the tree; call it once, after read() returned false. Slow for many entries; does not use the index.
   Tree take();
 
  private:
@@ -23,16 +23,16 @@ class TreeReader {
   [[nodiscard]] Ordinal parent_of(const LogIndex& index, Ordinal ordinal) const;
 
   const Ordinal size_;
-  const bool has_others_;  // entries that stand for others: some have the same id, or none
+  const bool has_others_;  // some entries have the same id, so that the last one represents the others
   Ordinal last_without_id_ = kNoEntry;
   Ordinal next_ = 1;
   // By ordinal:
   std::vector<Ordinal> parents_;
-  std::vector<Ordinal> nodes_;  // that stand for them; empty where each stands for itself
+  std::vector<Ordinal> nodes_;  // the entry that represents each; empty if each represents itself
   std::vector<std::int64_t> times_;
 };
 
-/// sort_like_agents() by times that were copied from an index, by ordinal.
+/// sort_like_agents() with times that were copied from an index; `times` is indexed by ordinal.
 void sort_like_agents(std::vector<Ordinal>& children, const std::vector<std::int64_t>& times);
 
 }  // namespace arborfs

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-// `sum += value` where the value is what JSON text means: null adds nothing.
+// The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
+// absent value, a string or a container.
 double as_addend(std::string_view literal) {
   if (literal == "null" || literal == "false") {
     return 0;
@@ -25,9 +26,9 @@ double as_addend(std::string_view literal) {
   return is_number ? json::number_value(literal) : kMissing;
 }
 
-constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0};  // the last two may be missing
+constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0};  // the last two are optional
 
-// Where the member of that key, as it is spelled, is added; null for others.
+// The sum for a member with the raw key `key`; null for other members.
 struct Field {
   std::string_view key;
   double Usage::*sum;
@@ -44,7 +45,7 @@ double* sum_of(Usage& usage, std::string_view key) {
   return found == kFields.end() ? nullptr : &(usage.*found->sum);
 }
 
-// A JSON value, or none: a piece of text.
+// A JSON value as a piece of text; empty if it is absent.
 class TextValue {
  public:
   explicit TextValue(std::string_view text) : text_(text) {}
@@ -64,7 +65,7 @@ class TextValue {
   std::string_view text_;
 };
 
-// The same of an entry that was taken apart.
+// The same for an entry that was indexed as Places.
 class PlacedValue {
  public:
   using Place = json::Places::Place;

@@ -1,4 +1,4 @@
-// Tokens and cost of a whole session (omp/FORMAT.md C24): all entries, whatever their branch.
+// Tokens and cost of a whole session (omp/FORMAT.md C24): the sum over all entries, on any branch.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// What one entry adds to each sum; NaN where it lacks what JavaScript would add.
+/// What one entry adds to each sum; NaN if the entry lacks the number that JavaScript would add.
 struct Usage {
   double input = 0;
   double output = 0;
@@ -20,20 +20,20 @@ struct Usage {
   double premium_requests = 0;
   double cost = 0;
 };
-/// Of an entry whose JSON value is `raw`. Entries that carry none are recognised cheaply.
+/// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
 std::optional<Usage> find_usage(EntryType type, std::string_view raw);
-/// The same of one that was taken apart.
+/// The same for an entry that was indexed as Places.
 std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 
-/// Sums as JavaScript adds them, so NaN is possible and printed as null.
+/// Sums computed the way JavaScript does: a sum may be NaN, which is printed as null.
 class UsageTotals {
  public:
   explicit UsageTotals(Dialect dialect) : dialect_(dialect) {}
-  /// By whose rules it adds and prints from now on.
+  /// The dialect whose rules add() and json() follow from now on.
   void set_dialect(Dialect dialect) { dialect_ = dialect; }
-  /// Adds what an entry of that type used.
+  /// Adds the usage of an entry of that type.
   void add(EntryType type, const Usage& usage);
-  /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; 18 has more keys than 13.
+  /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13.
   [[nodiscard]] std::string json() const;
 
  private:
