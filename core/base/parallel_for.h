@@ -12,8 +12,7 @@
 namespace arborfs {
 
 /// Calls work(i) once for each i below `count`, on two threads, in roughly ascending order; returns when all are done.
-/// If `work` throws in either thread, no further calls start; the exception is rethrown here when both threads are
-/// done.
+/// If `work` throws in either thread, no further calls start, and the exception is rethrown when both have ended.
 template <class Work>
 void parallel_for(std::size_t count, const Work& work) {
   std::atomic<std::size_t> next{0};

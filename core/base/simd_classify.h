@@ -57,7 +57,7 @@ class ByteSets {
   std::array<std::uint8_t, 16> high_{};
   std::array<std::uint8_t, kCount> kinds_{};
   std::size_t sets_ = 0;
-  std::size_t count_ = 0;  // of kinds
+  std::size_t count_ = 0;  // number of kinds
 };
 template <class... Sets>
 ByteSets(const Sets&...) -> ByteSets<sizeof...(Sets)>;

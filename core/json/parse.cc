@@ -1,6 +1,5 @@
 // The parser behind json::parse. RapidJSON's own Reader is not used, because it rejects numbers outside the range of
-// doubles and lone surrogate escapes, both of which the agents accept. This parser fills a Document with the same
-// events.
+// doubles and lone surrogate escapes, which the agents accept. This parser fills a Document with the same events.
 #include <cstring>
 #include <limits>
 #include <span>

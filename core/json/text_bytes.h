@@ -38,8 +38,7 @@ inline int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// The first byte in [p, end) that is special in a JSON string: a quote, a backslash or a control character; else
-/// `end`.
+/// The first byte in [p, end) that is special in a JSON string - a quote, a backslash or a control - or `end`.
 inline const char* find_string_special(const char* p, const char* end) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');

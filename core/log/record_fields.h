@@ -52,8 +52,7 @@ EntryId to_entry_id(const FieldValue& value);
 /// A label as shown: the string, or the JSON text of any other value.
 std::string shown_text(const FieldValue& value);
 
-/// new Date(value).getTime() of a string, a number or null (omp/FORMAT.md C15); Entry::kNoTime for NaN and other
-/// values.
+/// new Date(value).getTime() of a string, a number or null (omp/FORMAT.md C15); Entry::kNoTime for NaN and the rest.
 std::int64_t to_timestamp(const FieldValue& value);
 
 /// The same record, with its texts copied to `texts`. Elements of a deque never move, so the texts stay valid.

@@ -1,8 +1,7 @@
 // Splits a log into the values that the agents read and the bytes that they drop, exactly as leniently as they do
 // (omp/FORMAT.md A2 to A10, A16). Constant memory, whatever the log contains. Used by one thread.
 //
-// Values and damage before the resume point do not change when the log grows; those after it may (omp/FORMAT.md A5,
-// G9).
+// When the log grows, values and damage before the resume point do not change; later ones may (omp/FORMAT.md A5, G9).
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,7 @@ bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds pat
 /// writing with O_NONBLOCK gets EWOULDBLOCK. This process must ignore SIGIO, which a broken lease sends.
 bool is_open_for_writing(const File& file, std::chrono::milliseconds patience);
 
-/// True if a read lease shows at once that no process has the file open for writing; false where the file system has no
-/// leases.
+/// True if a read lease shows at once that no process has the file open for writing. False if leases do not work there.
 bool is_surely_not_open_for_writing(const File& file);
 
 /// False for a zombie too: it no longer holds anything.

@@ -13,8 +13,7 @@ namespace arborfs {
 /// The path of `below` in the folder. `below` is one component such as "trash", or "" for the folder itself.
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
-/// The name of the state file for one log of one store: a hash of both, so that it survives a rename of the log's
-/// folder.
+/// The name of the state file for one log of one store: a hash of both, so that it survives a rename of the folder.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
 /// Opens a folder that must belong to this user. Errors: not_found; permission if it belongs to another user, who could
 /// have put anything into it.
