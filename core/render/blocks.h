@@ -78,7 +78,7 @@ class Blocks {
     json(node, sink_);
   }
 
-  /// Text as it is, anything else as JSON; nothing if it is missing or null.
+  /// Puts text as it is, anything else as JSON; nothing if it is missing or null.
   void text_or_json(const Node& node) {
     if (node.kind() == NodeKind::string) {
       paragraph(node.text());
@@ -105,7 +105,7 @@ class Blocks {
   static Text text_of(const Node& node) { return is_text(node) ? node.text() : Text(); }
   static bool is_true(const Node& node) { return node.kind() == NodeKind::boolean && node.boolean(); }
 
-  /// A scalar on the current line; containers as "...".
+  /// Puts a scalar on the current line; containers as "...".
   void phrase(const Node& node) {
     if (is_text(node)) {
       put_line(sink_, node.text());
@@ -116,7 +116,7 @@ class Blocks {
     }
   }
 
-  /// "a, b, c" from an array, on the current line.
+  /// Puts an array as "a, b, c" on the current line.
   void names(const Node& list) {
     if (list.kind() != NodeKind::array) {
       return phrase(list);

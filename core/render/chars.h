@@ -86,13 +86,13 @@ LineCount count_lines(std::string_view text);
 
 /// Policies of scan(): kCare has the bytes to examine, spell() returns the replacement of a character, or a view
 /// without data to keep the character. kEscapes: characters that JSON escapes with a letter are escaped again.
-struct TextPolicy {  // newlines and tabs stay
+struct TextPolicy {  // keeps newlines and tabs
   static constexpr bool kBlocks = true;
   static constexpr bool kEscapes = false;
   static constexpr CareTable kCare = care_table("");
   static std::string_view spell(const Char& c, Buffer& buffer);
 };
-struct LinePolicy {  // newlines and tabs become spaces
+struct LinePolicy {  // turns newlines and tabs into spaces
   static constexpr bool kBlocks = false;
   static constexpr bool kEscapes = false;
   static constexpr CareTable kCare = care_table("\n\t");

@@ -11,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLongestId = 240;  // of what a name is made of, in bytes
+constexpr std::size_t kLongestId = 240;  // bytes of a name before unique_name() extends it
 
 /// `name`, or the first of `name~2`, `name~3`, ... that is not taken yet.
 std::string unique_name(std::string name, std::unordered_set<std::string>& taken) {

@@ -39,7 +39,7 @@ void LoadedIndexes::tidy(const MayWait& may_wait) {
   }
 }
 
-/// True if it let go of any.
+/// True if it evicted any.
 bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait) {
   bool is_less = false;
   auto unused = superfluous();
@@ -57,7 +57,7 @@ bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait
   return is_less;
 }
 
-/// Records the session's loaded size. True if it is time to look for data to let go.
+/// Records the session's loaded size. True if it is time to look for data to evict.
 bool LoadedIndexes::take_in(const std::shared_ptr<Session>& session) {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = session->memory_bytes();

@@ -1,10 +1,10 @@
-// Appends that one write(2) may not make atomic: a fatal signal can end it between two pages of the log. The text is
-// kept beside the log until it is appended, so that a part of it that a killed process left is cut off before anything
-// is written after it (CONTRACT.md 7.2). `appending/` in the state folder holds one file per log, private
-// (FAILURES.md S12). It is not synced: it survives the process, but a power cut may lose it.
+// Appends that one write(2) may not make atomic: a fatal signal can end it between two pages of the log. A note in the
+// state folder has the text until it is appended, so that a part of it that a killed process left is cut off before
+// anything is written after it (CONTRACT.md 7.2). `appending/` holds one file per log, private (FAILURES.md S12). It is
+// not synced: it survives the process, but a power cut may lose it.
 //
-// Thread-safe; several processes may use the same folder. Callers of everything but all() hold the lock of the
-// log, if there still is one.
+// Thread-safe; several processes may use the same folder. Callers of everything but all() hold the log's lock, if there
+// still is a log.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // through appends, rewrites and renames of its folder.
 //
 // Threads: any. Locks, in order: refresh_mutex_ (one refresher at a time; held over I/O) -> mutex_ (leaf, readers share
-// it, never held over I/O). Nothing here calls the kernel's FUSE side.
+// it, never held over I/O). Nothing here calls FUSE.
 #pragma once
 
 #include <atomic>
@@ -65,7 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
     LeafStore* leaves = nullptr;                // may be null
     ErasedEntries* erased = nullptr;            // may be null
     ViewCache* documents = nullptr;             // may be null
-    LoadedIndexes* loaded = nullptr;            // may be null: nothing is let go
+    LoadedIndexes* loaded = nullptr;            // may be null: nothing is evicted
     std::atomic<std::uint32_t> generations{0};  // the last number given; see Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);
@@ -104,7 +104,7 @@ class Session : public std::enable_shared_from_this<Session> {
     return written_.load() >= when;
   }
   /// True if refresh(depth) has little to read (`kQuickBytes` at most) and no other thread does longer work on the
-  /// session, as far as one stat tells (none for a head).
+  /// session. Costs at most one stat (none for a head).
   [[nodiscard]] bool is_quick(Depth depth) const;
   /// The same for a caller that has just called stat: `now`.
   [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;
@@ -198,7 +198,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   /// True if this much is loaded.
   [[nodiscard]] bool has(Depth depth) const;
-  /// Drops index and details; the next refresh that needs them reads them again. If the log has only grown meanwhile,
+  /// Evicts index and details; the next refresh that needs them reads them again. If the log has only grown meanwhile,
   /// all numbers stay the same. Returns false and does nothing while the session is in use or its log is not at rest.
   bool let_go();
 

@@ -34,10 +34,10 @@ class LateLines {
   [[nodiscard]] Result<void> check_unchanged() const;
   /// Writes to the draft what was appended since the copy. Errors: stale if the log changed in another way.
   Result<void> catch_up(LogDraft& draft);
-  /// Call it when the log is at `to`, in the place of the old file or moved there: appends to it what was appended to
-  /// the old file, until no process can write to the old file any more, or the patience is over, which goes to the
-  /// daemon's log. Errors: io, no_space: late lines are lost then, except those of a stray. `locks`: takes the lock of
-  /// the log at `to`, if possible, when there are late lines.
+  /// Appends late lines to the log at `to`, which has replaced the old file or was moved there. Ends when no process
+  /// can write to the old file any more, or after a limited wait, which the daemon's log then reports. `locks`: takes
+  /// the lock of the log at `to`, if possible, before the first late line. Errors: io, no_space: late lines are lost
+  /// then, except those of a stray.
   Result<void> carry_over(const LogPlace& to, bool locks = false);
   /// Syncs to the disk what was carried over or caught up.
   Result<void> sync(const LogPlace& at);

@@ -55,7 +55,7 @@ class LogWriter {
   virtual Result<void> overwrite(std::uint64_t offset, std::string_view bytes) = 0;
   /// Opens the log as append() would, but writes nothing. Errors: as append.
   virtual Result<void> try_append() = 0;
-  /// Fails if replace() would be refused, as far as the log's own attributes tell.
+  /// Checks that the log's attributes allow replace(). Errors: not_permitted.
   virtual Result<void> try_replace() = 0;
   /// Cuts the log back to `start` if its bytes after that are the beginning, but not all, of the bytes of `whole` from
   /// `at` on; false if they are not. After a cut only release(), sync() and stat_name() may follow. Errors: as append.
