@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/json/document.h"
+#include "core/log/entry_types.h"
 #include "core/model/tree.h"
 #include "core/render/text.h"
 
@@ -68,7 +69,7 @@ bool is_content(EntryType type) {
 /// Programs write these by themselves, without a user who chose the place in the tree.
 bool is_bookkeeping(EntryType type) {
   return type == EntryType::custom || type == EntryType::title_change || type == EntryType::model_usage ||
-         type == EntryType::credential_pin || type == EntryType::other || type == EntryType::none;
+         type == EntryType::credential_pin || is_pi_type(type) || type == EntryType::other || type == EntryType::none;
 }
 
 /// The member that refers to another entry; "" for types without one.

@@ -90,10 +90,6 @@ bool has_pi_key(DialectHints keys, EntryType type) {
   return (keys & keys_of(type, Writer::pi)) != 0;
 }
 
-bool is_pi_type(std::string_view type) {
-  return type == "session_info" || type == "context_edit" || type == "usage";
-}
-
 bool is_omp_type(EntryType type) {
   switch (type) {
     case EntryType::mode_change:

@@ -21,8 +21,6 @@ bool has_omp18_key(DialectHints keys, EntryType type);
 bool has_omp_key(DialectHints keys, EntryType type);
 /// The same, for keys that only pi writes.
 bool has_pi_key(DialectHints keys, EntryType type);
-/// True if only pi writes entries of `type` (omp/FORMAT.md O2).
-bool is_pi_type(std::string_view type);
 /// True if omp writes entries of `type` and pi does not.
 bool is_omp_type(EntryType type);
 

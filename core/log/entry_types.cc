@@ -8,7 +8,7 @@ namespace arborfs {
 namespace {
 
 // In the order of EntryType.
-constexpr std::array<std::string_view, 20> kWords = {
+constexpr std::array<std::string_view, 23> kWords = {
     "",
     "message",
     "compaction",
@@ -27,6 +27,9 @@ constexpr std::array<std::string_view, 20> kWords = {
     "model_usage",
     "credential_pin",
     "reset_boundary",
+    "session_info",
+    "context_edit",
+    "usage",
     "session",
     "",
 };
@@ -45,6 +48,10 @@ EntryType entry_type_of(std::string_view word) {
 
 std::string_view entry_type_word(EntryType type) {
   return kWords[static_cast<std::size_t>(type)];
+}
+
+bool is_pi_type(EntryType type) {
+  return type == EntryType::session_info || type == EntryType::context_edit || type == EntryType::usage;
 }
 
 bool is_omp18_type(EntryType type) {

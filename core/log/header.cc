@@ -9,6 +9,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/log/record_scanner.h"
+#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -208,8 +209,15 @@ Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
     return *size > kHeadLimit ? invalid_header("the first MiB of the log has no record", head.slot.has_value())
                               : missing_header(head.slot.has_value());
   }
-  auto session = read_session_header(window, (*record)->offset, (*record)->length, head.slot);
-  return session ? Result<Header>(std::move(session->header)) : session.error();
+  ASSIGN_OR_RETURN(auto session, read_session_header(window, (*record)->offset, (*record)->length, head.slot));
+  Header& header = session.header;
+  if (!dialect && !head.slot && header.valid && header.title.empty() && is_uuid(header.id)) {
+    ASSIGN_OR_RETURN(const auto name, find_session_name(log, *size));
+    if (name) {
+      set_title(header, *name);
+    }
+  }
+  return std::move(header);
 }
 
 }  // namespace arborfs

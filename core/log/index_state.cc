@@ -1,12 +1,12 @@
 #include "core/log/index_state.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/log/entry_types.h"
 #include "core/log/parallel_line_reader.h"
+#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -28,13 +28,6 @@ Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uin
 
 constexpr std::string_view kOfPi =
     "the log belongs to pi, and arborfs can only read pi's logs; continue the session with pi";
-
-bool is_uuid(std::string_view id) {
-  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  return id.size() == kShape.size() && std::equal(id.begin(), id.end(), kShape.begin(), [](char c, char shape) {
-           return shape == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
-         });
-}
 
 std::uint8_t root_word(const FieldValue& parent) {
   switch (parent.kind) {
@@ -138,8 +131,17 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
   entries.shrink();
   ids.shrink();
   labels.settle();
-  settle_writer();
+  ASSIGN_OR_RETURN(auto name, last_name(window));
+  settle_writer(std::move(name));
   return true;
+}
+
+/// The name in the last session_info that was admitted; nothing if there is none.
+Result<std::optional<std::string>> IndexState::last_name(LogWindow& window) const {
+  if (last_named_ == kNoEntry) {
+    return std::optional<std::string>();
+  }
+  return read_session_name(window, entries.at(last_named_).offset, entries.at(last_named_).length);
 }
 
 // True if the record is the log's first value and a valid header.
@@ -180,6 +182,8 @@ bool IndexState::admit(const RecordFields& record) {
   link(entry, ordinal);
   if (entry.type == EntryType::label) {
     labels.take(record, ordinal);
+  } else if (entry.type == EntryType::session_info) {
+    last_named_ = ordinal;
   }
   return true;
 }
@@ -189,8 +193,7 @@ void IndexState::note_writer(const RecordFields& record, EntryType type) {
     has_pi_marks_ = has_pi_marks_ || record.role.is_string("system");
     return;
   }
-  has_pi_marks_ = has_pi_marks_ || (type == EntryType::other && is_pi_type(record.type.text)) ||
-                  (record.telltales != 0 && has_pi_key(record.telltales, type));
+  has_pi_marks_ = has_pi_marks_ || is_pi_type(type) || (record.telltales != 0 && has_pi_key(record.telltales, type));
   has_omp_marks_ =
       has_omp_marks_ || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
 }
@@ -201,10 +204,19 @@ bool IndexState::is_of_pi() const {
   if (forced || !header.valid || head.slot || dialect == Dialect::omp18) {
     return false;
   }
-  return has_pi_marks_ || (is_uuid(header.id) && !has_omp_marks_ && header.title.empty());
+  const bool has_own_title = !header.title.empty() && !is_named_;
+  return has_pi_marks_ || (is_uuid(header.id) && !has_omp_marks_ && !has_own_title);
 }
 
-void IndexState::settle_writer() {
+Dialect IndexState::settled_dialect() const {
+  return is_of_pi() ? Dialect::pi : dialect;
+}
+
+void IndexState::settle_writer(std::optional<std::string> name) {
+  if (name && is_of_pi()) {
+    set_title(header, *name);
+    is_named_ = true;
+  }
   if (is_of_pi() && header.writable_version) {
     header.writable_version = false;
     header.problem = kOfPi;

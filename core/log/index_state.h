@@ -50,8 +50,11 @@ struct IndexState {
     return !forced && dialect == Dialect::omp13 && is_younger(record);
   }
   static bool is_younger(const RecordFields& record);
-  /// Marks the header as read-only if the log is pi's, or removes that mark. Call it after records have been admitted.
-  void settle_writer();
+  /// Marks the header as pi's (read-only, with its title), or removes that mark. Call it after records have been
+  /// admitted. `name` comes from the last session_info among them; nothing if there is none.
+  void settle_writer(std::optional<std::string> name);
+  /// The dialect according to the records admitted so far.
+  [[nodiscard]] Dialect settled_dialect() const;
 
   std::optional<Dialect> forced;
   Dialect dialect;
@@ -80,14 +83,17 @@ struct IndexState {
  private:
   void note_writer(const RecordFields& record, EntryType type);
   [[nodiscard]] bool is_of_pi() const;
+  Result<std::optional<std::string>> last_name(LogWindow& window) const;
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
   Result<void> note(ScanObserver& noter, const RecordFields& record, const ScanNotes* notes) const;
   void put_ids(const RecordFields& record, Entry& entry);
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);
 
-  bool has_pi_marks_ = false;   // the log has something that only pi writes
-  bool has_omp_marks_ = false;  // the log has something that omp writes and pi does not
+  Ordinal last_named_ = kNoEntry;  // the last session_info
+  bool is_named_ = false;          // the header's title comes from a session_info
+  bool has_pi_marks_ = false;      // the log has something that only pi writes
+  bool has_omp_marks_ = false;     // the log has something that omp writes and pi does not
 };
 
 struct LogIndex::Impl : IndexState {
@@ -102,7 +108,8 @@ class LogIndex::Growth {
   RecordScanner::Tail tail;
   Fingerprint fingerprint;
   std::uint64_t scanned_size = 0;
-  std::optional<Header> header;  // set if the title slot changed
+  std::optional<Header> header;     // set if the title slot changed
+  std::optional<std::string> name;  // from the last session_info among the records
 };
 
 /// Entry::flags. The low bits keep the falsy parent value of a root, because a root stores no parent id.

@@ -1,11 +1,13 @@
 // Growth of an index: resumes where the scan ended, and distinguishes growth from a rewrite (CONTRACT.md 3.2,
 // omp/FORMAT.md A5, G9).
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/log/index_state.h"
+#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -107,6 +109,14 @@ Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIn
   }
 }
 
+Result<std::optional<std::string>> last_name(LogWindow& window, const std::vector<RecordFields>& records) {
+  const auto last = std::find_if(records.rbegin(), records.rend(), [](const RecordFields& record) {
+    return record.entry_type() == EntryType::session_info;
+  });
+  return last == records.rend() ? Result<std::optional<std::string>>(std::nullopt)
+                                : read_session_name(window, last->offset, last->length);
+}
+
 // True if the log must be read again from the start, whatever the new bytes are.
 bool must_rebuild(const LogFile& log, const IndexState& state, std::uint64_t size) {
   return state.values == 0 || state.tail.has_records || state.head.may_be_slot || size < state.tail.resume.offset ||
@@ -132,6 +142,7 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   if (!read) {
     return GrowthPtr();
   }
+  ASSIGN_OR_RETURN(growth->name, last_name(window, growth->records));
   growth->tail = scanner.tail();
   growth->losses = scanner.take_losses();
   growth->scanned_size = window.end();
@@ -176,7 +187,7 @@ void LogIndex::apply(GrowthPtr growth) {
   if (growth->header) {
     state.header = std::move(*growth->header);
   }
-  state.settle_writer();
+  state.settle_writer(std::move(growth->name));
 }
 
 void LogIndex::GrowthDeleter::operator()(Growth* growth) const {

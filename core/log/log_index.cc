@@ -42,7 +42,7 @@ Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Opti
 }
 
 Dialect LogIndex::dialect() const {
-  return impl_->dialect;
+  return impl_->settled_dialect();
 }
 const Header& LogIndex::header() const {
   return impl_->header;

@@ -22,8 +22,9 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// The agent generation whose rules apply to a log (CONTRACT.md 6.2, omp/FORMAT.md J3).
-enum class Dialect : std::uint8_t { omp13, omp18 };
+/// The rules by which a log is read: those of a generation of omp (CONTRACT.md 6.2, omp/FORMAT.md J3), or pi's
+/// (omp/FORMAT.md O2).
+enum class Dialect : std::uint8_t { omp13, omp18, pi };
 
 enum class EntryType : std::uint8_t {
   none,  // a record without a string `type`, scalars included
@@ -44,6 +45,9 @@ enum class EntryType : std::uint8_t {
   model_usage,
   credential_pin,
   reset_boundary,
+  session_info,
+  context_edit,
+  usage,
   session,
   other,
 };
@@ -97,7 +101,7 @@ struct Header {
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
   std::string cwd;
-  std::string title;  // from the slot if there is one, else from the header
+  std::string title;  // from the slot if there is one, else from the header; for pi, from the last session_info
   std::string parent_session;
   std::string timestamp;
   std::uint64_t offset = 0;  // of the header's value in the log

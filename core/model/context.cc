@@ -5,6 +5,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/context_layout.h"
 #include "core/model/context_messages.h"
+#include "core/model/context_pi.h"
 #include "core/model/context_plan.h"
 #include "core/model/context_settings.h"
 
@@ -46,10 +47,14 @@ Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, st
   using namespace context;
   const auto source =
       std::make_shared<const Source>(Source{std::move(log), std::move(blobs), path.dialect, path.version_below_3});
-  ASSIGN_OR_RETURN(const auto settings, read_settings(path, *source));
   ASSIGN_OR_RETURN(const auto plan, plan_of(path, *source));
   Layout layout(source);
   RETURN_IF_ERROR(lay_out(path, plan, *source, layout));
+  if (path.dialect == Dialect::pi) {
+    ASSIGN_OR_RETURN(const auto settings, pi_settings_json(path, *source));
+    return layout.finish(settings);
+  }
+  ASSIGN_OR_RETURN(const auto settings, read_settings(path, *source));
   return layout.finish(settings.json(path.dialect));
 }
 

@@ -33,7 +33,7 @@ class BlobSource {
 struct ContextPath {
   struct Step {
     /// From the role of a message; `custom` includes the role that older versions call hookMessage.
-    enum class Speaker : std::uint8_t { other, user, assistant, custom };
+    enum class Speaker : std::uint8_t { other, user, assistant, custom, tool_result, system };
     Entry entry;
     std::uint64_t length = 0;
     Ordinal ordinal = kNoEntry;
@@ -41,7 +41,8 @@ struct ContextPath {
     [[nodiscard]] bool is_assistant() const { return speaker == Speaker::assistant; }
   };
   std::vector<Step> steps;  // root first
-  /// Ids of the steps as the agents see them, after migration. Filled only if a compaction on the path may name them.
+  /// Ids of the steps as the agents see them, after migration. Filled only if an entry of the path may name them: a
+  /// compaction or a context_edit.
   std::vector<EntryId> ids;
   Dialect dialect = Dialect::omp13;
   bool version_below_3 = false;  // hookMessage is read as custom (omp/FORMAT.md E10)

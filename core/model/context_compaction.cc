@@ -19,7 +19,7 @@ bool has_text(const json::Value& object, std::string_view key) {
 // The remote history if it has a form that the dialect accepts, else null.
 const json::Value* remote_of(const json::Document& entry, Dialect dialect) {
   const json::Value* remote = preserved(entry, "openaiRemoteCompaction");
-  if (remote == nullptr || !has_text(*remote, "provider")) {
+  if (dialect == Dialect::pi || remote == nullptr || !has_text(*remote, "provider")) {
     return nullptr;
   }
   const json::Value* items = json::member(*remote, "replacementHistory");

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/json/js_text.h"
 #include "core/log/log_window.h"
-#include "core/model/js_text.h"
 #include "core/model/json_cursor.h"
 
 namespace arborfs::context {
@@ -92,6 +92,8 @@ class MessageReader::Drafter {
       : source_(source), window_(*source.log, log_size, nullptr, kReadAhead) {}
   Result<void> take(const ContextPath::Step& step, std::size_t place);
   Result<void> take_lead(const ContextPath& path, const Plan& plan);
+  /// Gives the message that the step has just made, if it made one, another content.
+  void edit_last(const ContextPath::Step& step, std::size_t place, const ContextEdit& edit);
   Drafts drafts() { return std::exchange(drafts_, {}); }
 
  private:
@@ -119,10 +121,13 @@ Result<void> MessageReader::Drafter::take_lead(const ContextPath& path, const Pl
   if (plan.notes) {
     add(Piece::Kind::notes, path.steps[*plan.notes], *plan.notes);
   }
+  if (plan.has_system_message) {
+    add(Piece::Kind::system_message, path.steps[*plan.compaction], *plan.compaction);
+  }
   if (plan.compaction) {
     Draft* draft = add(Piece::Kind::compaction, path.steps[*plan.compaction], *plan.compaction);
     if (plan.history_rewrite_at) {
-      draft->piece.change = std::make_shared<Change>(Change{{}, plan.history_rewrite_at});
+      draft->piece.change = std::make_shared<Change>(Change{{}, plan.history_rewrite_at, std::nullopt});
     }
   }
   return plan.request ? take(path.steps[*plan.request], *plan.request) : Result<void>();
@@ -180,6 +185,16 @@ void MessageReader::Drafter::take_message(std::string_view entry, const ContextP
   }
 }
 
+void MessageReader::Drafter::edit_last(const ContextPath::Step& step, std::size_t place, const ContextEdit& edit) {
+  if (drafts_.list.empty() || drafts_.list.back().step != place || step.length > kLongestLoaded) {
+    return;
+  }
+  const bool is_custom = step.entry.type == EntryType::custom_message;
+  Piece& piece = drafts_.list.back().piece;
+  piece = {is_custom ? Piece::Kind::custom : Piece::Kind::message, step.entry.offset, step.length, nullptr};
+  piece.change = std::make_shared<Change>(Change{{}, std::nullopt, edit});
+}
+
 void MessageReader::Drafter::note_facts(Draft& draft, const Fields& fields) {
   if (skim::is_string(fields.role, "assistant")) {
     draft.role = Draft::Role::assistant;
@@ -234,6 +249,14 @@ MessageReader::MessageReader(const ContextPath& path, const Plan& plan, const So
     : path_(path), plan_(plan), source_(source) {}
 MessageReader::~MessageReader() = default;
 
+/// Of pi: what an edit removes, and a system prompt that a compaction kept its own copy of.
+bool MessageReader::is_left_out(std::size_t place) const {
+  const auto edit = plan_.edits.find(place);
+  const bool is_old_prompt = path_.dialect == Dialect::pi && plan_.compaction && place < *plan_.compaction &&
+                             path_.steps[place].speaker == ContextPath::Step::Speaker::system;
+  return is_old_prompt || (edit != plan_.edits.end() && edit->second.removes);
+}
+
 Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
   if (!drafter_) {
     ASSIGN_OR_RETURN(const auto size, source_.log->size());
@@ -251,7 +274,13 @@ Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
     }
     const std::size_t place = begin + step_++;
     ++taken;
+    if (is_left_out(place)) {
+      continue;
+    }
     RETURN_IF_ERROR(drafter_->take(path_.steps[place], place));
+    if (const auto edit = plan_.edits.find(place); edit != plan_.edits.end()) {
+      drafter_->edit_last(path_.steps[place], place, edit->second);
+    }
   }
   return std::optional(drafter_->drafts());
 }

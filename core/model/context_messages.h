@@ -17,11 +17,12 @@ namespace arborfs::context {
 struct Change {
   std::vector<std::uint32_t> dropped_blocks;  // of an assistant's content, ascending; thinking loses its signature too
   std::optional<double> history_rewrite_at;   // for a compaction
+  std::optional<ContextEdit> edit;            // for pi
 };
 
 /// One message: copied from the log, or rendered from an entry.
 struct Piece {
-  enum class Kind : std::uint8_t { copy, message, custom, branch_summary, compaction, notes };
+  enum class Kind : std::uint8_t { copy, message, custom, branch_summary, compaction, notes, system_message };
   Kind kind = Kind::copy;
   std::uint64_t offset = 0;  // for `copy`, of the message's text; else of the entry
   std::uint64_t length = 0;
@@ -63,6 +64,7 @@ class MessageReader {
 
  private:
   class Drafter;
+  [[nodiscard]] bool is_left_out(std::size_t place) const;
   const ContextPath& path_;
   const Plan& plan_;
   const Source& source_;

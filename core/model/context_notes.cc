@@ -1,7 +1,7 @@
 #include "core/model/context_notes.h"
 
 #include "core/base/result_macros.h"
-#include "core/model/js_text.h"
+#include "core/json/js_text.h"
 #include "core/model/json_cursor.h"
 #include "core/model/oversized.h"
 #include "core/model/prompt_format.h"

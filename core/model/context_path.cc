@@ -45,6 +45,8 @@ ContextPath::Step::Speaker speaker_of(const LogIndex& index, Ordinal ordinal, bo
   const bool is_custom = role == "custom" || (version_below_3 && role == "hookMessage");
   return index.is_assistant(ordinal) ? Speaker::assistant
          : role == "user"            ? Speaker::user
+         : role == "toolResult"      ? Speaker::tool_result
+         : role == "system"          ? Speaker::system
          : is_custom                 ? Speaker::custom
                                      : Speaker::other;
 }
@@ -59,13 +61,13 @@ ContextPath context_path(const LogIndex& index, Ordinal leaf) {
   path.header_length = index.header().length;
   const std::vector<Ordinal> ordinals = path_to(index, leaf);
   path.steps.reserve(ordinals.size());
-  bool has_compaction = false;
+  bool names_entries = false;
   for (const Ordinal ordinal : ordinals) {
     const Entry& entry = index.entry(ordinal);
     path.steps.push_back({entry, index.length(ordinal), ordinal, speaker_of(index, ordinal, path.version_below_3)});
-    has_compaction = has_compaction || entry.type == EntryType::compaction;
+    names_entries = names_entries || entry.type == EntryType::compaction || entry.type == EntryType::context_edit;
   }
-  if (has_compaction) {
+  if (names_entries) {
     path.ids.reserve(ordinals.size());
     for (const Ordinal ordinal : ordinals) {
       path.ids.push_back(index.id(ordinal));

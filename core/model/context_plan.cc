@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "core/base/result_macros.h"
+#include "core/json/js_text.h"
 #include "core/model/context_compaction.h"
 #include "core/model/context_notes.h"
 #include "core/model/context_request.h"
-#include "core/model/js_text.h"
 
 namespace arborfs::context {
 namespace {
@@ -91,6 +91,8 @@ Result<void> plan_compacted(const ContextPath& path, const Source& source, std::
   }
   plan.request = *request;
   plan.compaction = last;
+  const json::Value* system = json::member(entry, "systemMessage");
+  plan.has_system_message = path.dialect == Dialect::pi && system != nullptr && system->IsObject();
   const auto retained = first_retained(path, last, compaction);
   if (compaction.is_anthropic) {
     plan.history_rewrite_at = rewrite_time(path.steps, retained, last);
@@ -106,24 +108,29 @@ Result<void> plan_compacted(const ContextPath& path, const Source& source, std::
   return {};
 }
 
-}  // namespace
-
-Result<Plan> plan_of(const ContextPath& path, const Source& source) {
+/// Everything but the edits.
+Result<Plan> plan_steps(const ContextPath& path, const Source& source) {
   const Steps& steps = path.steps;
   Plan plan;
-  auto notes = find_notes(path, source);
-  if (!notes) {
-    return notes.error();
-  }
-  plan.notes = *notes;
+  ASSIGN_OR_RETURN(plan.notes, find_notes(path, source));
   const auto last = last_of(steps, EntryType::compaction);
   const auto reset = source.dialect == Dialect::omp18 ? last_of(steps, EntryType::reset_boundary) : std::nullopt;
   if (!last || (reset && *reset > *last)) {
     plan.ranges.emplace_back(reset ? *reset + 1 : 0, steps.size());
     return plan;
   }
-  auto planned = plan_compacted(path, source, *last, plan);
-  return planned ? Result<Plan>(std::move(plan)) : planned.error();
+  RETURN_IF_ERROR(plan_compacted(path, source, *last, plan));
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_of(const ContextPath& path, const Source& source) {
+  ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
+  if (path.dialect == Dialect::pi) {
+    RETURN_IF_ERROR(read_edits(path, plan.ranges, source, plan.edits));
+  }
+  return plan;
 }
 
 }  // namespace arborfs::context

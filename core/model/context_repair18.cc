@@ -42,7 +42,7 @@ void Repair::drop_dangling_calls(Draft& draft) {
   }
   const ContextPath::Step& step = path_.steps[draft.step];
   draft.piece = {Piece::Kind::message, step.entry.offset, step.length,
-                 std::make_shared<Change>(Change{std::move(dangling), std::nullopt})};
+                 std::make_shared<Change>(Change{std::move(dangling), std::nullopt, std::nullopt})};
 }
 
 std::size_t Repair::next_alive(std::size_t place) {

@@ -1,7 +1,7 @@
 #include "core/model/context_settings.h"
 
 #include "core/base/result_macros.h"
-#include "core/model/js_text.h"
+#include "core/json/js_text.h"
 #include "core/model/json_cursor.h"
 
 namespace arborfs::context {

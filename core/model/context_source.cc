@@ -60,12 +60,20 @@ Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_
   if (source.version_below_3) {
     migrate(out);
   }
-  resolve_blobs(out, source.dialect, source.blobs.get());
-  drop_provider_payload(out, source.dialect);
+  if (source.dialect != Dialect::pi) {
+    resolve_blobs(out, source.dialect, source.blobs.get());
+    drop_provider_payload(out, source.dialect);
+  }
   return {};
 }
 
 bool can_copy(const Source& source, std::string_view message, bool is_assistant) {
+  if (source.dialect == Dialect::pi) {
+    const std::string_view content = skim::member(message, "content");
+    const bool has_content = !content.empty() && content != "null";
+    const bool is_hook = source.version_below_3 && skim::contains(message, kHookRole);
+    return has_content && !is_hook && json::is_canonical(message);
+  }
   if (skim::contains(message, kBlobPrefix) || (is_assistant && skim::contains(message, kPayloadType)) ||
       (source.version_below_3 && skim::contains(message, kHookRole))) {
     return false;

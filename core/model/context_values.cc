@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json/js_text.h"
 #include "core/json/key_order.h"
 #include "core/model/context_settings.h"
-#include "core/model/js_text.h"
 
 namespace arborfs::context {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/model/context_compaction.h"
 #include "core/model/context_messages.h"
 #include "core/model/context_notes.h"
+#include "core/model/context_pi.h"
 
 namespace arborfs::context {
 namespace {
@@ -52,12 +53,12 @@ std::string custom_json(const json::Document& entry, Dialect dialect) {
   const json::Value* display = json::member(entry, "display");
   const json::Value* attribution = json::member(entry, "attribution");
   std::string out = "{\"role\":\"custom\"";
-  if (dialect == Dialect::omp13) {
+  if (dialect != Dialect::omp18) {
     add_member(out, "customType", type);
     add_member(out, "content", json::member(entry, "content"));
     add_member(out, "display", display);
     add_member(out, "details", json::member(entry, "details"));
-    add_member(out, "attribution", attribution);
+    add_member(out, "attribution", dialect == Dialect::pi ? nullptr : attribution);
   } else {
     const bool is_named = type != nullptr && type->IsString() && json::is_truthy(type);
     add_member_json(out, "customType", is_named ? json::stringify(*type) : "\"custom-message\"");
@@ -88,8 +89,12 @@ Result<std::string> render_piece(const Piece& piece, const Source& source) {
   }
   json::Document entry;
   RETURN_IF_ERROR(load_entry(source, piece.offset, piece.length, entry));
+  const ContextEdit* edit = piece.change && piece.change->edit ? &*piece.change->edit : nullptr;
   switch (piece.kind) {
     case Piece::Kind::custom:
+      if (edit != nullptr) {
+        RETURN_IF_ERROR(replace_content(entry, "custom", *edit, source, entry));
+      }
       return custom_json(entry, source.dialect);
     case Piece::Kind::branch_summary:
       return branch_summary_json(entry);
@@ -97,7 +102,12 @@ Result<std::string> render_piece(const Piece& piece, const Source& source) {
       return compaction_message(entry, source, piece.change ? piece.change->history_rewrite_at : std::nullopt);
     case Piece::Kind::notes:
       return notes_message(entry);
+    case Piece::Kind::system_message:
+      return pi_system_message_json(entry);
     default:
+      if (source.dialect == Dialect::pi) {
+        return pi_message_json(entry, edit, source);
+      }
       return message_json(entry, piece.change.get());
   }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/model/js_text.h"
+#include "core/json/js_text.h"
 
 namespace arborfs {
 namespace {

@@ -98,7 +98,7 @@ class PlacedValue {
 // The usage object of an entry, if it has one.
 template <class Value>
 std::optional<Value> usage_of(EntryType type, const Value& entry) {
-  if (type == EntryType::model_usage) {
+  if (type != EntryType::message) {
     return entry.member("usage");
   }
   const Value message = entry.member("message");
@@ -128,7 +128,16 @@ std::optional<Usage> find_in(EntryType type, const Value& entry) {
 }
 
 bool may_have_usage(EntryType type) {
-  return type == EntryType::message || type == EntryType::model_usage;
+  switch (type) {
+    case EntryType::message:
+    case EntryType::model_usage:
+    case EntryType::usage:  // this one and the next two of pi only (pi/FORMAT.md C10)
+    case EntryType::compaction:
+    case EntryType::branch_summary:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace

@@ -64,6 +64,12 @@ class EntryText : public MessageText<Node, Sink> {
         return change("Mode", entry.member("mode"), "none") && details(entry.member("data"));
       case EntryType::title_change:
         return title_change(entry);
+      case EntryType::session_info:
+        return session_info(entry);
+      case EntryType::context_edit:
+        return context_edit(entry);
+      case EntryType::usage:
+        return usage(entry);
       case EntryType::ttsr_injection:
         return list("Rules injected: ", entry.member("injectedRules"), "No rules injected.");
       case EntryType::mcp_tool_selection:
@@ -155,6 +161,37 @@ class EntryText : public MessageText<Node, Sink> {
     return true;
   }
 
+  bool session_info(const Node& entry) {
+    const Node name = entry.member("name");
+    if (!Base::is_text(name) || name.text().empty()) {
+      this->paragraph(std::string_view("Title cleared."));
+      return true;
+    }
+    this->line("Title changed to \"", name, "\"");
+    this->sink_.raw(".");
+    return true;
+  }
+
+  bool context_edit(const Node& entry) {
+    const Node replacement = entry.member("replacement");
+    if (replacement.kind() != NodeKind::object) {
+      this->line("Taken out of the context: ", entry.member("targetId"), "");
+      return true;
+    }
+    this->line("Replaced in the context: ", entry.member("targetId"), "");
+    this->content_of(replacement);
+    return true;
+  }
+
+  bool usage(const Node& entry) {
+    this->line("Model ", entry.member("provider"), "/");
+    this->phrase(entry.member("model"));
+    this->sink_.raw(" used for ");
+    this->phrase(entry.member("kind"));
+    tokens(entry.member("usage"));
+    return true;
+  }
+
   bool list(std::string_view before, const Node& names, std::string_view nothing) {
     if (names.kind() == NodeKind::missing || Base::is_empty_container(names)) {
       this->paragraph(nothing);
@@ -172,13 +209,16 @@ class EntryText : public MessageText<Node, Sink> {
     this->phrase(entry.member("model"));
     this->sink_.raw(" used for ");
     this->phrase(entry.member("purpose"));
-    const Node usage = entry.member("usage");
+    tokens(entry.member("usage"));
+    return true;
+  }
+
+  void tokens(const Node& usage) {
     this->sink_.raw(": ");
     this->phrase(usage.member("input"));
     this->sink_.raw(" tokens in, ");
     this->phrase(usage.member("output"));
     this->sink_.raw(" out.");
-    return true;
   }
 
   void session_init(const Node& entry) {

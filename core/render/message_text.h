@@ -78,12 +78,23 @@ class MessageText : public Blocks<Node, Sink> {
       line("**error** from ", message.member("toolName"), "");
     }
     content_of(message);
+    if (role == "system") {
+      sections(message.member("sections"));
+    }
     if (role == "assistant") {
       const Node reason = message.member("stopReason");
       if (Base::text_of(reason) == "aborted" || Base::text_of(reason) == "error") {
         line("**stopped**: ", reason, "");
       }
       this->paragraph(Base::text_of(message.member("errorMessage")));
+    }
+  }
+
+  /// pi's system prompt (pi/FORMAT.md C3).
+  void sections(const Node& sections) {
+    if (sections.kind() == NodeKind::object) {
+      this->in_order_ = this->in_order_ && sections.in_order();
+      each(sections, [this](const Node& section) { this->text_or_json(section); });
     }
   }
 

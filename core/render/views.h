@@ -51,7 +51,7 @@ struct SessionStatus {
   std::string problem;  // header or reading problem in words, "" if none
   std::string last_error;
   std::string moved_leaf;  // in words, if the leaf differs from the agent's, else ""
-  std::string dialect;     // "13" or "18"
+  std::string dialect;     // "13", "18" or "pi"
   std::uint64_t bytes = 0;
   Ordinal entries = 0;
   std::uint64_t branches = 0;

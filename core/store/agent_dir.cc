@@ -37,8 +37,14 @@ std::string xdg_folder(const char* variable) {
 }  // namespace
 
 std::string default_agent_dir() {
-  const std::string chosen = environment("PI_CODING_AGENT_DIR");
-  return chosen.empty() ? environment("HOME") + "/.omp/agent" : chosen;
+  if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
+    return chosen;
+  }
+  const std::string home = environment("HOME");
+  const std::string omp = home + "/.omp/agent";
+  const std::string pi = home + "/.pi/agent";
+  const bool has_omp = is_folder(omp) || !xdg_folder("XDG_DATA_HOME").empty() || !xdg_folder("XDG_STATE_HOME").empty();
+  return !has_omp && is_folder(pi) ? pi : omp;
 }
 
 StorePaths locate_agent_dir(const std::string& agent_dir) {

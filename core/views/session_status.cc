@@ -69,6 +69,18 @@ void salvage(const LogFile& log, SessionStatus& status) {
   }
 }
 
+/// As status.json has it.
+std::string dialect_word(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::omp13:
+      return "13";
+    case Dialect::omp18:
+      return "18";
+    default:
+      return "pi";
+  }
+}
+
 }  // namespace
 
 SessionStatus session_status(const Session& session, const Catalog& catalog) {
@@ -80,7 +92,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   std::set<std::string> blobs;
   if (const auto guard = session.read()) {
     log = guard->log();
-    status.dialect = guard->index().dialect() == Dialect::omp18 ? "18" : "13";
+    status.dialect = dialect_word(guard->index().dialect());
     count_tree(guard->index(), status);
     status.damage = shown_damage(*guard);
     status.moved_leaf = moved_leaf(guard->index(), guard->leaf());

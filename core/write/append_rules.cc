@@ -168,7 +168,7 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   if (type == EntryType::session || *word == "title") {
     return {Errc::invalid_argument, "\"" + std::string(*word) + "\" belongs only at the head of a log"};
   }
-  if (type == EntryType::other || type == EntryType::none) {
+  if (type == EntryType::other || type == EntryType::none || is_pi_type(type)) {
     return {Errc::invalid_argument, "\"type\" is not a type that agents know"};
   }
   if (is_omp18_type(type) && dialect != Dialect::omp18) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/log/session_name.h"
+
 namespace arborfs {
 
 namespace {
@@ -16,7 +18,8 @@ bool is_id_of_omp(std::string_view id) {
 }
 
 bool is_log_of_omp(const Header& header) {
-  return header.valid && (header.has_slot || !header.title.empty() || is_id_of_omp(header.id));
+  const bool has_own_title = !header.title.empty() && !is_uuid(header.id);  // not one of pi's session_info
+  return header.valid && (header.has_slot || has_own_title || is_id_of_omp(header.id));
 }
 
 // Reads the whole log, as far as it can be read.
@@ -26,8 +29,7 @@ bool is_log_of_pi(const SessionPtr& session) {
     return false;
   }
   const auto guard = session->read();
-  return guard && guard->index().header().valid && !guard->index().header().writable_version &&
-         !guard->index().header().problem.empty();
+  return guard && guard->index().dialect() == Dialect::pi;
 }
 
 }  // namespace

@@ -205,17 +205,22 @@ def test_mount_command_of_the_system(case):
 
 
 def test_agent_dir_comes_from_the_environment(case):
-    """Without --agent-dir the agent's own variable gives the agent dir, else it is ~/.omp/agent."""
+    """Without --agent-dir the agent's own variable gives the agent dir, else it is ~/.omp/agent, else ~/.pi/agent."""
     session = case.agent.talk()
-    for variables in ({"PI_CODING_AGENT_DIR": str(case.agent.path)}, {}):
-        if not variables:
-            (case.home / ".omp").mkdir()
-            (case.home / ".omp" / "agent").symlink_to(case.agent.path)
+    other = case.new_path("other")
+    other.mkdir()
+    for agent, variables in ((None, {"PI_CODING_AGENT_DIR": str(case.agent.path)}), ("pi", {}), ("omp", {})):
+        if agent:
+            (case.home / f".{agent}").mkdir()
+            (case.home / f".{agent}" / "agent").symlink_to(case.agent.path)
+        if agent == "omp":
+            (case.home / ".pi" / "agent").unlink()
+            (case.home / ".pi" / "agent").symlink_to(other)
         point = case.new_path("mnt")
         point.mkdir()
         try:
             run(BINARY, "mount", point, env={**case.environment, **variables})
-            assert (point / "projects" / "srv-shop" / session.name).exists(), variables
+            assert (point / "projects" / "srv-shop" / session.name).exists(), (agent, variables)
         finally:
             detach(point)
     gone_within(5, case)

@@ -1,10 +1,12 @@
-"""Logs of pi are shown and never written (tests/pi)."""
+"""Logs of pi are shown by pi's rules and never written (tests/pi)."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
-from mounting import equal
+from agentdir import append_bytes, compact
+from mounting import equal, visible_within
 from views import status
 from writing import reason, refused
 
@@ -32,3 +34,26 @@ def test_logs_of_pi_are_never_written(case):
                 "Read-only file system")
         refused("echo /tmp > new", mount.path, "Read-only file system")
     equal(case.agent.state(), before, "the store")
+
+
+def test_logs_of_pi_are_shown_by_its_rules(case):
+    """Titles come from session_info, before and after a log is read whole, and context.json is pi's own object. A name
+    that pi gives while the mount is in use shows at once."""
+    shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
+    expected = json.loads((SAMPLES.parent / "expected.json").read_text())
+    with case.mount() as mount:
+        folders = {path.parent.name: path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")}
+        for session in expected:
+            folder = folders[Path(session["file"]).stem]
+            equal((folder / "title").read_text().rstrip("\n"), session["title"], folder)
+            context = json.loads((folder / "context.json").read_text())
+            equal(sorted(context), ["messages", "model", "thinkingLevel"], folder)
+            equal([message["role"] for message in context["messages"]], [role for role, _ in session["context"]], folder)
+            equal((folder / "title").read_text().rstrip("\n"), session["title"], folder)
+            equal(status(folder)["flavour"], "pi", folder)
+        assert any(link.endswith("-greeting-work") for link in os.listdir(mount / "recent")), os.listdir(mount / "recent")
+        session = expected[0]
+        folder = folders[Path(session["file"]).stem]
+        line = {"type": "session_info", "id": "0badcafe", "parentId": session["leaf"], "name": "Named anew"}
+        visible_within(1, lambda: append_bytes(case.agent.sessions / session["file"], compact(line) + b"\n"),
+                       lambda: (folder / "title").read_text() == "Named anew\n", "the new name")

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/model/js_text.h"
+#include "core/json/js_text.h"
 
 namespace arborfs {
 namespace {

@@ -88,7 +88,7 @@ CLI::App* Grammar::add(const char* name, Verb verb, const char* help) {
 CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help) {
   CLI::App* sub = add(name, verb, help);
   sub->add_option("--agent-dir", into_.agent_dir,
-                  "The folder with the agent's state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent")
+                  "The folder with the agent's state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent, else ~/.pi/agent")
       ->option_text("DIR")
       ->check(needs("a folder"));
   return sub;

@@ -1,4 +1,4 @@
-#include "core/model/js_text.h"
+#include "core/json/js_text.h"
 
 #include <algorithm>
 #include <array>

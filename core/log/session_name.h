@@ -1,0 +1,27 @@
+// The title of a session of pi: the name of the last session_info entry (pi/FORMAT.md C6). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/log/log_index.h"
+#include "core/log/log_window.h"
+
+namespace arborfs {
+
+/// Without a title slot and a title in the header, only pi gives sessions such an id (omp/FORMAT.md F2).
+bool is_uuid(std::string_view id);
+
+/// The name in the entry at that place, trimmed; "" where it has none. Errors: those of the window.
+Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uint64_t offset, std::uint64_t length);
+
+/// The name in the last session_info of the log, found from its end without an index; nothing where there is none.
+/// Errors: io.
+Result<std::optional<std::string>> find_session_name(const LogFile& log, std::uint64_t size);
+
+/// Puts a title into a header and its JSON; "" removes it.
+void set_title(Header& header, const std::string& title);
+
+}  // namespace arborfs
