@@ -106,8 +106,8 @@ class SessionStore {
 };
 
 /// Opens the store of an agent dir; "" means the user's own ($PI_CODING_AGENT_DIR, else ~/.omp/agent with the XDG rule
-/// of omp/FORMAT.md D1, else ~/.pi/agent). A missing folder is not an error: it is used when it appears (CONTRACT.md 7.8). The store is
-/// written through `disk`, which outlives it.
+/// of omp/FORMAT.md D1, else ~/.pi/agent). A missing folder is not an error: it is used when it appears
+/// (CONTRACT.md 7.8). The store is written through `disk`, which outlives it.
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
 /// The agent dir that "" stands for.
 std::string default_agent_dir();

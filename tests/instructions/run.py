@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the instructions of arborfs-micro's benchmarks and compares them with the counts on record.
+"""Counts the instructions of arborfs-micro's benchmarks and compares them with the recorded counts.
 
-  run.py NAME              one benchmark; fails where it takes over 10 % more than counts.json says
-  run.py --record [NAME]   counts again and keeps the new figures
+  run.py NAME              one benchmark; fails if it takes over 10 % more than in counts.json
+  run.py --record [NAME]   counts again and records the new figures
   run.py --list            names
 
-Valgrind counts the same however busy the machine is. What it counts still depends on the compiler and on the instruction
-sets that libraries choose from, so the figures hold for one compiler and processors with AVX2; elsewhere the test is
-skipped. In the environment: ARBORFS_MICRO and ARBORFS_GENERATE, the programs, and ARBORFS_COMPILER, what built them.
+Valgrind's count does not depend on the load of the machine. It depends on the compiler and on the instruction sets that
+libraries choose from, so the figures hold for one compiler and for processors with AVX2; elsewhere the test is skipped.
+Environment: ARBORFS_MICRO and ARBORFS_GENERATE, the programs, and ARBORFS_COMPILER, their compiler.
 """
 import json
 import os
@@ -19,7 +19,7 @@ import tempfile
 
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.json")
 TOLERANCE = 0.10
-RUNS = 3  # at most; an append looks for agents in /proc once in a while, which counts what else runs on the machine
+RUNS = 3  # at most; some appends look for agents in /proc, whose cost depends on the other processes
 ITERATIONS = 4
 LOG_MB, SEED = "4", "42"
 SKIPPED = 77
@@ -50,7 +50,7 @@ def make_agent_dir(folder):
 
 
 def count(name, agent_dir):
-    """Instructions of one iteration."""
+    """The instructions of one iteration."""
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null",
          os.environ["ARBORFS_MICRO"], agent_dir, f"--benchmark_filter=^{name}/"],
@@ -63,7 +63,7 @@ def count(name, agent_dir):
 
 
 def least(name, agent_dir, enough):
-    """The least count of some runs; no more of them once it is `enough`."""
+    """The lowest count of up to RUNS runs; stops once a count is at most `enough`."""
     counts = []
     while len(counts) < RUNS and not (counts and min(counts) <= enough):
         counts.append(count(name, agent_dir))

@@ -1,4 +1,4 @@
-"""tools/bench measures what it says, and finds the same content while it does."""
+"""tools/bench measures each comparison and checks that both sides read the same content."""
 import json
 import os
 import subprocess
@@ -9,7 +9,8 @@ ROWS = ["first-ls", "context", "store", "find", "read-one", "raw", "append", "vi
 
 
 def test_every_comparison_has_a_ratio_and_content_is_right(case):
-    """Small data, one round, --check: each row gives a ratio for each of its comparisons, and says what was run."""
+    """On small data, with one round and --check, each row gives a ratio for each of its comparisons and names the
+    commands."""
     build = os.path.dirname(os.path.dirname(os.environ["ARBORFS_BINARY"]))
     if not os.path.exists(build + "/tools/arborfs-latencies"):
         raise Skip("the programs that measure are not built (ARBORFS_BUILD_BENCH)")

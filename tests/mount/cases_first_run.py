@@ -1,4 +1,4 @@
-"""What a new user meets: tools/run builds what is installed, mounts the samples, and what it suggests works."""
+"""A new user's first run: tools/run builds, mounts the sample sessions, and its suggestions work."""
 
 import os
 import re
@@ -11,7 +11,7 @@ BUILD_DEADLINE = 800
 
 
 def first_user(case):
-    """The environment of a user without sessions, who shares the compiler cache."""
+    """The environment of a user without sessions that shares the compiler cache."""
     environment = dict(case.environment)
     if shutil.which("ccache"):
         environment["CCACHE_DIR"] = output_of("ccache", "-k", "cache_dir").strip()
@@ -19,13 +19,13 @@ def first_user(case):
 
 
 def suggestions(said, heading):
-    """The indented lines below a heading of what tools/run printed."""
+    """The indented lines below a heading in the output of tools/run."""
     part = said.split(f"\n{heading}\n", 1)[1].split("\n\n", 1)[0]
     return [line.strip() for line in part.splitlines()]
 
 
 def test_run_builds_mounts_and_suggests_what_works(case):
-    """The release configuration builds; every suggestion prints something; the example session is not damaged."""
+    """The release configuration builds, every suggestion prints something, and the example session has no damage."""
     if SANITIZED:
         raise Skip("the release configuration is the same whatever the tests are built with")
     environment = first_user(case)
@@ -46,7 +46,7 @@ def test_run_builds_mounts_and_suggests_what_works(case):
 
 
 def stand_ins(case, **scripts):
-    """PATH with these programs in front of the real ones."""
+    """The environment with these programs in front of the real ones in PATH."""
     folder = case.new_path("bin")
     folder.mkdir()
     for name, script in scripts.items():
@@ -56,7 +56,7 @@ def stand_ins(case, **scripts):
 
 
 def test_run_says_that_it_is_building_while_it_builds(case):
-    """With a cmake that gets to 42 % and then waits: the percentage is said again and again; a failure is told."""
+    """With a cmake that reaches 42 % and then waits, tools/run repeats the percentage, then reports the failure."""
     gate = case.new_path("gate")
     os.mkfifo(gate)
     environment = stand_ins(case, dpkg_query="echo 'ii '", cmake=f"""
@@ -81,7 +81,7 @@ def test_run_says_that_it_is_building_while_it_builds(case):
 
 
 def test_setup_says_how_far_it_is(case):
-    """With an apt-get that tells its progress: each step is said; what apt-get says of a failure is passed on."""
+    """With an apt-get that reports progress, tools/setup prints each step and passes on the error of a failure."""
     programs = {"dpkg_query": "exit 1", "sudo": '[[ $1 == -v ]] || exec "$@"'}
     environment = stand_ins(case, **programs, apt_get="echo 'dlstatus:1:7.5:Retrieving file 1 of 9'")
     said = output_of(SOURCE_DIR / "tools" / "setup", env=environment)

@@ -1,4 +1,4 @@
-"""Mounts with -o ro, and the stream of events of mounts without it."""
+"""Mounts with -o ro, log options, and the stream of events."""
 
 import contextlib
 import errno
@@ -18,7 +18,7 @@ CONTROLS = ("append", "branch", "label", "fork", "new", "events")
 
 
 def test_read_only_mount_has_no_controls(case):
-    """-o ro shows neither control files nor events; writing gives EROFS."""
+    """With -o ro there are no control files and no events, and writing fails with EROFS."""
     with case.browse("ro") as mount:
         names = [name for name in paths_below(mount.path) if os.path.basename(name) in CONTROLS
                  and "/entries/" not in name]
@@ -31,7 +31,7 @@ def test_read_only_mount_has_no_controls(case):
 
 
 def test_read_only_mount_is_fresh_too(case):
-    """-o ro sees what others append."""
+    """With -o ro the mount shows what other processes append."""
     session = case.agent.talk()
     with case.mount("ro") as mount:
         path = mount.session(session) / "raw.jsonl"
@@ -48,7 +48,8 @@ def test_read_only_mount_is_fresh_too(case):
 
 @variants(foreground={"foreground": True}, background={"foreground": False})
 def test_requests_are_logged_where_the_log_is(case, foreground):
-    """-o debug,log=FILE: requests and answers are lines of FILE like all others, and nothing is on the terminal."""
+    """With -o debug,log=FILE requests and answers are lines of FILE like all others, and nothing is printed on the
+    terminal."""
     session = case.agent.talk()
     log = case.new_path("log")
     mount = case.mount("debug", f"log={log}")
@@ -72,7 +73,7 @@ def test_requests_are_logged_where_the_log_is(case, foreground):
 
 @variants(background={"foreground": False}, foreground={"foreground": True})
 def test_max_read_bounds_reads(case, foreground):
-    """-o max_read= is a number of bytes that the kernel goes by; files larger than that are read whole."""
+    """-o max_read= sets the number of bytes that the kernel reads at once; larger files are still read whole."""
     session = case.agent.session()
     session.user("x" * 300_000)
     session.write()
@@ -90,7 +91,7 @@ def test_max_read_bounds_reads(case, foreground):
 
 
 def no_file(case, kind, stack):
-    """A path that a log cannot be written to."""
+    """A path where no log can be written."""
     path = case.new_path("log")
     if kind == "folder":
         path.mkdir()
@@ -110,7 +111,8 @@ def no_file(case, kind, stack):
 @variants(fifo={"kind": "fifo"}, fifo_with_a_reader={"kind": "fifo_with_a_reader"}, folder={"kind": "folder"},
           socket={"kind": "socket"}, link={"kind": "link"})
 def test_a_log_that_is_no_file_is_refused(case, kind):
-    """-o log= takes a regular file; of anything else the message names the path, at once, and nothing is mounted."""
+    """-o log= takes only a regular file. For anything else the command fails at once with a message that names the
+    path, and nothing is mounted."""
     case.agent.talk()
     point = case.new_path("mnt")
     point.mkdir()
@@ -127,7 +129,7 @@ def test_a_log_that_is_no_file_is_refused(case, kind):
 @needs_root
 @needs("unshare")
 def test_a_mount_that_libfuse_refuses_says_why(case):
-    """What libfuse says of a mount that fails is on standard error, wherever the log is."""
+    """If libfuse refuses a mount, its message is on standard error, wherever the log is."""
     case.agent.talk()
     point = case.new_path("mnt")
     point.mkdir()
@@ -141,7 +143,7 @@ def test_a_mount_that_libfuse_refuses_says_why(case):
 
 
 def test_events_tell_each_change(case):
-    """events gives one JSON line for each change, as it happens, to each reader; reading ends with the mount."""
+    """events gives each reader one JSON line for each change, as it happens; reading ends with the mount."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:
@@ -170,7 +172,7 @@ def test_events_tell_each_change(case):
 
 
 def held(pid):
-    """The file that a process has open as its third descriptor, "" before that."""
+    """The file that a process has open as descriptor 3; "" if there is none yet."""
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{pid}/fd/3")
     return ""
@@ -210,7 +212,7 @@ def links(pid):
 
 
 def test_events_without_readers_and_with_killed_ones(case):
-    """A killed reader of events dies at once, and the next one is served."""
+    """A killed reader of events exits at once, and the next reader is served."""
     session = case.agent.talk()
     with case.mount() as mount:
         for _ in range(3):
@@ -230,8 +232,8 @@ def test_events_without_readers_and_with_killed_ones(case):
 
 @needs("tail")
 def test_tail_follows_events(case):
-    """tail -f events prints the last lines at once and each further one as it comes, whether there were any before or
-    not; tail without -f ends. cat goes on giving only what comes after it opened the file."""
+    """tail -f events prints the last lines at once and each further line as it comes, whether there were earlier events
+    or not; tail without -f ends. cat gives only the events after it opened the file."""
     session = case.agent.talk()
     with case.mount() as mount:
         first, lines, cat = (case.new_path("events") for _ in range(3))
@@ -260,8 +262,8 @@ def test_tail_follows_events(case):
 
 
 def test_events_have_no_size_for_programs_that_copy_by_it(case):
-    """While no program reads events as a file its size is 0: tar -h, which follows the link, does not wait for the end
-    of a stream."""
+    """While no program reads events as a file its size is 0, so that tar -h, which follows the link, does not wait for
+    the end of a stream."""
     session = case.agent.talk()
     with case.mount() as mount:
         with open(mount / "events", "rb", buffering=0) as stream:
@@ -273,13 +275,13 @@ def test_events_have_no_size_for_programs_that_copy_by_it(case):
 
 
 def is_in_poll(thread):
-    """The thread sleeps inside poll(2) or ppoll(2), whose numbers differ between processors."""
+    """True if the thread sleeps in poll(2) or ppoll(2), whose numbers differ between processors."""
     with open(f"/proc/self/task/{thread.native_id}/syscall", encoding="ascii") as now:
         return now.read().split()[0] == {"x86_64": "7", "aarch64": "73"}[os.uname().machine]
 
 
 def test_events_can_be_waited_for_with_poll(case):
-    """poll(2) of events ends when there is something to read, each time anew, and a poll that goes unanswered is let go."""
+    """poll(2) on events returns each time that there is something to read, and an unanswered poll is released."""
     session = case.agent.talk()
     with case.mount() as mount:
         stream = os.open(mount / "events", os.O_RDONLY | os.O_NONBLOCK)

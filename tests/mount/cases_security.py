@@ -1,4 +1,4 @@
-"""Hostile content and hostile stores (threats S1 to S4, S11, S19), for reading: nothing leads out of the store, nothing
+"""Reading hostile content and hostile stores (threats S1 to S4, S11, S19): nothing leads out of the store, and nothing
 reaches a terminal or another user."""
 
 import errno
@@ -21,8 +21,8 @@ HOSTILE_IDS = ["../../../etc/passwd", "a/b", "", ".", "..", "-rf", "\u00e9" * 30
 
 
 def test_s1_ids_and_labels_never_become_paths(case):
-    """S1: ids and labels full of separators, dots, control characters, of 300 letters, and double ones: each entry has
-    one safe, unique name of at most 255 bytes, and no label leads anywhere but into entries/."""
+    """S1: with ids and labels full of separators, dots and control characters, of 300 letters, and duplicates, each
+    entry has one safe, unique name of at most 255 bytes, and labels lead only into entries/."""
     session = case.agent.session()
     for number, entry_id in enumerate(HOSTILE_IDS):
         session.user(f"entry {number}", entry_id=entry_id)
@@ -48,7 +48,7 @@ def test_s1_ids_and_labels_never_become_paths(case):
 
 
 def test_s1_session_ids_and_working_directories_are_safe(case):
-    """S1: headers whose id and cwd try to leave: by-id/, projects/ and recent/ stay flat and safe."""
+    """S1: with headers whose id and cwd try to leave the tree, by-id/, projects/ and recent/ stay flat and safe."""
     hostile = ("../../../../tmp/x", "a/b", "..", ".", "", "-rf", "x" * 5000, "nul\x00", "esc\x1b[2J")
     for number, wild in enumerate(hostile):
         session = case.agent.session(wild, session_id=f"1f9d2a6b9c0e{number:04x}", folder=f"folder{number}",
@@ -68,7 +68,7 @@ def test_s1_session_ids_and_working_directories_are_safe(case):
 
 
 def test_s2_blob_references_cannot_leave_the_blobs(case):
-    """S2: references that are no 64 lower-case hex digits are left as they are, and read nothing."""
+    """S2: references that are not 64 lower-case hex digits are left unchanged and read nothing."""
     (case.agent.path / "secret").write_bytes(SECRET)
     good = case.agent.blob(PNG * 40).removeprefix("blob:sha256:")
     (case.agent.blobs / "sub").mkdir()
@@ -96,8 +96,8 @@ def test_s2_blob_references_cannot_leave_the_blobs(case):
 
 
 def test_s3_links_in_the_store_are_not_followed(case):
-    """S3: symbolic links in place of a log, a project folder, a blob, an artifact, a breadcrumb show nothing of what
-    they point to."""
+    """S3: symbolic links in place of a log, a project folder, a blob, an artifact or a breadcrumb show nothing of their
+    targets."""
     outside = case.new_path("outside")
     (outside / "project").mkdir(parents=True)
     (outside / "secret").write_bytes(SECRET)
@@ -130,7 +130,7 @@ def test_s3_links_in_the_store_are_not_followed(case):
 
 
 def test_s3_blob_folder_that_is_a_link_or_fifo(case):
-    """S3: a FIFO for a blob, a breadcrumb and an artifact blocks nothing."""
+    """S3: a FIFO in place of a blob, a breadcrumb or an artifact blocks nothing."""
     session = case.agent.session()
     case.agent.blobs.mkdir()
     os.mkfifo(case.agent.blobs / ("cd" * 32))
@@ -150,8 +150,8 @@ ESCAPES = "\x1b]52;c;ZXZpbA==\x07 \x9b2J \u202e right \u200b zero \x1b[31m \x7f 
 
 
 def test_s4_terminal_escapes_are_made_visible(case):
-    """S4: escapes in titles, texts, labels, tool output, model names and types: no name and no rendered file holds a
-    control, bidirectional or zero-width character; JSON files keep them escaped."""
+    """S4: with escapes in titles, texts, labels, tool output, model names and types, no name and no rendered file holds
+    a control, bidirectional or zero-width character; JSON files keep them escaped."""
     session = case.agent.session(slot=True, title=ESCAPES[:20])
     first = session.user(ESCAPES)
     session.assistant(ESCAPES)
@@ -182,8 +182,8 @@ def test_s4_terminal_escapes_are_made_visible(case):
 
 @needs_root
 def test_s11_other_users_see_nothing(case):
-    """S11: with allow_other the modes still keep everybody else out, whatever the modes of the store are; without it
-    the kernel does. Control files can be read (CONTRACT.md 2.4, 2.7)."""
+    """S11: with allow_other the modes of the mount keep other users out, whatever the store's modes are; without it the
+    kernel does. Control files can be read (CONTRACT.md 2.4, 2.7)."""
     case.browse()
     for folder, _, files in os.walk(case.agent.path):
         os.chmod(folder, 0o777)
@@ -207,8 +207,8 @@ def as_nobody(*command):
 
 @needs_root
 def test_s19_hung_store_leaves_the_rest_quick(case):
-    """S19: one folder of the store hangs, being a file system whose daemon is stopped: other projects are listed and
-    read within two seconds."""
+    """S19: one folder of the store hangs, because it is a file system with a stopped daemon. Other projects are listed
+    and read within two seconds."""
     slow, hung = case.agent_dir().session(), case.agent.sessions / "hung"
     slow.talk(3)
     slow.write()
@@ -228,7 +228,7 @@ def test_s19_hung_store_leaves_the_rest_quick(case):
                         script = "ls projects && cat projects/srv-good/*/*.md"
                         done = run("timeout", "-s", "KILL", "10", "bash", "-c", script, cwd=mount.path)
                         assert b"srv-good" in done.stdout and b"turn 3" in done.stdout, done.stdout
-                    time.sleep(0.6)  # let the watcher meet the hung folder meanwhile
+                    time.sleep(0.6)  # lets the watcher reach the hung folder
                 os.kill(inner.process.pid, signal.SIGCONT)
         finally:
             os.kill(inner.process.pid, signal.SIGCONT)
@@ -237,9 +237,9 @@ def test_s19_hung_store_leaves_the_rest_quick(case):
 
 @needs_root
 def test_s19_nothing_else_waits_for_a_hung_folder(case):
-    """S19: eight programs wait in a folder of the store that hangs. Other projects are listed, read and written to, new
-    sessions of others are seen, sessions are created, forked and moved. Those who wait can be killed, and find what
-    they wait for once the folder answers."""
+    """S19: eight programs wait in a folder of the store that hangs. Other projects can be listed, read and written, new
+    sessions of other programs appear, and sessions are created, forked and moved. The waiting programs can be killed,
+    and get their data once the folder answers."""
     slow, hung = case.agent_dir().session("/srv/slow"), case.agent.sessions / "hung"
     slow.talk(3)
     slow.write()
@@ -255,11 +255,11 @@ def test_s19_nothing_else_waits_for_a_hung_folder(case):
                 listed = case.arborfs("ls", "--json", "--agent-dir", case.agent.path).stdout
                 assert b"/srv/slow" in listed, listed
                 os.kill(inner.process.pid, signal.SIGSTOP)
-                # Each another name: two who look up one name wait for each other, in the kernel.
+                # Eight different names, because lookups of one name wait for each other in the kernel.
                 names = "raw.jsonl", "context.json", "transcript.md", "tree.txt", "usage.json", "text", "images", "damage"
                 readers = [case.spawn(["cat", waiting / name]) for name in names]
                 all_goes_on(case, mount, good, other)
-                waiting_yet = [reader for reader in readers if reader.poll() is None]  # not for what is in a cache
+                waiting_yet = [reader for reader in readers if reader.poll() is None]  # others were served from a cache
                 assert len(waiting_yet) >= 4, f"only {len(waiting_yet)} of the readers wait"
                 with at_most(2, "killing those who wait"):
                     for reader in waiting_yet[1:]:
@@ -274,7 +274,7 @@ def test_s19_nothing_else_waits_for_a_hung_folder(case):
 
 
 def all_goes_on(case, mount, good, other):
-    """Everything that does not touch the hung folder, each within two seconds."""
+    """Does everything that does not touch the hung folder, each step within two seconds."""
     with at_most(2, "listing and reading"):
         done = run("timeout", "-s", "KILL", "10", "bash", "-c", "ls -l projects recent by-id; cat projects/srv-good/*/*.md",
                    cwd=mount.path)
@@ -295,8 +295,8 @@ def all_goes_on(case, mount, good, other):
 
 
 def test_s1_names_of_artifacts_and_working_directories_are_safe(case):
-    """S1: files that an agent made beside its log, with names that would steer a terminal or are no UTF-8, and a
-    working directory with an escape: what is listed is safe and readable, each name leads to its own file."""
+    """S1: artifacts whose names would control a terminal or are not UTF-8, and a working directory with an escape. The
+    listed names are safe and readable, and each leads to its own file."""
     session = case.agent.talk(1, cwd="/srv/a\x1b[2Jb\n%41 c", folder="x")
     artifacts = os.fsencode(session.path.with_suffix(""))
     names = {b"plain 1.log": "plain 1.log", b".hidden": ".hidden", "\u00e9t\u00e9 \u65e5.md".encode(): "\u00e9t\u00e9 \u65e5.md",
@@ -319,7 +319,7 @@ def test_s1_names_of_artifacts_and_working_directories_are_safe(case):
         equal([len(cut), max(len(name.encode()) for name in listed) <= 255], [2, True], "names that are cut")
         for on_disk, name in names.items():
             equal((shown / name).read_bytes(), b"this is " + on_disk, name)
-    with case.mount() as mount:  # whose kernel has listed nothing yet
+    with case.mount() as mount:  # the kernel has listed nothing in this mount yet
         shown = mount / "projects" / project / session.name / "artifacts"
         equal({(shown / name).read_bytes() for name in cut}, {b"this is " + name for name in long}, "those cut")
         equal((shown / "deep%1B" / "%07").read_bytes(), b"deep", "in a folder")

@@ -1,4 +1,4 @@
-// The plain walk over a line takes nothing that JSON.parse refuses, and reads the fields as it does.
+// The plain parser accepts no line that JSON.parse refuses, and reads the fields as it does.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPadding = "\"}]9\\u00e9,1234567890123456789012345678901234567890123456789012345678901234";
 
-// Behind the text stands what a reader must not take for its end.
+// The text is followed by bytes that a parser must not take as part of it.
 bool parse(std::string_view text, RecordFields& record) {
   static DomRecordParser parser;
   static std::string bytes;
@@ -45,7 +45,7 @@ void expect_field(const FieldValue& field, const json::Value* value, std::string
   }
 }
 
-// True when it was taken.
+// True if the text was accepted.
 bool check(std::string_view text) {
   RecordFields record;
   if (!parse(text, record)) {
@@ -174,7 +174,7 @@ TEST(Escapes, AreFoundWhereverTheyStand) {
   };
   std::vector<std::size_t> places(130);
   std::iota(places.begin(), places.end(), 0);
-  for (const std::size_t border : {2048, 4096}) {  // of what is marked at once
+  for (const std::size_t border : {2048, 4096}) {  // of the blocks that are classified at once
     for (std::size_t place = border - 12; place <= border + 2; ++place) {
       places.push_back(place);
     }

@@ -1,4 +1,4 @@
-// Entries that are changed while they are copied: the long ones, which are not held in memory, come out as the short.
+// Entries that change while they are copied: long ones, which are not held in memory, are copied as short ones are.
 #include <gtest/gtest.h>
 
 #include "core/model/oversized.h"
@@ -23,7 +23,7 @@ Result<std::string> copied(const std::string& entry, const EntryChange& change, 
 
 struct Case {
   std::string entry;
-  std::string wanted;  // migrated from version 1
+  std::string wanted;  // after migration from version 1
 };
 
 const EntryMigration kMessage{R"("aaaa0005")", R"("aaaa0004")", EntryType::message, true};

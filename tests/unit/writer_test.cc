@@ -1,4 +1,4 @@
-// What the Writer does to logs, in files and in memory alike.
+// The Writer's changes to logs, in files and in memory alike.
 
 #include "core/writer/writer.h"
 
@@ -362,7 +362,7 @@ TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
   EXPECT_TRUE(stage.catalog().view()->by_id.empty());
 }
 
-/// Calls of this process that read files so far, whatever they got; nothing where the kernel does not count them.
+/// How many read calls this process has made so far; nullopt if the kernel does not count them.
 std::optional<long> reads_so_far() {
   std::ifstream io("/proc/self/io");
   std::string key;
@@ -374,7 +374,7 @@ std::optional<long> reads_so_far() {
   return std::nullopt;
 }
 
-/// A log that was just written is compared with what it was once more.
+/// Waits until the log is old enough that a refresh no longer compares it with its earlier content.
 void wait_until_trusted(Session& session) {
   while (now_ns() - session.mtime_ns() < kRacyNanos) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -382,7 +382,7 @@ void wait_until_trusted(Session& session) {
   EXPECT_TRUE(session.refresh(Depth::index));
 }
 
-/// How often one append to a log of so many entries reads, the first of them left out.
+/// How many reads one append takes to a log of this many entries, after a first append.
 long reads_of_append(std::size_t entries) {
   Stage stage(Storage::files);
   std::string log = TempStore::header("s1", "/work/pi") + "\n";
@@ -405,7 +405,7 @@ TEST(WriterOnDisk, AnAppendReadsLittleHoweverLongTheLogIs) {
   EXPECT_LE(reads_of_append(5'000), few);
 }
 
-/// The real disk, which counts how often it is waited for.
+/// The real disk, with a count of its syncs.
 class SyncCounter : public Disk {
  public:
   Result<void> sync(int fd) override {
@@ -419,7 +419,7 @@ class SyncCounter : public Disk {
   unsigned syncs = 0;
 };
 
-/// How often each of the writes to a session waited for the disk.
+/// How often each kind of write to a session waits for the disk.
 std::vector<unsigned> syncs_of_writes(Durability durability) {
   SyncCounter disk;
   WriteSettings settings;
@@ -476,7 +476,7 @@ TEST(WriterOnDisk, WhatIsGoneCannotBeWrittenTo) {
   EXPECT_EQ(stage.writer().rewrite(session).error().code, Errc::not_found);
 }
 
-/// A disk with room for a few lines at a time, which remembers that it was asked for more.
+/// A disk with room for a few lines at a time, which records whether more was asked for.
 class NarrowDisk : public Disk {
  public:
   static constexpr std::size_t kRoom = 400;
@@ -516,7 +516,7 @@ TEST(WriterOnDisk, CommandsForWhichThereIsNoRoomTogetherAreWrittenAlone) {
   EXPECT_EQ(stage.lines(session).size(), 3 + written);
 }
 
-/// omp in a folder, without a terminal, of the stage's agent dir.
+/// An omp without a terminal, in a folder, for the stage's agent dir.
 testing::StandInLook omp_in(const Stage& stage, const std::string& folder) {
   testing::StandInLook look;
   look.path = stage.temp().root() + "/bin/omp";
@@ -600,7 +600,7 @@ TEST(WriterOnDisk, ALockOfAProcessThatHadOurNumberIsTakenOver) {
   EXPECT_FALSE(std::filesystem::exists(lock));
 }
 
-/// A disk from which nothing is removed any more.
+/// A disk from which no file can be removed.
 class ClingingDisk : public Disk {
  public:
   Result<void> remove(const Dir& folder, const std::string& name) override {
@@ -623,7 +623,7 @@ TEST(WriterOnDisk, ALockFileThatAFailingDiskKeepsIsNoLockOfAnother) {
 TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
-  std::signal(SIGIO, SIG_IGN);  // sent to whoever holds a lease when the writer comes
+  std::signal(SIGIO, SIG_IGN);  // the holder of a lease gets it when a writer opens the file
   std::atomic<bool> stop{false};
   std::thread looker([&] {
     while (!stop) {
@@ -662,7 +662,7 @@ TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
   EXPECT_EQ(stage.lines(session).size(), 53U);
 }
 
-/// A disk on which an agent that takes no lock writes its old state over the log while it is synced (omp/FORMAT.md G3).
+/// A disk on which an agent without a lock overwrites the log with its old state during the sync (omp/FORMAT.md G3).
 class Overwritten : public Disk {
  public:
   std::string log;
@@ -700,7 +700,7 @@ TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
   EXPECT_EQ(queue.append(session, whole).error().code, Errc::stale);
 }
 
-/// True once the thread sleeps: in a writer's call it can only be waiting for its turn then.
+/// True if the thread sleeps: inside a writer's call it can then only wait for its turn.
 bool sleeps(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string line;

@@ -1,6 +1,6 @@
-"""What an operation costs: requests of the kernel to the daemon, by kind, and processor time of the daemon.
+"""The cost of an operation: the kernel's requests to the daemon, by kind, and the daemon's processor time.
 
-Requests are counted from what libfuse prints with -o debug; the time is taken in a run of its own without it."""
+Requests are counted from libfuse's output with -o debug; the time is measured in a separate run without it."""
 import collections
 import contextlib
 import functools
@@ -13,11 +13,11 @@ from bed import Failure, run, timed
 
 APPENDS = 200
 OPCODE = re.compile(rb"opcode: (\w+) \(")
-NOT_COUNTED = {"INIT", "DESTROY", "FORGET", "BATCH_FORGET"}  # the kernel waits for no answer, or they come once a mount
+NOT_COUNTED = {"INIT", "DESTROY", "FORGET", "BATCH_FORGET"}  # no reply is awaited, or they come once a mount
 
 
 class Counters:
-    """What a mount is asked from now on, or what it uses."""
+    """Counts a mount's requests, or its processor time, from now on."""
 
     def __init__(self, bed, mount, are_requests_told):
         self.bed = bed
@@ -58,8 +58,8 @@ def files_in(bed):
 
 
 def runs(bed, options, data):
-    """A run in which requests are told, then one for processor time: the session, its log, and what makes Counters.
-    `data` gives the agent dir and the log of each run."""
+    """A run that counts requests, then one for processor time. Yields the session, its log, and a maker of Counters.
+    `data` returns the agent dir and the log for each run."""
     for told in (True, False):
         agent_dir, log = data()
         with bed.mount(agent_dir, ",".join(filter(None, (options, "debug" if told else "")))) as mount:
@@ -67,11 +67,11 @@ def runs(bed, options, data):
 
 
 def looked_at(bed, options, name, command, files):
-    """Rows of one way of looking, fresh and warm, for each file."""
+    """Rows of one way to read all files, fresh and warm, counted per file."""
     rows = {age: {"operation": f"{name}, {age}", "mount": options or "rw", "times": files, "of": "file"}
             for age in ("fresh", "warm")}
     for session, _, count in runs(bed, options, lambda: bed.agent_dir_with_log(bed.sizes.log_mb)):
-        os.readlink(session + "/leaf")  # indexing is not what is counted
+        os.readlink(session + "/leaf")  # index first: indexing is not counted
         for row in rows.values():
             counters = count()
             timed(command.format(f"{session}/entries {session}/text"))
@@ -98,7 +98,7 @@ def by_others(bed, session, log, count):
 
 
 def taken(bed):
-    """All rows: [{operation, mount, times, of, requests: {kind: count}, cpu_us}]."""
+    """Returns all rows: [{operation, mount, times, of, requests: {kind: count}, cpu_us}]."""
     rows = []
     files = files_in(bed)
     for options in ("", "ro"):
@@ -113,7 +113,7 @@ def taken(bed):
 
 
 def lines(rows):
-    """As a table."""
+    """Formats the rows as a table."""
     yield "| operation | mount | of | requests each | which | daemon, µs each |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for row in rows:

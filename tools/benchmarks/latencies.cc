@@ -1,5 +1,5 @@
-// arborfs-latencies: how long single calls take, for tools/bench. Prints {"p50":µs,"p99":µs,"calls":n}; ends with 1 at
-// the first call that fails.
+// arborfs-latencies: measures single calls, for tools/bench. Prints {"p50":µs,"p99":µs,"calls":n}; exits with 1 at the
+// first call that fails.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -88,7 +88,7 @@ Times time_reads(const std::string& folder, off_t least, off_t most) {
   return times;
 }
 
-/// Where the link SESSION/leaf leads to.
+/// The target of the link SESSION/leaf.
 std::string leaf_of(const std::string& session) {
   std::array<char, 512> target;
   const ssize_t size = ::readlink((session + "/leaf").c_str(), target.data(), target.size());
@@ -125,7 +125,7 @@ Times time_visible(const std::string& log, const std::string& session, std::size
   std::string parent = id_in(leaf_of(session));
   Times times;
   for (std::size_t i = 0; i < count; ++i) {
-    // Apart from each other, and from whatever the daemon does at regular times.
+    // A random pause keeps entries apart from each other and from the daemon's periodic work.
     std::this_thread::sleep_for(std::chrono::microseconds(2000 + random() % 5000));
     std::array<char, 9> id;
     std::snprintf(id.data(), id.size(), "%08x", static_cast<unsigned>(random()));
