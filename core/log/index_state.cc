@@ -175,54 +175,53 @@ bool IndexState::admit(const RecordFields& record) {
   }
   entry.type = record.entry_type();
   entry.timestamp_ms = to_timestamp(record.timestamp);
-  note_writer(record, entry.type);
+  marks_.note(record, entry.type);
   put_name(record, entry, ordinal);
   put_ids(record, entry);
   entries.push(entry);
   link(entry, ordinal);
   if (entry.type == EntryType::label) {
     labels.take(record, ordinal);
-  } else if (entry.type == EntryType::session_info) {
+  } else if (entry.type == EntryType::session_info && record.length <= kLongestNamingEntry) {
     last_named_ = ordinal;
   }
   return true;
 }
 
-void IndexState::note_writer(const RecordFields& record, EntryType type) {
+void IndexState::Marks::note(const RecordFields& record, EntryType type) {
   if (type == EntryType::message) {
-    has_pi_marks_ = has_pi_marks_ || record.role.is_string("system");
+    of_pi = of_pi || record.role.is_string("system");
     return;
   }
-  has_pi_marks_ = has_pi_marks_ || is_pi_type(type) || (record.telltales != 0 && has_pi_key(record.telltales, type));
-  has_omp_marks_ =
-      has_omp_marks_ || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
+  of_pi = of_pi || is_pi_type(type) || (record.telltales != 0 && has_pi_key(record.telltales, type));
+  of_omp = of_omp || is_omp_type(type) || (record.telltales != 0 && has_omp_key(record.telltales, type));
 }
 
-// omp/FORMAT.md O2. Without other marks the session id decides: in logs without a slot, omp's ids are not UUIDs
-// (omp/FORMAT.md F2).
-bool IndexState::is_of_pi() const {
+// omp/FORMAT.md O2. If nothing else decides, the id does: omp gives UUIDs only with a slot (omp/FORMAT.md F2).
+bool IndexState::is_of_pi(const Marks& marks) const {
   if (forced || !header.valid || head.slot || dialect == Dialect::omp18) {
     return false;
   }
-  const bool has_own_title = !header.title.empty() && !is_named_;
-  return has_pi_marks_ || (is_uuid(header.id) && !has_omp_marks_ && !has_own_title);
+  const bool has_own_title = !header.title.empty() && !header.is_named;
+  return marks.of_pi || (is_uuid(header.id) && !marks.of_omp && !has_own_title);
 }
 
-Dialect IndexState::settled_dialect() const {
-  return is_of_pi() ? Dialect::pi : dialect;
+bool IndexState::changes_writer(const std::vector<RecordFields>& records) const {
+  Marks marks = marks_;
+  for (const RecordFields& record : records) {
+    marks.note(record, record.entry_type());
+  }
+  return is_of_pi(marks) != is_of_pi(marks_);
 }
 
 void IndexState::settle_writer(std::optional<std::string> name) {
-  if (name && is_of_pi()) {
-    set_title(header, *name);
-    is_named_ = true;
+  const bool is_pis = is_of_pi(marks_);
+  if (is_pis && name) {
+    set_name(header, *name);
   }
-  if (is_of_pi() && header.writable_version) {
+  if (is_pis && header.writable_version) {
     header.writable_version = false;
     header.problem = kOfPi;
-  } else if (header.problem == kOfPi && !is_of_pi()) {
-    header.writable_version = true;
-    header.problem.clear();
   }
 }
 

@@ -50,11 +50,13 @@ struct IndexState {
     return !forced && dialect == Dialect::omp13 && is_younger(record);
   }
   static bool is_younger(const RecordFields& record);
-  /// Marks the header as pi's (read-only, with its title), or removes that mark. Call it after records have been
-  /// admitted. `name` comes from the last session_info among them; nothing if there is none.
+  /// Marks the header of a log of pi as such: read-only, with its title. Call it after records have been admitted.
+  /// `name` comes from the last session_info among them; nothing if there is none.
   void settle_writer(std::optional<std::string> name);
   /// The dialect according to the records admitted so far.
-  [[nodiscard]] Dialect settled_dialect() const;
+  [[nodiscard]] Dialect settled_dialect() const { return is_of_pi(marks_) ? Dialect::pi : dialect; }
+  /// True if taking in these records would make a log of pi one of omp, or the reverse.
+  [[nodiscard]] bool changes_writer(const std::vector<RecordFields>& records) const;
 
   std::optional<Dialect> forced;
   Dialect dialect;
@@ -81,8 +83,13 @@ struct IndexState {
   std::uint64_t scanned_size = 0;
 
  private:
-  void note_writer(const RecordFields& record, EntryType type);
-  [[nodiscard]] bool is_of_pi() const;
+  /// Which agents' own traits the records have.
+  struct Marks {
+    bool of_pi = false;   // something that only pi writes
+    bool of_omp = false;  // something that omp writes and pi does not
+    void note(const RecordFields& record, EntryType type);
+  };
+  [[nodiscard]] bool is_of_pi(const Marks& marks) const;
   Result<std::optional<std::string>> last_name(LogWindow& window) const;
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
   Result<void> note(ScanObserver& noter, const RecordFields& record, const ScanNotes* notes) const;
@@ -91,9 +98,7 @@ struct IndexState {
   void link(const Entry& entry, Ordinal ordinal);
 
   Ordinal last_named_ = kNoEntry;  // the last session_info
-  bool is_named_ = false;          // the header's title comes from a session_info
-  bool has_pi_marks_ = false;      // the log has something that only pi writes
-  bool has_omp_marks_ = false;     // the log has something that omp writes and pi does not
+  Marks marks_;
 };
 
 struct LogIndex::Impl : IndexState {

@@ -111,7 +111,7 @@ Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIn
 
 Result<std::optional<std::string>> last_name(LogWindow& window, const std::vector<RecordFields>& records) {
   const auto last = std::find_if(records.rbegin(), records.rend(), [](const RecordFields& record) {
-    return record.entry_type() == EntryType::session_info;
+    return record.entry_type() == EntryType::session_info && record.length <= kLongestNamingEntry;
   });
   return last == records.rend() ? Result<std::optional<std::string>>(std::nullopt)
                                 : read_session_name(window, last->offset, last->length);
@@ -139,7 +139,7 @@ Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
   LogWindow window(log, size);
   RecordScanner scanner(window, impl_->tail.resume, has_lenient_boms(log, size));
   ASSIGN_OR_RETURN(auto read, read_records(scanner, *impl_, *growth));
-  if (!read) {
+  if (!read || impl_->changes_writer(growth->records)) {
     return GrowthPtr();
   }
   ASSIGN_OR_RETURN(growth->name, last_name(window, growth->records));

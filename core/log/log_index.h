@@ -101,7 +101,8 @@ struct Header {
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
   std::string cwd;
-  std::string title;  // from the slot if there is one, else from the header; for pi, from the last session_info
+  std::string title;      // from the slot if there is one, else from the header; for pi, from the last session_info
+  bool is_named = false;  // a session_info sets the title, even to ""
   std::string parent_session;
   std::string timestamp;
   std::uint64_t offset = 0;  // of the header's value in the log

@@ -17,11 +17,14 @@ bool is_uuid(std::string_view id);
 /// The name in the entry at that place, trimmed; "" where it has none. Errors: those of the window.
 Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uint64_t offset, std::uint64_t length);
 
-/// The name in the last session_info of the log, found from its end without an index; nothing where there is none.
-/// Errors: io.
-Result<std::optional<std::string>> find_session_name(const LogFile& log, std::uint64_t size);
+/// Longer session_info entries name nothing.
+inline constexpr std::uint64_t kLongestNamingEntry = 64 << 10;
 
-/// Puts a title into a header and its JSON; "" removes it.
-void set_title(Header& header, const std::string& title);
+/// The name in the last session_info of the log, found from its end without an index. Nothing if the last 4 MiB have
+/// none: reading the head of a log must stay quick. Errors: io.
+Result<std::optional<std::string>> find_session_name(const LogFile& log);
+
+/// Puts the name that a session_info gives into a header and its JSON; "" removes the title.
+void set_name(Header& header, const std::string& name);
 
 }  // namespace arborfs

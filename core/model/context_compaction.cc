@@ -113,7 +113,9 @@ std::string compaction_message(const json::Document& entry, const Source& source
   };
   std::string out = "{\"role\":\"compactionSummary\"";
   copy(out, "summary");
-  copy(out, "shortSummary");
+  if (source.dialect != Dialect::pi) {
+    copy(out, "shortSummary");
+  }
   copy(out, "tokensBefore");
   if (is_18) {
     copy(out, "tokensAfter");

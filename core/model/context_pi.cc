@@ -12,16 +12,17 @@ std::string role_of(const json::Value& message) {
 }
 
 void fill_content(json::Value& message, json::Document& document) {
+  const std::string role = role_of(message);
   const json::Value* content = json::member(message, "content");
-  if (!message.IsObject() || (content != nullptr && !content->IsNull())) {
+  const bool takes_blocks = role == "user" || role == "assistant" || role == "toolResult";
+  if ((content != nullptr && !content->IsNull()) || !(takes_blocks || role == "system")) {
     return;
   }
-  json::set(message, "content",
-            role_of(message) == "system" ? json::make_string("", document) : json::Value(rapidjson::kArrayType),
+  json::set(message, "content", takes_blocks ? json::Value(rapidjson::kArrayType) : json::make_string("", document),
             document);
 }
 
-/// The steps that say which model and thinking level are in use, the last ones counting.
+/// The last steps that set the model and the thinking level; entries too long to be loaded set nothing.
 struct SettingSteps {
   const ContextPath::Step* model = nullptr;
   const ContextPath::Step* thinking_level = nullptr;
@@ -30,6 +31,9 @@ struct SettingSteps {
 SettingSteps setting_steps(const ContextPath& path) {
   SettingSteps found;
   for (const ContextPath::Step& step : path.steps) {
+    if (step.length > kLongestLoaded) {
+      continue;
+    }
     if (step.is_assistant() || step.entry.type == EntryType::model_change) {
       found.model = &step;
     } else if (step.entry.type == EntryType::thinking_level_change) {

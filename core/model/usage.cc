@@ -97,7 +97,7 @@ class PlacedValue {
 
 // The usage object of an entry, if it has one.
 template <class Value>
-std::optional<Value> usage_of(EntryType type, const Value& entry) {
+std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task) {
   if (type != EntryType::message) {
     return entry.member("usage");
   }
@@ -106,17 +106,17 @@ std::optional<Value> usage_of(EntryType type, const Value& entry) {
   if (role.is("assistant")) {
     return message.member("usage");
   }
-  const bool is_task = role.is("toolResult") && message.member("toolName").is("task");
+  is_task = role.is("toolResult") && message.member("toolName").is("task");
   return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
 }
 
 template <class Value>
 std::optional<Usage> find_in(EntryType type, const Value& entry) {
-  const auto object = usage_of(type, entry);
+  Usage usage = kNothing;
+  const auto object = usage_of(type, entry, usage.is_task);
   if (!object || !object->is_object()) {
     return std::nullopt;
   }
-  Usage usage = kNothing;
   object->each_member([&usage](std::string_view key, const Value& value) {
     if (double* const sum = sum_of(usage, key)) {
       *sum = value.addend();
@@ -151,13 +151,33 @@ std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
   return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
 }
 
-void UsageTotals::add(EntryType type, const Usage& usage) {
-  if (type == EntryType::model_usage && dialect_ != Dialect::omp18) {
-    return;
-  }
+namespace {
+
+/// Only pi counts the usage of these (pi/FORMAT.md C10).
+bool is_counted_by_pi_only(EntryType type) {
+  return type == EntryType::usage || type == EntryType::compaction || type == EntryType::branch_summary;
+}
+
+void add_to(Usage& sums, const Usage& usage) {
   for (double Usage::*sum : {&Usage::input, &Usage::output, &Usage::cache_read, &Usage::cache_write,
                              &Usage::total_tokens, &Usage::premium_requests, &Usage::cost}) {
-    sums_.*sum += usage.*sum;
+    sums.*sum += usage.*sum;
+  }
+}
+
+}  // namespace
+
+// The dialect of a log may turn out to be pi only at its end, so both sums are kept.
+void UsageTotals::add(EntryType type, const Usage& usage) {
+  if (is_counted_by_pi_only(type)) {
+    add_to(pi_sums_, usage);
+    return;
+  }
+  if (type != EntryType::model_usage || dialect_ == Dialect::omp18) {
+    add_to(sums_, usage);
+  }
+  if (type == EntryType::message && !usage.is_task) {
+    add_to(pi_sums_, usage);
   }
 }
 
@@ -166,18 +186,24 @@ std::string UsageTotals::json() const {
   const auto field = [&out](std::string_view key, double value) {
     out.append(out.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(json::number_text(value));
   };
-  field("input", sums_.input);
-  field("output", sums_.output);
-  field("cacheRead", sums_.cache_read);
-  field("cacheWrite", sums_.cache_write);
+  const bool is_pi = dialect_ == Dialect::pi;
+  const Usage& sums = is_pi ? pi_sums_ : sums_;
+  field("input", sums.input);
+  field("output", sums.output);
+  field("cacheRead", sums.cache_read);
+  field("cacheWrite", sums.cache_write);
+  if (dialect_ != Dialect::omp13) {
+    field("totalTokens", sums.total_tokens);
+  }
   if (dialect_ == Dialect::omp18) {
-    field("totalTokens", sums_.total_tokens);
     field("orchestrationInput", 0);
     field("orchestrationOutput", 0);
     field("orchestrationCacheRead", 0);
   }
-  field("premiumRequests", sums_.premium_requests);
-  field("cost", sums_.cost);
+  if (!is_pi) {
+    field("premiumRequests", sums.premium_requests);
+  }
+  field("cost", sums.cost);
   return out + "}";
 }
 

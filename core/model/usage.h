@@ -19,6 +19,7 @@ struct Usage {
   double total_tokens = 0;
   double premium_requests = 0;
   double cost = 0;
+  bool is_task = false;  // of a sub-agent, as omp's task tool reports it
 };
 /// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
 std::optional<Usage> find_usage(EntryType type, std::string_view raw);
@@ -38,7 +39,8 @@ class UsageTotals {
 
  private:
   Dialect dialect_;
-  Usage sums_;
+  Usage sums_;     // by omp's rules
+  Usage pi_sums_;  // by pi's (pi/FORMAT.md C10)
 };
 
 }  // namespace arborfs

@@ -36,7 +36,7 @@ Error session_changed();
 
 /// How much of a session a caller needs.
 enum class Depth : std::uint8_t {
-  head,     // stat and header: a few KiB read
+  head,     // stat and header: a few KiB read; up to 4 MiB for the title of a log of pi
   raw,      // the log open, and a fingerprint of its bytes: a few KiB more
   index,    // every entry's place: the log read once
   details,  // sizes of texts, images, usage: the log read a second time, unless details are gathered with the index
@@ -240,6 +240,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Result<bool> keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const;
   void note_used() const { last_used_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   void note_loaded();
+  void keep_name(const FileStat& st, Header& header) const;
   void keep_head(const FileStat& st, const Header& header);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<bool> grow_index(const FileStat& looked);

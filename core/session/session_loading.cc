@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/log/session_name.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -95,9 +96,19 @@ void Session::keep_head(const FileStat& st, const Header& header) {
   head_loaded_ = true;
 }
 
+/// The head of a grown log names the session only if it was named lately; otherwise the earlier name still holds.
+void Session::keep_name(const FileStat& st, Header& header) const {
+  const bool has_grown =
+      head_loaded_ && head_.stat.same_file(st) && st.size >= head_.stat.size && head_.header.id == header.id;
+  if (has_grown && head_.header.is_named && !header.is_named && header.title.empty()) {
+    set_name(header, head_.header.title);
+  }
+}
+
 Result<void> Session::load_head(const FileStat& st) {
   ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
   ASSIGN_OR_RETURN(auto header, read_header(*log));
+  keep_name(st, header);
   bool news = false;
   {
     const std::unique_lock lock(mutex_);
@@ -129,6 +140,9 @@ Result<void> Session::load_raw(const FileStat& st) {
   auto header = log ? read_header(**log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
+  if (slot) {
+    keep_name(seen, *header);
+  }
   auto mark = slot ? ContentFingerprint::of(**log, slot->size(), seen.size) : Result<ContentFingerprint>(slot.error());
   const auto kept = mark ? keeps_bytes(**log, seen, *slot) : Result<bool>(mark.error());
   if (!kept) {

@@ -34,23 +34,30 @@ std::string xdg_folder(const char* variable) {
   return !base.empty() && is_folder(base + "/omp") ? base + "/omp" : std::string();
 }
 
+/// Where pi keeps its state, if that is what the default means: nobody named a folder, and omp has none.
+std::string default_pi_dir() {
+  const std::string home = environment("HOME");
+  const bool has_omp = !environment("PI_CODING_AGENT_DIR").empty() || is_folder(home + "/.omp/agent") ||
+                       !xdg_folder("XDG_DATA_HOME").empty() || !xdg_folder("XDG_STATE_HOME").empty();
+  const std::string pi = home + "/.pi/agent";
+  return !has_omp && is_folder(pi) ? pi : "";
+}
+
 }  // namespace
 
 std::string default_agent_dir() {
   if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
     return chosen;
   }
-  const std::string home = environment("HOME");
-  const std::string omp = home + "/.omp/agent";
-  const std::string pi = home + "/.pi/agent";
-  const bool has_omp = is_folder(omp) || !xdg_folder("XDG_DATA_HOME").empty() || !xdg_folder("XDG_STATE_HOME").empty();
-  return !has_omp && is_folder(pi) ? pi : omp;
+  const std::string pi = default_pi_dir();
+  return pi.empty() ? environment("HOME") + "/.omp/agent" : pi;
 }
 
 StorePaths locate_agent_dir(const std::string& agent_dir) {
   const bool own = agent_dir.empty();
   StorePaths paths;
   paths.agent_dir = resolved(own ? default_agent_dir() : agent_dir);
+  paths.is_pis_default = own && !default_pi_dir().empty();
   std::string data = paths.agent_dir;
   std::string state = paths.agent_dir;
   if (own && environment("PI_CODING_AGENT_DIR").empty()) {

@@ -60,6 +60,7 @@ struct StorePaths {
   std::string sessions;
   std::string blobs;
   std::string terminals;
+  bool is_pis_default = false;  // ~/.pi/agent, which nobody named
 };
 
 class SessionStore {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/log/session_name.h"
-
 namespace arborfs {
 
 namespace {
@@ -18,7 +16,7 @@ bool is_id_of_omp(std::string_view id) {
 }
 
 bool is_log_of_omp(const Header& header) {
-  const bool has_own_title = !header.title.empty() && !is_uuid(header.id);  // not one of pi's session_info
+  const bool has_own_title = !header.title.empty() && !header.is_named;
   return header.valid && (header.has_slot || has_own_title || is_id_of_omp(header.id));
 }
 
@@ -32,6 +30,12 @@ bool is_log_of_pi(const SessionPtr& session) {
   return guard && guard->index().dialect() == Dialect::pi;
 }
 
+Error of_pi() {
+  return {Errc::read_only,
+          "the agent's folder belongs to pi, which would misread a session in omp's format; create the session with "
+          "pi"};
+}
+
 }  // namespace
 
 Result<void> check_takes_logs(const Catalog& catalog) {
@@ -42,12 +46,10 @@ Result<void> check_takes_logs(const Catalog& catalog) {
   }
   for (const auto& [name, session] : catalog.recent(kMostLookedAt)) {
     if (is_log_of_pi(session)) {
-      return {Errc::read_only,
-              "the agent's folder belongs to pi, which would misread a session in omp's format; create the session "
-              "with pi"};
+      return of_pi();
     }
   }
-  return {};
+  return catalog.store().paths().is_pis_default ? Result<void>(of_pi()) : Result<void>();
 }
 
 }  // namespace arborfs

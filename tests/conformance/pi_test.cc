@@ -9,6 +9,7 @@
 #include "core/json/document.h"
 #include "core/model/context.h"
 #include "core/model/tree.h"
+#include "core/model/usage.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
@@ -231,6 +232,56 @@ TEST(PiConformance, LastNameIsTheTitle) {
       "far");
 }
 
+TEST(PiConformance, HeadFindsTitlesNearTheEndOnly) {
+  const PiLog pi =
+      Log().add("session_info", R"("name":"far")").say("user", "\"" + std::string(5'000'000, 'x') + "\"").read();
+  EXPECT_EQ(pi.index().header().title, "far");
+  const auto header = read_header(pi.log());
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->title, "");
+  EXPECT_FALSE(header->is_named);
+}
+
+TEST(PiConformance, ALineThatNamesTheTypeVeryOftenIsReadOnce) {
+  std::string words = "\"\"";
+  for (int i = 0; i < 200'000; ++i) {
+    words += R"(,"session_info")";
+  }
+  const PiLog pi = Log().add("session_info", R"("name":"named")").add("custom", R"("data":[)" + words + "]").read();
+  const auto header = read_header(pi.log());
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->title, "named");
+}
+
+TEST(PiConformance, NoContentIsMadeUpForCommands) {
+  EXPECT_NE(Log()
+                .add("message", R"("message":{"role":"bashExecution","command":"ls"})")
+                .read()
+                .context()
+                .find(R"({"role":"bashExecution","command":"ls"})"),
+            std::string::npos);
+}
+
+TEST(PiConformance, UsageCountsWhatPiCounts) {
+  const std::string usage =
+      R"({"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"total":0.5}})";
+  Log log;
+  log.say("assistant", "[]", R"(,"usage":)" + usage).add("usage", R"("kind":"k","usage":)" + usage);
+  log.add("compaction", R"("summary":"s","usage":)" + usage);
+  log.say("toolResult", "[]", R"(,"toolName":"task","details":{"usage":)" + usage + "}");
+  const PiLog pi = log.read();
+  UsageTotals totals(Dialect::omp13);
+  for (Ordinal ordinal = 1; ordinal <= pi.index().size(); ++ordinal) {
+    const Entry& entry = pi.index().entry(ordinal);
+    if (const auto used = find_usage(entry.type, *pi.log().read(entry.offset, entry.length))) {
+      totals.add(entry.type, *used);
+    }
+  }
+  EXPECT_EQ(totals.json(), R"({"input":2,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1})");
+  totals.set_dialect(Dialect::pi);
+  EXPECT_EQ(totals.json(), R"({"input":3,"output":6,"cacheRead":0,"cacheWrite":0,"totalTokens":9,"cost":1.5})");
+}
+
 TEST(PiConformance, TitleFollowsAGrowingLog) {
   TempStore temp;
   Log log;
@@ -251,6 +302,24 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   (*index)->apply(std::move(*growth));
   EXPECT_EQ((*index)->header().title, "named");
   EXPECT_EQ((*index)->dialect(), Dialect::pi);
+}
+
+TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
+  TempStore temp;
+  temp.write("-w", "log", TempStore::header("1470cb256c2cc772", "/w") + "\n" + TempStore::user("e1", "", "one") + "\n");
+  const auto folder = Dir::open_root(temp.sessions() / "-w");
+  ASSERT_TRUE(folder);
+  const auto opened = LogFile::open(*folder, "log.jsonl");
+  ASSERT_TRUE(opened);
+  const auto index = LogIndex::build(**opened);
+  ASSERT_TRUE(index);
+  EXPECT_EQ((*index)->dialect(), Dialect::omp13);
+  temp.append("-w", "log",
+              R"({"type":"model_change","id":"e2","parentId":"e1","provider":"p","modelId":"m"})"
+              "\n");
+  const auto growth = (*index)->read_growth(**opened);
+  ASSERT_TRUE(growth);
+  EXPECT_FALSE(*growth);
 }
 
 }  // namespace

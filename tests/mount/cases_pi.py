@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from agentdir import append_bytes, compact
-from mounting import equal, visible_within
+from mounting import BINARY, equal, run, visible_within
 from views import status
 from writing import reason, refused
 
@@ -57,3 +57,11 @@ def test_logs_of_pi_are_shown_by_its_rules(case):
         line = {"type": "session_info", "id": "0badcafe", "parentId": session["leaf"], "name": "Named anew"}
         visible_within(1, lambda: append_bytes(case.agent.sessions / session["file"], compact(line) + b"\n"),
                        lambda: (folder / "title").read_text() == "Named anew\n", "the new name")
+
+
+def test_no_session_is_made_in_a_folder_of_pi_without_logs(case):
+    """Where ~/.pi/agent is shown because there is no ~/.omp/agent, `new` is refused even before pi's first session."""
+    (case.home / ".pi" / "agent").mkdir(parents=True)
+    done = run(BINARY, "new", "/tmp", env=case.environment, check=False)
+    assert done.returncode != 0 and b"pi" in done.stderr, done
+    equal(os.listdir(case.home / ".pi" / "agent"), [], "pi's folder")

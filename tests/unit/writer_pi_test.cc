@@ -1,6 +1,7 @@
 // Logs of pi are read and never written, and no omp logs are created where pi keeps its logs (omp/FORMAT.md O2).
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -135,6 +136,29 @@ TEST_F(PiLogs, NoneIsMadeOfOneOfOmpByAnAppend) {
   }
   EXPECT_TRUE(json_command(R"({"type":"thinking_level_change","thinkingLevel":"high","configured":"auto"})",
                            Dialect::omp18, 1771237231000));
+}
+
+TEST_F(PiLogs, NoneOfOmpIsMadeBesideANamedOneWithAChosenId) {
+  const auto session = put(
+      TempStore::user("e1", "", "one") + "\n" + R"({"type":"session_info","id":"e2","name":"n"})" + "\n", "my-work");
+  ASSERT_TRUE(session->refresh(Depth::index));
+  EXPECT_EQ(session->head().header.title, "n");
+  const auto made = stage_.writer().create({"/tmp", "", "", ""});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::read_only);
+}
+
+TEST_F(PiLogs, KeepTheirNameWhenTheyGrow) {
+  const auto session = put(R"({"type":"session_info","id":"e1","name":"far"})"
+                           "\n" +
+                           TempStore::user("e2", "e1", std::string(5'000'000, 'x')) + "\n");
+  fs::last_write_time(stage_.temp().log("-work", "log"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  ASSERT_TRUE(session->refresh(Depth::index));
+  EXPECT_EQ(session->head().header.title, "far");
+  ASSERT_TRUE(session->let_go());
+  stage_.temp().append("-work", "log", TempStore::user("e3", "e2", "more") + "\n");
+  ASSERT_TRUE(session->refresh(Depth::head));
+  EXPECT_EQ(session->head().header.title, "far");
 }
 
 TEST_F(PiLogs, BesideThoseOfOmpKeepNoneFromBeingMade) {
