@@ -153,6 +153,16 @@ Header missing_header(bool has_slot) {
   return invalid_header("the log has no records", has_slot);
 }
 
+void set_name(Header& header, const std::string& name) {
+  header.is_named = true;
+  header.title = name;
+  json::Document document;
+  if (json::parse(header.json, document) && document.IsObject()) {
+    put_or_erase(document, "title", name);
+    header.json = json::stringify(document);
+  }
+}
+
 SessionHeader make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot) {
   SessionHeader out;
   json::Document document;

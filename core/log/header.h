@@ -34,6 +34,9 @@ struct SessionHeader {
   bool gives_ids = false;  // version 1: ids and parents are generated (omp/FORMAT.md E9)
 };
 
+/// Puts the name that a session_info gives into a header and its JSON; "" removes the title.
+void set_name(Header& header, const std::string& name);
+
 /// The (invalid) header for a log without any record.
 Header missing_header(bool has_slot);
 

@@ -6,7 +6,6 @@
 #include "core/base/result_macros.h"
 #include "core/log/entry_types.h"
 #include "core/log/parallel_line_reader.h"
-#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -182,7 +181,7 @@ bool IndexState::admit(const RecordFields& record) {
   link(entry, ordinal);
   if (entry.type == EntryType::label) {
     labels.take(record, ordinal);
-  } else if (entry.type == EntryType::session_info && record.length <= kLongestNamingEntry) {
+  } else if (names_session(record)) {
     last_named_ = ordinal;
   }
   return true;

@@ -17,6 +17,7 @@
 #include "core/log/name_table.h"
 #include "core/log/record_fields.h"
 #include "core/log/record_scanner.h"
+#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -55,6 +56,10 @@ struct IndexState {
   void settle_writer(std::optional<std::string> name);
   /// The dialect according to the records admitted so far.
   [[nodiscard]] Dialect settled_dialect() const { return is_of_pi(marks_) ? Dialect::pi : dialect; }
+  /// True for a session_info short enough to name the session.
+  static bool names_session(const RecordFields& record) {
+    return record.entry_type() == EntryType::session_info && record.length <= kLongestNamingEntry;
+  }
   /// True if taking in these records would make a log of pi one of omp, or the reverse.
   [[nodiscard]] bool changes_writer(const std::vector<RecordFields>& records) const;
 

@@ -7,7 +7,6 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/log/index_state.h"
-#include "core/log/session_name.h"
 
 namespace arborfs {
 
@@ -110,9 +109,7 @@ Result<bool> read_records(RecordScanner& scanner, const IndexState& state, LogIn
 }
 
 Result<std::optional<std::string>> last_name(LogWindow& window, const std::vector<RecordFields>& records) {
-  const auto last = std::find_if(records.rbegin(), records.rend(), [](const RecordFields& record) {
-    return record.entry_type() == EntryType::session_info && record.length <= kLongestNamingEntry;
-  });
+  const auto last = std::find_if(records.rbegin(), records.rend(), IndexState::names_session);
   return last == records.rend() ? Result<std::optional<std::string>>(std::nullopt)
                                 : read_session_name(window, last->offset, last->length);
 }

@@ -63,20 +63,4 @@ Result<std::optional<std::string>> find_session_name(const LogFile& log) {
   return std::optional<std::string>();
 }
 
-void set_name(Header& header, const std::string& name) {
-  header.is_named = true;
-  header.title = name;
-  json::Document document;
-  if (!json::parse(header.json, document) || !document.IsObject()) {
-    return;
-  }
-  if (name.empty()) {
-    json::erase(document, "title");
-  } else {
-    json::set(document, "title", json::make_string(name, document), document);
-  }
-  header.json.clear();
-  json::stringify(document, header.json);
-}
-
 }  // namespace arborfs

@@ -24,7 +24,4 @@ inline constexpr std::uint64_t kLongestNamingEntry = 64 << 10;
 /// none: reading the head of a log must stay quick. Errors: io.
 Result<std::optional<std::string>> find_session_name(const LogFile& log);
 
-/// Puts the name that a session_info gives into a header and its JSON; "" removes the title.
-void set_name(Header& header, const std::string& name);
-
 }  // namespace arborfs

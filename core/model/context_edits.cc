@@ -62,7 +62,7 @@ Result<void> replace_content(json::Value& owner, std::string_view role, const Co
   const json::Value* replacement = json::member(entry, "replacement");
   const json::Value* content = replacement == nullptr ? nullptr : json::member(*replacement, "content");
   if (content == nullptr) {
-    return {Errc::stale, "the log changed while its context was computed; try again"};
+    return log_changed_meanwhile();
   }
   json::Value copied = json::copy(*content, document);
   const bool takes_blocks = role == "assistant" || role == "toolResult";

@@ -55,7 +55,7 @@ Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_
     return bytes.error();
   }
   if (!json::parse(*bytes, out)) {
-    return {Errc::stale, "the log changed while its context was computed; try again"};
+    return log_changed_meanwhile();
   }
   if (source.version_below_3) {
     migrate(out);

@@ -26,6 +26,9 @@ struct Source {
 /// Parses an entry into the form that the agent holds in memory: migrated, blobs resolved, provider payloads dropped
 /// (omp/FORMAT.md D5, E10, C22). From an entry longer than kLongestLoaded, loads only the short members. Errors: io;
 /// stale if the bytes are no longer JSON.
+inline Error log_changed_meanwhile() {
+  return {Errc::stale, "the log changed while its context was computed; try again"};
+}
 Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
 
 /// True if the message of a `message` entry can be copied verbatim from the log. `message` is its JSON text.

@@ -69,13 +69,13 @@ class EntryText : public MessageText<Node, Sink> {
       case EntryType::context_edit:
         return context_edit(entry);
       case EntryType::usage:
-        return usage(entry);
+        return model_usage(entry, entry.member("kind"));
       case EntryType::ttsr_injection:
         return list("Rules injected: ", entry.member("injectedRules"), "No rules injected.");
       case EntryType::mcp_tool_selection:
         return list("MCP tools selected: ", entry.member("selectedToolNames"), "No MCP tools selected.");
       case EntryType::model_usage:
-        return model_usage(entry);
+        return model_usage(entry, entry.member("purpose"));
       case EntryType::credential_pin:
         this->line("Credential pinned for ", entry.member("provider"), ".");
         return true;
@@ -183,15 +183,6 @@ class EntryText : public MessageText<Node, Sink> {
     return true;
   }
 
-  bool usage(const Node& entry) {
-    this->line("Model ", entry.member("provider"), "/");
-    this->phrase(entry.member("model"));
-    this->sink_.raw(" used for ");
-    this->phrase(entry.member("kind"));
-    tokens(entry.member("usage"));
-    return true;
-  }
-
   bool list(std::string_view before, const Node& names, std::string_view nothing) {
     if (names.kind() == NodeKind::missing || Base::is_empty_container(names)) {
       this->paragraph(nothing);
@@ -204,21 +195,18 @@ class EntryText : public MessageText<Node, Sink> {
     return true;
   }
 
-  bool model_usage(const Node& entry) {
+  bool model_usage(const Node& entry, const Node& purpose) {
     this->line("Model ", entry.member("provider"), "/");
     this->phrase(entry.member("model"));
     this->sink_.raw(" used for ");
-    this->phrase(entry.member("purpose"));
-    tokens(entry.member("usage"));
-    return true;
-  }
-
-  void tokens(const Node& usage) {
+    this->phrase(purpose);
+    const Node usage = entry.member("usage");
     this->sink_.raw(": ");
     this->phrase(usage.member("input"));
     this->sink_.raw(" tokens in, ");
     this->phrase(usage.member("output"));
     this->sink_.raw(" out.");
+    return true;
   }
 
   void session_init(const Node& entry) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/log/session_name.h"
+#include "core/log/header.h"
 #include "core/session/session.h"
 
 namespace arborfs {

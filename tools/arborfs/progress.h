@@ -1,4 +1,4 @@
-// Shows the progress of a verb to a user who has waited for a second. Shows nothing if standard error is no terminal.
+// Shows the progress of a verb that takes longer than a second, if standard error is a terminal.
 #pragma once
 
 #include <chrono>
