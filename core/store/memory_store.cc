@@ -147,7 +147,7 @@ class MemoryStore : public SessionStore {
  public:
   explicit MemoryStore(Disk& disk) : disk_(disk) {}
 
-  [[nodiscard]] std::string_view format() const override { return "memory"; }
+  [[nodiscard]] const Format& format() const override { return omp_format(); }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
   [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return true; }

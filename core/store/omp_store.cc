@@ -69,7 +69,7 @@ class OmpStore : public SessionStore {
   OmpStore(StorePaths paths, Disk& disk)
       : paths_(std::move(paths)), disk_(disk), blobs_(make_file_blobs(paths_.blobs, disk)) {}
 
-  [[nodiscard]] std::string_view format() const override { return "omp"; }
+  [[nodiscard]] const Format& format() const override { return omp_format(); }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
   [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }

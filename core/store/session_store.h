@@ -15,6 +15,7 @@
 #include "core/log/log_index.h"
 #include "core/os/file.h"
 #include "core/store/blob_store.h"
+#include "core/store/format.h"
 #include "core/store/log_writer.h"
 
 namespace arborfs {
@@ -66,7 +67,7 @@ struct StorePaths {
 class SessionStore {
  public:
   virtual ~SessionStore() = default;
-  [[nodiscard]] virtual std::string_view format() const = 0;
+  [[nodiscard]] virtual const Format& format() const = 0;
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
   /// The disk that it is written through; data kept elsewhere for it uses the same.
   [[nodiscard]] virtual Disk& disk() const = 0;

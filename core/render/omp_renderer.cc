@@ -1,0 +1,34 @@
+#include "core/render/omp_renderer.h"
+
+#include <utility>
+
+#include "core/model/context.h"
+#include "core/render/text.h"
+
+namespace arborfs {
+namespace {
+
+class OmpRenderer : public RecordRenderer {
+ public:
+  void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
+  [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
+    return TextMeasurer().measure(type, raw);
+  }
+  [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
+    return arborfs::first_words(type, raw, columns);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
+                                                               std::shared_ptr<const LogFile> log,
+                                                               std::shared_ptr<const BlobSource> blobs) const override {
+    return build_context(path, std::move(log), std::move(blobs));
+  }
+};
+
+}  // namespace
+
+const RecordRenderer& omp_renderer() {
+  static const OmpRenderer renderer;
+  return renderer;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,23 @@
+// What arborfs knows about the sessions of one agent: its name, and the parts that read and render its records. One
+// constant object a format; a store (session_store.h) says which format its sessions have. Any thread.
+#pragma once
+
+#include <string_view>
+
+namespace arborfs {
+
+class RecordReader;    // core/log/record_reader.h
+class RecordRenderer;  // core/render/record_renderer.h
+
+struct Format {
+  std::string_view agent;          // as users spell it in --store and -a: "omp", "opal"
+  std::string_view name;           // of the files, for session.json: "omp-jsonl"
+  const RecordReader* reader;      // null: LogIndex reads the logs itself, as omp and pi write them
+  const RecordRenderer* renderer;  // never null
+  bool is_writable = false;        // false: arborfs changes no session of this format
+};
+
+/// The logs of omp and of pi, which share their stores.
+const Format& omp_format();
+
+}  // namespace arborfs
