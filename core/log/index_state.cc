@@ -6,6 +6,7 @@
 #include "core/base/result_macros.h"
 #include "core/log/entry_types.h"
 #include "core/log/parallel_line_reader.h"
+#include "core/log/record_reader.h"
 
 namespace arborfs {
 
@@ -42,6 +43,32 @@ std::uint8_t root_word(const FieldValue& parent) {
       return entry_flags::kParentMissing;
   }
 }
+
+/// Makes the index of what another agent's reader finds.
+class IndexSink : public RecordSink {
+ public:
+  explicit IndexSink(IndexState& state) : state_(state) {}
+
+  void set_header(Header header) override {
+    state_.header = std::move(header);
+    state_.values = state_.header.valid ? 1 : 0;
+  }
+  Result<void> add(const RecordFields& record) override {
+    if (state_.entries.size() >= kMostEntries) {
+      return Error{Errc::too_large, "the log has more entries than arborfs can number"};
+    }
+    state_.admit(record);
+    return {};
+  }
+  void add(const Damage& damage) override {
+    state_.losses.damage.push_back(damage);
+    ++state_.losses.malformed;
+  }
+  void set_leaf(Ordinal leaf) override { state_.leaf = leaf; }
+
+ private:
+  IndexState& state_;
+};
 
 }  // namespace
 
@@ -127,12 +154,27 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
   scanned_size = window.end();
   ASSIGN_OR_RETURN(auto made, take_fingerprint(window, head.slot_end, tail.resume.offset));
   fingerprint = made;
-  entries.shrink();
-  ids.shrink();
-  labels.settle();
+  finish();
   ASSIGN_OR_RETURN(auto name, last_name(window));
   settle_writer(std::move(name));
   return true;
+}
+
+Result<void> IndexState::read(const LogFile& log, std::uint64_t size, const RecordReader& reader,
+                              const std::atomic<bool>* cancelled) {
+  is_of_reader = true;
+  header = missing_header(false);
+  IndexSink sink(*this);
+  RETURN_IF_ERROR(reader.read(log, sink, cancelled));
+  scanned_size = size;
+  finish();
+  return {};
+}
+
+void IndexState::finish() {
+  entries.shrink();
+  ids.shrink();
+  labels.settle();
 }
 
 /// The name in the last session_info that was admitted; nothing if there is none.

@@ -1,6 +1,7 @@
 // The state of a LogIndex, and how records are added to it. Only for the .cc files of the index. Not thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,9 @@ struct IndexState {
   /// Reads the whole log. Returns false if a record of the younger dialect appears after records of type `session` were
   /// dropped: the caller must then scan again with a new state that assumes omp18. `noter` may be null.
   Result<bool> scan(const LogFile& log, LogWindow& window, ScanObserver* noter);
+  /// Reads the whole log of another agent; `size` is its size before that. Errors: those of the reader.
+  Result<void> read(const LogFile& log, std::uint64_t size, const RecordReader& reader,
+                    const std::atomic<bool>* cancelled);
   /// Adds the next record, which must not be the header. False if the record is dropped and makes no entry.
   bool admit(const RecordFields& record);
 
@@ -68,6 +72,8 @@ struct IndexState {
   LogHead head;
   Header header;
   bool gives_ids = false;
+  bool is_of_reader = false;    // read() made it
+  std::optional<Ordinal> leaf;  // if it is not the last entry
 
   EntryStore entries;
   IdTable ids;
@@ -96,6 +102,7 @@ struct IndexState {
   };
   [[nodiscard]] bool is_of_pi(const Marks& marks) const;
   Result<std::optional<std::string>> last_name(LogWindow& window) const;
+  void finish();
   Result<bool> take_first(LogWindow& window, const RecordFields& record);
   Result<void> note(ScanObserver& noter, const RecordFields& record, const ScanNotes* notes) const;
   void put_ids(const RecordFields& record, Entry& entry);

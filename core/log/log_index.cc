@@ -31,6 +31,11 @@ Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Opti
   ASSIGN_OR_RETURN(auto size, log.size());
   LogWindow window(log, size, options.cancelled);
   std::unique_ptr<LogIndex> index(new LogIndex);
+  if (options.reader != nullptr) {
+    index->impl_ = std::make_unique<Impl>(Dialect::foreign, Dialect::foreign);
+    RETURN_IF_ERROR(index->impl_->read(log, size, *options.reader, options.cancelled));
+    return index;
+  }
   for (const Dialect assumed : {Dialect::omp13, Dialect::omp18}) {
     index->impl_ = std::make_unique<Impl>(options.dialect, assumed);
     ASSIGN_OR_RETURN(auto scanned, index->impl_->scan(log, window, options.noter));
@@ -52,6 +57,9 @@ bool LogIndex::gives_ids() const {
 }
 std::uint64_t LogIndex::scanned_size() const {
   return impl_->scanned_size;
+}
+Ordinal LogIndex::leaf() const {
+  return impl_->leaf.value_or(size());
 }
 Ordinal LogIndex::size() const {
   return impl_->entries.size();

@@ -22,9 +22,9 @@ namespace arborfs {
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// The rules by which a log is read: those of a generation of omp (CONTRACT.md 6.2, omp/FORMAT.md J3), or pi's
-/// (omp/FORMAT.md O2).
-enum class Dialect : std::uint8_t { omp13, omp18, pi };
+/// The rules by which a log is read: those of a generation of omp (CONTRACT.md 6.2, omp/FORMAT.md J3), pi's
+/// (omp/FORMAT.md O2), or those of another agent's RecordReader.
+enum class Dialect : std::uint8_t { omp13, omp18, pi, foreign };
 
 enum class EntryType : std::uint8_t {
   none,  // a record without a string `type`, scalars included
@@ -114,6 +114,7 @@ struct Header {
 /// first MiB is not found. Errors: io.
 Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect = std::nullopt);
 
+class RecordReader;
 class ScanObserver;
 
 class LogIndex {
@@ -122,6 +123,7 @@ class LogIndex {
     std::optional<Dialect> dialect;                // forced, for conformance tests; else chosen per log
     const std::atomic<bool>* cancelled = nullptr;  // checked before each read; fails with `interrupted`
     ScanObserver* noter = nullptr;                 // receives every entry; see scan_observer.h
+    const RecordReader* reader = nullptr;          // of another agent's log; dialect and noter are not used then
   };
   /// Scans the log from its first byte to its current end. Errors: io, interrupted, too_large, those of the noter.
   static Result<std::unique_ptr<LogIndex>> build(const LogFile& log, const Options& options);
@@ -138,7 +140,7 @@ class LogIndex {
   using GrowthPtr = std::unique_ptr<Growth, GrowthDeleter>;
   /// Reads from where the scan ended. Null, which means that build() is needed, if earlier entries would now be read
   /// differently: the last known bytes changed, the dialect changed, or a new id is a duplicate or the missing parent
-  /// of an earlier entry.
+  /// of an earlier entry. Always null for the log of another agent.
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogFile& log) const;
   /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
@@ -175,8 +177,9 @@ class LogIndex {
   /// Number of entries without children.
   [[nodiscard]] Ordinal tip_count() const;
   [[nodiscard]] std::vector<Ordinal> tips() const;  // file order
-  /// The last entry of the log (omp/FORMAT.md C1), kNoEntry if there is none.
-  [[nodiscard]] Ordinal leaf() const { return size(); }
+  /// Where the agent continues: the last entry of a log of omp or pi (omp/FORMAT.md C1), the one that another agent's
+  /// reader found; kNoEntry if there is none.
+  [[nodiscard]] Ordinal leaf() const;
   /// The entry that is value `index` of the log (omp/FORMAT.md E9); a valid header is value 0. kNoEntry if that value
   /// is not an entry.
   [[nodiscard]] Ordinal entry_at_value(std::uint64_t index) const;

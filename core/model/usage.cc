@@ -169,6 +169,7 @@ void add_to(Usage& sums, const Usage& usage) {
 
 // The dialect of a log may turn out to be pi only at its end, so both sums are kept.
 void UsageTotals::add(EntryType type, const Usage& usage) {
+  is_empty_ = false;
   if (is_counted_by_pi_only(type)) {
     add_to(pi_sums_, usage);
     return;
@@ -182,11 +183,15 @@ void UsageTotals::add(EntryType type, const Usage& usage) {
 }
 
 std::string UsageTotals::json() const {
+  if (dialect_ == Dialect::foreign && is_empty_) {
+    return "{}";
+  }
   std::string out = "{";
   const auto field = [&out](std::string_view key, double value) {
     out.append(out.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(json::number_text(value));
   };
   const bool is_pi = dialect_ == Dialect::pi;
+  const bool is_omp = dialect_ == Dialect::omp13 || dialect_ == Dialect::omp18;
   const Usage& sums = is_pi ? pi_sums_ : sums_;
   field("input", sums.input);
   field("output", sums.output);
@@ -200,7 +205,7 @@ std::string UsageTotals::json() const {
     field("orchestrationOutput", 0);
     field("orchestrationCacheRead", 0);
   }
-  if (!is_pi) {
+  if (is_omp) {
     field("premiumRequests", sums.premium_requests);
   }
   field("cost", sums.cost);

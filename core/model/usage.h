@@ -34,11 +34,13 @@ class UsageTotals {
   void set_dialect(Dialect dialect) { dialect_ = dialect; }
   /// Adds the usage of an entry of that type.
   void add(EntryType type, const Usage& usage);
-  /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13.
+  /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13. `{}` for another
+  /// agent's log that tells no usage.
   [[nodiscard]] std::string json() const;
 
  private:
   Dialect dialect_;
+  bool is_empty_ = true;
   Usage sums_;     // by omp's rules
   Usage pi_sums_;  // by pi's (pi/FORMAT.md C10)
 };

@@ -12,7 +12,9 @@ class OmpRenderer : public RecordRenderer {
  public:
   void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
-    return TextMeasurer().measure(type, raw);
+    std::string padded(raw);
+    padded.append(TextMeasurer::kPadding, '\0');
+    return TextMeasurer().measure(type, std::string_view(padded).substr(0, raw.size()));
   }
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
     return arborfs::first_words(type, raw, columns);

@@ -18,7 +18,7 @@ class RecordRenderer {
   /// Appends the text of an entry, whose bytes are `raw`, as render_text() does for omp (text.h). Entries longer than
   /// kMaxRenderedEntry do not come here.
   virtual void render(EntryType type, std::string_view raw, std::string& out) const = 0;
-  /// The size of that text, its images and its usage. TextMeasurer::kPadding bytes after `raw` are readable.
+  /// The size of that text, its images and its usage.
   [[nodiscard]] virtual TextMeasure measure(EntryType type, std::string_view raw) const = 0;
   /// The first words of that text on one line, at most `columns` characters.
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;

@@ -8,6 +8,7 @@
 #include "core/json/document.h"
 #include "core/render/entry_text.h"
 #include "core/render/images.h"
+#include "core/render/record_renderer.h"
 #include "core/render/text_measurer.h"
 
 namespace arborfs {
@@ -165,7 +166,8 @@ std::uint64_t too_long_size(std::uint64_t length) {
   return too_long_text(length).size();
 }
 
-Result<std::string> read_text(const LogFile& log, EntryType type, std::uint64_t offset, std::uint64_t length) {
+Result<std::string> read_text(const RecordRenderer& renderer, const LogFile& log, EntryType type, std::uint64_t offset,
+                              std::uint64_t length) {
   if (length > kMaxRenderedEntry) {
     std::string out;
     render_too_long(length, out);
@@ -173,7 +175,7 @@ Result<std::string> read_text(const LogFile& log, EntryType type, std::uint64_t 
   }
   ASSIGN_OR_RETURN(const auto raw, log.read(offset, length));
   std::string out;
-  render_text(type, raw, out);
+  renderer.render(type, raw, out);
   return out;
 }
 

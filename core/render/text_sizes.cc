@@ -2,6 +2,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/log/parallel_line_reader.h"
+#include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_measurer.h"
 
@@ -60,6 +61,27 @@ Result<TextSizes::Delta> TextSizes::read(const LogFile& log, Ordinal first, cons
     const bool is_noted =
         line != nullptr && line->record.length == entry.length && line->record.entry_type() == entry.type;
     RETURN_IF_ERROR(add(delta, log, entry, entry.length, is_noted ? line->notes.get() : nullptr));
+  }
+  return delta;
+}
+
+Result<TextSizes::Delta> TextSizes::measure(const LogFile& log, const RecordRenderer& renderer, const LogIndex& index,
+                                            const std::atomic<bool>* cancelled) {
+  Delta delta;
+  delta.usage.set_dialect(index.dialect());
+  delta.text_sizes.reserve(index.size());
+  std::string raw;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+      return Error{Errc::interrupted, "reading entries was cancelled"};
+    }
+    const Entry& entry = index.entry(ordinal);
+    if (index.length(ordinal) > kMaxRenderedEntry) {
+      delta.add(entry.type, TextMeasure{too_long_size(index.length(ordinal)), {}, {}});
+      continue;
+    }
+    ASSIGN_OR_RETURN(raw, log.read(entry.offset, entry.length));
+    delta.add(entry.type, renderer.measure(entry.type, raw));
   }
   return delta;
 }

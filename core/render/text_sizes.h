@@ -27,7 +27,8 @@ struct ImageRef {
   bool plain_base64 = false;  // no escapes, padding only at the end: any range can be decoded alone
 };
 
-struct TextMeasure;  // text_measurer.h
+struct TextMeasure;    // text_measurer.h
+class RecordRenderer;  // record_renderer.h
 
 class TextSizes {
  public:
@@ -46,6 +47,9 @@ class TextSizes {
   /// `first`. Errors: stale, io, interrupted.
   [[nodiscard]] Result<Delta> read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
                                    const std::atomic<bool>* cancelled) const;
+  /// Measures every entry of another agent's log, whose entries may be in any order. Errors: as read().
+  [[nodiscard]] static Result<Delta> measure(const LogFile& log, const RecordRenderer& renderer, const LogIndex& index,
+                                             const std::atomic<bool>* cancelled);
   void apply(Delta delta);
 
   [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }

@@ -52,12 +52,15 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
   return steps;
 }
 
-std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log) {
+std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log,
+                                                const RecordRenderer& renderer) {
   auto content = std::make_shared<Content>();
   for (const TranscriptStep& step : steps) {
     content->add_text(step.heading);
-    content->add_rendered(step.text_size, [log, type = step.entry.type, offset = step.entry.offset,
-                                           length = step.length] { return read_text(*log, type, offset, length); });
+    content->add_rendered(step.text_size,
+                          [log, &renderer, type = step.entry.type, offset = step.entry.offset, length = step.length] {
+                            return read_text(renderer, *log, type, offset, length);
+                          });
     content->add_text("\n");
   }
   return content;

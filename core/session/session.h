@@ -73,6 +73,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Never reused in the life of a catalog, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] LogPlace place() const;
+  /// How its agent's records are read and rendered.
+  [[nodiscard]] const Format& format() const { return shared_.store->format(); }
   /// The log's name on disk without .jsonl.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
@@ -246,8 +248,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<bool> grow_index(const FileStat& looked);
   [[nodiscard]] Result<std::string> current_slot() const;
   Result<void> load_details(const std::atomic<bool>* cancelled);
-  static Result<std::unique_ptr<TextSizes>> read_details(const LogFile& log, const LogIndex& index,
-                                                         const std::atomic<bool>* cancelled);
+  [[nodiscard]] Result<std::unique_ptr<TextSizes>> read_details(const LogFile& log, const LogIndex& index,
+                                                                const std::atomic<bool>* cancelled) const;
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
   [[nodiscard]] bool has_locked(Depth depth) const;

@@ -107,7 +107,7 @@ void Session::keep_name(const FileStat& st, Header& header) const {
 
 Result<void> Session::load_head(const FileStat& st) {
   ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
-  ASSIGN_OR_RETURN(auto header, read_header(*log));
+  ASSIGN_OR_RETURN(auto header, read_header(format(), *log));
   keep_name(st, header);
   bool news = false;
   {
@@ -137,7 +137,7 @@ Result<bool> Session::keeps_bytes(const LogFile& log, const FileStat& st, const 
 Result<void> Session::load_raw(const FileStat& st) {
   const bool is_open = log_ && log_->opened().same_file(st) && !log_->is_decoded();
   auto log = is_open ? Result<std::shared_ptr<const LogFile>>(log_) : shared_.store->open(place());
-  auto header = log ? read_header(**log) : Result<Header>(log.error());
+  auto header = log ? read_header(format(), **log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
   if (slot) {
@@ -183,14 +183,15 @@ Result<void> Session::load_raw(const FileStat& st) {
 
 /// Reads the details of a whole log.
 Result<std::unique_ptr<TextSizes>> Session::read_details(const LogFile& log, const LogIndex& index,
-                                                         const std::atomic<bool>* cancelled) {
+                                                         const std::atomic<bool>* cancelled) const {
   auto details = std::make_unique<TextSizes>(index.dialect());
   std::vector<Entry> entries;
   entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     entries.push_back(index.entry(ordinal));
   }
-  auto delta = details->read(log, 1, entries, cancelled);
+  auto delta = format().reader != nullptr ? TextSizes::measure(log, *format().renderer, index, cancelled)
+                                          : details->read(log, 1, entries, cancelled);
   if (!delta) {
     return delta.error();
   }
@@ -209,14 +210,18 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   LogIndex::Options options;
   options.cancelled = cancelled;
   TextSizesObserver noter(**log);
-  options.noter = depth == Depth::details ? &noter : nullptr;
+  options.reader = format().reader;
+  const bool is_noted = depth == Depth::details && options.reader == nullptr;
+  options.noter = is_noted ? &noter : nullptr;
   auto index = LogIndex::build(**log, options);
   if (!index) {
     return index.error();
   }
   std::unique_ptr<TextSizes> details;
-  if (depth == Depth::details) {
+  if (is_noted) {
     details = std::make_unique<TextSizes>(noter.take_details((*index)->dialect()));
+  } else if (depth == Depth::details) {
+    ASSIGN_OR_RETURN(details, read_details(**log, **index, cancelled));
   }
   ASSIGN_OR_RETURN(auto slot, slot_of(**log, (*index)->header()));
   ASSIGN_OR_RETURN(const auto kept, keeps_bytes(**log, st, slot));

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "core/log/log_index.h"
+
 namespace arborfs {
 
 class RecordReader;    // core/log/record_reader.h
@@ -16,6 +18,9 @@ struct Format {
   const RecordRenderer* renderer;  // never null
   bool is_writable = false;        // false: arborfs changes no session of this format
 };
+
+/// The header of a log of this format, without an index. Errors: io.
+Result<Header> read_header(const Format& format, const LogFile& log);
 
 /// The logs of omp and of pi, which share their stores.
 const Format& omp_format();

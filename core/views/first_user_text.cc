@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log/record_scanner.h"
+#include "core/render/record_renderer.h"
 #include "core/render/text.h"
 
 namespace arborfs {
@@ -10,6 +11,23 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kWindowBytes = 16 * 1024;
+constexpr std::uint64_t kLongestRead = 4 << 20;
+
+/// Of another agent's log, which has to be read whole.
+std::string first_user_text(const Format& format, const LogFile& log, std::uint64_t size, std::size_t columns) {
+  LogIndex::Options options;
+  options.reader = format.reader;
+  const auto index = size <= kLongestRead ? LogIndex::build(log, options)
+                                          : Result<std::unique_ptr<LogIndex>>(Errc::too_large, "the log is long");
+  for (Ordinal ordinal = 1; index && ordinal <= (*index)->size(); ++ordinal) {
+    if ((*index)->name(ordinal) == "user") {
+      const Entry& entry = (*index)->entry(ordinal);
+      const auto raw = log.read(entry.offset, entry.length);
+      return raw ? format.renderer->first_words(entry.type, *raw, columns) : "";
+    }
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -18,6 +36,9 @@ std::string first_user_text(const Session& session, const SessionStore& store, s
   const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
   if (!size) {
     return "";
+  }
+  if (session.format().reader != nullptr) {
+    return first_user_text(session.format(), **log, *size, columns);
   }
   LogWindow window(**log, std::min(*size, kFirstUserTextBytes), nullptr, kWindowBytes);
   RecordScanner scanner(window, {}, has_lenient_boms(**log, *size));

@@ -76,8 +76,10 @@ std::string dialect_word(Dialect dialect) {
       return "13";
     case Dialect::omp18:
       return "18";
-    default:
+    case Dialect::pi:
       return "pi";
+    default:
+      return "";
   }
 }
 

@@ -76,7 +76,7 @@ ContentResult context_at(const Request& request, Ordinal ordinal) {
   }
   auto blobs = std::make_shared<const NotedBlobs>(request.catalog.blobs(), request.catalog.awaited_blobs(),
                                                   request.session.number());
-  return build_context(path, std::move(log), std::move(blobs));
+  return request.session.format().renderer->context(path, std::move(log), std::move(blobs));
 }
 
 ContentResult make_context(const Request& request) {
@@ -103,7 +103,7 @@ ContentResult transcript_at(const Request& request, Ordinal ordinal) {
     steps = transcript_steps(guard->index(), path, sizes);
     log = guard->log();
   }
-  return build_transcript(std::move(steps), std::move(log));
+  return build_transcript(std::move(steps), std::move(log), *request.session.format().renderer);
 }
 
 ContentResult make_transcript(const Request& request) {
@@ -187,9 +187,9 @@ ContentResult make_entry_json(const Request& request) {
 /// Renders on read if the size is known: most opens are of texts whose bytes the kernel still caches.
 ContentResult make_entry_text(const Request& request) {
   ASSIGN_OR_RETURN(auto where, entry_bytes(request));
-  auto render = [log = where.log, type = where.entry.type, offset = where.entry.offset, length = where.length] {
-    return read_text(*log, type, offset, length);
-  };
+  auto render = [renderer = request.session.format().renderer, log = where.log, type = where.entry.type,
+                 offset = where.entry.offset,
+                 length = where.length] { return read_text(*renderer, *log, type, offset, length); };
   if (const auto size = known_size(request, ViewKind::entry_text)) {
     auto content = std::make_shared<Content>();
     content->add_rendered(*size, std::move(render));

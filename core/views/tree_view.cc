@@ -7,7 +7,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/result_macros.h"
 #include "core/model/tree_reader.h"
-#include "core/render/text.h"
+#include "core/render/record_renderer.h"
 #include "core/render/tree_drawing.h"
 
 namespace arborfs {
@@ -34,7 +34,8 @@ struct Place {
   std::uint64_t length = 0;
 };
 
-Result<std::vector<std::string>> collect_words(const LogFile& log, const std::vector<Place>& places) {
+Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, const LogFile& log,
+                                               const std::vector<Place>& places) {
   std::vector<std::string> words;
   words.reserve(places.size());
   for (const auto& place : places) {
@@ -43,7 +44,7 @@ Result<std::vector<std::string>> collect_words(const LogFile& log, const std::ve
       continue;
     }
     ASSIGN_OR_RETURN(auto raw, log.read(place.entry.offset, place.length));
-    words.push_back(first_words(place.entry.type, raw, kWordColumns));
+    words.push_back(renderer.first_words(place.entry.type, raw, kWordColumns));
   }
   return words;
 }
@@ -65,7 +66,8 @@ class Making {
       add_places(index, places);
       return reader_.read(index, kStep);
     });
-    auto words = done ? collect_words(*log_, places) : Result<std::vector<std::string>>(done.error());
+    auto words = done ? collect_words(*session.format().renderer, *log_, places)
+                      : Result<std::vector<std::string>>(done.error());
     if (!words) {
       return words.error();
     }

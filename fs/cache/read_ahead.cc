@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/exception_log.h"
-#include "core/render/text.h"
+#include "core/render/record_renderer.h"
 #include "fs/tree/resolve_session.h"
 
 namespace arborfs {
@@ -170,7 +170,7 @@ void ReadAhead::cut(const ReadAheadRange& stretch, std::uint32_t count) {
 }
 
 ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
-  Files found{stretch, false, nullptr, {}, {}};
+  Files found{stretch, false, nullptr, nullptr, {}, {}};
   found.stretch.count = 0;
   const Kind kind = stretch.folder.kind();
   const auto ref = session_of(state_, stretch.folder);
@@ -178,6 +178,7 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
   if (!guard || (kind == Kind::text && !guard->has_details())) {
     return found;
   }
+  found.renderer = ref->session->format().renderer;
   found.log = guard->log();
   found.log_stat = guard->stat();
   const Bounds bounds(guard->index(), stretch);
@@ -215,7 +216,8 @@ std::size_t ReadAhead::hand_over(const Files& files) {
       if (distance(files.stretch.reader, file.node.item()) >= kLeisure) {
         std::this_thread::yield();  // the reader may be part of a pipeline, as in tar | gzip
       }
-      if (!hand_over_one(file, std::string_view(raw_).substr(file.entry.offset - run.offset, file.entry.length))) {
+      if (!hand_over_one(files, file,
+                         std::string_view(raw_).substr(file.entry.offset - run.offset, file.entry.length))) {
         return at;
       }
     }
@@ -249,12 +251,12 @@ bool ReadAhead::read(const Files& files, const Run& run) {
 }
 
 /// False if the kernel does not know the file.
-bool ReadAhead::hand_over_one(const Files::File& file, std::string_view raw) {
+bool ReadAhead::hand_over_one(const Files& files, const Files::File& file, std::string_view raw) {
   text_.clear();
   if (file.node.kind() == Kind::entry) {
     text_.append(raw).push_back('\n');
   } else {
-    render_text(file.entry.type, raw, text_);
+    files.renderer->render(file.entry.type, raw, text_);
   }
   return text_.size() == file.size && store_(file.node, text_);
 }

@@ -54,6 +54,7 @@ class ReadAhead {
     };
     ReadAheadRange stretch;  // as far as files exist
     bool is_at_end = false;  // it ends where the folder ends
+    const RecordRenderer* renderer = nullptr;
     std::shared_ptr<const LogFile> log;
     FileStat log_stat;
     std::vector<File> files;
@@ -68,7 +69,7 @@ class ReadAhead {
   std::size_t hand_over(const Files& files);
   static Run run_from(const Files& files, std::size_t first);
   bool read(const Files& files, const Run& run);
-  bool hand_over_one(const Files::File& file, std::string_view raw);
+  bool hand_over_one(const Files& files, const Files::File& file, std::string_view raw);
   bool is_stopping();
 
   MountState& state_;

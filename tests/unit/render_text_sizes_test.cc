@@ -9,6 +9,7 @@
 
 #include "core/json/base64.h"
 #include "core/log/parallel_line_reader.h"
+#include "core/render/omp_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"
@@ -65,7 +66,7 @@ void expect_same_sizes(const TextSizes& details, const CreateResult& made) {
   ASSERT_EQ(details.size(), made.entries.size());
   for (Ordinal ordinal = 1; ordinal <= details.size(); ++ordinal) {
     const Entry& entry = made.entries[ordinal - 1];
-    const auto text = read_text(*made.log, entry.type, entry.offset, entry.length);
+    const auto text = read_text(omp_renderer(), *made.log, entry.type, entry.offset, entry.length);
     ASSERT_TRUE(text.has_value());
     EXPECT_EQ(details.text_size(ordinal), text->size()) << ordinal;
   }

@@ -11,6 +11,7 @@
 
 #include "core/json/utf8.h"
 #include "core/render/images.h"
+#include "core/render/omp_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_measurer.h"
 #include "tests/support/paths.h"
@@ -270,7 +271,7 @@ TEST(RenderText, TooLongEntriesAreNotParsed) {
                       " bytes is too long to be shown as text; its JSON is in entries/.\n");
   EXPECT_EQ(text_size(EntryType::message, raw), text.size());
   const auto log = LogFile::from_bytes("short");
-  const auto read = read_text(*log, EntryType::message, 0, raw.size());
+  const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, raw.size());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(*read, text);
 }
@@ -285,7 +286,7 @@ TEST(RenderText, TextsThatSwellAreLimited) {
 
 TEST(RenderText, ReadTextTellsAShrunkLog) {
   const auto log = LogFile::from_bytes("{}");
-  const auto read = read_text(*log, EntryType::message, 0, 10);
+  const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, 10);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, Errc::stale);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json/document.h"
+#include "core/render/omp_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "core/render/views.h"
@@ -39,7 +40,7 @@ struct Session {
 Session session_of(const std::string& lines) {
   Session session;
   session.log = LogFile::from_bytes(kHeader + lines);
-  auto index = LogIndex::build(*session.log);
+  auto index = LogIndex::build(*session.log, omp_renderer());
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();
   return session;
@@ -82,10 +83,10 @@ std::string transcript(const Session& session, const std::vector<Ordinal>& path)
   std::vector<std::uint32_t> sizes;
   for (const Ordinal ordinal : path) {
     const Entry& entry = session.index->entry(ordinal);
-    const auto text = read_text(*session.log, entry.type, entry.offset, entry.length);
+    const auto text = read_text(omp_renderer(), *session.log, entry.type, entry.offset, entry.length);
     sizes.push_back(static_cast<std::uint32_t>(text->size()));
   }
-  const auto content = build_transcript(transcript_steps(*session.index, path, sizes), session.log);
+  const auto content = build_transcript(transcript_steps(*session.index, path, sizes), session.log, omp_renderer());
   auto bytes = content->read_all();
   EXPECT_TRUE(bytes.has_value());
   return bytes ? std::move(bytes).value() : "";
