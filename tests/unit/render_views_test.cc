@@ -40,7 +40,7 @@ struct Session {
 Session session_of(const std::string& lines) {
   Session session;
   session.log = LogFile::from_bytes(kHeader + lines);
-  auto index = LogIndex::build(*session.log, omp_renderer());
+  auto index = LogIndex::build(*session.log);
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();
   return session;
