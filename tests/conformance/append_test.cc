@@ -46,7 +46,7 @@ AppendCommand command() {
   return std::move(*text_command("appended", Dialect::omp13, 1771237231000));
 }
 
-TEST_P(CorpusAppend, ArrivesAndLeavesTheRestAlone) {
+TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
   const testing::TempStore temp;
   const std::string before =
       conformance::read_bytes((fs::path(arborfs::tests::kTestData) / "corpus" / GetParam() / "session.jsonl").string());

@@ -71,7 +71,7 @@ Log talk() {
   return Log().say("user", "one").say("assistant", "two").say("user", "three");
 }
 
-TEST(Context18Snapshot, KeepsWhatCameBehindIt) {
+TEST(Context18Snapshot, KeepsEntriesAfterIt) {
   const std::string snapshot = R"("firstKeptEntryId":"","providerReplayThroughEntryId":)";
   EXPECT_EQ(talk().compact(snapshot + R"("e1",)" + kAnthropic).say("user", "five").shown(),
             "compactionSummary@1999 assistant:two user:three user:five");
@@ -86,7 +86,7 @@ TEST(Context18Snapshot, KeepsWhatCameBehindIt) {
             "compactionSummary user:five");
 }
 
-TEST(Context18Snapshot, OfAnInvalidFormCountsAsAnOrdinaryCompaction) {
+TEST(Context18Snapshot, InvalidSnapshotIsAnOrdinaryCompaction) {
   for (const char* anthropic : {R"({"content":"c"})", R"({"provider":"","content":"c"})", "1", "[]", "\"x\"",
                                 R"({"provider":"p","content":5})"}) {
     EXPECT_EQ(
@@ -98,7 +98,7 @@ TEST(Context18Snapshot, OfAnInvalidFormCountsAsAnOrdinaryCompaction) {
   }
 }
 
-TEST(Context18Snapshot, SaysNoTimeThatIsNone) {
+TEST(Context18Snapshot, OmitsAnInvalidTime) {
   EXPECT_EQ(
       Log()
           .add("message", R"("timestamp":"never","message":{"role":"user","content":[{"type":"text","text":"x"}]})")
@@ -107,7 +107,7 @@ TEST(Context18Snapshot, SaysNoTimeThatIsNone) {
       "compactionSummary user:x");
 }
 
-TEST(Context18Notes, TheLastValidRevisionCounts) {
+TEST(Context18Notes, LastValidRevisionWins) {
   const std::string valid = R"({"version":1,"text":"t"})";
   for (const char* invalid :
        {R"({"version":2,"text":"t"})", R"({"version":1,"text":7})", R"({"version":1,"text":"","more":0})",
@@ -120,7 +120,7 @@ TEST(Context18Notes, TheLastValidRevisionCounts) {
   EXPECT_EQ(talk().note(valid).add("reset_boundary", R"("timestamp":5)").say("user", "six").shown(), "user:six");
 }
 
-TEST(Context18Rollover, LeavesTheLastRequestInSight) {
+TEST(Context18Rollover, KeepsTheLastRequest) {
   const std::string rollover = R"("details":{"kind":"experimental-context-rollover"},"firstKeptEntryId":)";
   const auto log = [] { return talk().say("assistant", "four").say("assistant", "five"); };
   EXPECT_EQ(log().compact(rollover + "\"e5\"").shown(), "compactionSummary user:three assistant:five");

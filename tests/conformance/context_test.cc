@@ -156,7 +156,7 @@ void ContextConformance::check(Ordinal leaf, const json::Value& answer, const js
   }
 }
 
-TEST_P(ContextConformance, AtLeaf) {
+TEST_P(ContextConformance, MatchesTheAgentsAtTheLeaf) {
   const bool is_comparable = json::is_string(json::member(oracle_, "outcome"), "ok");
   const bool is_18_comparable = json::is_string(json::member(oracle_18_, "outcome"), "ok");
   if (is_comparable) {
@@ -166,7 +166,7 @@ TEST_P(ContextConformance, AtLeaf) {
   }
 }
 
-TEST_P(ContextConformance, AtOtherEntries) {
+TEST_P(ContextConformance, MatchesTheAgentsAtOtherEntries) {
   const json::Value* answers = json::member(oracle_, "contextAt");
   if (answers == nullptr) {
     return;  // the agent could not open the log

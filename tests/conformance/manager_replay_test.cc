@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, ManagerReplay, ::testing::ValuesIn(scenarios())
   return title;
 });
 
-TEST_P(ManagerReplay, LeavesWhatTheAgentLeft) {
+TEST_P(ManagerReplay, LeavesTheLogOfTheAgent) {
   Player player(GetParam());
   player.play();
   const auto path = std::filesystem::path(arborfs::tests::kTestData) / "corpus" / GetParam().name / "session.jsonl";

@@ -62,13 +62,13 @@ TEST(SortLikeAgents, IsStableByTime) {
   EXPECT_EQ(sorted({"3", "1", "2", "1"}), (std::vector<Ordinal>{2, 4, 3, 1}));
 }
 
-TEST(SortLikeAgents, InsertsAmongDatesThatAreNone) {
+TEST(SortLikeAgents, InsertsAmongInvalidDates) {
   EXPECT_EQ(sorted({"3", "\"x\"", "1"}), (std::vector<Ordinal>{1, 2, 3}));
   EXPECT_EQ(sorted({"3", "1", "\"x\"", "0"}), (std::vector<Ordinal>{4, 2, 1, 3}));
 }
 
 // From 8 elements on, the ordered run at the front is kept and the rest is inserted.
-TEST(SortLikeAgents, KeepsTheRunAtTheFront) {
+TEST(SortLikeAgents, KeepsTheLeadingRun) {
   EXPECT_EQ(sorted({"5", "\"x\"", "6", "7", "4", "\"x\"", "1", "9"}), (std::vector<Ordinal>{1, 2, 7, 5, 3, 4, 6, 8}));
 }
 
@@ -99,7 +99,7 @@ TEST(Tree, RepeatedSubtreesDoNotMultiply) {
   EXPECT_LT(tree_of(*session.index).nodes.size(), 10000U);
 }
 
-TEST(Path, AMillionEntriesAreNoTrouble) {
+TEST(Path, MillionEntriesTakeBoundedTime) {
   std::string lines;
   for (int i = 0; i < 1'000'000; ++i) {
     lines += R"({"id":"e)" + std::to_string(i) + R"(","parentId":")" + (i == 0 ? "" : "e" + std::to_string(i - 1)) +
@@ -112,7 +112,7 @@ TEST(Path, AMillionEntriesAreNoTrouble) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-TEST(NamedLabels, TheNewestKeepsThePlainName) {
+TEST(NamedLabels, NewestKeepsThePlainName) {
   const TestSession session =
       session_of(entry("aaaa0001", "", R"("type":"custom")") + entry("aaaa0002", "aaaa0001", R"("type":"custom")") +
                  entry("l1", "aaaa0002", R"("type":"label","targetId":"aaaa0001","label":"x")") +
@@ -126,7 +126,7 @@ TEST(NamedLabels, TheNewestKeepsThePlainName) {
   EXPECT_EQ(labels[1].target, 2U);
 }
 
-TEST(ResolveEntry, TakesWhatAPersonWouldWrite) {
+TEST(ResolveEntry, AcceptsIdsPrefixesNumbersAndLabels) {
   const TestSession session = session_of(
       entry("aaaa0001", "", R"("type":"message","message":{"role":"user"})") +
       entry("aaab0002", "aaaa0001", R"("type":"custom")") + entry("7", "aaab0002", R"("type":"custom")") +
@@ -147,7 +147,7 @@ TEST(ResolveEntry, TakesWhatAPersonWouldWrite) {
   EXPECT_EQ(resolve("root"), kNoEntry);
 }
 
-TEST(ResolveEntry, APlaceIsAPlaceWhateverLabelsAreCalled) {
+TEST(ResolveEntry, LabelsDoNotHideOrdinals) {
   const TestSession session =
       session_of(entry("aaaa0001", "", R"("type":"custom")") + entry("aaaa0002", "aaaa0001", R"("type":"custom")") +
                  entry("l", "aaaa0002", R"("type":"label","targetId":"aaaa0001","label":"2")") +
@@ -200,13 +200,13 @@ TEST(Context, CopiesTheFieldsOfAnOversizedCustomMessage) {
       << *head;
 }
 
-TEST(Context, OfNothingIsTheEmptyOne) {
+TEST(Context, EmptyLogHasAnEmptyContext) {
   EXPECT_EQ(context_text(session_of(""), kNoEntry),
             "{\"messages\":[\n],\"thinkingLevel\":\"off\",\"models\":{},\"injectedTtsrRules\":[],"
             "\"selectedMCPToolNames\":[],\"hasPersistedMCPToolSelection\":false,\"mode\":\"none\"}\n");
 }
 
-TEST(Context, ALogThatWasCutIsStale) {
+TEST(Context, TruncatedLogIsStale) {
   const TestSession session =
       session_of(entry("a", "", R"("type":"message","message":{"role":"user","content":"hello"})"));
   const auto shorter = LogFile::from_bytes(std::string(kHeader) + "\n");

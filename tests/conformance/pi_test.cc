@@ -94,7 +94,7 @@ std::string labels_of(const LogIndex& index) {
   return "{" + out + "}";
 }
 
-TEST(PiConformance, LogsReadAsPiReadsThem) {
+TEST(PiConformance, LogsAreReadLikePi) {
   const std::filesystem::path folder = std::filesystem::path(tests::kTestData) / "pi";
   json::Document expected;
   ASSERT_TRUE(json::parse(bytes_of(folder / "expected.json"), expected));
@@ -144,7 +144,7 @@ class Log {
   int count_ = 0;
 };
 
-TEST(PiConformance, ContextIsPisOwnObject) {
+TEST(PiConformance, ContextMatchesPisObject) {
   const std::string text = R"([{"type":"text","text":"hi"}])";
   EXPECT_EQ(Log().say("user", text).read().context(),
             R"({"messages":[
@@ -170,7 +170,7 @@ TEST(PiConformance, ContextIsPisOwnObject) {
 )");
 }
 
-TEST(PiConformance, LastEditOfAnEntryCounts) {
+TEST(PiConformance, LastEditOfAnEntryWins) {
   Log log;
   log.say("user", R"("one")").say("assistant", R"([{"type":"text","text":"two"}])").say("user", R"("three")");
   log.add("context_edit", R"("targetId":"e1","replacement":null)");
@@ -193,7 +193,7 @@ TEST(PiConformance, EditsChangeConversationOnly) {
   EXPECT_EQ(log.read().conversation(), R"([["bashExecution","b"],["custom","e"]])");
 }
 
-TEST(PiConformance, CompactionBringsItsSystemPromptAndHidesTheOldOne) {
+TEST(PiConformance, CompactionReplacesTheSystemPrompt) {
   Log log;
   log.say("system", R"("")", R"(,"sections":{"tools":"t"})").say("user", R"("one")").say("user", R"("two")");
   log.add("compaction", R"("summary":"S","firstKeptEntryId":"e1","tokensBefore":5,)"
@@ -206,7 +206,7 @@ TEST(PiConformance, CompactionBringsItsSystemPromptAndHidesTheOldOne) {
   EXPECT_EQ(nothing_kept.read().conversation(), R"([["compactionSummary","S"]])");
 }
 
-TEST(PiConformance, EditsBeforeACompactionAreGoneWithIt) {
+TEST(PiConformance, CompactionDropsEarlierEdits) {
   Log log;
   log.say("user", R"("one")").add("context_edit", R"("targetId":"e1","replacement":null)").say("user", R"("two")");
   log.add("compaction", R"("summary":"S","firstKeptEntryId":"e3","tokensBefore":5)");
@@ -242,7 +242,7 @@ TEST(PiConformance, HeadFindsTitlesNearTheEndOnly) {
   EXPECT_FALSE(header->is_named);
 }
 
-TEST(PiConformance, ALineThatNamesTheTypeVeryOftenIsReadOnce) {
+TEST(PiConformance, LineThatRepeatsTheTypeIsReadOnce) {
   std::string words = "\"\"";
   for (int i = 0; i < 200'000; ++i) {
     words += R"(,"session_info")";
@@ -253,7 +253,7 @@ TEST(PiConformance, ALineThatNamesTheTypeVeryOftenIsReadOnce) {
   EXPECT_EQ(header->title, "named");
 }
 
-TEST(PiConformance, NoContentIsMadeUpForCommands) {
+TEST(PiConformance, CommandsGetNoInventedContent) {
   EXPECT_NE(Log()
                 .add("message", R"("message":{"role":"bashExecution","command":"ls"})")
                 .read()
@@ -262,7 +262,7 @@ TEST(PiConformance, NoContentIsMadeUpForCommands) {
             std::string::npos);
 }
 
-TEST(PiConformance, UsageCountsWhatPiCounts) {
+TEST(PiConformance, UsageMatchesPi) {
   const std::string usage =
       R"({"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"total":0.5}})";
   Log log;

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, CorpusRepair, ::testing::ValuesIn(logs()), [](c
   return title;
 });
 
-TEST_P(CorpusRepair, LosesNoEntryAndLeavesNothingToMend) {
+TEST_P(CorpusRepair, LosesNoEntryAndLeavesNothingToRepair) {
   const auto session = put(original());
   const auto before = entries(session);
   const auto mended = mend(session);
@@ -126,7 +126,7 @@ bool is_plain(const LogIndex& index, const std::string& bytes) {
   return plain;
 }
 
-TEST_P(CorpusRepair, OfDamageThatTookNothingGivesTheLogBack) {
+TEST_P(CorpusRepair, RestoresTheLogAfterLosslessDamage) {
   const std::string bytes = original();
   const auto session = put(bytes);
   std::vector<std::uint64_t> begins;

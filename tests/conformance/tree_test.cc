@@ -48,7 +48,7 @@ class TreeConformance : public testing::TestWithParam<CorpusCase> {
   json::Document oracle_;
 };
 
-TEST_P(TreeConformance, PreOrder) {
+TEST_P(TreeConformance, NodesAreInPreOrder) {
   const LogIndex& index = *session_.index;
   const Tree tree = tree_of(index);
   const json::Value* expected = answer("treeFlat");
@@ -85,7 +85,7 @@ TEST_P(TreeConformance, EveryEntryIsInTheTreeOrUnreachable) {
   }
 }
 
-TEST_P(TreeConformance, LeafAndEntries) {
+TEST_P(TreeConformance, LeafAndEntryCountMatch) {
   if (const json::Value* count = answer("entryCount")) {
     EXPECT_EQ(session_.index->size(), count->GetDouble());
   }
@@ -94,7 +94,7 @@ TEST_P(TreeConformance, LeafAndEntries) {
   }
 }
 
-TEST_P(TreeConformance, EntryList) {
+TEST_P(TreeConformance, EntriesMatch) {
   const LogIndex& index = *session_.index;
   const json::Value* expected = answer("entries");
   if (expected == nullptr) {
@@ -110,7 +110,7 @@ TEST_P(TreeConformance, EntryList) {
   }
 }
 
-TEST_P(TreeConformance, Title) {
+TEST_P(TreeConformance, TitleMatches) {
   const json::Value* header = answer("header");
   if (header == nullptr || !header->IsObject()) {
     return;
@@ -118,7 +118,7 @@ TEST_P(TreeConformance, Title) {
   EXPECT_EQ(session_.index->header().title, json::string_member(*header, "title").value_or(""));
 }
 
-TEST_P(TreeConformance, Labels) {
+TEST_P(TreeConformance, LabelsMatch) {
   const json::Value* expected = answer("labels");
   if (expected == nullptr) {
     return;
@@ -134,7 +134,7 @@ TEST_P(TreeConformance, Labels) {
   EXPECT_EQ(ours, theirs);
 }
 
-TEST_P(TreeConformance, Usage) {
+TEST_P(TreeConformance, UsageMatches) {
   const LogIndex& index = *session_.index;
   UsageTotals totals(GetParam().dialect);
   for (Ordinal o = 1; o <= index.size(); ++o) {

@@ -55,7 +55,7 @@ TEST(Attack, MillionBracketsLoseOnlyTheirLine) {
   EXPECT_EQ(index->damage().size(), 1U);
 }
 
-TEST(Attack, BracketsThatCloseAreOneRecord) {
+TEST(Attack, BalancedBracketsAreOneRecord) {
   const auto index =
       index_within_bounds(between_entries(std::string(kBrackets, '[') + std::string(kBrackets, ']') + "\n"));
   ASSERT_TRUE(index);
@@ -64,7 +64,7 @@ TEST(Attack, BracketsThatCloseAreOneRecord) {
   EXPECT_TRUE(index->damage().empty());
 }
 
-TEST(Attack, NestedObjectsInsideAnEntry) {
+TEST(Attack, NestedObjectsStayInsideTheirEntry) {
   const std::string nested = repeated(R"({"a":)", kBrackets) + "1" + std::string(kBrackets, '}');
   const std::string line = R"({"type":"custom","id":"00000009","parentId":null,"data":)" + nested + "}\n";
   const auto index = index_within_bounds(between_entries(line));
@@ -75,9 +75,9 @@ TEST(Attack, NestedObjectsInsideAnEntry) {
 
 // Each line starts a value that ends in an error only at the end of the log, so a naive reader reads the whole rest for
 // each line.
-class Swallowing : public ::testing::TestWithParam<const char*> {};
+class UnclosedValues : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Swallowing, EndsInBoundedTime) {
+TEST_P(UnclosedValues, AreScannedInBoundedTime) {
   const std::string attack = repeated(GetParam(), kAttackLines) + "!\n";
   const auto index = index_within_bounds(std::string(kHeaderLine) + entry_line("00000001", "null") + attack);
   ASSERT_TRUE(index);
@@ -86,18 +86,18 @@ TEST_P(Swallowing, EndsInBoundedTime) {
   EXPECT_FALSE(index->damage().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Openers, Swallowing,
+INSTANTIATE_TEST_SUITE_P(Openers, UnclosedValues,
                          ::testing::Values("[1,\n", "[\n", "{\"a\":\n", "[{\"type\":\"message\"},\n", "{\"k\":[\n",
                                            "[1,\n{\"type\":\"label\",\"id\":\"x\"},\n", "[1,\n\n\n\n"));
 
-TEST(Attack, SwallowedLinesAreReadAsTheAgentsDo) {
+TEST(Attack, UnclosedValuesSwallowLinesLikeTheAgents) {
   // Few enough that the scanner does not give up: only the openers' own lines are dropped.
   const auto index = index_within_bounds(between_entries(repeated("[1,\n", 200)));
   ASSERT_TRUE(index);
   EXPECT_EQ(index->size(), 3U);
 }
 
-TEST(Attack, NumberWithAMillionDigits) {
+TEST(Attack, NumberWithAMillionDigitsIsRead) {
   const std::string line =
       R"({"type":"custom","id":"00000009","parentId":null,"data":)" + std::string(kBrackets, '7') + "}\n";
   const auto index = index_within_bounds(between_entries(line));
@@ -105,14 +105,14 @@ TEST(Attack, NumberWithAMillionDigits) {
   EXPECT_EQ(index->size(), 4U);
 }
 
-TEST(Attack, IdAndTypeOfAMegabyte) {
+TEST(Attack, IdAndTypeOfAMegabyteAreRead) {
   const std::string big(kBrackets, 'i');
   const auto index = index_within_bounds(between_entries(R"({"type":")" + big + R"(","id":")" + big + "\"}\n"));
   ASSERT_TRUE(index);
   EXPECT_EQ(index->size(), 4U);
 }
 
-TEST(Attack, ManyTypesAndRoles) {
+TEST(Attack, ManyTypesAndRolesAreRead) {
   std::string text(kHeaderLine);
   for (std::uint64_t i = 0; i < 200'000 / kShrink; ++i) {
     const std::string number = std::to_string(i);

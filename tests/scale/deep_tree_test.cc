@@ -51,7 +51,7 @@ TEST(DeepTree, ChainIsWalkedInLinearTime) {
   EXPECT_EQ(chain.index->tip_count(), 1U);
 }
 
-TEST(DeepTree, ContextOfAChainIsLinear) {
+TEST(DeepTree, ContextOfAChainTakesLinearTime) {
   const Indexed chain = index_text(chain_text(kDepth));
   ASSERT_TRUE(chain.index);
   std::string text;
@@ -70,7 +70,7 @@ TEST(DeepTree, ContextOfAChainIsLinear) {
   EXPECT_LT(made, chain.seconds * kBuilds);
 }
 
-TEST(DeepTree, ChildBeforeParentAllTheWay) {
+TEST(DeepTree, ReverseOrderTakesLinearTime) {
   std::string text(kHeaderLine);
   for (std::uint64_t i = kDepth; i >= 1; --i) {
     text += entry_line(hex_id(i), i == 1 ? "null" : in_quotes(hex_id(i - 1)));
@@ -88,7 +88,7 @@ TEST(DeepTree, ChildBeforeParentAllTheWay) {
   EXPECT_LT(walked, backward.seconds * kBuilds);
 }
 
-TEST(DeepTree, OneParentOfAll) {
+TEST(DeepTree, ManyChildrenOfOneParentTakeLinearTime) {
   // Invalid times: the agents' sort treats them as equal to everything.
   std::string text(kHeaderLine);
   text += entry_line("root", "null");
@@ -104,7 +104,7 @@ TEST(DeepTree, OneParentOfAll) {
   EXPECT_LT(walked, wide.seconds * kBuilds);
 }
 
-TEST(DeepTree, CycleWithATail) {
+TEST(DeepTree, CycleWithATailEnds) {
   std::string text(kHeaderLine);
   for (std::uint64_t i = 1; i <= kDepth; ++i) {
     const std::uint64_t parent = i == 1 ? kDepth / 2 : i - 1;
@@ -140,7 +140,7 @@ TEST(DeepTree, DuplicateIdsDoNotMultiply) {
   EXPECT_LT(walked, twice.seconds * kBuilds);
 }
 
-TEST(DeepTree, ManyLabelsOfOneName) {
+TEST(DeepTree, ManyLabelsOfOneNameTakeLinearTime) {
   std::string text(kHeaderLine);
   for (std::uint64_t i = 1; i <= kDepth / 2; ++i) {
     text += entry_line(hex_id(i), i == 1 ? "null" : in_quotes(hex_id(i - 1)));

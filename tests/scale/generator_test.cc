@@ -38,7 +38,7 @@ class Generator : public ::testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Generator, SessionsAreTheSameForTheSameSeed) {
+TEST_F(Generator, SessionsAreReproducible) {
   ASSERT_TRUE(generate("session 2 5 " + (dir_ / "a.jsonl") + " --branches 9 --v18 --blobs " + (dir_ / "blobs")));
   ASSERT_TRUE(generate("session 2 5 " + (dir_ / "b.jsonl") + " --branches 9 --v18 --blobs " + (dir_ / "blobs")));
   ASSERT_TRUE(generate("session 2 6 " + (dir_ / "c.jsonl") + " --branches 9 --v18"));
@@ -47,7 +47,7 @@ TEST_F(Generator, SessionsAreTheSameForTheSameSeed) {
   expect_json_lines(dir_ / "a.jsonl");
 }
 
-TEST_F(Generator, SessionsAreWholeTrees) {
+TEST_F(Generator, SessionsAreValidLogs) {
   ASSERT_TRUE(generate("session 2 5 " + (dir_ / "a.jsonl") + " --branches 9"));
   const auto log = open_log(dir_, "a.jsonl");
   ASSERT_TRUE(log);
@@ -62,7 +62,7 @@ TEST_F(Generator, SessionsAreWholeTrees) {
   }
 }
 
-TEST_F(Generator, StoresAreTheSameForTheSameSeed) {
+TEST_F(Generator, StoresAreReproducible) {
   const std::string options = " 12 3 4 --median-kb 30 --max-mb 1 --v18 0.5";
   ASSERT_TRUE(generate("store " + (dir_ / "one") + options));
   ASSERT_TRUE(generate("store " + (dir_ / "two") + options));
@@ -80,7 +80,7 @@ TEST_F(Generator, StoresAreTheSameForTheSameSeed) {
   EXPECT_GE(files, 12U);
 }
 
-TEST_F(Generator, ShapesAreJson) {
+TEST_F(Generator, ShapesAreValidJson) {
   ASSERT_TRUE(generate("entries 500 " + (dir_ / "entries.jsonl")));
   ASSERT_TRUE(generate("chain 500 " + (dir_ / "chain.jsonl")));
   ASSERT_TRUE(generate("giant-line 3 " + (dir_ / "giant.jsonl")));

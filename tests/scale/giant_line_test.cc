@@ -40,7 +40,7 @@ class GiantLine : public ::testing::Test {
   std::shared_ptr<const LogFile> log_;
 };
 
-TEST_F(GiantLine, IndexedInConstantMemoryAndAFewScans) {
+TEST_F(GiantLine, IndexedInConstantMemoryWithinAFewScans) {
   const double scan = scan_seconds(*log_);
   std::unique_ptr<LogIndex> index;
   double built = 0;

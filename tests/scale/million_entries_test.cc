@@ -51,7 +51,7 @@ TEST_F(MillionEntries, IndexIsCompact) {
   RecordProperty("bytes_an_entry", std::to_string(index->memory_bytes() / kEntries));
 }
 
-TEST_F(MillionEntries, IndexedInAFewScans) {
+TEST_F(MillionEntries, IndexedWithinAFewScans) {
   const double scan = scan_seconds(*log_);
   std::unique_ptr<LogIndex> index;
   const double built = least_cpu_seconds(2, [&] { index = index_of(*log_); });
@@ -60,7 +60,7 @@ TEST_F(MillionEntries, IndexedInAFewScans) {
   RecordProperty("scans", std::to_string(built / scan));
 }
 
-TEST_F(MillionEntries, LookupsDoNotWalk) {
+TEST_F(MillionEntries, LookupsAreNotLinear) {
   const auto index = index_of(*log_);
   ASSERT_TRUE(index);
   const double built = cpu_seconds([&] { index_of(*log_); });
@@ -74,7 +74,7 @@ TEST_F(MillionEntries, LookupsDoNotWalk) {
   EXPECT_LT(looked_up, built * 6) << "build " << built << " s";
 }
 
-TEST_F(MillionEntries, TreeAndPathAreLinear) {
+TEST_F(MillionEntries, TreeAndPathTakeLinearTime) {
   const auto index = index_of(*log_);
   ASSERT_TRUE(index);
   const double built = cpu_seconds([&] { index_of(*log_); });
@@ -89,7 +89,7 @@ TEST_F(MillionEntries, TreeAndPathAreLinear) {
   EXPECT_LT(walked, built * 6) << "build " << built << " s";
 }
 
-TEST_F(MillionEntries, GrowthCostsWhatIsNew) {
+TEST_F(MillionEntries, GrowthCostsOnlyTheNewEntries) {
   const auto index = index_of(*log_);
   ASSERT_TRUE(index);
   const double built = cpu_seconds([&] { index_of(*log_); });
