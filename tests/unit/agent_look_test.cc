@@ -116,13 +116,13 @@ class AgentLookTest : public ::testing::Test {
   std::string words;  // of the last held()
 };
 
-TEST_F(AgentLookTest, TracesWithoutAnAgentMeanNothing) {
+TEST_F(AgentLookTest, TracesWithoutAnAgentAreIgnored) {
   leave_breadcrumb(terminal.id(), "A");
   add_new_ones();
   EXPECT_EQ(held(), "") << words;
 }
 
-TEST_F(AgentLookTest, AKnownAgentHoldsItsSessionAndWhatItCreates) {
+TEST_F(AgentLookTest, KnownAgentHoldsItsSessionAndNewOnes) {
   const StandIn omp(on_terminal(program("omp")));
   leave_breadcrumb(terminal.id(), "A");
   add_new_ones();
@@ -132,7 +132,7 @@ TEST_F(AgentLookTest, AKnownAgentHoldsItsSessionAndWhatItCreates) {
       << words;
 }
 
-TEST_F(AgentLookTest, AnAgentThatEndedHoldsNothingWhateverEndedIt) {
+TEST_F(AgentLookTest, EndedAgentHoldsNothingWhateverTheSignal) {
   for (const int signal : {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGPIPE}) {
     const StandIn omp(on_terminal(program("omp")));
     leave_breadcrumb(terminal.id(), "A");
@@ -144,7 +144,7 @@ TEST_F(AgentLookTest, AnAgentThatEndedHoldsNothingWhateverEndedIt) {
   }
 }
 
-TEST_F(AgentLookTest, ASuspendedAgentStillHoldsItsSession) {
+TEST_F(AgentLookTest, SuspendedAgentStillHoldsItsSession) {
   const StandIn omp(on_terminal(program("omp")));
   leave_breadcrumb(terminal.id(), "A");
   omp.stop();
@@ -152,14 +152,14 @@ TEST_F(AgentLookTest, ASuspendedAgentStillHoldsItsSession) {
   EXPECT_EQ(held(), "AE") << words;
 }
 
-TEST_F(AgentLookTest, ABreadcrumbFromBeforeTheAgentIsNotItsOwn) {
+TEST_F(AgentLookTest, BreadcrumbOlderThanTheAgentIsIgnored) {
   leave_breadcrumb(terminal.id(), "C", kLongAgo);
   const StandIn omp(on_terminal(program("omp")));
   add_new_ones();
   EXPECT_EQ(held(), "ABDE") << words;
 }
 
-TEST_F(AgentLookTest, OfTwoOnOneTerminalTheBreadcrumbIsTheNewestOnes) {
+TEST_F(AgentLookTest, BreadcrumbBelongsToTheNewestAgentOfItsTerminal) {
   const StandIn first(on_terminal(program("omp")));
   leave_breadcrumb(terminal.id(), "C");
   first.stop();
@@ -169,7 +169,7 @@ TEST_F(AgentLookTest, OfTwoOnOneTerminalTheBreadcrumbIsTheNewestOnes) {
   EXPECT_EQ(held(), "ABC") << "what the first one holds is not known any more: " << words;
 }
 
-TEST_F(AgentLookTest, ArgumentsThatNameASessionHoldItFromAnywhere) {
+TEST_F(AgentLookTest, SessionNamedInArgumentsIsHeldFromAnyFolder) {
   const std::string path = store.log(folder_of("A"), name_of("A"));
   const std::vector<std::vector<std::string>> naming = {{"--resume", id_of("A")}, {"--resume=" + id_of("A")},
                                                         {"-r", id_of("A")},       {"--session", path},
@@ -186,7 +186,7 @@ TEST_F(AgentLookTest, ArgumentsThatNameASessionHoldItFromAnywhere) {
   EXPECT_EQ(held(), "") << "a fork is another session: " << words;
 }
 
-TEST_F(AgentLookTest, APrefixOfAnIdCountsOnlyBehindAnOptionThatResumes) {
+TEST_F(AgentLookTest, IdPrefixCountsOnlyAfterAResumeOption) {
   StandInLook look = program("omp", {"--resume", "0195AAAA"});
   look.cwd = "/";
   {
@@ -198,7 +198,7 @@ TEST_F(AgentLookTest, APrefixOfAnIdCountsOnlyBehindAnOptionThatResumes) {
   EXPECT_EQ(held(), "") << words;
 }
 
-TEST_F(AgentLookTest, AnUnknownAgentHoldsItsWorkingDirectoryAndWhatIsWritten) {
+TEST_F(AgentLookTest, UnknownAgentHoldsItsWorkingDirectoryAndGrowingLogs) {
   const std::string script = "/usr/lib/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js";
   const std::vector<StandInLook> unknown = {program("omp"),
                                             program("pi"),
@@ -216,14 +216,14 @@ TEST_F(AgentLookTest, AnUnknownAgentHoldsItsWorkingDirectoryAndWhatIsWritten) {
   }
 }
 
-TEST_F(AgentLookTest, AnExecutableThatWasUpdatedMeanwhileIsStillAnAgent) {
+TEST_F(AgentLookTest, ReplacedExecutableIsStillAnAgent) {
   const auto look = program("omp-linux-x64");
   const StandIn omp(look);
   std::filesystem::remove(look.path);
   EXPECT_EQ(held(), "AB") << words;
 }
 
-TEST_F(AgentLookTest, OtherProgramsOfTheWorkingDirectoryHoldNothing) {
+TEST_F(AgentLookTest, OtherProgramsHoldNothing) {
   const std::vector<StandInLook> others = {program("bun", {"server.ts"}),
                                            program("bun", {"test", "omp"}),
                                            program("node", {"app.js", "/usr/bin/omp"}),
@@ -238,7 +238,7 @@ TEST_F(AgentLookTest, OtherProgramsOfTheWorkingDirectoryHoldNothing) {
   }
 }
 
-TEST_F(AgentLookTest, WhoeverHasAnAgentsDatabaseOpenIsAnAgentOfItsFolder) {
+TEST_F(AgentLookTest, ProcessWithAnAgentDatabaseOpenIsAnAgent) {
   StandInLook look = program("my-helper");
   look.open_file = store.root() + "/agent.db";
   {
@@ -256,7 +256,7 @@ TEST_F(AgentLookTest, WhoeverHasAnAgentsDatabaseOpenIsAnAgentOfItsFolder) {
   EXPECT_EQ(held(), "") << words;
 }
 
-TEST_F(AgentLookTest, AnAgentOfAnotherAgentDirIsLeftOut) {
+TEST_F(AgentLookTest, AgentOfAnotherAgentDirIsIgnored) {
   StandInLook look = program("omp");
   look.environment["PI_CODING_AGENT_DIR"] = elsewhere();
   {
@@ -280,7 +280,7 @@ TEST_F(AgentLookTest, AnAgentOfAnotherAgentDirIsLeftOut) {
   EXPECT_EQ(held(), "A") << "unless it is told to open a log of this one: " << words;
 }
 
-TEST_F(AgentLookTest, AServerMayHaveLoadedWhatChangedWithinADay) {
+TEST_F(AgentLookTest, ServerMayHoldSessionsChangedWithinADay) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"acp"}, {"--mode", "rpc"}, {"--mode=rpc-ui", "--model", "x"}}) {
     StandInLook look = program("omp", arguments);
@@ -295,7 +295,7 @@ TEST_F(AgentLookTest, AServerMayHaveLoadedWhatChangedWithinADay) {
   EXPECT_EQ(held(), "") << words;
 }
 
-TEST_F(AgentLookTest, WithoutATerminalDeviceTheEnvironmentTellsTheTerminal) {
+TEST_F(AgentLookTest, EnvironmentIdentifiesTheTerminalWithoutATty) {
   StandInLook look = program("omp");
   look.environment["TMUX_PANE"] = "%3";
   look.environment["KITTY_WINDOW_ID"] = "7";
@@ -312,7 +312,7 @@ TEST_F(AgentLookTest, WithoutATerminalDeviceTheEnvironmentTellsTheTerminal) {
   EXPECT_EQ(held(), "C") << words;
 }
 
-TEST_F(AgentLookTest, ALogThatArborfsMadeIsNoAgentsUntilOneWritesIt) {
+TEST_F(AgentLookTest, LogsMadeByArborfsAreNotHeldUntilAnAgentWrites) {
   const StandIn unknown(program("omp"));
   add_new_ones();
   ASSERT_EQ(held(), "ABDE") << words;
@@ -329,7 +329,7 @@ TEST_F(AgentLookTest, ALogThatArborfsMadeIsNoAgentsUntilOneWritesIt) {
   EXPECT_EQ(held(), "ABDE") << "somebody else wrote: " << words;
 }
 
-TEST_F(AgentLookTest, ALogThatArborfsWroteLastWasNotWrittenByTheAgent) {
+TEST_F(AgentLookTest, OwnLastWriteIsNotAttributedToAnAgent) {
   StandInLook look = program("omp");
   look.cwd = "/";
   const StandIn unknown(look);
@@ -356,7 +356,7 @@ TEST_F(AgentLookTest, MarksAreBoundedInNumber) {
   EXPECT_LE(folder->list()->size(), WriteMarks::kMost);
 }
 
-TEST_F(AgentLookTest, ALeaseMakesASessionLive) {
+TEST_F(AgentLookTest, LeaseMakesASessionLive) {
   const testing::Variable home("HOME", store.root());
   const std::string path = store.root() + "/.omp/run/session-owners/" + id_of("B") + ".lock";
   sockaddr_un address{};

@@ -40,14 +40,14 @@ class CatalogMovesTest : public ::testing::Test {
   std::uint64_t mark = 0;
 };
 
-TEST_F(CatalogMovesTest, AnotherWorkingDirectoryIsToldWithBothPaths) {
+TEST_F(CatalogMovesTest, CwdChangeIsReportedWithBothPaths) {
   temp.replace(kFolder, kName, TempStore::header(kId, "/work/other") + "\n");
   catalog.touch({kFolder, std::string(kName) + ".jsonl"});
   EXPECT_EQ(told(Change::Kind::session_removed), std::string("projects/work-pi/") + kName);
   EXPECT_EQ(told(Change::Kind::session_added), std::string("projects/work-other/") + kName);
 }
 
-TEST_F(CatalogMovesTest, ALogThatMovedBetweenFoldersLookedAtTogetherStaysItsSession) {
+TEST_F(CatalogMovesTest, MoveBetweenRescannedFoldersKeepsTheSession) {
   std::filesystem::create_directory(temp.sessions() / "other");
   std::filesystem::rename(temp.log(kFolder, kName), temp.log("other", kName));
   catalog.rescan_folders({kFolder, "other"});
@@ -57,13 +57,13 @@ TEST_F(CatalogMovesTest, ALogThatMovedBetweenFoldersLookedAtTogetherStaysItsSess
   EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
 }
 
-TEST_F(CatalogMovesTest, WhatStaysIsNotTold) {
+TEST_F(CatalogMovesTest, UnmovedSessionsAreNotReported) {
   temp.write(kFolder, "x_2", TempStore::header("2", "/work/pi") + "\n");
   catalog.rescan();
   EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
 }
 
-TEST_F(CatalogMovesTest, AProjectThatHasGoneIsKnownByItsNumber) {
+TEST_F(CatalogMovesTest, RemovedProjectIsStillKnownByNumber) {
   const std::uint32_t number = catalog.view()->projects.front()->number;
   std::filesystem::remove(temp.log(kFolder, kName));
   catalog.rescan();

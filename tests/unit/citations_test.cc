@@ -131,7 +131,7 @@ std::optional<std::vector<std::string>> numbers_of(const std::string& page) {
   return numbers;
 }
 
-TEST(Citations, LeadToANumberOfTheirPage) {
+TEST(Citations, ResolveToOneNumberOfTheCitedPage) {
   std::map<std::string, std::optional<std::vector<std::string>>> pages;
   std::size_t count = 0;
   for (const auto& file : files_to_read()) {
@@ -170,7 +170,7 @@ TEST(Citations, NumbersAreRecognised) {
 }
 
 // Working pages that are not part of the project must not be cited.
-TEST(Citations, NameNoPageThatIsNotHere) {
+TEST(Citations, WorkingPagesAreNotCited) {
   static const std::vector<const char*> kWords = {"FACTS", "FORMATS", "DESIGN", "FIELD-FAILURES",
                                                   "PERF",  "HOUSE",   "STYLE"};
   static const std::regex kElsewhere(
@@ -189,7 +189,7 @@ TEST(Citations, NameNoPageThatIsNotHere) {
   }
 }
 
-TEST(Citations, LinksOfPagesLeadSomewhere) {
+TEST(Citations, LinksInPagesResolve) {
   static const std::regex kLink(R"(\]\(([^)#\s:[]+)(#[^)]*)?\))");
   for (const auto& file : files_to_read()) {
     if (!file.ends_with(".md")) {

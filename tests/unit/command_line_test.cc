@@ -85,7 +85,7 @@ TEST_F(CommandLineTest, HelpAndVersionSucceed) {
   EXPECT_THAT(err(), IsEmpty());
 }
 
-TEST_F(CommandLineTest, WrongUsageIsTwo) {
+TEST_F(CommandLineTest, WrongUsageExitsWithTwo) {
   for (const auto& words : std::vector<std::vector<std::string>>{{},
                                                                  {"shw", "latest"},
                                                                  {"show"},
@@ -117,7 +117,7 @@ TEST_F(CommandLineTest, WrongUsageIsTwo) {
   EXPECT_THAT(err(), HasSubstr("unknown verb 'shw'"));
 }
 
-TEST_F(CommandLineTest, TwoPlainWordsMountAsInFstab) {
+TEST_F(CommandLineTest, TwoPlainArgumentsMountAsInFstab) {
   const auto own = read({"none", "/mnt/x", "-o", "rw,dev,suid"});
   EXPECT_EQ(own.verb, Verb::mount);
   EXPECT_EQ(own.mountpoint, "/mnt/x");
@@ -130,12 +130,12 @@ TEST_F(CommandLineTest, TwoPlainWordsMountAsInFstab) {
   EXPECT_THAT(other.mount_options, ElementsAre("ro", "xattr"));
 }
 
-TEST_F(CommandLineTest, UnknownMountOptionIsUsage) {
+TEST_F(CommandLineTest, UnknownMountOptionIsAUsageError) {
   EXPECT_EQ(run({"mount", "-o", "nosuchoption", "/nowhere"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("nosuchoption"));
 }
 
-TEST_F(CommandLineTest, UmountClaimsNothingThatItDidNotDo) {
+TEST_F(CommandLineTest, UmountReportsThatNothingIsMounted) {
   EXPECT_EQ(run({"umount", store.root() + "/nope"}), kDone);
   EXPECT_THAT(out(), IsEmpty());
   EXPECT_THAT(err(), HasSubstr("nothing is mounted on " + store.root()));
@@ -151,7 +151,7 @@ TEST_F(CommandLineTest, MissingStoreAndEmptyStoreDiffer) {
   EXPECT_THAT(err(), HasSubstr("no sessions folder at"));
 }
 
-TEST_F(CommandLineTest, LsTellsWhatThereIs) {
+TEST_F(CommandLineTest, LsListsSessions) {
   write_two_entries();
   EXPECT_EQ(run_here({"ls"}), kDone);
   EXPECT_THAT(out(), HasSubstr("src-kite"));
@@ -159,7 +159,7 @@ TEST_F(CommandLineTest, LsTellsWhatThereIs) {
   EXPECT_THAT(out(), Not(HasSubstr("\x1b"))) << "no colour where nobody looks";
 }
 
-TEST_F(CommandLineTest, LsIsAsWideAsTheTerminal) {
+TEST_F(CommandLineTest, LsFitsTheTerminalWidth) {
   const std::string long_title = "a title that is much longer than any line of such a narrow terminal can be";
   store.write(kFolder, kName,
               R"({"type":"session","version":3,"id":"x1","cwd":"/home/dev/src/kite","title":")" + long_title + "\"}\n");
@@ -188,7 +188,7 @@ TEST_F(CommandLineTest, LsJsonIsOneArray) {
   EXPECT_GT(json::member(rows[0], "bytes")->GetDouble(), 0);
 }
 
-TEST_F(CommandLineTest, LsLimitsAndChooses) {
+TEST_F(CommandLineTest, LsLimitsAndFilters) {
   write_two_entries();
   store.write("-other", "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/other") + "\n");
   EXPECT_EQ(run_here({"ls", "-q", "-n", "1"}), kDone);
@@ -201,7 +201,7 @@ TEST_F(CommandLineTest, LsLimitsAndChooses) {
   EXPECT_EQ(err(), "arborfs: no project is named 'nosuch'; 'arborfs ls' lists all projects\n");
 }
 
-TEST_F(CommandLineTest, OneBadLogHidesNoOther) {
+TEST_F(CommandLineTest, BadLogHidesNoOther) {
   write_two_entries();
   store.write(kFolder, "2026-02-16T10-20-31-000Z_cccc", "no json at all\n");
   EXPECT_EQ(run_here({"ls"}), kDone);
@@ -209,7 +209,7 @@ TEST_F(CommandLineTest, OneBadLogHidesNoOther) {
   EXPECT_THAT(out(), HasSubstr("! "));
 }
 
-TEST_F(CommandLineTest, ShowNamesEverything) {
+TEST_F(CommandLineTest, ShowReportsTheWholeSession) {
   write_two_entries();
   EXPECT_EQ(run_here({"show", "latest"}), kDone);
   EXPECT_THAT(out(), HasSubstr(kId));
@@ -221,7 +221,7 @@ TEST_F(CommandLineTest, ShowNamesEverything) {
   EXPECT_EQ(json::member(*json::member(shown, "counts"), "user")->GetDouble(), 2);
 }
 
-TEST_F(CommandLineTest, SessionThatIsNotThereFails) {
+TEST_F(CommandLineTest, MissingSessionFails) {
   write_two_entries();
   EXPECT_EQ(run_here({"show", "ffff"}), kFailed);
   EXPECT_EQ(err(), "arborfs: no session has an id that starts with 'ffff'; 'arborfs ls' lists the sessions\n");
@@ -233,7 +233,7 @@ TEST_F(CommandLineTest, SessionThatIsNotThereFails) {
   EXPECT_THAT(err(), HasSubstr("'#9'"));
 }
 
-TEST_F(CommandLineTest, DocumentsOfASession) {
+TEST_F(CommandLineTest, TextAndTreeAreShown) {
   write_two_entries();
   EXPECT_EQ(run_here({"text", kId}), kDone);
   EXPECT_THAT(out(), HasSubstr("first words"));
@@ -247,7 +247,7 @@ TEST_F(CommandLineTest, DocumentsOfASession) {
   EXPECT_EQ(parsed().Size(), 2U);
 }
 
-TEST_F(CommandLineTest, ContextIsTheSameInEveryForm) {
+TEST_F(CommandLineTest, ContextIsTheSameWithAndWithoutJson) {
   write_two_entries();
   EXPECT_EQ(run_here({"context", kId}), kDone);
   std::string as_is;
@@ -258,7 +258,7 @@ TEST_F(CommandLineTest, ContextIsTheSameInEveryForm) {
   EXPECT_THAT(out(), Not(HasSubstr("second")));
 }
 
-TEST_F(CommandLineTest, S4NothingFromALogDrivesTheTerminal) {
+TEST_F(CommandLineTest, S4LogContentCannotControlTheTerminal) {
   store.write(kFolder, kName,
               TempStore::header(kId, "/home/dev/src/kite") + "\n" +
                   TempStore::user("e1e1e1e1", "",
@@ -284,13 +284,13 @@ TEST_F(CommandLineTest, S4NothingFromALogDrivesTheTerminal) {
   }
 }
 
-TEST_F(CommandLineTest, DoctorIsContentWithAWholeStore) {
+TEST_F(CommandLineTest, DoctorFindsNothingInAnIntactStore) {
   write_two_entries();
   EXPECT_EQ(run_here({"doctor"}), kDone);
   EXPECT_EQ(out(), "1 session examined, no damage found\n");
 }
 
-TEST_F(CommandLineTest, DoctorFindsWhatIsInTheBytes) {
+TEST_F(CommandLineTest, DoctorFindsDamageInLogs) {
   const std::string hash(64, '5');
   store.write(kFolder, kName,
               TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "gone", "one") + "\n" +
@@ -313,7 +313,7 @@ TEST_F(CommandLineTest, DoctorFindsWhatIsInTheBytes) {
   EXPECT_THAT(out(), HasSubstr("1 session examined"));
 }
 
-TEST_F(CommandLineTest, DoctorFindsWhatLiesBeside) {
+TEST_F(CommandLineTest, DoctorFindsLeftoverFiles) {
   write_two_entries();
   const auto folder = store.sessions() / kFolder;
   std::ofstream(folder / (std::string(kName) + ".jsonl.1.bak")) << "x";
@@ -335,7 +335,7 @@ TEST_F(CommandLineTest, DoctorReportsALogWithoutHeader) {
   EXPECT_THAT(out(), HasSubstr("bad_header"));
 }
 
-TEST_F(CommandLineTest, DoctorMendsWhenToldTo) {
+TEST_F(CommandLineTest, DoctorRepairsOnRequest) {
   const std::string whole =
       TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "", "one") + "\n";
   store.write(kFolder, kName, whole + "{\"type\":\"mess");
@@ -350,7 +350,7 @@ TEST_F(CommandLineTest, DoctorMendsWhenToldTo) {
   EXPECT_EQ(run_here({"doctor"}), kDone);
 }
 
-TEST_F(CommandLineTest, DoctorTellsWhatIsLeft) {
+TEST_F(CommandLineTest, DoctorCountsRemainingDamage) {
   store.write(kFolder, kName,
               TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "gone", "one") + "\n#\n");
   age(kFolder);
@@ -360,7 +360,7 @@ TEST_F(CommandLineTest, DoctorTellsWhatIsLeft) {
   EXPECT_EQ(json::member(report, "mended")->Size(), 1U);
 }
 
-TEST_F(CommandLineTest, DoctorSaysWhyItDidNot) {
+TEST_F(CommandLineTest, DoctorExplainsRefusedRepairs) {
   store.write(kFolder, kName, "{\"type\":\"session\",\"version\":9,\"id\":\"x\"}\n#\n");
   age(kFolder);
   EXPECT_EQ(run_here({"doctor", "--repair"}), kFailed);

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Words, Sizes) {
+TEST(CommandText, SizesAndCountsAreFormatted) {
   EXPECT_EQ(size_words(0), "0");
   EXPECT_EQ(size_words(1023), "1023");
   EXPECT_EQ(size_words(1024), "1.0K");
@@ -33,7 +33,7 @@ TEST(Words, Sizes) {
   EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
 }
 
-TEST(Words, WideCharactersTakeTwoColumns) {
+TEST(CommandText, WideCharactersTakeTwoColumns) {
   EXPECT_EQ(columns_of("漢字"), 4U);
   EXPECT_EQ(columns_of("e\xcc\x81"), 1U);
   EXPECT_EQ(cut("漢字です", 5), "漢字…");
@@ -41,7 +41,7 @@ TEST(Words, WideCharactersTakeTwoColumns) {
   EXPECT_EQ(cut("shorter", 5), "shor…");
 }
 
-TEST(Words, TableGivesWayWhereItMay) {
+TEST(CommandText, TableShortensItsFlexibleColumn) {
   Table table({{"N", true}, {"TEXT", false, true}});
   table.add({"1", "a long piece of text"});
   table.add({"22", "short"});
@@ -49,7 +49,7 @@ TEST(Words, TableGivesWayWhereItMay) {
   EXPECT_THAT(table.lines(14), ElementsAre(" N  TEXT", " 1  a long pi…", "22  short"));
 }
 
-TEST(Words, NearestIsWithinTwoEdits) {
+TEST(CommandText, NearestWordIsWithinTwoEdits) {
   const std::vector<std::string> verbs{"ls", "show", "tree", "completion"};
   EXPECT_EQ(nearest("shwo", verbs), "show");
   EXPECT_EQ(nearest("comlpetoin", verbs), "completion");
@@ -60,7 +60,7 @@ TEST(Words, NearestIsWithinTwoEdits) {
   EXPECT_EQ(nearest(std::string(100'000, 's'), verbs), "");
 }
 
-TEST(TerminalSafeJson, WorksOnPiecesCutAnywhere) {
+TEST(TerminalSafeJson, EscapesAcrossPieceBoundaries) {
   const std::string json =
       "\"a\xc2\x9b"
       "b\xe2\x80\xae"
@@ -105,7 +105,7 @@ class SharedText : public std::streambuf {
   std::string text_;
 };
 
-TEST(ProgressTest, SpeaksToPeopleWhoWait) {
+TEST(ProgressTest, SlowWorkIsReportedOnTerminals) {
   std::ostringstream out;
   SharedText said;
   std::ostream err(&said);
@@ -121,7 +121,7 @@ TEST(ProgressTest, SpeaksToPeopleWhoWait) {
   EXPECT_THAT(said.text(), HasSubstr("reading 1 of 3"));
 }
 
-TEST(ProgressTest, SpeaksToNobodyElse) {
+TEST(ProgressTest, QuickOrRedirectedWorkIsNotReported) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal io{.out = out, .err = err, .err_is_terminal = true, .env = {}};

@@ -55,7 +55,7 @@ class CommandTrashTest : public ::arborfs::testing::WritingTest {
   std::string removed_name() const { return out().substr(out().rfind(' ') + 1, out().size() - out().rfind(' ') - 2); }
 };
 
-TEST_F(CommandTrashTest, F9WhatIsRemovedComesBackAsItWas) {
+TEST_F(CommandTrashTest, F9RestoreUndoesRm) {
   const auto before = files_below(store.sessions());
   ASSERT_THAT(before, SizeIs(4));
   const auto written = fs::last_write_time(log());
@@ -73,7 +73,7 @@ TEST_F(CommandTrashTest, F9WhatIsRemovedComesBackAsItWas) {
   EXPECT_EQ(out(), "[]\n");
 }
 
-TEST_F(CommandTrashTest, RestoreMakesTheFolderThatIsGone) {
+TEST_F(CommandTrashTest, RestoreRecreatesAMissingFolder) {
   const auto before = files_below(store.sessions());
   EXPECT_EQ(run({"rm", kId, "--json"}), kDone) << err();
   EXPECT_EQ(result()["session"], kId);
@@ -85,7 +85,7 @@ TEST_F(CommandTrashTest, RestoreMakesTheFolderThatIsGone) {
   EXPECT_EQ(files_below(store.sessions()), before);
 }
 
-TEST_F(CommandTrashTest, RestoreListsTheTrashAndChoosesFromIt) {
+TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   EXPECT_EQ(run({"restore"}), kDone);
   EXPECT_EQ(out(), "the trash is empty\n");
   expect_refused({"restore", "latest"}, "nothing in the trash");
@@ -140,7 +140,7 @@ struct Elsewhere {
   bool is_other = false;
 };
 
-TEST_F(CommandTrashTest, ATrashOnAnotherFileSystemKeepsAsMuch) {
+TEST_F(CommandTrashTest, TrashOnAnotherFileSystemKeepsEverything) {
   const Elsewhere elsewhere(store.sessions());
   if (!elsewhere.is_other) {
     GTEST_SKIP() << "there is no other file system here";
@@ -190,7 +190,7 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
   EXPECT_EQ(files_below(store.sessions()), before);
 }
 
-TEST_F(CommandTrashTest, RmGoesOnBehindASessionThatStays) {
+TEST_F(CommandTrashTest, RmContinuesAfterARefusedSession) {
   store.write(kFolder, "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/kite") + "\n");
   const int descriptor = ::open(log().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   ASSERT_GE(descriptor, 0);

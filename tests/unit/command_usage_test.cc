@@ -74,7 +74,7 @@ TEST_F(CommandUsageTest, HelpFitsEightyColumns) {
   }
 }
 
-TEST_F(CommandUsageTest, OptionsMayStandBeforeTheVerb) {
+TEST_F(CommandUsageTest, OptionsMayPrecedeTheVerb) {
   const std::string here = "--agent-dir=" + store.root();
   for (const auto& words : std::vector<std::vector<std::string>>{{here, "-q", "ls"},
                                                                  {"--agent-dir", store.root(), "ls", "-q"},
@@ -90,7 +90,7 @@ TEST_F(CommandUsageTest, OptionsMayStandBeforeTheVerb) {
   EXPECT_THAT(err(), HasSubstr("a verb is missing"));
 }
 
-TEST_F(CommandUsageTest, MistypedWordsAreGuessed) {
+TEST_F(CommandUsageTest, MistypedWordsGetSuggestions) {
   const std::map<std::string, std::vector<std::string>> lines{
       {"unknown verb 'shwo'; did you mean 'show'?\n", {"shwo", "latest"}},
       {"unknown verb 'foo'\n", {"foo"}},
@@ -107,14 +107,14 @@ TEST_F(CommandUsageTest, MistypedWordsAreGuessed) {
   }
 }
 
-TEST_F(CommandUsageTest, StrayArgumentsAreNamedInTheirOrder) {
+TEST_F(CommandUsageTest, StrayArgumentsAreNamedInOrder) {
   EXPECT_EQ(run({"show", "a", "b", "--json=false", "c"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("unexpected arguments 'b' 'c'"));
   EXPECT_EQ(run({"ls", "show"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("unexpected argument 'show'\n"));
 }
 
-TEST_F(CommandUsageTest, EmptyWordsAreNamed) {
+TEST_F(CommandUsageTest, EmptyArgumentsAreRefused) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"show", ""},
                                                                  {"rm", ""},
                                                                  {"doctor", ""},
@@ -131,7 +131,7 @@ TEST_F(CommandUsageTest, EmptyWordsAreNamed) {
   }
 }
 
-TEST_F(CommandUsageTest, ErrorsAreJsonWhenResultsAre) {
+TEST_F(CommandUsageTest, ErrorsAreJsonWithTheJsonOption) {
   const auto error = [this](const std::vector<std::string>& words, int status) {
     EXPECT_EQ(run(words), status);
     EXPECT_THAT(out(), IsEmpty());
@@ -154,7 +154,7 @@ TEST_F(CommandUsageTest, ErrorsAreJsonWhenResultsAre) {
   EXPECT_THAT(err(), StartsWith("arborfs: "));
 }
 
-TEST_F(CommandUsageTest, AnAmbiguousIdListsItsCandidates) {
+TEST_F(CommandUsageTest, AmbiguousIdListsItsCandidates) {
   for (char letter = 'a'; letter < 'm'; ++letter) {
     const std::string id = std::string("aaaa00001111333") + letter;
     add("-other", id, "/home/dev/other");
@@ -172,7 +172,7 @@ TEST_F(CommandUsageTest, AnAmbiguousIdListsItsCandidates) {
   }
 }
 
-TEST_F(CommandUsageTest, LsTakesAPartOfAProjectsName) {
+TEST_F(CommandUsageTest, LsTakesPartOfAProjectName) {
   add("-other", "bbbb", "/home/dev/other");
   add("-more", "cccc", "/home/dev/other/more");
   const auto ids = [this](const std::string& project) {
@@ -186,7 +186,7 @@ TEST_F(CommandUsageTest, LsTakesAPartOfAProjectsName) {
   EXPECT_EQ(ids("/home/dev/other/"), std::set<std::string>{"bbbb"});
 }
 
-TEST_F(CommandUsageTest, LsTakesTheCurrentFolderForItsProject) {
+TEST_F(CommandUsageTest, LsResolvesRelativeProjectPaths) {
   const auto folder = std::filesystem::path(store.root()) / "work";
   std::filesystem::create_directories(folder / "sub");
   store.write(kFolder, kName, log_of(kId, folder.string()));

@@ -31,7 +31,7 @@ constexpr char kIdLine[] = "[0-9a-f]{8}\n";
 
 using CommandWriteTest = ::arborfs::testing::WritingTest;
 
-TEST_F(CommandWriteTest, AppendTakesTheMessageFromTheLine) {
+TEST_F(CommandWriteTest, AppendTakesTheMessageFromItsArgument) {
   EXPECT_EQ(run({"append", kId, "fix \"the\" bug\nnow"}), kDone) << err();
   EXPECT_THAT(lines_of(log()), SizeIs(4));
   EXPECT_EQ(last()["type"], "message");
@@ -59,7 +59,7 @@ TEST_F(CommandWriteTest, AppendTakesTheMessageFromStandardInputOrAFile) {
   expect_refused({"append", kId, "-f", store.root()}, "is a folder");
 }
 
-TEST_F(CommandWriteTest, AppendWaitsForNobodyAtATerminal) {
+TEST_F(CommandWriteTest, AppendDoesNotReadFromATerminalUnasked) {
   terminal.io.in_is_terminal = true;
   EXPECT_EQ(run({"append", kId}), kUsage);
   EXPECT_THAT(err(), AllOf(HasSubstr("a message is needed"), HasSubstr("arborfs append --help")));
@@ -67,7 +67,7 @@ TEST_F(CommandWriteTest, AppendWaitsForNobodyAtATerminal) {
   EXPECT_EQ(run({"append", kId, "-f-"}), kDone) << "it was asked to";
 }
 
-TEST_F(CommandWriteTest, AppendTakesMessagesAndEntriesAllOrNone) {
+TEST_F(CommandWriteTest, AppendIsAllOrNothing) {
   terminal.type(
       "\n{\"type\":\"custom\",\"customType\":\"note\",\"data\":1}\n"
       "{\"role\":\"user\",\"content\":\"hello\"}\n");
@@ -83,7 +83,7 @@ TEST_F(CommandWriteTest, AppendTakesMessagesAndEntriesAllOrNone) {
   expect_refused({"append", kId, "{not json"}, "JSON");
 }
 
-TEST_F(CommandWriteTest, AppendGoesWhereItIsTold) {
+TEST_F(CommandWriteTest, AppendTakesAParentEntry) {
   EXPECT_EQ(run({"append", kId, "beside it", "--at", "e1e1e1e1"}), kDone) << err();
   EXPECT_EQ(last()["parentId"], "e1e1e1e1");
   EXPECT_EQ(run({"append", kId, "behind it"}), kDone);
@@ -96,7 +96,7 @@ TEST_F(CommandWriteTest, AppendGoesWhereItIsTold) {
   expect_refused({"append", kId, "nowhere", "--at", "ffffffff"}, "no entry of the session has this name");
 }
 
-TEST_F(CommandWriteTest, WordsThatMeanSomethingElsewhereAreText) {
+TEST_F(CommandWriteTest, SpecialWordsAreTextInTextArguments) {
   for (const char* text : {"ls", "latest", "{}", "[x]", "a,b", "%%", ""}) {
     EXPECT_EQ(run({"label", kId, "e1e1e1e1", text}), kDone) << text << ": " << err();
     EXPECT_EQ(last()["label"], *text == '\0' ? "absent" : text);
@@ -105,7 +105,7 @@ TEST_F(CommandWriteTest, WordsThatMeanSomethingElsewhereAreText) {
   EXPECT_EQ(last()["message.content"], R"([{"type":"text","text":"--force"}])");
 }
 
-TEST_F(CommandWriteTest, TextMustBeThereAndUtf8) {
+TEST_F(CommandWriteTest, EmptyAndNonUtf8TextIsRefused) {
   const std::string bad = "caf\xe9";
   expect_refused({"append", kId, ""}, "empty");
   terminal.type("\n");
@@ -121,7 +121,7 @@ TEST_F(CommandWriteTest, TextMustBeThereAndUtf8) {
   expect_refused({"title", kId, " \n"}, "empty");
 }
 
-TEST_F(CommandWriteTest, LogsThatAreNeverWrittenStayAsTheyAre) {
+TEST_F(CommandWriteTest, ReadOnlyLogsAreNotChanged) {
   const std::string entry = TempStore::user("e1e1e1e1", "", "one") + "\n";
   for (const std::string& bytes : {R"({"type":"session","version":4,"id":"aaaa000011112222","cwd":"/x"})"
                                    "\n" +
@@ -149,7 +149,7 @@ testing::StandInLook omp_with_session(const std::string& agent_dir, const std::s
   return look;
 }
 
-TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
+TEST_F(CommandWriteTest, PossiblyLiveSessionsNeedForce) {
   const testing::StandIn omp(omp_with_session(store.root(), kId));
   const std::vector<std::vector<std::string>> commands = {{"append", kId, "text"},
                                                           {"append", kId, R"({"role":"user","content":"x"})"},
@@ -169,18 +169,18 @@ TEST_F(CommandWriteTest, SessionsThatMayBeLiveNeedForce) {
   EXPECT_FALSE(fs::exists(log()));
 }
 
-TEST_F(CommandWriteTest, ForkingALiveSessionNeedsNoForce) {
+TEST_F(CommandWriteTest, ForkOfALiveSessionNeedsNoForce) {
   const testing::StandIn omp(omp_with_session(store.root(), kId));
   EXPECT_EQ(run({"fork", kId}), kDone) << err();
 }
 
-TEST_F(CommandWriteTest, NoDurabilityWritesTheSame) {
+TEST_F(CommandWriteTest, DurabilityNoneWritesTheSame) {
   EXPECT_EQ(run({"append", kId, "text", "--durability=none"}), kDone) << err();
   EXPECT_THAT(lines_of(log()), SizeIs(4));
   EXPECT_EQ(run({"new", store.root(), "--durability", "none"}), kDone) << err();
 }
 
-TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
+TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutWritingTheLog) {
   const std::string before = bytes_of(log());
   EXPECT_EQ(run({"branch", kId, "e1e1"}), kDone) << err();
   EXPECT_EQ(out(), "e1e1e1e1\n");
@@ -194,7 +194,7 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutAWordInTheLog) {
   expect_refused({"branch", kId, "ffff"}, "no entry of the session has this name");
 }
 
-TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
+TEST_F(CommandWriteTest, BranchReportsWhereAgentsContinue) {
   EXPECT_EQ(run({"branch", kId, "#1"}), kDone);
   EXPECT_EQ(out(), "e1e1e1e1\n");
   EXPECT_THAT(err(), HasSubstr("continues at e2e2e2e2 until the next append; with --pin it continues at the new leaf"));
@@ -209,7 +209,7 @@ TEST_F(CommandWriteTest, BranchSaysWhereAgentsGoOn) {
   EXPECT_EQ(result()["agentLeaf"], "absent");
 }
 
-TEST_F(CommandWriteTest, APinnedLeafIsThatOfAgentsToo) {
+TEST_F(CommandWriteTest, PinMovesTheLeafForAgentsToo) {
   EXPECT_EQ(run({"context", kId, "#1"}), kDone);
   const std::string context = out();
   EXPECT_EQ(run({"branch", kId, "#1", "--pin", "--json"}), kDone) << err();
@@ -229,7 +229,7 @@ TEST_F(CommandWriteTest, APinnedLeafIsThatOfAgentsToo) {
   EXPECT_EQ(last()["type"], "branch_summary");
 }
 
-TEST_F(CommandWriteTest, AnEntryIsNamedByItsFileToo) {
+TEST_F(CommandWriteTest, EntriesAreNamedByFileName) {
   for (const std::string name :
        {"000001-user-e1e1e1e1", "000001-user-e1e1e1e1.json", "000001-user-e1e1e1e1.md", "e1e1e1e1.json", "1.md"}) {
     EXPECT_EQ(run({"text", kId, name}), kDone) << err();
@@ -246,7 +246,7 @@ TEST_F(CommandWriteTest, AnEntryIsNamedByItsFileToo) {
   }
 }
 
-TEST_F(CommandWriteTest, WhyANameMeansNoEntryIsSaid) {
+TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
   write(bytes_of(log()) + TempStore::user("e1e1ffff", "e2e2e2e2", "third") + "\n");
   for (const char* verb : {"branch", "text"}) {
     expect_refused({verb, kId, "e1e1"}, "more than one entry of the session has this name");
@@ -265,7 +265,7 @@ TEST_F(CommandWriteTest, BranchWritesASummary) {
   EXPECT_EQ(result()["leaf"], last()["id"]);
 }
 
-TEST_F(CommandWriteTest, BranchEndsInNoOpenToolCallUnlessForced) {
+TEST_F(CommandWriteTest, BranchAtAnOpenToolCallNeedsForce) {
   store.append(kFolder, kName,
                R"({"type":"message","id":"a3a3a3a3","parentId":"e2e2e2e2","timestamp":"2026-02-16T10:20:32.000Z",)"
                R"("message":{"role":"assistant","content":[{"type":"toolCall","id":"call1","name":"bash",)"
@@ -293,14 +293,14 @@ TEST_F(CommandWriteTest, LabelSetsAndClears) {
   expect_refused({"label", kId, "the good one", "x"}, "no entry of the session has this name");
 }
 
-TEST_F(CommandWriteTest, LabelOnTheLeaf) {
+TEST_F(CommandWriteTest, LabelTakesTheLeaf) {
   EXPECT_EQ(run({"label", kId, "leaf", "here"}), kDone) << err();
   EXPECT_EQ(last()["targetId"], "e2e2e2e2");
   write(TempStore::header(kId, store.root()) + "\n");
   expect_refused({"label", kId, "leaf", "here"}, "no entry");
 }
 
-TEST_F(CommandWriteTest, TitleChangesTheHeaderAlone) {
+TEST_F(CommandWriteTest, TitleChangesOnlyTheHeader) {
   const auto before = lines_of(log());
   EXPECT_EQ(run({"title", kId, " Kites \n and strings"}), kDone) << err();
   EXPECT_EQ(out(), "Kites and strings\n");
@@ -313,7 +313,7 @@ TEST_F(CommandWriteTest, TitleChangesTheHeaderAlone) {
   EXPECT_EQ(result()["title"], "{}");
 }
 
-TEST_F(CommandWriteTest, ForkCopiesAllOrTheWayToAnEntry) {
+TEST_F(CommandWriteTest, ForkCopiesAllOrThePathToAnEntry) {
   const std::string source = bytes_of(log());
   EXPECT_EQ(run({"fork", kId}), kDone) << err();
   const auto space = out().find(' ');
@@ -335,7 +335,7 @@ TEST_F(CommandWriteTest, ForkCopiesAllOrTheWayToAnEntry) {
   expect_refused({"fork", kId, "ffff"}, "no entry of the session has this name");
 }
 
-TEST_F(CommandWriteTest, ForksAreToldFromTheirSourceByTheirTitles) {
+TEST_F(CommandWriteTest, ForkTitlesDifferFromTheirSource) {
   const auto title_of_made = [this] {
     const std::string made = result()["session"];
     EXPECT_EQ(run({"show", made, "--json"}), kDone) << err();
@@ -355,7 +355,7 @@ TEST_F(CommandWriteTest, ForksAreToldFromTheirSourceByTheirTitles) {
   EXPECT_EQ(title_of_made(), "Bridles");
 }
 
-TEST_F(CommandWriteTest, NewMakesASession) {
+TEST_F(CommandWriteTest, NewCreatesASession) {
   const std::string cwd = fs::canonical(store.root()).string();
   EXPECT_EQ(run({"new", cwd, "--title", "Kites", "--model", "ant/hill", "--parent-session", "aaaa"}), kDone) << err();
   const fs::path path = out().substr(out().find(' ') + 1, out().size() - out().find(' ') - 2);
@@ -370,7 +370,7 @@ TEST_F(CommandWriteTest, NewMakesASession) {
   expect_refused({"new", cwd, "--parent-session", "ffff"}, "ffff");
 }
 
-TEST_F(CommandWriteTest, NewIsForTheCurrentFolderUnlessToldOtherwise) {
+TEST_F(CommandWriteTest, NewDefaultsToTheCurrentFolder) {
   EXPECT_EQ(run({"new", "--json"}), kDone) << err();
   const std::string made = result()["session"];
   EXPECT_EQ(run({"show", made, "--json"}), kDone) << err();
@@ -381,7 +381,7 @@ TEST_F(CommandWriteTest, NewIsForTheCurrentFolderUnlessToldOtherwise) {
   EXPECT_EQ(result()["header.cwd"], (fs::current_path() / "some/where").string());
 }
 
-TEST_F(CommandWriteTest, AFileSizeLimitLeavesTheLogAsItWas) {
+TEST_F(CommandWriteTest, FileSizeLimitLeavesTheLogUnchanged) {
   const std::string before = bytes_of(log());
   // A coverage build writes its counts to another place, because the limit would truncate them.
   const std::string environment =

@@ -17,7 +17,7 @@ namespace {
 using testing::bytes_of_file;
 using testing::TempStore;
 
-TEST(Disk, NamesOfMoreThanOneComponentAreRefused) {
+TEST(Disk, NamesWithSeveralComponentsAreRefused) {
   const TempStore temp;
   std::ofstream(temp.root() + "/victim") << "kept";
   const auto folder = Dir::open_root(temp.sessions().string());
@@ -40,7 +40,7 @@ TEST(Disk, NamesOfMoreThanOneComponentAreRefused) {
   EXPECT_EQ(bytes_of_file(temp.root() + "/victim"), "kept");
 }
 
-TEST(Disk, AFolderIsNoFileToWriteTo) {
+TEST(Disk, FoldersCannotBeOpenedAsFiles) {
   const TempStore temp;
   std::filesystem::create_directories(temp.root() + "/x");
   const auto folder = Dir::open_root(temp.root());
@@ -62,9 +62,9 @@ class PlainRenames : public Disk {
   }
 };
 
-class RenameTest : public ::testing::Test {
+class PlainRenamesTest : public ::testing::Test {
  protected:
-  RenameTest() {
+  PlainRenamesTest() {
     std::filesystem::create_directories(root_ / "folder");
     std::filesystem::create_directories(root_ / "full" / "x");
     std::ofstream(root_ / "one") << "1";
@@ -80,7 +80,7 @@ class RenameTest : public ::testing::Test {
   PlainRenames disk_;
 };
 
-TEST_F(RenameTest, NothingIsReplacedWhereTheFileSystemCannotPromiseIt) {
+TEST_F(PlainRenamesTest, ExistingTargetsAreNotReplaced) {
   for (const char* const from : {"one", "link", "folder"}) {
     for (const char* const to : {"two", "full"}) {
       EXPECT_EQ(rename(from, to).error().code, Errc::already_exists) << from << " " << to;
@@ -90,7 +90,7 @@ TEST_F(RenameTest, NothingIsReplacedWhereTheFileSystemCannotPromiseIt) {
   EXPECT_EQ(rename("none", "new").error().code, Errc::not_found);
 }
 
-TEST_F(RenameTest, FilesLinksAndFoldersAreRenamedThere) {
+TEST_F(PlainRenamesTest, FilesLinksAndFoldersAreRenamed) {
   for (const char* const from : {"one", "link", "full"}) {
     const std::string to = std::string("new ") + from;
     EXPECT_TRUE(rename(from, to.c_str())) << from;
@@ -120,7 +120,7 @@ TEST_P(ActOnPlainRenames, Succeeds) {
   EXPECT_TRUE(act.is_done(stage));
 }
 
-TEST(Disk, ADiskThatTakesNothingIsFull) {
+TEST(Disk, EmptyWriteIsReportedAsDiskFull) {
   class Full : public Disk {
    public:
     Result<std::size_t> write(int /*fd*/, std::string_view /*bytes*/) override { return std::size_t{0}; }
@@ -130,7 +130,7 @@ TEST(Disk, ADiskThatTakesNothingIsFull) {
   EXPECT_TRUE(write_all(full, -1, ""));
 }
 
-TEST(Disk, ABrokenDescriptorIsAnError) {
+TEST(Disk, BadDescriptorsAreErrors) {
   Disk& disk = Disk::real();
   EXPECT_EQ(disk.write(-1, "x").error().code, Errc::io);
   EXPECT_EQ(disk.write_at(-1, "x", 0).error().code, Errc::io);
@@ -143,7 +143,7 @@ TEST(Disk, ABrokenDescriptorIsAnError) {
   EXPECT_EQ(File::of(UniqueFd()).read_at(0, {&byte, 1}).error().code, Errc::io);
 }
 
-TEST(Error, ErrnoBecomesAWordOfThisDomainAndAdvice) {
+TEST(Error, ErrnoMapsToCodeAndAdvice) {
   const std::vector<std::pair<int, Errc>> rows = {{ENOENT, Errc::not_found},
                                                   {ENOTDIR, Errc::not_found},
                                                   {EACCES, Errc::permission},
@@ -171,7 +171,7 @@ TEST(Error, ErrnoBecomesAWordOfThisDomainAndAdvice) {
   EXPECT_NE(error_from_errno(EFBIG, "x").message.find("ulimit"), std::string::npos);
 }
 
-TEST(Log, HoldsWhatIsAtLeastAsGraveAsAskedFor) {
+TEST(Log, KeepsMessagesAtOrAboveItsLevel) {
   const TempStore temp;
   const std::string path = temp.root() + "/log";
   ASSERT_TRUE(open_log(path, LogLevel::warning));

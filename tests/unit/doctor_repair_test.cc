@@ -64,7 +64,7 @@ class DoctorRepair : public ::testing::Test {
   const std::string torn_ = line(header_) + line(one_) + "{\"type\":\"mess";
 };
 
-TEST_F(DoctorRepair, WhatIsWholeIsLeftAlone) {
+TEST_F(DoctorRepair, IntactLogsAreLeftAlone) {
   const auto session = put(line(header_) + line(one_) + line(two_));
   const auto before = session->stat();
   const auto mended = mend(session);
@@ -75,7 +75,7 @@ TEST_F(DoctorRepair, WhatIsWholeIsLeftAlone) {
   EXPECT_EQ(stage_.store().stat(session->place())->ino, before.ino);
 }
 
-TEST_F(DoctorRepair, ACopyOfWhatWasThereIsKeptAndPrivate) {
+TEST_F(DoctorRepair, PrivateCopyOfTheOriginalIsKept) {
   const auto mended = mend(put(torn_));
   ASSERT_TRUE(mended);
   EXPECT_THAT(mended->copy, HasSubstr(std::string(kName) + ".jsonl"));
@@ -86,14 +86,14 @@ TEST_F(DoctorRepair, ACopyOfWhatWasThereIsKeptAndPrivate) {
   }
 }
 
-TEST_F(DoctorRepair, WithoutACopyNothingIsDone) {
+TEST_F(DoctorRepair, NothingIsRepairedWithoutACopy) {
   std::ofstream(copies_) << "in the way";
   const auto session = put(torn_);
   EXPECT_FALSE(mend(session));
   EXPECT_EQ(stage_.bytes(session), torn_);
 }
 
-TEST_F(DoctorRepair, ADryRunChangesNothing) {
+TEST_F(DoctorRepair, DryRunChangesNothing) {
   const auto session = put(torn_);
   const auto mended = mend(session, true);
   ASSERT_TRUE(mended);
@@ -102,7 +102,7 @@ TEST_F(DoctorRepair, ADryRunChangesNothing) {
   EXPECT_EQ(stage_.bytes(session), torn_);
 }
 
-TEST_F(DoctorRepair, LiveSessionsAreNeverTouched) {
+TEST_F(DoctorRepair, LiveSessionsAreNeverRepaired) {
   const auto session = put(torn_);
   const std::ofstream held(log(), std::ios::app);
   for (const bool maybe_live : {false, true}) {
@@ -111,7 +111,7 @@ TEST_F(DoctorRepair, LiveSessionsAreNeverTouched) {
   EXPECT_EQ(stage_.bytes(session), torn_);
 }
 
-TEST_F(DoctorRepair, SessionsThatMayBeLiveOnlyWhenToldTo) {
+TEST_F(DoctorRepair, PossiblyLiveSessionsNeedPermission) {
   const auto session = put(torn_);
   testing::StandInLook omp;
   omp.path = stage_.temp().root() + "/bin/omp";
@@ -124,7 +124,7 @@ TEST_F(DoctorRepair, SessionsThatMayBeLiveOnlyWhenToldTo) {
   EXPECT_EQ(stage_.bytes(session), line(header_) + line(one_));
 }
 
-TEST_F(DoctorRepair, OfTwoWritersNoneLosesALine) {
+TEST_F(DoctorRepair, ConcurrentWritersLoseNoLine) {
   const auto session = put(torn_);
   int times = 0;
   const auto edited = stage_.writer().edit(session, [&](const Session& now) -> Result<std::vector<LogEdit>> {
@@ -139,7 +139,7 @@ TEST_F(DoctorRepair, OfTwoWritersNoneLosesALine) {
   EXPECT_EQ(stage_.bytes(session), line(header_) + line(one_) + line(two_));
 }
 
-TEST_F(DoctorRepair, AnEndThatIsBeingWrittenIsLeftAlone) {
+TEST_F(DoctorRepair, UnfinishedTailOfAYoungLogIsLeftAlone) {
   for (const std::string& bytes : {torn_, line(header_) + one_}) {
     const auto session = stage_.add(kName, bytes);
     ASSERT_TRUE(session->refresh(Depth::index));
@@ -149,13 +149,13 @@ TEST_F(DoctorRepair, AnEndThatIsBeingWrittenIsLeftAlone) {
   }
 }
 
-TEST_F(DoctorRepair, RecordsThatTheLogHasAreNotGivenBackTwice) {
+TEST_F(DoctorRepair, RecoveredRecordsAreNotDuplicated) {
   const auto session = put(line(header_) + line(one_ + two_) + line(two_));
   ASSERT_TRUE(mend(session));
   EXPECT_EQ(stage_.bytes(session), line(header_) + line(one_) + line(two_));
 }
 
-TEST_F(DoctorRepair, ALostHeaderComesFromItsRemains) {
+TEST_F(DoctorRepair, LostHeaderIsRecoveredFromItsRemains) {
   const auto session = put("#" + line(header_) + line(one_));
   EXPECT_THAT(kinds(session), ElementsAre("bad_header", "malformed_line"));
   ASSERT_TRUE(mend(session));
@@ -163,7 +163,7 @@ TEST_F(DoctorRepair, ALostHeaderComesFromItsRemains) {
   EXPECT_THAT(kinds(session), IsEmpty());
 }
 
-TEST_F(DoctorRepair, ATornHeaderTellsItsWorkingDirectory) {
+TEST_F(DoctorRepair, TornHeaderYieldsTheWorkingDirectory) {
   const auto session = put(line(R"({"type":"session","cwd":"/work/torn","ver)") + line(one_));
   ASSERT_TRUE(mend(session));
   EXPECT_EQ(session->head().header.cwd, "/work/torn");
@@ -172,7 +172,7 @@ TEST_F(DoctorRepair, ATornHeaderTellsItsWorkingDirectory) {
   EXPECT_EQ(stage_.lines(session).at(1), one_);
 }
 
-TEST_F(DoctorRepair, ATerminalTellsItToo) {
+TEST_F(DoctorRepair, BreadcrumbYieldsTheWorkingDirectory) {
   fs::create_directories(stage_.temp().root() + "/terminal-sessions");
   std::ofstream(stage_.temp().root() + "/terminal-sessions/tty1") << "/work/of-tty\n" << log().string() << "\n";
   const auto session = put(line(one_));
@@ -180,7 +180,7 @@ TEST_F(DoctorRepair, ATerminalTellsItToo) {
   EXPECT_EQ(session->head().header.cwd, "/work/of-tty");
 }
 
-TEST_F(DoctorRepair, NeighboursTellItWhenTheyAgree) {
+TEST_F(DoctorRepair, AgreeingNeighboursYieldTheWorkingDirectory) {
   put(line(TempStore::header("s2", "/work/there")), "2026-02-17T10-20-30-000Z_s2");
   put(line(TempStore::header("s3", "/work/there")), "2026-02-18T10-20-30-000Z_s3");
   const auto session = put(line(one_));
@@ -188,7 +188,7 @@ TEST_F(DoctorRepair, NeighboursTellItWhenTheyAgree) {
   EXPECT_EQ(session->head().header.cwd, "/work/there");
 }
 
-TEST_F(DoctorRepair, NobodyTellsItWhenTheyDiffer) {
+TEST_F(DoctorRepair, DisagreeingNeighboursYieldNoWorkingDirectory) {
   put(line(TempStore::header("s2", "/work/there")), "2026-02-17T10-20-30-000Z_s2");
   put(line(TempStore::header("s3", "/work/elsewhere")), "2026-02-18T10-20-30-000Z_s3");
   const auto session = put(line(one_), "notes");
@@ -199,19 +199,19 @@ TEST_F(DoctorRepair, NobodyTellsItWhenTheyDiffer) {
   EXPECT_EQ(session->head().header.id, "notes");
 }
 
-TEST_F(DoctorRepair, AHeaderInTheWrongPlaceIsMoved) {
+TEST_F(DoctorRepair, MisplacedHeaderIsMoved) {
   const auto session = put(line(one_) + line(header_) + line(two_));
   ASSERT_TRUE(mend(session));
   EXPECT_EQ(stage_.bytes(session), line(header_) + line(one_) + line(two_));
 }
 
-TEST_F(DoctorRepair, AHeaderWithoutIdIsGivenThatOfTheName) {
+TEST_F(DoctorRepair, HeaderWithoutIdGetsTheIdOfTheFileName) {
   const auto session = put(line(R"({"type":"session","version":3,"cwd":"/work/pi","extra":1})") + line(one_));
   ASSERT_TRUE(mend(session));
   EXPECT_EQ(stage_.lines(session).at(0), R"({"type":"session","version":3,"cwd":"/work/pi","extra":1,"id":"s1"})");
 }
 
-TEST_F(DoctorRepair, EntriesWithoutIdsMakeALogOfVersionOne) {
+TEST_F(DoctorRepair, EntriesWithoutIdsGetAVersion1Header) {
   const std::string entry = R"({"type":"message","timestamp":"2026-02-16T10:20:31.000Z","message":{"role":"user"}})";
   const auto session = put(line(entry) + line(entry));
   ASSERT_TRUE(mend(session));
@@ -220,7 +220,7 @@ TEST_F(DoctorRepair, EntriesWithoutIdsMakeALogOfVersionOne) {
   EXPECT_EQ(guard->index().parent(2), 1U);
 }
 
-TEST_F(DoctorRepair, InAnOldVersionNoRecordIsInserted) {
+TEST_F(DoctorRepair, NoRecordIsInsertedIntoOldVersions) {
   const std::string old = R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})";
   const std::string bytes = line(old) + line(one_ + two_) + line("{\"torn") + line(one_);
   const auto session = put(bytes);
@@ -228,7 +228,7 @@ TEST_F(DoctorRepair, InAnOldVersionNoRecordIsInserted) {
   EXPECT_EQ(stage_.bytes(session), line(old) + line(one_ + two_) + line(one_));
 }
 
-TEST_F(DoctorRepair, TheTitleSlotStaysFirst) {
+TEST_F(DoctorRepair, TitleSlotStaysFirst) {
   const std::string slot = std::string(R"({"type":"title","v":1,"title":"T","source":"user","updatedAt":"x","pad":")") +
                            std::string(180, ' ') + "\"}";
   const auto session = put(line(slot) + line("garbage") + line(one_));
@@ -259,7 +259,7 @@ TEST_F(DoctorRepair, ErasedEntriesArePutBackBeforeTheLeaf) {
   EXPECT_THAT(kinds(session), IsEmpty());
 }
 
-TEST_F(DoctorRepair, ErasedEntriesComeBackToALogThatLostEverything) {
+TEST_F(DoctorRepair, ErasedEntriesReturnToAnEmptiedLog) {
   const auto session = put(line(header_));
   ASSERT_TRUE(stage_.writer().append(session, Stage::text("mine")));
   const std::string with = stage_.bytes(session);
@@ -268,7 +268,7 @@ TEST_F(DoctorRepair, ErasedEntriesComeBackToALogThatLostEverything) {
   EXPECT_EQ(stage_.bytes(session), with);
 }
 
-TEST_F(DoctorRepair, ADeadEndIsLedOutOf) {
+TEST_F(DoctorRepair, DeadEndLeafIsRepaired) {
   const std::string exit = R"({"type":"custom","customType":"session_exit","id":"cccc0003","parentId":"aaaa0001"})";
   const std::string bytes = line(header_) + line(one_) + line(two_) + line(exit);
   const auto session = put(bytes);
@@ -281,7 +281,7 @@ TEST_F(DoctorRepair, ADeadEndIsLedOutOf) {
   EXPECT_EQ(guard->index().id(guard->index().parent(guard->index().leaf())).text, "aaaa0002");
 }
 
-TEST_F(DoctorRepair, WhereTheUserBranchedAndWroteIsNoDeadEnd) {
+TEST_F(DoctorRepair, BranchWithOwnEntriesIsNoDeadEnd) {
   const auto session = put(line(header_) + line(one_) + line(two_));
   auto note = json_command(R"({"type":"custom","customType":"tests","data":1})", Dialect::omp13, 1771237231000);
   ASSERT_TRUE(note);
@@ -292,7 +292,7 @@ TEST_F(DoctorRepair, WhereTheUserBranchedAndWroteIsNoDeadEnd) {
   EXPECT_EQ(stage_.bytes(session), bytes);
 }
 
-TEST_F(DoctorRepair, AChosenPlaceIsNoDeadEnd) {
+TEST_F(DoctorRepair, LabelOrModelChangeIsNoDeadEnd) {
   const std::string label =
       R"({"type":"label","id":"cccc0003","parentId":"aaaa0001","targetId":"aaaa0001","label":"x"})";
   EXPECT_THAT(kinds(put(line(header_) + line(one_) + line(two_) + line(label))), IsEmpty());
@@ -300,7 +300,7 @@ TEST_F(DoctorRepair, AChosenPlaceIsNoDeadEnd) {
   EXPECT_THAT(kinds(put(line(header_) + line(one_) + line(two_) + line(model))), IsEmpty());
 }
 
-TEST_F(DoctorRepair, ReferencesInCompactionsAndSummariesAreLookedUp) {
+TEST_F(DoctorRepair, DanglingReferencesOfCompactionsAreFound) {
   const std::string compaction =
       R"({"type":"compaction","id":"cccc0003","parentId":"aaaa0001","summary":"s","firstKeptEntryId":"nowhere"})";
   const std::string summary =
@@ -309,7 +309,7 @@ TEST_F(DoctorRepair, ReferencesInCompactionsAndSummariesAreLookedUp) {
               ElementsAre("dangling_reference"));
 }
 
-TEST_F(DoctorRepair, WhatCannotBeToldApartIsLeft) {
+TEST_F(DoctorRepair, UndecidableDamageIsLeftAlone) {
   const std::string bytes = line(header_) + line(one_) + line(std::string(2000, '[') + "\"");
   const auto session = put(bytes);
   const auto plan = plan_repairs(*session, stage_.catalog());
@@ -347,7 +347,7 @@ class DoctorLeftovers : public DoctorRepair {
   const std::string file_ = std::string(kName) + ".jsonl";
 };
 
-TEST_F(DoctorLeftovers, ArePutAwayWithACopy) {
+TEST_F(DoctorLeftovers, LeftoversAreMovedAwayWithACopy) {
   put(line(header_));
   leave(file_ + ".12.bak", "old");
   leave("." + file_ + ".12.tmp", "half");
@@ -365,7 +365,7 @@ TEST_F(DoctorLeftovers, ArePutAwayWithACopy) {
   EXPECT_THAT(kept, ElementsAre("", "half", "old"));
 }
 
-TEST_F(DoctorLeftovers, ABackupWithoutItsLogIsTheLogAgain) {
+TEST_F(DoctorLeftovers, BackupWithoutItsLogBecomesTheLog) {
   put(line(header_));
   fs::remove(log());
   leave(file_ + ".12.bak", line(header_) + line(one_));
@@ -376,7 +376,7 @@ TEST_F(DoctorLeftovers, ABackupWithoutItsLogIsTheLogAgain) {
   EXPECT_TRUE(stage_.catalog().at({"-work", file_}));
 }
 
-TEST_F(DoctorLeftovers, OfALogThatIsBeingWrittenStay) {
+TEST_F(DoctorLeftovers, LeftoversOfALogInUseStay) {
   put(line(header_));
   leave(file_ + ".12.bak");
   const auto writer = stage_.store().writer({"-work", file_});
@@ -387,7 +387,7 @@ TEST_F(DoctorLeftovers, OfALogThatIsBeingWrittenStay) {
   EXPECT_TRUE(names().contains(file_ + ".12.bak"));
 }
 
-TEST_F(DoctorLeftovers, OfBlobsArePutAwayToo) {
+TEST_F(DoctorLeftovers, OldTemporaryBlobsAreMovedAway) {
   const fs::path blobs = stage_.temp().root() + "/blobs";
   fs::create_directories(blobs);
   const std::string name = "." + std::string(64, 'a') + ".77-1";
@@ -400,7 +400,7 @@ TEST_F(DoctorLeftovers, OfBlobsArePutAwayToo) {
   EXPECT_TRUE(fs::exists(blobs / ".other"));
 }
 
-TEST_F(DoctorLeftovers, OfRunningProcessesAreNone) {
+TEST_F(DoctorLeftovers, LocksOfRunningProcessesAreNotLeftovers) {
   put(line(header_));
   leave("." + file_ + ".lock", std::to_string(::getppid()) + ":1\n");
   EXPECT_THAT(mend_all(), IsEmpty());

@@ -39,7 +39,7 @@ class ErasedEntriesTest : public ::testing::Test {
   SessionPtr session_ = stage_.add_small();
 };
 
-TEST_F(ErasedEntriesTest, AreNoticedNamedAndKept) {
+TEST_F(ErasedEntriesTest, ErasedEntriesAreReportedAndKept) {
   const std::string before = stage_.bytes(session_);
   const std::string first = append("mine");
   const std::string second = append("mine too");
@@ -61,7 +61,7 @@ std::uint64_t bytes_read() {
   return key == "rchar:" ? value : 0;
 }
 
-TEST_F(ErasedEntriesTest, AFileOfAnySizeInTheStateFolderIsNotReadWhole) {
+TEST_F(ErasedEntriesTest, GiantStateFilesAreNotReadWhole) {
   constexpr std::uint64_t kGiant = 4ULL << 30;
   append("one");
   const fs::path file = fs::directory_iterator(state("written"))->path();
@@ -80,7 +80,7 @@ TEST_F(ErasedEntriesTest, AFileOfAnySizeInTheStateFolderIsNotReadWhole) {
   EXPECT_EQ(fs::file_size(erased), kGiant) << "what cannot be read is not replaced";
 }
 
-TEST_F(ErasedEntriesTest, AreKeptWhoeverRemovedWhatWasKeptBefore) {
+TEST_F(ErasedEntriesTest, LaterEntriesAreKeptAfterStateFilesAreRemoved) {
   const std::string before = stage_.bytes(session_);
   append("one");
   fs::remove_all(state("written"));
@@ -94,7 +94,7 @@ TEST_F(ErasedEntriesTest, AreKeptWhoeverRemovedWhatWasKeptBefore) {
   EXPECT_EQ(status().erased_entries, (std::vector<std::string>{last, more}));
 }
 
-TEST_F(ErasedEntriesTest, OfTwoSessionsInTurnAreKeptApart) {
+TEST_F(ErasedEntriesTest, AlternatingSessionsAreKeptApart) {
   const std::string before = stage_.bytes(session_);
   const auto other = stage_.add("other", stage_.bytes(session_));
   const std::string mine = append("mine");
@@ -104,7 +104,7 @@ TEST_F(ErasedEntriesTest, OfTwoSessionsInTurnAreKeptApart) {
   EXPECT_EQ(status().erased_entries, (std::vector<std::string>{mine, again}));
 }
 
-TEST_F(ErasedEntriesTest, OfARewriteWhileNobodyLookedAreNoticedToo) {
+TEST_F(ErasedEntriesTest, RewriteWhileStoppedIsNoticed) {
   const std::string before = stage_.bytes(session_);
   const std::string id = append("mine");
   rewrite(before + testing::TempStore::user("aaaa0003", "aaaa0002", "theirs") + "\n");
@@ -114,7 +114,7 @@ TEST_F(ErasedEntriesTest, OfARewriteWhileNobodyLookedAreNoticedToo) {
   EXPECT_EQ(status().erased_entries, std::vector<std::string>{id});
 }
 
-TEST_F(ErasedEntriesTest, ThatComeBackAreWatchedAgain) {
+TEST_F(ErasedEntriesTest, ReturnedEntriesAreWatchedAgain) {
   const std::string before = stage_.bytes(session_);
   const std::string id = append("mine");
   const std::string with = stage_.bytes(session_);
@@ -128,7 +128,7 @@ TEST_F(ErasedEntriesTest, ThatComeBackAreWatchedAgain) {
   EXPECT_EQ(status().erased_entries, std::vector<std::string>{id});
 }
 
-TEST_F(ErasedEntriesTest, AreNoLongerNamedWhenSomebodyRemovesTheirFile) {
+TEST_F(ErasedEntriesTest, RemovingTheirFileEndsTheReport) {
   const std::string before = stage_.bytes(session_);
   append("mine");
   rewrite(before);
@@ -137,14 +137,14 @@ TEST_F(ErasedEntriesTest, AreNoLongerNamedWhenSomebodyRemovesTheirFile) {
   EXPECT_TRUE(status().erased_entries.empty());
 }
 
-TEST_F(ErasedEntriesTest, OfRewritesThatKeepEverythingThereAreNone) {
+TEST_F(ErasedEntriesTest, RewritesThatKeepAllEntriesEraseNothing) {
   append("mine");
   EXPECT_TRUE(stage_.writer().set_title(session_, "Another title"));
   EXPECT_TRUE(stage_.writer().rewrite(session_));
   EXPECT_TRUE(status().erased_entries.empty());
 }
 
-TEST_F(ErasedEntriesTest, WhatAnIndexIsTooOldForIsNotLost) {
+TEST_F(ErasedEntriesTest, EntriesNewerThanTheIndexAreNotErased) {
   const auto old = LogIndex::build(*LogFile::from_bytes(stage_.bytes(session_)));
   ASSERT_TRUE(old);
   const std::string id = append("mine");
@@ -155,7 +155,7 @@ TEST_F(ErasedEntriesTest, WhatAnIndexIsTooOldForIsNotLost) {
   EXPECT_EQ(stage_.catalog().erased().of(file).size(), 1U);
 }
 
-TEST_F(ErasedEntriesTest, WhoStopsWithTheStateFolderLockedHoldsUpNobody) {
+TEST_F(ErasedEntriesTest, LockedStateFolderDelaysNoAppend) {
   append("one");
   const auto folder = Dir::open_root(state("written").string());
   ASSERT_TRUE(folder && ::flock(folder->fd(), LOCK_EX) == 0);
@@ -163,7 +163,7 @@ TEST_F(ErasedEntriesTest, WhoStopsWithTheStateFolderLockedHoldsUpNobody) {
   EXPECT_EQ(stage_.lines(session_).size(), 5U);
 }
 
-TEST_F(ErasedEntriesTest, OfManyOnlyTheNewestAreKept) {
+TEST_F(ErasedEntriesTest, OnlyTheNewestAreKept) {
   const std::string before = stage_.bytes(session_);
   const std::string words(400 << 10, 'x');
   std::vector<std::string> ids;
@@ -177,7 +177,7 @@ TEST_F(ErasedEntriesTest, OfManyOnlyTheNewestAreKept) {
   EXPECT_EQ(erased, std::vector<std::string>(ids.end() - static_cast<std::ptrdiff_t>(erased.size()), ids.end()));
 }
 
-TEST_F(ErasedEntriesTest, ArePrivate) {
+TEST_F(ErasedEntriesTest, StateFilesArePrivate) {
   append("mine");
   for (const auto& entry : fs::recursive_directory_iterator(stage_.temp().root() + "/state")) {
     EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all), fs::perms::none)
@@ -185,7 +185,7 @@ TEST_F(ErasedEntriesTest, ArePrivate) {
   }
 }
 
-TEST_F(ErasedEntriesTest, OfASessionThatIsRemovedAreNotWatched) {
+TEST_F(ErasedEntriesTest, RemovedSessionsAreNotWatched) {
   append("mine");
   EXPECT_FALSE(fs::is_empty(state("written")));
   WriteSettings settings;
@@ -195,7 +195,7 @@ TEST_F(ErasedEntriesTest, OfASessionThatIsRemovedAreNotWatched) {
   EXPECT_TRUE(fs::is_empty(state("written")));
 }
 
-TEST_F(ErasedEntriesTest, AFailureToKeepThemFailsNoAppend) {
+TEST_F(ErasedEntriesTest, StateFolderFailureFailsNoAppend) {
   std::ofstream(stage_.temp().root() + "/state") << "in the way";
   append("mine");
   EXPECT_TRUE(status().erased_entries.empty());

@@ -111,7 +111,7 @@ Names all_numbers() {
   return all;
 }
 
-TEST(FailuresTable, HasEveryNumberWithATestThatCarriesIt) {
+TEST(FailuresTable, EachNumberHasATestThatCarriesIt) {
   const auto rows = table();
   for (const auto& number : all_numbers()) {
     ASSERT_TRUE(rows.contains(number)) << number << " has no row";
@@ -123,7 +123,7 @@ TEST(FailuresTable, HasEveryNumberWithATestThatCarriesIt) {
   EXPECT_EQ(rows.size(), all_numbers().size()) << "a row with a number that there is not";
 }
 
-TEST(FailuresTable, NamesOnlyTestsThatThereAre) {
+TEST(FailuresTable, NamesOnlyExistingTests) {
   const Names tests = all_tests();
   EXPECT_GT(tests.size(), 500U);
   Names named;

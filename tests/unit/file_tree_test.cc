@@ -46,7 +46,7 @@ class FileTree : public ::testing::Test {
   FaultyDisk disk_;
 };
 
-TEST_F(FileTree, ACopyHasTheBytesLinksPermissionsAndTimes) {
+TEST_F(FileTree, CopyKeepsBytesLinksPermissionsAndTimes) {
   ASSERT_TRUE(copy());
   const fs::path copied = root_ / "target/copy";
   EXPECT_EQ(bytes_of_file(copied / "big"), std::string(300'000, 'x'));
@@ -59,7 +59,7 @@ TEST_F(FileTree, ACopyHasTheBytesLinksPermissionsAndTimes) {
   EXPECT_EQ(fs::last_write_time(copied / "nested"), long_ago_);
 }
 
-TEST_F(FileTree, ATimeBefore1970IsATime) {
+TEST_F(FileTree, TimesBefore1970AreKept) {
   const auto before_1970 = fs::file_time_type::clock::from_sys(
       std::chrono::sys_time<std::chrono::nanoseconds>(-std::chrono::nanoseconds(1'500'000'000)));
   fs::last_write_time(root_ / "source/big", before_1970);
@@ -67,7 +67,7 @@ TEST_F(FileTree, ATimeBefore1970IsATime) {
   EXPECT_EQ(fs::last_write_time(root_ / "target/copy/big"), before_1970);
 }
 
-TEST_F(FileTree, ATakenNameIsNotWrittenTo) {
+TEST_F(FileTree, ExistingTargetIsNotWritten) {
   std::ofstream(root_ / "target/copy") << "mine";
   const auto copied = copy();
   ASSERT_FALSE(copied);
@@ -75,14 +75,14 @@ TEST_F(FileTree, ATakenNameIsNotWrittenTo) {
   EXPECT_EQ(bytes_of_file(root_ / "target/copy"), "mine");
 }
 
-TEST_F(FileTree, WhatIsNoFileFolderOrLinkIsRefused) {
+TEST_F(FileTree, SpecialFilesAreRefused) {
   ASSERT_EQ(::mkfifo((root_ / "source/nested/fifo").c_str(), 0600), 0);
   const auto copied = copy();
   ASSERT_FALSE(copied);
   EXPECT_EQ(copied.error().code, Errc::unsupported);
 }
 
-TEST_F(FileTree, NestingHasAnEnd) {
+TEST_F(FileTree, DeepNestingIsRefused) {
   fs::path deep = root_ / "source";
   for (int i = 0; i < 200; ++i) {
     deep /= "d";
@@ -93,7 +93,7 @@ TEST_F(FileTree, NestingHasAnEnd) {
   EXPECT_TRUE(fs::exists(deep));
 }
 
-TEST_F(FileTree, NothingIsLeftOfWhatIsRemovedAndLinksAreNotFollowed) {
+TEST_F(FileTree, RemoveLeavesNothingAndFollowsNoLinks) {
   std::ofstream(root_ / "kept") << "kept";
   fs::remove(root_ / "source/link");
   fs::create_symlink(root_, root_ / "source/link");
@@ -103,7 +103,7 @@ TEST_F(FileTree, NothingIsLeftOfWhatIsRemovedAndLinksAreNotFollowed) {
   EXPECT_TRUE(remove_tree(disk_, dir("."), "source")) << "that nothing is there is no error";
 }
 
-TEST_F(FileTree, EveryFailureIsTold) {
+TEST_F(FileTree, EachFailureIsReported) {
   constexpr unsigned kEnough = 100;
   unsigned at = 1;
   for (bool met = true; met && at < kEnough; ++at) {
@@ -121,7 +121,7 @@ TEST_F(FileTree, EveryFailureIsTold) {
   disk_.disarm();
 }
 
-TEST_F(FileTree, NamesThatLeadElsewhereAreRefused) {
+TEST_F(FileTree, NamesOutsideTheFolderAreRefused) {
   EXPECT_FALSE(disk_.remove_folder(dir("."), "../x"));
   EXPECT_FALSE(disk_.make_link(dir("."), "a/b", "c"));
   EXPECT_FALSE(copy_tree(disk_, dir("."), "..", dir("target"), "copy"));

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr BusyPoll::Clock::time_point kStart{1000s};
 constexpr auto kStep = BusyPoll::kSoon / 2;
 
-TEST(BusyPoll, OneRequestIsNoStream) {
+TEST(BusyPoll, SingleRequestIsNotBrisk) {
   BusyPoll pace;
   EXPECT_FALSE(pace.is_brisk());
   pace.came(kStart);
@@ -19,7 +19,7 @@ TEST(BusyPoll, OneRequestIsNoStream) {
   EXPECT_FALSE(pace.is_brisk());
 }
 
-TEST(BusyPoll, TheNextOneSoonAfterAnAnswerIs) {
+TEST(BusyPoll, RequestSoonAfterAnAnswerIsBrisk) {
   BusyPoll pace;
   pace.came(kStart);
   EXPECT_EQ(pace.answered(kStart + 10ms), kStart + 10ms + BusyPoll::kSoon) << "however long the answer took";
@@ -29,7 +29,7 @@ TEST(BusyPoll, TheNextOneSoonAfterAnAnswerIs) {
   EXPECT_TRUE(pace.is_brisk());
 }
 
-TEST(BusyPoll, APauseEndsIt) {
+TEST(BusyPoll, PauseEndsABriskStream) {
   BusyPoll pace;
   pace.answered(kStart);
   pace.came(kStart + kStep);

@@ -11,7 +11,7 @@
 namespace arborfs {
 namespace {
 
-TEST(ErrnoMap, EachFailureHasItsErrno) {
+TEST(ErrnoMap, EachErrorHasItsErrno) {
   const std::vector<std::pair<Errc, int>> rows = {{Errc::not_found, ENOENT},
                                                   {Errc::invalid_argument, EINVAL},
                                                   {Errc::not_utf8, EILSEQ},

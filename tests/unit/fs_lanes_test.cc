@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WorkerPool, RunsWhatItIsGiven) {
+TEST(WorkerPool, RunsSubmittedJobs) {
   std::atomic<int> done{0};
   {
     WorkerPool lane;
@@ -51,7 +51,7 @@ TEST(WorkerPool, StoppingCancelsAndStillRunsEveryJob) {
   EXPECT_EQ(cancelled, 21);
 }
 
-TEST(WorkerPool, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
+TEST(WorkerPool, CallerRunsTheJobWithoutThreads) {
   WorkerPool lane;
   std::thread::id worker;
   const auto job = [&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); };
@@ -65,7 +65,7 @@ TEST(WorkerPool, WhereNoThreadCanBeHadTheCallerDoesTheWork) {
   EXPECT_NE(worker, std::this_thread::get_id()) << "later there are threads again";
 }
 
-TEST(WorkerPool, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
+TEST(WorkerPool, ExistingThreadsRunTheJobWithoutNewOnes) {
   std::atomic<int> begun{0};
   std::atomic<bool> go_on{false};
   std::thread::id worker;
@@ -86,7 +86,7 @@ TEST(WorkerPool, WhereNoMoreThreadsCanBeHadThoseThereAreDoTheWork) {
   EXPECT_NE(worker, std::this_thread::get_id());
 }
 
-TEST(WorkerPool, WhatAJobThrowsEndsNothing) {
+TEST(WorkerPool, ThrowingJobStopsNothing) {
   std::atomic<int> done{0};
   WorkerPool lane;
   const auto broken = [](const std::atomic<bool>*) { throw std::bad_alloc(); };
@@ -98,7 +98,7 @@ TEST(WorkerPool, WhatAJobThrowsEndsNothing) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(ChangeFeed, AChangeThatRanOutOfMemoryIsNone) {
+TEST(ChangeFeed, ChangeWithoutMemoryIsNotPublished) {
   ChangeFeed feed;
   std::size_t told = 0;
   for (std::size_t round = 0; round < 200; ++round) {  // the feed allocates only once in many changes
@@ -124,7 +124,7 @@ TEST(ChangeFeed, AChangeThatRanOutOfMemoryIsNone) {
   EXPECT_GT(told, 200U - 200U / 2);
 }
 
-TEST(WorkerPool, BorrowsTheThreadsOfAFewCallersOnly) {
+TEST(WorkerPool, BorrowsFewCallerThreads) {
   std::atomic<bool> go_on{false};
   std::atomic<std::size_t> here{0};
   std::atomic<std::size_t> elsewhere{0};
@@ -203,7 +203,7 @@ class EventsTest : public ::testing::Test {
   EventsFile events{feed};
 };
 
-TEST_F(EventsTest, AReaderSeesWhatComesAfterItOpened) {
+TEST_F(EventsTest, ReaderSeesEventsAfterItsOpen) {
   feed.publish(appended(1));
   const auto reader = events.open();
   EXPECT_EQ(events.read(*reader, 0, 4096), "");
@@ -215,7 +215,7 @@ TEST_F(EventsTest, AReaderSeesWhatComesAfterItOpened) {
   EXPECT_TRUE(events.is_stream(*reader));
 }
 
-TEST_F(EventsTest, SmallReadsGiveThePiecesOfALine) {
+TEST_F(EventsTest, SmallReadsReturnPiecesOfALine) {
   const auto reader = events.open();
   feed.publish(appended(1));
   std::string text;
@@ -227,7 +227,7 @@ TEST_F(EventsTest, SmallReadsGiveThePiecesOfALine) {
 }
 
 // A shell reads a block, keeps its first line and seeks back to the second.
-TEST_F(EventsTest, AReaderMayGoBackToTheEndOfALine) {
+TEST_F(EventsTest, ReaderMaySeekBackToALineEnd) {
   const auto reader = events.open();
   feed.publish(appended(1));
   const std::size_t first = events.read(*reader, 0, 4096).size();
@@ -236,7 +236,7 @@ TEST_F(EventsTest, AReaderMayGoBackToTheEndOfALine) {
   EXPECT_EQ(events.read(*reader, first, 4096), both.substr(first));
 }
 
-TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
+TEST_F(EventsTest, SlowReaderLearnsHowManyEventsItMissed) {
   const auto reader = events.open();
   for (Ordinal i = 1; i <= ChangeFeed::kKept + 5; ++i) {
     feed.publish(appended(i));
@@ -246,7 +246,7 @@ TEST_F(EventsTest, ASlowReaderIsToldWhatItMissed) {
 }
 
 // Meanwhile another reader has made the file take in the text.
-TEST_F(EventsTest, AReaderOfDroppedLinesIsToldInALineOfItsOwn) {
+TEST_F(EventsTest, MissedEventsAreReportedOnALineOfTheirOwn) {
   const auto reader = events.open();
   const auto other = events.open();
   events.read_as_file(*other);
@@ -264,7 +264,7 @@ TEST_F(EventsTest, AReaderOfDroppedLinesIsToldInALineOfItsOwn) {
   EXPECT_FALSE(events.has_some(*reader));
 }
 
-TEST_F(EventsTest, AReaderThatAskedForTheEndReadsAFile) {
+TEST_F(EventsTest, ReaderThatSeeksToTheEndReadsAFile) {
   feed.publish(appended(1));
   auto reader = events.open();
   EXPECT_EQ(events.size(), 0U);
@@ -279,7 +279,7 @@ TEST_F(EventsTest, AReaderThatAskedForTheEndReadsAFile) {
   EXPECT_EQ(events.size(), 0U);
 }
 
-TEST_F(EventsTest, DroppedLinesOfTheFileReadAsEmptyOnes) {
+TEST_F(EventsTest, DroppedLinesOfTheFileReadAsBlankLines) {
   const auto reader = events.open();
   events.read_as_file(*reader);
   std::uint64_t last = 0;
@@ -294,7 +294,7 @@ TEST_F(EventsTest, DroppedLinesOfTheFileReadAsEmptyOnes) {
   EXPECT_NE(rest.find("{\"seq\":6,"), std::string::npos);
 }
 
-TEST_F(EventsTest, AParkedReaderIsWokenByAChange) {
+TEST_F(EventsTest, ChangeWakesAParkedReader) {
   const auto reader = events.open();
   const auto waiter = std::make_shared<Noted>(events, reader);
   events.park(waiter);
@@ -304,7 +304,7 @@ TEST_F(EventsTest, AParkedReaderIsWokenByAChange) {
   EXPECT_FALSE(waiter->closed);
 }
 
-TEST_F(EventsTest, ParkingFindsWhatCameJustBefore) {
+TEST_F(EventsTest, ParkingSeesAnEventPublishedJustBefore) {
   const auto reader = events.open();
   feed.publish(appended(1));
   const auto waiter = std::make_shared<Noted>(events, reader);
@@ -312,7 +312,7 @@ TEST_F(EventsTest, ParkingFindsWhatCameJustBefore) {
   EXPECT_TRUE(waiter->wait());
 }
 
-TEST_F(EventsTest, HangingUpEndsEveryWait) {
+TEST_F(EventsTest, HangUpEndsEveryWait) {
   const auto reader = events.open();
   const auto waiter = std::make_shared<Noted>(events, reader);
   events.park(waiter);
@@ -323,14 +323,14 @@ TEST_F(EventsTest, HangingUpEndsEveryWait) {
   EXPECT_TRUE(late->closed);
 }
 
-TEST(StoreSpaceTest, TellsOfTheNearestFolderThatExists) {
+TEST(StoreSpaceTest, NearestExistingFolderIsMeasured) {
   struct statvfs root {};
   ASSERT_EQ(::statvfs("/", &root), 0);
   EXPECT_EQ(space_of("/no/such/folder").f_blocks, root.f_blocks);
   EXPECT_EQ(space_of("").f_blocks, 0U);
 }
 
-TEST(StoreSpaceTest, AFileSystemThatHangsKeepsOnlyTheFirstRequestWaiting) {
+TEST(StoreSpaceTest, HungFileSystemBlocksNoFurtherRequest) {
   std::promise<void> hang;
   const auto asked = std::make_shared<std::atomic<int>>(0);
   StoreSpace space([end = hang.get_future().share(), asked] {

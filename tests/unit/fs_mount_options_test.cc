@@ -10,7 +10,7 @@
 namespace arborfs {
 namespace {
 
-TEST(MountOptions, KnownOnesAreTaken) {
+TEST(MountOptions, KnownOptionsAreTaken) {
   const auto options = parse_mount_options("ro,allow_other,xattr,noinotify,nonotify,agent_dir=/a b,debug");
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->read_only && options->allow_other && options->xattr && options->debug);
@@ -18,7 +18,7 @@ TEST(MountOptions, KnownOnesAreTaken) {
   EXPECT_EQ(options->agent_dir, "/a b");
 }
 
-TEST(MountOptions, WritingIsCarefulUnlessTold) {
+TEST(MountOptions, WriteDefaultsAreConservative) {
   const auto plain = parse_mount_options("");
   EXPECT_FALSE(plain->writing.write_live || plain->writing.allow_delete);
   EXPECT_EQ(plain->writing.durability, Durability::synced);
@@ -28,18 +28,18 @@ TEST(MountOptions, WritingIsCarefulUnlessTold) {
   EXPECT_EQ(told->writing.durability, Durability::none);
 }
 
-TEST(MountOptions, TheLastOfTwoHolds) {
+TEST(MountOptions, LastOfTwoOptionsWins) {
   EXPECT_FALSE(parse_mount_options("ro,rw")->read_only);
   EXPECT_TRUE(parse_mount_options("rw,ro")->read_only);
 }
 
-TEST(MountOptions, WhatFstabSaysIsPassedOver) {
+TEST(MountOptions, FstabOnlyOptionsAreIgnored) {
   EXPECT_TRUE(
       parse_mount_options("rw,nosuid,nodev,user,noauto,_netdev,x-systemd.automount,X-a=b,fsname=z,subtype=y,,"));
   EXPECT_TRUE(parse_mount_options(""));
 }
 
-TEST(MountOptions, SomeAreForLibfuse) {
+TEST(MountOptions, LibfuseOptionsArePassedOn) {
   const auto options = parse_mount_options("noexec,auto_unmount,max_read=65536,index_memory=3");
   ASSERT_TRUE(options);
   EXPECT_EQ(options->fuse_options, (std::vector<std::string>{"noexec", "auto_unmount"}));
@@ -47,7 +47,7 @@ TEST(MountOptions, SomeAreForLibfuse) {
   EXPECT_EQ(options->index_bytes, 3U << 20U);
 }
 
-TEST(MountOptions, UnknownOnesAreNamed) {
+TEST(MountOptions, UnknownOptionsAreNamed) {
   for (const char* list : {"bogus", "ro,bogus=1", "max_read=x", "max_read=", "max_read=0", "max_read=64k",
                            "max_read=4294967296", "index_memory=", "index_memory=1x", "index_memory=-1",
                            "index_memory=99999999", "live=read", "live", "durability=some"}) {
@@ -58,7 +58,7 @@ TEST(MountOptions, UnknownOnesAreNamed) {
   EXPECT_NE(parse_mount_options("ro,bogus=1").error().message.find("'bogus=1'"), std::string::npos);
 }
 
-TEST(MountOptions, ABackslashTakesACommaAsItIs) {
+TEST(MountOptions, BackslashEscapesAComma) {
   EXPECT_EQ(parse_mount_options("agent_dir=/a\\,b\\\\c,ro")->agent_dir, "/a,b\\c");
 }
 
@@ -78,36 +78,36 @@ class MountpointTest : public ::testing::Test {
   const std::filesystem::path root_;
 };
 
-TEST_F(MountpointTest, BesideTheStoreIsFine) {
+TEST_F(MountpointTest, FolderBesideTheStoreIsAllowed) {
   EXPECT_TRUE(is_apart(at("beside"), at("store")));
 }
 
-TEST_F(MountpointTest, TheStoreItselfInsideAndAroundAreRefused) {
+TEST_F(MountpointTest, StoreItselfInsideAndAroundAreRefused) {
   EXPECT_FALSE(is_apart(at("store"), at("store")));
   EXPECT_FALSE(is_apart(at("store/sessions"), at("store")));
   EXPECT_FALSE(is_apart(root_.string(), at("store")));
   EXPECT_FALSE(is_apart("/", at("store")));
 }
 
-TEST_F(MountpointTest, NoSpellingHidesIt) {
+TEST_F(MountpointTest, LinksAndDotDotHideNoOverlap) {
   EXPECT_FALSE(is_apart(at("link"), at("store")));
   EXPECT_FALSE(is_apart(at("beside/../store/./sessions/"), at("store")));
   EXPECT_FALSE(is_apart(at("beside"), at("beside/not/yet/there")));
 }
 
-TEST_F(MountpointTest, OnlyFoldersAreMountpoints) {
+TEST_F(MountpointTest, OnlyFoldersAreMountPoints) {
   EXPECT_EQ(resolve_mountpoint(at("missing")).error().code, Errc::not_found);
   EXPECT_EQ(resolve_mountpoint("/proc/self/status").error().code, Errc::invalid_argument);
   EXPECT_EQ(*resolve_mountpoint(at("link")), std::filesystem::canonical(root_ / "store/sessions").string());
 }
 
-TEST_F(MountpointTest, UnmountingWhatIsNotMountedIsNoError) {
+TEST_F(MountpointTest, UnmountOfAPlainFolderIsNoError) {
   std::string said;
   EXPECT_TRUE(unmount(at("beside"), &said));
   EXPECT_NE(said.find("nothing is mounted"), std::string::npos);
 }
 
-TEST_F(MountpointTest, OtherMountsAreLeftAlone) {
+TEST_F(MountpointTest, ForeignMountsAreNotUnmounted) {
   EXPECT_EQ(mount_at("/proc")->type, "proc");
   EXPECT_FALSE(unmount("/proc"));
 }

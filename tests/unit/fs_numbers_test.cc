@@ -26,12 +26,12 @@ TEST(NodeId, PacksKindSlotAndItem) {
   EXPECT_EQ(NodeId(node.value()), node);
 }
 
-TEST(NodeId, RootIsTheKernelsOne) {
+TEST(NodeId, RootIsInodeOne) {
   EXPECT_EQ(NodeId::root().value(), 1U);
   EXPECT_TRUE(NodeId::root().is_known());
 }
 
-TEST(NodeId, NumbersNeverGivenOutAreKnownAsSuch) {
+TEST(NodeId, UnissuedNumbersAreUnknown) {
   EXPECT_FALSE(NodeId(0).is_known());
   EXPECT_FALSE(NodeId(2).is_known());
   EXPECT_FALSE(NodeId(~std::uint64_t{0}).is_known());
@@ -39,7 +39,7 @@ TEST(NodeId, NumbersNeverGivenOutAreKnownAsSuch) {
   EXPECT_TRUE(NodeId(Kind::blob, 0, 7).is_known());
 }
 
-TEST(NodeTable, EveryKindHasARowOfItsOwnWord) {
+TEST(NodeTable, EachKindHasItsRowAndAUniqueWord) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < kKinds; ++at) {
     const NodeRow& row = row_of(static_cast<Kind>(at));
@@ -51,7 +51,7 @@ TEST(NodeTable, EveryKindHasARowOfItsOwnWord) {
   EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end()) << "two kinds share inode numbers";
 }
 
-TEST(SessionIds, AGenerationHasASlotOfItsOwn) {
+TEST(SessionIds, EachGenerationHasItsOwnSlot) {
   SessionIds slots;
   EXPECT_EQ(slots.find(1, 0), 0U);
   const auto home = slots.slot_of(1, 0);
@@ -66,7 +66,7 @@ TEST(SessionIds, AGenerationHasASlotOfItsOwn) {
   EXPECT_FALSE(slots.at(99));
 }
 
-TEST(InternTable, NumbersLeadBackToTheirTexts) {
+TEST(InternTable, NumbersMapBackToTexts) {
   InternTable table;
   const auto first = table.number_of("a/b");
   EXPECT_EQ(table.number_of("a/b"), first);
@@ -96,7 +96,7 @@ std::unique_ptr<LogIndex> index_of(const std::vector<std::pair<std::string, int>
   return std::move(LogIndex::build(*LogFile::from_bytes(log)).value());
 }
 
-TEST(InodeNumber, FilesOfEntriesAreNumberedInTheOrderOfTheirTimes) {
+TEST(InodeNumber, EntryInodesAscendWithTimestamps) {
   std::vector<std::pair<std::string, int>> entries;
   for (int ms = 0; ms < 999; ++ms) {
     entries.emplace_back("e" + std::to_string(7919 * (ms + 1) % 1000003), ms);
@@ -112,7 +112,7 @@ TEST(InodeNumber, FilesOfEntriesAreNumberedInTheOrderOfTheirTimes) {
   }
 }
 
-TEST(InodeNumber, EntriesOfOneMomentHaveNumbersOfTheirOwn) {
+TEST(InodeNumber, EntriesOfOneMomentHaveDistinctInodes) {
   std::vector<std::pair<std::string, int>> entries;
   for (int number = 0; number < 20000; ++number) {
     entries.emplace_back("e" + std::to_string(number), 7);
@@ -125,13 +125,13 @@ TEST(InodeNumber, EntriesOfOneMomentHaveNumbersOfTheirOwn) {
   EXPECT_EQ(numbers.size(), entries.size());
 }
 
-TEST(InodeNumber, AnEntryKeepsItsNumberAtAnotherPlace) {
+TEST(InodeNumber, MovedEntryKeepsItsInode) {
   const auto before = index_of({{"a", 1}, {"b", 2}, {"c", 3}});
   const auto after = index_of({{"a", 1}, {"new", 0}, {"b", 2}, {"c", 3}});
   EXPECT_EQ(entry_ino(5, "entry", *before, 3), entry_ino(5, "entry", *after, 4));
 }
 
-TEST(TextVersions, AVersionLastsAsLongAsTheBytes) {
+TEST(TextVersions, VersionLastsAsLongAsTheBytes) {
   TextVersions versions;
   const auto first = versions.version_of(7, 100);
   EXPECT_EQ(versions.version_of(7, 100), first);

@@ -71,7 +71,7 @@ class Reader {
 
 constexpr int kToBegin = 20;  // at most so many files are asked for before prefetching starts
 
-TEST(SequentialReaders, OneWhoGoesInOrderAsksForMarkersAlone) {
+TEST(SequentialReaders, ForwardReaderRequestsOnlyMarkers) {
   for (const Ordinal files : {5000U, 20000U}) {
     SequentialReaders walks;
     Reader reader(walks, files);
@@ -82,7 +82,7 @@ TEST(SequentialReaders, OneWhoGoesInOrderAsksForMarkersAlone) {
   }
 }
 
-TEST(SequentialReaders, BackwardTooDownToTheFirst) {
+TEST(SequentialReaders, BackwardReaderRequestsOnlyMarkers) {
   SequentialReaders walks;
   Reader reader(walks, 1000);
   for (Ordinal at = 1000; at >= 1; --at) {
@@ -91,14 +91,14 @@ TEST(SequentialReaders, BackwardTooDownToTheFirst) {
   EXPECT_LE(reader.asked(), 60);
 }
 
-TEST(SequentialReaders, NothingIsSaidToOneWhoLooksHereAndThere) {
+TEST(SequentialReaders, RandomReadsTriggerNoReadAhead) {
   SequentialReaders walks;
   for (const Ordinal at : {1U, 2U, 900U, 901U, 17U, 400U, 399U, 3000U, 50U, 50U, 50U, 50U}) {
     EXPECT_FALSE(walks.note(entry(at))) << at;
   }
 }
 
-TEST(SequentialReaders, ReadersOfSeveralFoldersAreToldApart) {
+TEST(SequentialReaders, ReadersOfSeveralFoldersAreDistinguished) {
   SequentialReaders walks;
   int stretches = 0;
   for (Ordinal at = 1; at <= SequentialReaders::kSure; ++at) {
@@ -111,7 +111,7 @@ TEST(SequentialReaders, ReadersOfSeveralFoldersAreToldApart) {
 }
 
 /// As the threads of rg do, which take files from both ends of a list.
-TEST(SequentialReaders, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
+TEST(SequentialReaders, OpposingReadersOfOneFolderAreDistinguished) {
   constexpr Ordinal kFiles = 2000;
   SequentialReaders walks;
   Reader reader(walks, kFiles);
@@ -122,7 +122,7 @@ TEST(SequentialReaders, TwoInOneFolderComingTowardsEachOtherAreToldApart) {
   EXPECT_LE(reader.asked(), 2 * (kFiles / 2 / static_cast<int>(SequentialReaders::kApart) + kToBegin));
 }
 
-TEST(SequentialReaders, OneWhoOvertakesIsMetFurtherOn) {
+TEST(SequentialReaders, OvertakingReaderGetsALaterRange) {
   SequentialReaders walks;
   std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
@@ -134,7 +134,7 @@ TEST(SequentialReaders, OneWhoOvertakesIsMetFurtherOn) {
   EXPECT_GT(next->first, beyond);
 }
 
-TEST(SequentialReaders, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
+TEST(SequentialReaders, CutRangeContinuesWhereItEnded) {
   SequentialReaders walks;
   std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
@@ -147,7 +147,7 @@ TEST(SequentialReaders, WhereLessIsHandedOverThanWasSaidTheReaderIsMetThere) {
   EXPECT_LT(next->first, last_of(*first));
 }
 
-TEST(SequentialReaders, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
+TEST(SequentialReaders, PassedMarkersDoNotBlockReadAhead) {
   SequentialReaders walks;
   std::optional<ReadAheadRange> first;
   Ordinal at = 1;
@@ -160,7 +160,7 @@ TEST(SequentialReaders, AMarkerThatTheReaderHasPassedStandsInNobodysWay) {
   EXPECT_NE(walks.mark(*second), kNoEntry);
 }
 
-TEST(SequentialReaders, WhatTheReaderHasPassedBeforeItIsHandedOverHasNoMarker) {
+TEST(SequentialReaders, OvertakenRangeHasNoMarker) {
   SequentialReaders walks;
   std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
@@ -187,7 +187,7 @@ ReadAheadRange walk_to_the_end(SequentialReaders& walks, std::uint32_t slot) {
   return *last;
 }
 
-TEST(SequentialReaders, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
+TEST(SequentialReaders, ListingAfterAFullReadStartsReadAhead) {
   SequentialReaders walks;
   walk_to_the_end(walks, 1);
   const NodeId folder = entry(kNoEntry, 2);
@@ -209,7 +209,7 @@ TEST(SequentialReaders, WhoHasReadAFolderToItsEndReadsTheNextThatHeLists) {
   EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), false, 340)) << "only the next one";
 }
 
-TEST(SequentialReaders, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes) {
+TEST(SequentialReaders, ListingReadAheadIsBoundedUntilTheFirstRead) {
   constexpr auto kLead = static_cast<Ordinal>(SequentialReaders::kLongestLead);
   SequentialReaders walks;
   walk_to_the_end(walks, 1);
@@ -224,7 +224,7 @@ TEST(SequentialReaders, WhatIsListedOfTheNextFolderIsBoundedUntilTheReaderComes)
   EXPECT_EQ(next->first, kLead + 1);
 }
 
-TEST(SequentialReaders, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
+TEST(SequentialReaders, ShortReadGivesShortListingReadAhead) {
   SequentialReaders walks;
   std::optional<ReadAheadRange> first;
   for (Ordinal at = 1; !first; ++at) {
@@ -238,14 +238,14 @@ TEST(SequentialReaders, WhoHasReadLittleIsGivenLittleOfTheNextFolder) {
   EXPECT_EQ(listed->count, static_cast<std::uint32_t>(SequentialReaders::kFirstLead));
 }
 
-TEST(SequentialReaders, WhoListsAFolderAgainIsNotTakenToReadIt) {
+TEST(SequentialReaders, RelistingAFolderTriggersNoReadAhead) {
   SequentialReaders walks;
   const ReadAheadRange read = walk_to_the_end(walks, 1);
   EXPECT_FALSE(walks.note_listed(read.folder, true, 100));
   EXPECT_FALSE(walks.note_listed(read.folder, false, kNoEntry));
 }
 
-TEST(SequentialReaders, NumbersAtTheEndOfTheirRangeAreNoTrouble) {
+TEST(SequentialReaders, LargestOrdinalsDoNotOverflow) {
   SequentialReaders walks;
   for (Ordinal at = UINT32_MAX - 5; at != 0; ++at) {
     EXPECT_FALSE(walks.note(entry(at)));
@@ -261,7 +261,7 @@ class NoFile final : public OpenFile {
   }
 };
 
-TEST(ImplicitHandles, AFileIsHeldWhileItIsReadAndNotMuchLonger) {
+TEST(ImplicitHandles, HandleExpiresSoonAfterTheLastRead) {
   ImplicitHandles files;
   const auto start = ImplicitHandles::Clock::time_point(1h);
   const OpenFilePtr file = std::make_shared<NoFile>();
@@ -274,7 +274,7 @@ TEST(ImplicitHandles, AFileIsHeldWhileItIsReadAndNotMuchLonger) {
   EXPECT_EQ(file.use_count(), 1);
 }
 
-TEST(ImplicitHandles, TheFirstOfTwoReadersSaysWhatIsHeld) {
+TEST(ImplicitHandles, FirstReaderDeterminesTheHandle) {
   ImplicitHandles files;
   const OpenFilePtr first = std::make_shared<NoFile>();
   files.hold(entry(1), first);
@@ -282,7 +282,7 @@ TEST(ImplicitHandles, TheFirstOfTwoReadersSaysWhatIsHeld) {
   EXPECT_EQ(files.find(entry(1)), first);
 }
 
-TEST(ImplicitHandles, TheOneReadLongestAgoMakesRoom) {
+TEST(ImplicitHandles, LeastRecentlyReadHandleIsEvicted) {
   ImplicitHandles files;
   const auto start = ImplicitHandles::Clock::time_point(1h);
   for (std::uint32_t i = 0; i < ImplicitHandles::kMost; ++i) {
@@ -340,13 +340,13 @@ class ReadingTest : public ::testing::Test {
   Vfs vfs;
 };
 
-TEST_F(ReadingTest, ANodeIsReadWithoutAnOpen) {
+TEST_F(ReadingTest, NodesAreReadableWithoutOpen) {
   EXPECT_EQ(read(find("entries/7.json").attr.node), line(7, "text") + "\n");
   EXPECT_EQ(read(find("text/7.md").attr.node), "text 7\n");
   EXPECT_EQ(read(find("raw.jsonl").attr.node), log_of("text"));
 }
 
-TEST_F(ReadingTest, NamesOfWhatMayChangeAreLookedUpEachTime) {
+TEST_F(ReadingTest, NamesOfChangingFilesAreNotCached) {
   for (const char* name : {"context.json", "raw.jsonl", "title", "status.json", "transcript.md", "entries/7.json"}) {
     EXPECT_EQ(find(name).name_life, CacheTtl::glance) << name;
   }
@@ -354,7 +354,7 @@ TEST_F(ReadingTest, NamesOfWhatMayChangeAreLookedUpEachTime) {
   EXPECT_EQ(find("entries").name_life == CacheTtl::glance, false) << "folders have opens of their own";
 }
 
-TEST_F(ReadingTest, WhatWasLookedUpIsReadWhateverComesBetween) {
+TEST_F(ReadingTest, LookedUpNodeStaysReadableAfterAnAppend) {
   const NodeId context = find("context.json").attr.node;
   const std::string before = read(context);
   const NodeId tree = find("tree.txt").attr.node;
@@ -365,7 +365,7 @@ TEST_F(ReadingTest, WhatWasLookedUpIsReadWhateverComesBetween) {
   EXPECT_NE(read(tree), "error");
 }
 
-TEST_F(ReadingTest, AFileThatIsBeingReadKeepsItsLogThroughARewrite) {
+TEST_F(ReadingTest, FileBeingReadKeepsItsLogThroughARewrite) {
   const NodeId raw = find("raw.jsonl").attr.node;
   const std::string before = log_of("text");
   EXPECT_EQ(read(raw, 1000), before.substr(0, 1000));
@@ -377,7 +377,7 @@ TEST_F(ReadingTest, AFileThatIsBeingReadKeepsItsLogThroughARewrite) {
   EXPECT_EQ(read(raw, 1 << 20, 1000), before.substr(1000));
 }
 
-TEST_F(ReadingTest, AnEntryOfALogThatIsGoneIsNotMistakenForAnother) {
+TEST_F(ReadingTest, EntryOfAReplacedLogIsStale) {
   const NodeId old = find("entries/7.json").attr.node;
   temp.replace(kFolder, kName, log_of("quite another text"));
   std::this_thread::sleep_for(20ms);
@@ -413,7 +413,7 @@ class Kernel {
   std::map<NodeId, std::string> has_;
 };
 
-TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
+TEST_F(ReadingTest, ReadAheadStoresTheBytesOfARead) {
   Kernel kernel;
   ReadAhead ahead(vfs.state(), kernel.store());
   for (const char* folder : {"entries/", "text/"}) {
@@ -430,7 +430,7 @@ TEST_F(ReadingTest, ReadingAheadHandsOverWhatAReadWouldGive) {
   }
 }
 
-TEST_F(ReadingTest, ReadingAheadEndsWithTheLog) {
+TEST_F(ReadingTest, ReadAheadEndsWithTheLog) {
   Kernel kernel;
   ReadAhead ahead(vfs.state(), kernel.store());
   for (int number = kEntries - 10; number < kEntries - 7; ++number) {
@@ -457,7 +457,7 @@ int read_through(ReadAhead& ahead, Kernel& kernel, NodeId first, Ordinal files) 
   return asked;
 }
 
-TEST_F(ReadingTest, WhoeverReadsLongEntriesHasThemHandedOverAllTheWay) {
+TEST_F(ReadingTest, LongEntriesAreReadAheadToTheEnd) {
   constexpr Ordinal kLong = 400;
   std::string log = log_of("text");
   log.resize(log.find('\n') + 1);
@@ -475,7 +475,7 @@ TEST_F(ReadingTest, WhoeverReadsLongEntriesHasThemHandedOverAllTheWay) {
   EXPECT_LE(read_through(ahead, kernel, find("entries/10000001.json").attr.node, kLong), 40);
 }
 
-TEST_F(ReadingTest, AFileThatTheKernelDoesNotKnowEndsAStretchAndNotTheWalk) {
+TEST_F(ReadingTest, UnknownInodeEndsOneRangeOnly) {
   constexpr std::uint32_t kUnknown = 100;
   Kernel kernel;
   ReadAhead ahead(vfs.state(), [store = kernel.store()](NodeId node, std::string_view bytes) {
@@ -484,7 +484,7 @@ TEST_F(ReadingTest, AFileThatTheKernelDoesNotKnowEndsAStretchAndNotTheWalk) {
   EXPECT_LE(read_through(ahead, kernel, find("entries/1.json").attr.node, kEntries), 40);
 }
 
-TEST_F(ReadingTest, NothingIsHandedOverOfALogThatHasJustChanged) {
+TEST_F(ReadingTest, RecentlyChangedLogIsNotReadAhead) {
   Kernel kernel;
   const NodeId first = find("entries/1.json").attr.node;
   std::ofstream(temp.log(kFolder, kName), std::ios::binary | std::ios::in).seekp(300).write("#", 1);

@@ -77,14 +77,14 @@ class FuseRequestLoopTest : public ::testing::Test {
   std::atomic<bool> is_ready_{false};
 };
 
-TEST_F(FuseRequestLoopTest, EndsWhenItIsStoppedBeforeItBegins) {
+TEST_F(FuseRequestLoopTest, StopBeforeRunEndsTheLoop) {
   FuseRequestLoop loop(nullptr);
   loop.stop();
   EXPECT_EQ(run(loop, 2), 0);
   EXPECT_FALSE(is_ready_);
 }
 
-TEST_F(FuseRequestLoopTest, IsReadyOnceInitIsAnswered) {
+TEST_F(FuseRequestLoopTest, ReadyIsReportedAfterInit) {
   FuseRequestLoop loop(nullptr);
   EXPECT_EQ(loop.run(2,
                      [&] {
@@ -96,14 +96,14 @@ TEST_F(FuseRequestLoopTest, IsReadyOnceInitIsAnswered) {
   EXPECT_TRUE(is_ready_);
 }
 
-TEST_F(FuseRequestLoopTest, FailsWhenLibfuseRefusesInit) {
+TEST_F(FuseRequestLoopTest, RefusedInitFailsTheLoop) {
   FuseRequestLoop loop(nullptr);
   kernel_.refuses_init = true;
   EXPECT_EQ(run(loop, 2), -EPROTO);
   EXPECT_FALSE(is_ready_);
 }
 
-TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
+TEST_F(FuseRequestLoopTest, ContinuesAfterARequestWithoutMemory) {
   FuseRequestLoop loop(nullptr);
   kernel_.without_memory = 1;
   std::thread stopper([&] {
@@ -117,7 +117,7 @@ TEST_F(FuseRequestLoopTest, GoesOnWhenThereIsNoMemoryForARequestNow) {
 }
 
 // The reserve thread has seen that the session has not exited, and runs again only long after stop() has returned.
-TEST_F(FuseRequestLoopTest, EndsWhereverTheReserveIsWhenItIsStopped) {
+TEST_F(FuseRequestLoopTest, StopEndsAWaitingReserveThread) {
   FuseRequestLoop loop(nullptr);
   kernel_.behind_check = [&loop] {
     loop.stop();

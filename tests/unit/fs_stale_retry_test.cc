@@ -9,7 +9,7 @@ constexpr pid_t kReader = 100;
 const NodeId kTitle(Kind::title, 1, 7);
 const NodeId kNextTitle(Kind::title, 1, 8);
 
-TEST(StaleRetry, TheNextOpenOfTheSameThreadHasOne) {
+TEST(StaleRetry, NextOpenOfTheThreadIsRetriedOnce) {
   StaleRetry chances;
   EXPECT_FALSE(chances.take(kReader, kTitle));
   chances.note_refused(kReader, kTitle);
@@ -18,7 +18,7 @@ TEST(StaleRetry, TheNextOpenOfTheSameThreadHasOne) {
   EXPECT_FALSE(chances.take(kReader, kNextTitle)) << "once";
 }
 
-TEST(StaleRetry, NotForAnotherFileNorForTheNodeThatWasRefused) {
+TEST(StaleRetry, OtherFilesAndTheRefusedNodeAreNotRetried) {
   StaleRetry chances;
   for (const NodeId other : {kTitle, NodeId(Kind::title, 2, 8), NodeId(Kind::context, 1, 8)}) {
     chances.note_refused(kReader, kTitle);
@@ -26,7 +26,7 @@ TEST(StaleRetry, NotForAnotherFileNorForTheNodeThatWasRefused) {
   }
 }
 
-TEST(StaleRetry, NotForThreadsThatCannotBeToldApart) {
+TEST(StaleRetry, UnknownThreadsAreNotRetried) {
   StaleRetry chances;
   chances.note_refused(0, kTitle);
   EXPECT_FALSE(chances.take(0, kNextTitle));

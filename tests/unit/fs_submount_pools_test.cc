@@ -8,7 +8,7 @@
 namespace arborfs {
 namespace {
 
-TEST(SubmountPools, AFolderThatHangsKeepsNoOtherWaiting) {
+TEST(SubmountPools, HungFolderDelaysNoOther) {
   SubmountPools pools;
   std::promise<void> answers;
   const auto answered = answers.get_future().share();
@@ -22,7 +22,7 @@ TEST(SubmountPools, AFolderThatHangsKeepsNoOtherWaiting) {
   pools.stop();
 }
 
-TEST(SubmountPools, EveryJobIsDoneHoweverManyFoldersThereAreAndWhenItStops) {
+TEST(SubmountPools, EveryJobRunsEvenAfterStop) {
   std::atomic<int> done{0};
   const auto job = [&](const std::atomic<bool>*) { ++done; };
   SubmountPools pools;

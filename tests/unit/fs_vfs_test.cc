@@ -123,20 +123,20 @@ class VfsTest : public ::testing::Test {
   Vfs vfs;
 };
 
-TEST_F(VfsTest, TheRootListsWhatItHas) {
+TEST_F(VfsTest, RootListsItsNames) {
   const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "new",  "events",
                                              "projects", "by-id", "recent",    "terminals",   "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 
-TEST_F(VfsTest, AReadOnlyMountHasNeitherEventsNorControls) {
+TEST_F(VfsTest, ReadOnlyMountHasNoEventsOrControlFiles) {
   Vfs read_only(catalog, true);
   RequestContext call;
   EXPECT_EQ(read_only.lookup(call, NodeId::root(), "events").error().code, Errc::not_found);
   EXPECT_EQ(read_only.lookup(call, NodeId::root(), "new").error().code, Errc::not_found);
 }
 
-TEST_F(VfsTest, EntriesHaveTheBytesOfTheLogAndTheirSize) {
+TEST_F(VfsTest, EntryFilesHaveTheBytesOfTheLog) {
   const auto found = in_session("entries/000001-user-e1aaaaaa.json");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(read(*open(*found)), TempStore::user("e1aaaaaa", "", "one") + "\n");
@@ -145,7 +145,7 @@ TEST_F(VfsTest, EntriesHaveTheBytesOfTheLogAndTheirSize) {
   EXPECT_EQ(found->name_life, CacheTtl::forever);
 }
 
-TEST_F(VfsTest, EverySpellingOfAnEntryIsTheSameNode) {
+TEST_F(VfsTest, EntryNamesResolveToOneNode) {
   const auto full = in_session("entries/000002-user-e2aaaaaa.json");
   for (const char* name : {"2.json", "000002.json", "e2aaaaaa.json", "e2aa.json"}) {
     const auto other = in_session(std::string("entries/") + name);
@@ -160,7 +160,7 @@ TEST_F(VfsTest, EverySpellingOfAnEntryIsTheSameNode) {
   }
 }
 
-TEST_F(VfsTest, ListingsGiveEachNameOnceWhateverTheBuffer) {
+TEST_F(VfsTest, ListingsGiveEachNameOnceForAnyBufferSize) {
   for (int i = 3; i < 40; ++i) {
     append(TempStore::user("x" + std::to_string(i), "e2aaaaaa", "more"));
   }
@@ -175,7 +175,7 @@ TEST_F(VfsTest, ListingsGiveEachNameOnceWhateverTheBuffer) {
   EXPECT_EQ(list(std::string(kSession) + "/entries").size(), 39U + 2U);
 }
 
-TEST_F(VfsTest, AListingShowsWhatItShowedWhenItWasRewound) {
+TEST_F(VfsTest, ListingIsASnapshotUntilRewind) {
   RequestContext call{&never};
   const auto dir = *vfs.opendir(call, in_session("entries")->attr.node);
   std::size_t seen = 0;
@@ -191,7 +191,7 @@ TEST_F(VfsTest, AListingShowsWhatItShowedWhenItWasRewound) {
   EXPECT_EQ(seen, 5U) << "a rewind lists afresh";
 }
 
-TEST_F(VfsTest, TheKernelsListIsGoodOnlyForTheSameVersion) {
+TEST_F(VfsTest, CachedListingIsValidForOneVersion) {
   const NodeId entries = in_session("entries")->attr.node;
   RequestContext call{&never};
   EXPECT_FALSE((*vfs.opendir(call, entries))->keeps_cache());
@@ -201,7 +201,7 @@ TEST_F(VfsTest, TheKernelsListIsGoodOnlyForTheSameVersion) {
   EXPECT_FALSE((*vfs.opendir(later, entries))->keeps_cache());
 }
 
-TEST_F(VfsTest, AnAppendMakesOtherNodesOfTheMovingDocuments) {
+TEST_F(VfsTest, AppendGivesChangedViewsNewNodes) {
   const auto context = in_session("context.json");
   const auto entry = in_session("entries/1.json");
   const auto transcript = in_session("transcript.md");
@@ -213,13 +213,13 @@ TEST_F(VfsTest, AnAppendMakesOtherNodesOfTheMovingDocuments) {
   EXPECT_EQ(in_session("context.json")->attr.ino, context->attr.ino);
 }
 
-TEST_F(VfsTest, AnotherPathIsAnotherTranscript) {
+TEST_F(VfsTest, LeafOnAnotherPathGivesANewTranscriptNode) {
   const auto transcript = in_session("transcript.md");
   append(TempStore::user("e3aaaaaa", "e1aaaaaa", "beside"));
   EXPECT_NE(in_session("transcript.md")->attr.node, transcript->attr.node);
 }
 
-TEST_F(VfsTest, AHandleShowsOneStateAndAGrowingOneWhatIsAppended) {
+TEST_F(VfsTest, OpenRawLogGrowsWhileOtherHandlesKeepTheirState) {
   const auto context = open(*in_session("context.json"));
   const auto raw = open(*in_session("raw.jsonl"));
   const std::string context_before = read(*context);
@@ -229,7 +229,7 @@ TEST_F(VfsTest, AHandleShowsOneStateAndAGrowingOneWhatIsAppended) {
   EXPECT_EQ(read(*raw, raw_before.size()), TempStore::user("e3aaaaaa", "e2aaaaaa", "three") + "\n");
 }
 
-TEST_F(VfsTest, ARewriteMakesOldNodesStaleAndHandlesKeepTheirs) {
+TEST_F(VfsTest, RewriteMakesNodesStaleButNotHandles) {
   const auto entry = *in_session("entries/000002-user-e2aaaaaa.json");
   const auto file = open(entry);
   const auto raw = open(*in_session("raw.jsonl"));
@@ -245,7 +245,7 @@ TEST_F(VfsTest, ARewriteMakesOldNodesStaleAndHandlesKeepTheirs) {
   EXPECT_EQ(text_of("entries/1.json"), TempStore::user("zzzzzzzz", "", "other") + "\n");
 }
 
-TEST_F(VfsTest, BytesChangedInPlaceAreNeverServedAsTheOldOnes) {
+TEST_F(VfsTest, BytesChangedInPlaceAreNotServed) {
   const auto file = open(*in_session("entries/000002-user-e2aaaaaa.json"));
   let_time_pass();
   temp.write(kFolder, kName, lines({TempStore::user("yyyyyyyy", "", "1234567890")}));
@@ -253,7 +253,7 @@ TEST_F(VfsTest, BytesChangedInPlaceAreNeverServedAsTheOldOnes) {
   EXPECT_EQ(read(*file).substr(0, 6), "error:");
 }
 
-TEST_F(VfsTest, WhatSaysNothingOfEntriesNeedsNoIndex) {
+TEST_F(VfsTest, HeaderAndRawFilesNeedNoIndex) {
   const auto session = catalog.view()->by_id.front().second;
   EXPECT_EQ(text_of("raw.jsonl"),
             lines({TempStore::user("e1aaaaaa", "", "one"), TempStore::user("e2aaaaaa", "e1aaaaaa", "two")}));
@@ -267,7 +267,7 @@ TEST_F(VfsTest, WhatSaysNothingOfEntriesNeedsNoIndex) {
   EXPECT_EQ(in_session("raw.jsonl")->attr.node, node) << "the index tells nothing new of the bytes";
 }
 
-TEST_F(VfsTest, ARawLogThatWasNeverIndexedKeepsItsHandlesAndNoOthers) {
+TEST_F(VfsTest, UnindexedRawLogKeepsItsHandles) {
   const auto raw = *in_session("raw.jsonl");
   const auto file = open(raw);
   const std::string before = read(*file);
@@ -286,7 +286,7 @@ TEST_F(VfsTest, ARawLogThatWasNeverIndexedKeepsItsHandlesAndNoOthers) {
   EXPECT_FALSE(catalog.view()->by_id.front().second->read());
 }
 
-TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
+TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   std::filesystem::last_write_time(temp.log(kFolder, kName),
                                    std::filesystem::file_time_type::clock::now() - std::chrono::seconds(100));
   const auto session = catalog.view()->by_id.front().second;
@@ -323,7 +323,7 @@ TEST_F(VfsTest, AnIndexThatIsLetGoLeavesNodesNamesAndHandlesAsTheyAre) {
   EXPECT_EQ(vfs.getattr(later, before.attr.node).error().code, Errc::stale);
 }
 
-TEST_F(VfsTest, TheInodeOfAnEntryOutlivesARewrite) {
+TEST_F(VfsTest, EntryInodeSurvivesARewrite) {
   const auto before = in_session("entries/e2aaaaaa.json")->attr.ino;
   temp.replace(kFolder, kName,
                lines({TempStore::user("e0aaaaaa", "", "zero"), TempStore::user("e1aaaaaa", "e0aaaaaa", "one"),
@@ -347,7 +347,7 @@ TEST_F(VfsTest, BranchesAreFoundByEntryIdAndLabel) {
   EXPECT_FALSE(in_session("branches/nothing"));
 }
 
-TEST_F(VfsTest, WhatThereIsNotIsAbsent) {
+TEST_F(VfsTest, EmptyFoldersAndLinksAreAbsent) {
   EXPECT_FALSE(in_session("damage"));
   EXPECT_FALSE(in_session("artifacts"));
   temp.write(kFolder, "empty", TempStore::header("bbbb", "/work/pi") + "\n");
@@ -357,7 +357,7 @@ TEST_F(VfsTest, WhatThereIsNotIsAbsent) {
   EXPECT_EQ(list("projects/work-pi/empty/branches").size(), 2U);
 }
 
-TEST_F(VfsTest, AnUnreadableLogHasOnlyItsStatus) {
+TEST_F(VfsTest, UnreadableLogHasOnlyItsStatus) {
   std::filesystem::remove(temp.log(kFolder, kName));
   std::filesystem::create_directory(temp.log(kFolder, kName));
   let_time_pass();
@@ -367,7 +367,7 @@ TEST_F(VfsTest, AnUnreadableLogHasOnlyItsStatus) {
   EXPECT_FALSE(in_session("entries"));
 }
 
-TEST_F(VfsTest, ArtifactsAreFilesAndFoldersButNoLinks) {
+TEST_F(VfsTest, ArtifactsIncludeNoLinks) {
   const auto folder = temp.sessions() / kFolder / kName;
   std::filesystem::create_directories(folder / "deep");
   std::ofstream(folder / "deep/a.log") << "output";
@@ -379,7 +379,7 @@ TEST_F(VfsTest, ArtifactsAreFilesAndFoldersButNoLinks) {
   EXPECT_EQ(list(std::string(kSession) + "/artifacts"), expected);
 }
 
-TEST_F(VfsTest, SessionsAreFoundByPrefixAndByTheStoresFolder) {
+TEST_F(VfsTest, SessionsAreFoundByPrefixAndStoreFolder) {
   const auto by_id = find("by-id/aaaa");
   ASSERT_TRUE(by_id);
   RequestContext call{&never};
@@ -388,7 +388,7 @@ TEST_F(VfsTest, SessionsAreFoundByPrefixAndByTheStoresFolder) {
   EXPECT_FALSE(find("by-id/b"));
 }
 
-TEST_F(VfsTest, WhatWouldTakeLongIsDeferredAndThenDone) {
+TEST_F(VfsTest, SlowLookupsAreDeferred) {
   std::string text = lines({TempStore::user("e1aaaaaa", "", std::string(Session::kQuickBytes, 'x'))});
   temp.write(kFolder, "long", text);
   catalog.rescan();
@@ -403,7 +403,7 @@ TEST_F(VfsTest, WhatWouldTakeLongIsDeferredAndThenDone) {
   EXPECT_FALSE(again.is_deferred());
 }
 
-TEST_F(VfsTest, AVanishedSessionIsStaleAndItsNameAbsent) {
+TEST_F(VfsTest, RemovedSessionIsStaleAndUnlisted) {
   const auto session = find(kSession);
   std::filesystem::remove(temp.log(kFolder, kName));
   catalog.rescan();
@@ -413,7 +413,7 @@ TEST_F(VfsTest, AVanishedSessionIsStaleAndItsNameAbsent) {
   EXPECT_EQ(find(kSession).error().code, Errc::not_found);
 }
 
-TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
+TEST_F(VfsTest, ChangesInvalidateKnownNames) {
   const InvalidationMap map(vfs.state());
   const NodeId session = find(kSession)->attr.node;
   const NodeId entries = in_session("entries")->attr.node;
@@ -438,7 +438,7 @@ TEST_F(VfsTest, ChangesNameWhatTheKernelKnows) {
   EXPECT_FALSE(tells(NodeId(Kind::recent, 0, 0), "")) << "nobody has looked at it";
 }
 
-TEST_F(VfsTest, NamesOfShortcutsAreToldAsLongAsTheKernelMayKnowThem) {
+TEST_F(VfsTest, ListedShortcutNamesAreInvalidated) {
   const InvalidationMap map(vfs.state());
   const auto recent = find("recent");
   RequestContext call{&never};
@@ -455,7 +455,7 @@ TEST_F(VfsTest, NamesOfShortcutsAreToldAsLongAsTheKernelMayKnowThem) {
   EXPECT_EQ(forgets, (std::vector<Invalidation>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
 }
 
-TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
+TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
   const auto first = in_session("append");
   ASSERT_TRUE(first);
   {
@@ -475,7 +475,7 @@ TEST_F(VfsTest, ControlFilesHaveADoorForEachWriter) {
   EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
 }
 
-TEST_F(VfsTest, AControlFileWithEveryDoorTakenCanStillBeOpened) {
+TEST_F(VfsTest, ControlFileOpensWithAllInodesInUse) {
   std::vector<std::unique_ptr<ControlInodes::Stay>> all;
   for (std::uint32_t i = 0; i < ControlInodes::kCount; ++i) {
     all.push_back(std::make_unique<ControlInodes::Stay>(vfs.state().control_inodes, in_session("append")->attr.node));
@@ -483,7 +483,7 @@ TEST_F(VfsTest, AControlFileWithEveryDoorTakenCanStillBeOpened) {
   EXPECT_TRUE(in_session("append"));
 }
 
-TEST_F(VfsTest, ManyReadersBesideAWriterSeeWholeStates) {
+TEST_F(VfsTest, ConcurrentReadersSeeWholeStates) {
   std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
   std::vector<std::thread> readers;

@@ -30,7 +30,7 @@ pid_t own_thread() {
   return static_cast<pid_t>(::syscall(SYS_gettid));
 }
 
-TEST(InvalidationQueue, ARequestWaitsUntilItsNewsAreTold) {
+TEST(InvalidationQueue, RequestWaitsForItsInvalidations) {
   ChangeFeed feed;
   InvalidationQueue news(feed);
   news.open([](NodeId) {});
@@ -54,7 +54,7 @@ TEST(InvalidationQueue, ARequestWaitsUntilItsNewsAreTold) {
   news.close();
 }
 
-TEST(InvalidationQueue, NamesInHeldFoldersArePutOffUntilTheAnswer) {
+TEST(InvalidationQueue, NamesInHeldFoldersAreDeferredUntilTheReply) {
   ChangeFeed feed;
   InvalidationQueue news(feed);
   news.open([](NodeId) {});
@@ -73,7 +73,7 @@ TEST(InvalidationQueue, NamesInHeldFoldersArePutOffUntilTheAnswer) {
   news.close();
 }
 
-TEST(InvalidationQueue, NobodyWaitsForLongOrForNobody) {
+TEST(InvalidationQueue, WaitsAreBoundedAndEndOnClose) {
   ChangeFeed feed;
   InvalidationQueue news(feed);
   feed.publish({});
@@ -91,7 +91,7 @@ TEST(InvalidationQueue, NobodyWaitsForLongOrForNobody) {
   EXPECT_FALSE(news.wait(work));
 }
 
-TEST(InvalidationQueue, RequestsTellOfNodesThemselves) {
+TEST(InvalidationQueue, RequestsInvalidateNodesDirectly) {
   ChangeFeed feed;
   InvalidationQueue news(feed);
   std::vector<NodeId> told;
@@ -104,7 +104,7 @@ TEST(InvalidationQueue, RequestsTellOfNodesThemselves) {
   news.close();
 }
 
-TEST(InvalidationQueue, WhatOneRequestHasToldOthersNeedNot) {
+TEST(InvalidationQueue, InvalidatedChangesAreNotRepeated) {
   ChangeFeed feed;
   InvalidationQueue news(feed);
   news.note_told(4, 6);
@@ -119,7 +119,7 @@ TEST(InvalidationQueue, WhatOneRequestHasToldOthersNeedNot) {
   EXPECT_TRUE(news.has_told(10, 11));
 }
 
-TEST(ClientProcess, CountsDescriptorsByTheEndOfTheirPath) {
+TEST(ClientProcess, CountsDescriptorsByPathSuffix) {
   const std::string tail = "/arborfs-links-" + std::to_string(::getpid());
   const std::string path = ::testing::TempDir() + tail;
   EXPECT_EQ(open_links(::getpid(), tail), 0U);
@@ -131,7 +131,7 @@ TEST(ClientProcess, CountsDescriptorsByTheEndOfTheirPath) {
   EXPECT_EQ(open_links(0, tail), std::nullopt);
 }
 
-TEST(ClientProcess, WhoCannotBeLookedAtIsNotTakenForGone) {
+TEST(ClientProcess, UnreadableProcessIsNotTakenForDead) {
   const testing::NoDescriptors scarce;
   EXPECT_FALSE(is_killed(::getpid()));
   EXPECT_FALSE(is_asked_to_stop(::getpid()));
@@ -149,7 +149,7 @@ TEST(ClientProcess, FindsTheProcessOfAThread) {
   EXPECT_EQ(identity_of(0), 0U);
 }
 
-TEST(RecursiveRemoves, AProcessIsAtWorkOnTheSessionItUnlinkedIn) {
+TEST(RecursiveRemoves, ProcessIsTrackedByTheSessionItUnlinkedIn) {
   RecursiveRemoves removals;
   EXPECT_FALSE(removals.is_at_work(::getpid(), 1));
   removals.note(own_thread(), 1);
@@ -163,9 +163,9 @@ TEST(RecursiveRemoves, AProcessIsAtWorkOnTheSessionItUnlinkedIn) {
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-class ChangesTest : public ::testing::Test {
+class WriteOpsTest : public ::testing::Test {
  protected:
-  ChangesTest()
+  WriteOpsTest()
       : catalog(open_store(temp.root()), "/home/dev"),
         vfs(catalog, false),
         news(catalog.feed()),
@@ -211,7 +211,7 @@ class ChangesTest : public ::testing::Test {
   WriteOps changes;
 };
 
-TEST_F(ChangesTest, AWriterIsAtItsDoorUntilItCloses) {
+TEST_F(WriteOpsTest, WriterKeepsItsInodeUntilClose) {
   const NodeId folder = session();
   const NodeId first = in(folder, "append");
   const auto control = open(first);
@@ -224,7 +224,7 @@ TEST_F(ChangesTest, AWriterIsAtItsDoorUntilItCloses) {
   EXPECT_EQ(in(folder, "append"), first);
 }
 
-TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
+TEST_F(WriteOpsTest, TextIsAppendedAtTheLastClose) {
   const auto file = open(in(session(), "append"));
   const std::string before = log();
   ASSERT_TRUE(file->write("one ", false, own_thread()));
@@ -236,7 +236,7 @@ TEST_F(ChangesTest, TextIsTakenAtTheLastCloseOnly) {
   EXPECT_EQ(read(*file), "");
 }
 
-TEST_F(ChangesTest, TheContentOfAFreshHandleIsReadOnce) {
+TEST_F(WriteOpsTest, ContentOfAFreshHandleIsReadOnce) {
   const auto file = open(in(session(), "branch"));
   EXPECT_EQ(read(*file), "e2aaaaaa\n");
   EXPECT_EQ(read(*file), "");
@@ -245,7 +245,7 @@ TEST_F(ChangesTest, TheContentOfAFreshHandleIsReadOnce) {
   EXPECT_EQ(read(*open(in(session(), "branch"))), "e1aaaaaa\n");
 }
 
-TEST_F(ChangesTest, AMovedLeafGoesBackWhenItsSummaryIsRefused) {
+TEST_F(WriteOpsTest, RefusedSummaryMovesTheLeafBack) {
   const std::string before = log();
   for (const std::string& bad : {std::string("caf\xE9\n"), std::string(kMaxLinesBytes, 'x')}) {
     const auto file = open(in(session(), "branch"));
@@ -262,14 +262,14 @@ TEST_F(ChangesTest, AMovedLeafGoesBackWhenItsSummaryIsRefused) {
   EXPECT_EQ(log(), before);
 }
 
-TEST_F(ChangesTest, ARefusedCommandTakesBackNoneThatCameBefore) {
+TEST_F(WriteOpsTest, RefusedCommandKeepsEarlierOnes) {
   const auto file = open(in(session(), "branch"));
   ASSERT_TRUE(file->write("{\"target\":\"#1\"}\n", false, own_thread()));
   EXPECT_FALSE(file->write("{\"target\":\"nowhere\"}\n", false, own_thread()));
   EXPECT_EQ(leaf(), "e1aaaaaa\n");
 }
 
-TEST_F(ChangesTest, ALeafThatWasMovedBeforeGoesBackThere) {
+TEST_F(WriteOpsTest, RefusedTextReturnsTheLeafToItsEarlierMove) {
   ASSERT_TRUE(open(in(session(), "branch"))->write("#1\n", false, own_thread()));
   const auto file = open(in(session(), "branch"));
   ASSERT_TRUE(file->write("root\n", false, own_thread()));
@@ -278,7 +278,7 @@ TEST_F(ChangesTest, ALeafThatWasMovedBeforeGoesBackThere) {
   EXPECT_EQ(leaf(), "e1aaaaaa\n");
 }
 
-TEST_F(ChangesTest, ASummaryMovesTheLeafWithItsTargetAlone) {
+TEST_F(WriteOpsTest, SummaryAndTargetMoveTheLeafTogether) {
   const auto file = open(in(session(), "branch"));
   ASSERT_TRUE(file->write("#1\nTried", false, own_thread()));
   EXPECT_EQ(leaf(), "e2aaaaaa\n");
@@ -290,7 +290,7 @@ TEST_F(ChangesTest, ASummaryMovesTheLeafWithItsTargetAlone) {
   EXPECT_NE(line.find("\"summary\":\"Tried X\\nfailed\""), std::string::npos) << line;
 }
 
-TEST_F(ChangesTest, TheTargetOfASummaryIsJudgedInItsWrite) {
+TEST_F(WriteOpsTest, UnknownSummaryTargetFailsTheWrite) {
   const std::string before = log();
   const auto file = open(in(session(), "branch"));
   EXPECT_EQ(file->write("nowhere\nTried X\n", false, own_thread()).error().code, Errc::not_found);
@@ -300,7 +300,7 @@ TEST_F(ChangesTest, TheTargetOfASummaryIsJudgedInItsWrite) {
   EXPECT_EQ(leaf(), "e2aaaaaa\n");
 }
 
-TEST_F(ChangesTest, ATruncatedHandleBeginsAnew) {
+TEST_F(WriteOpsTest, TruncatedHandleStartsOver) {
   const std::string before = log();
   const auto branch = open(in(session(), "branch"));
   EXPECT_FALSE(branch->write("nowhere\n", false, own_thread()));
@@ -317,7 +317,7 @@ TEST_F(ChangesTest, ATruncatedHandleBeginsAnew) {
   EXPECT_EQ(log(), before);
 }
 
-TEST_F(ChangesTest, ARefusedCommandTakesItsRestWithIt) {
+TEST_F(WriteOpsTest, RestOfARefusedCommandIsRefused) {
   const std::string before = log();
   const auto title = open(in(session(), "title"));
   for (int piece = 0; piece < 16; ++piece) {
@@ -331,7 +331,7 @@ TEST_F(ChangesTest, ARefusedCommandTakesItsRestWithIt) {
   EXPECT_NE(log(), before);
 }
 
-TEST_F(ChangesTest, TheUsageTextIsNoCommand) {
+TEST_F(WriteOpsTest, UsageTextIsRefused) {
   const std::string before = log();
   for (const char* name : {"append", "branch", "label", "fork"}) {
     const auto file = open(in(session(), name));
@@ -347,7 +347,7 @@ TEST_F(ChangesTest, TheUsageTextIsNoCommand) {
   EXPECT_EQ(catalog.view()->by_id.size(), 1U);
 }
 
-TEST_F(ChangesTest, JsonOfWhichOnlyTheLineFeedIsMissingIsJudgedInItsWrite) {
+TEST_F(WriteOpsTest, InvalidJsonWithoutLineFeedFailsTheWrite) {
   const std::string before = log();
   const auto file = open(in(session(), "append"));
   EXPECT_EQ(file->write(R"({"type":"no such type"})", false, own_thread()).error().code, Errc::invalid_argument);
@@ -355,7 +355,7 @@ TEST_F(ChangesTest, JsonOfWhichOnlyTheLineFeedIsMissingIsJudgedInItsWrite) {
   EXPECT_EQ(log(), before);
 }
 
-TEST_F(ChangesTest, LabelsAreLinks) {
+TEST_F(WriteOpsTest, SymlinksSetMoveAndClearLabels) {
   RequestContext call{&never};
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "a%2Fb"}, "../entries/000001-user-e1aaaaaa.json"));
@@ -372,7 +372,7 @@ TEST_F(ChangesTest, LabelsAreLinks) {
   EXPECT_FALSE(vfs.lookup(call, labels, "c"));
 }
 
-TEST_F(ChangesTest, AProcessThatTakesASessionApartClearsNoLabel) {
+TEST_F(WriteOpsTest, RecursiveRemoveClearsNoLabel) {
   RequestContext call{&never};
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "kept"}, "#1"));
@@ -381,7 +381,7 @@ TEST_F(ChangesTest, AProcessThatTakesASessionApartClearsNoLabel) {
   EXPECT_TRUE(vfs.lookup(call, labels, "kept"));
 }
 
-TEST_F(ChangesTest, AnOwnWriteIsNotHiddenByWhatWasLookedUpBefore) {
+TEST_F(WriteOpsTest, OwnWriteMakesAnEarlierLookupStale) {
   const NodeId before = in(session(), "title");
   ASSERT_TRUE(open(before)->write("New\n", false, own_thread()));
   RequestContext call{&never};

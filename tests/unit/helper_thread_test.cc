@@ -33,7 +33,7 @@ class Pinned {
   cpu_set_t before_ = allowed();
 };
 
-TEST(HelperThread, WorksBesideAMakerThatDoesNotRest) {
+TEST(HelperThread, RunsBesideABusyCreator) {
   if (cpu_set_t all = allowed(); CPU_COUNT(&all) < 2) {
     GTEST_SKIP() << "needs two processors";
   }
@@ -43,7 +43,7 @@ TEST(HelperThread, WorksBesideAMakerThatDoesNotRest) {
   }
 }
 
-TEST(HelperThread, MayRunWhereverItsMakerMay) {
+TEST(HelperThread, HasTheAffinityOfItsCreator) {
   cpu_set_t mine = allowed();
   cpu_set_t its;
   CPU_ZERO(&its);
@@ -53,7 +53,7 @@ TEST(HelperThread, MayRunWhereverItsMakerMay) {
   EXPECT_TRUE(CPU_EQUAL(&mine, &its));
 }
 
-TEST(HelperThread, BeginsEvenWhereThereIsOneProcessor) {
+TEST(HelperThread, StartsOnASingleProcessor) {
   const Pinned pinned(::sched_getcpu());
   bool has_run = false;
   {

@@ -25,7 +25,7 @@ class ZoneScope {
   std::optional<std::string> old_;
 };
 
-TEST(JsonDate, Vectors) {
+TEST(JsonDate, DatesOfTheVectorsAreParsed) {
   const ZoneScope utc("UTC");
   testing::for_each_vector("dates.jsonl", [](const Value& vector) {
     if (!vector[0].IsString()) {
@@ -41,7 +41,7 @@ TEST(JsonDate, Vectors) {
   });
 }
 
-TEST(JsonDate, TextsWithoutAZoneAreLocal) {
+TEST(JsonDate, TextsWithoutAZoneAreLocalTime) {
   const ZoneScope zone("EST5EDT,M3.2.0,M11.1.0");
   EXPECT_EQ(iso_time(*parse_date("2026-02-16T10:20:30")), "2026-02-16T15:20:30.000Z");
   EXPECT_EQ(iso_time(*parse_date("2026-07-16 10:20")), "2026-07-16T14:20:00.000Z");
@@ -51,7 +51,7 @@ TEST(JsonDate, TextsWithoutAZoneAreLocal) {
   EXPECT_EQ(iso_time(*parse_date("2026-02-16T10:20:30Z")), "2026-02-16T10:20:30.000Z");
 }
 
-TEST(JsonDate, LooseForms) {
+TEST(JsonDate, LooseFormsAreParsed) {
   const ZoneScope utc("UTC");
   const std::string expected = "2026-02-16T10:20:30.000Z";
   for (const char* text :
@@ -71,7 +71,7 @@ TEST(JsonDate, LooseForms) {
   }
 }
 
-TEST(JsonDate, IsoTimeAndBack) {
+TEST(JsonDate, IsoTimesRoundTrip) {
   for (const std::int64_t time : {0L, -1L, 1'771'237'230'123L, -62'198'755'200'000L, 253'402'300'800'000L,
                                   8'640'000'000'000'000L, -8'640'000'000'000'000L, 951'782'400'000L}) {
     EXPECT_EQ(parse_date(iso_time(time)), time) << iso_time(time);

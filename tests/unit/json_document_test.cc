@@ -13,12 +13,12 @@ std::string reprint(std::string_view text) {
   return parse(text, document) ? stringify(document) : "(no JSON)";
 }
 
-TEST(JsonDocument, NumberVectors) {
+TEST(JsonDocument, NumbersOfTheVectorsArePrinted) {
   testing::for_each_vector("numbers.jsonl",
                            [](const Value& vector) { EXPECT_EQ(reprint(as_string(vector[0])), as_string(vector[1])); });
 }
 
-TEST(JsonDocument, StringVectors) {
+TEST(JsonDocument, StringsOfTheVectorsArePrinted) {
   testing::for_each_vector("jsonStrings.jsonl", [](const Value& vector) {
     std::string text;
     const auto& units = vector[0];
@@ -40,7 +40,7 @@ TEST(JsonDocument, StringVectors) {
   });
 }
 
-TEST(JsonDocument, NumbersAtTheEdges) {
+TEST(JsonDocument, ExtremeNumbersArePrintedAsInJavaScript) {
   EXPECT_EQ(number_text(0.000001), "0.000001");
   EXPECT_EQ(number_text(-0.0000001), "-1e-7");
   EXPECT_EQ(number_text(-0.0), "0");
@@ -59,7 +59,7 @@ TEST(JsonDocument, NumbersAtTheEdges) {
   EXPECT_EQ(document.GetDouble(), -std::numeric_limits<double>::infinity());
 }
 
-TEST(JsonDocument, KeysAsJavaScriptKeepsThem) {
+TEST(JsonDocument, KeysAreOrderedAsInJavaScript) {
   EXPECT_EQ(reprint(R"({"b":1,"a":2,"b":{"c":3}})"), R"({"b":{"c":3},"a":2})");
   EXPECT_EQ(reprint(R"({"x":0,"10":1,"9":2,"01":3,"-1":4,"4294967294":5,"4294967295":6,"1.0":7,"":8})"),
             R"({"9":2,"10":1,"4294967294":5,"x":0,"01":3,"-1":4,"4294967295":6,"1.0":7,"":8})");
@@ -75,7 +75,7 @@ TEST(JsonDocument, KeysAsJavaScriptKeepsThem) {
   EXPECT_EQ(member(document, "k7")->GetDouble(), 507);
 }
 
-TEST(JsonDocument, StringsWithSurrogatesAndBadBytes) {
+TEST(JsonDocument, LoneSurrogatesAreEscapedAndBadBytesReplaced) {
   EXPECT_EQ(reprint(R"("\ud83d\ude00 \uD83D \uDE00\uD83D \ud83d\u0041")"), "\"😀 \\ud83d \\ude00\\ud83d \\ud83dA\"");
   EXPECT_EQ(reprint(R"("\ud83d\ud83d\ude00")"), "\"\\ud83d😀\"");
   EXPECT_EQ(reprint("\"a\xFF\xED\xA0\xBD z\""), "\"a\uFFFD\uFFFD\uFFFD\uFFFD z\"");
@@ -83,7 +83,7 @@ TEST(JsonDocument, StringsWithSurrogatesAndBadBytes) {
   EXPECT_EQ(reprint(R"("\/\u0000\u001F\u007f\u2028")"), "\"/\\u0000\\u001f\x7F\u2028\"");
 }
 
-TEST(JsonDocument, RefusesWhatIsNotJson) {
+TEST(JsonDocument, RefusesInvalidJson) {
   for (const char* text : {"",
                            " ",
                            "{",
@@ -187,7 +187,7 @@ TEST(JsonDocument, BuildsChangesAndCopies) {
   EXPECT_EQ(stringify(copy(*member(document, "b"), other)), "0.5");
 }
 
-TEST(JsonDocument, ADocumentCanBeUsedAgain) {
+TEST(JsonDocument, DocumentsAreReusable) {
   Document document;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(parse("{\"a\":[" + std::to_string(i) + "]}", document));

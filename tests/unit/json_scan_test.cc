@@ -75,10 +75,10 @@ void check_vectors(const std::string& file) {
   });
 }
 
-TEST(JsonScan, ParseVectors) {
+TEST(JsonScan, ParsesTheVectors) {
   check_vectors("parse.jsonl");
 }
-TEST(JsonScan, ParseFuzzVectors) {
+TEST(JsonScan, ParsesTheFuzzVectors) {
   check_vectors("parseFuzz.jsonl");
 }
 
@@ -113,7 +113,7 @@ ValueEnd scan_in_pieces(ValueScanner& scanner, std::string_view text, AwkwardTex
   return {verdict, static_cast<std::size_t>(scanner.length())};
 }
 
-TEST(JsonScan, AgreesWithTheReferenceHoweverSplit) {
+TEST(JsonScan, AgreesWithTheReferenceForAnySplit) {
   AwkwardTexts random(7);
   ValueScanner scanner;
   std::map<Verdict, int> seen;
@@ -148,7 +148,7 @@ TEST(JsonScan, AgreesWithTheReferenceOnCutCorpusLines) {
   }
 }
 
-TEST(JsonScan, StringContentOfEveryAlignment) {
+TEST(JsonScan, StringsOfEveryAlignmentAreScanned) {
   for (const char special : {'"', '\x1f', '\0'}) {
     for (std::size_t length = 0; length < 70; ++length) {
       for (std::size_t tail : {0U, 1U, 40U}) {
@@ -159,7 +159,7 @@ TEST(JsonScan, StringContentOfEveryAlignment) {
   }
 }
 
-TEST(JsonScan, NumberEndsBeforeAnExponentThatIsNone) {
+TEST(JsonScan, NumberEndsBeforeAnInvalidExponent) {
   ValueScanner scanner;
   std::size_t used = 99;
   EXPECT_EQ(scanner.feed("12e+", used), Verdict::need_more);
@@ -219,7 +219,7 @@ TEST(JsonScan, ObserverSeesTheFirstTwoLevels) {
   EXPECT_EQ(events_of(R"("x")", 1), "");
 }
 
-TEST(JsonScan, ObserverCutsWhatIsLong) {
+TEST(JsonScan, ObserverGetsLongScalarsCut) {
   const std::string at_limit = '"' + std::string(ValueScanner::kMaxObservedBytes - 2, 'x') + '"';
   const std::string beyond = '"' + std::string(ValueScanner::kMaxObservedBytes, 'x') + '"';
   for (const std::size_t piece_size : {1000U, 1'000'000U}) {
@@ -229,7 +229,7 @@ TEST(JsonScan, ObserverCutsWhatIsLong) {
   }
 }
 
-TEST(JsonScan, ResetForgetsAnErrorAndWhatWasOpen) {
+TEST(JsonScan, ResetClearsErrorsAndOpenContainers) {
   ValueScanner scanner;
   std::size_t used = 0;
   EXPECT_EQ(scanner.feed("{\"a\":[[{\"x\" 1 ", used), Verdict::error);

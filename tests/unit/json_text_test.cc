@@ -22,32 +22,32 @@ std::string decode_file(std::string_view bytes) {
   return decode_utf8(bytes.starts_with("\xEF\xBB\xBF") ? bytes.substr(3) : bytes);
 }
 
-TEST(JsonUtf8, Vectors) {
+TEST(JsonUtf8, DecodesTheVectors) {
   testing::for_each_vector("utf8.jsonl", [](const Value& vector) {
     EXPECT_EQ(decode_file(from_hex(as_string(vector[0]))), as_string(vector[1]));
   });
 }
 
-TEST(JsonUtf8, BadBytesBetweenGoodText) {
+TEST(JsonUtf8, ReplacesBadBytesBetweenGoodText) {
   EXPECT_EQ(decode_utf8("good \xE2\x82 text \xFF"), "good \uFFFD text \uFFFD");
   EXPECT_FALSE(is_valid_utf8("\xED\xA0\x80"));
   EXPECT_TRUE(is_valid_utf8(""));
 }
 
-TEST(JsonUtf8, Utf16WithLoneSurrogates) {
+TEST(JsonUtf8, ReplacesLoneSurrogatesOfUtf16) {
   using namespace std::string_view_literals;
   EXPECT_EQ(decode_utf16le("a\0\x3D\xD8z\0\x00\xDE\xE9\0"sv), "a\uFFFDz\uFFFDé");
   EXPECT_EQ(decode_utf16le("a\0\x3D\xD8"sv), "a\uFFFD");
 }
 
-TEST(JsonUtf8, LoneSurrogatesAndLength) {
+TEST(JsonUtf8, CountsUtf16UnitsAndReplacesLoneSurrogates) {
   const std::string text = "a\xED\xA0\x80 \xED\x9F\xBF\xED\xBF\xBF";
   EXPECT_EQ(replace_lone_surrogates(text), "a\uFFFD \xED\x9F\xBF\uFFFD");
   EXPECT_EQ(utf16_length(text), 5U);
   EXPECT_EQ(utf16_length("aé€😀"), 5U);
 }
 
-TEST(JsonBase64, RoundTrip) {
+TEST(JsonBase64, RoundTrips) {
   std::string bytes;
   for (int i = 0; i < 300; ++i) {
     const std::string text = encode_base64(bytes);
@@ -57,7 +57,7 @@ TEST(JsonBase64, RoundTrip) {
   }
 }
 
-TEST(JsonBase64, LenientAsNodeIs) {
+TEST(JsonBase64, IsAsLenientAsNode) {
   const auto both = [](std::string_view text) {
     const std::string bytes = decode_base64(text);
     EXPECT_EQ(decoded_base64_size(text), bytes.size()) << text;
@@ -100,7 +100,7 @@ std::string expand(const Value& value) {
   return out;
 }
 
-TEST(JsonBase64, BlobsOfThePersistVectors) {
+TEST(JsonBase64, DecodesTheBlobsOfThePersistVectors) {
   int seen = 0;
   testing::for_each_vector("persist.jsonl", [&seen](const Value& vector) {
     const Value* outcome = member(vector, "both");

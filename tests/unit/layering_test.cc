@@ -148,7 +148,7 @@ TEST(Layering, OwnHeadersAreNamedFromTheRoot) {
   }
 }
 
-TEST(Layering, LibrariesStayWhereTheyBelong) {
+TEST(Layering, LibrariesStayInTheirRooms) {
   for (const auto& file : sources()) {
     for (const auto& include : includes_of(file)) {
       for (const auto& reserved : kReserved) {
@@ -181,7 +181,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
 };
 
 // Tests that make the disk fail do not reach code that bypasses core/os/disk.h.
-TEST(Layering, TheDiskIsChangedThroughDiskAlone) {
+TEST(Layering, DiskIsChangedOnlyThroughDisk) {
   std::set<std::string> changing;
   for (const auto& file : sources()) {
     if (file.starts_with("tools/generate/") || file.starts_with("tools/benchmarks/")) {
@@ -206,7 +206,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(Layering, BuildLinksTheSameArrows) {
+TEST(Layering, BuildLinksFollowTheArrows) {
   const std::string text = text_of(kRoot / "CMakeLists.txt");
   static const std::regex kLibrary(R"(arborfs_library\((\w+) ([\w/]+)([^)]*)\))");
   std::map<std::string, std::string> folder_of;
@@ -256,7 +256,7 @@ TEST(Layering, EveryTestIsBuilt) {
   }
 }
 
-TEST(Layering, EveryFuzzTargetHasInputsAndTheReverse) {
+TEST(Layering, FuzzTargetsAndInputsMatch) {
   for (const auto& entry : fs::directory_iterator(kRoot / "tests/fuzz")) {
     const std::string name = entry.path().filename().string();
     if (entry.is_directory() && name != "support") {

@@ -44,7 +44,7 @@ class LivenessRoundTest : public ::testing::Test {
   testing::Variable state{"XDG_STATE_HOME", store.root() + "/state"};
 };
 
-TEST_F(LivenessRoundTest, LockFilesAreFoundInTheListingOfTheirFolder) {
+TEST_F(LivenessRoundTest, LockFilesAreFoundInFolderListings) {
   add("-free");
   add("-held");
   add("-stale");
@@ -57,7 +57,7 @@ TEST_F(LivenessRoundTest, LockFilesAreFoundInTheListingOfTheirFolder) {
   EXPECT_EQ(states(), wanted);
 }
 
-TEST_F(LivenessRoundTest, AFolderThatIsGoneHoldsNothing) {
+TEST_F(LivenessRoundTest, MissingFolderHoldsNothing) {
   add("-gone");
   Catalog catalog(open_store(store.root()), "/home/dev");
   catalog.rescan();

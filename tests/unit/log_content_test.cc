@@ -68,7 +68,7 @@ class LogFiles : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(LogFiles, GrowAndAreSpliced) {
+TEST_F(LogFiles, GrowingFilesAreReadAndSpliced) {
   const auto log = open("abc");
   std::ofstream(folder_ / "log", std::ios::app) << "def";
   EXPECT_EQ(*log->size(), 6U);
@@ -85,7 +85,7 @@ TEST_F(LogFiles, GrowAndAreSpliced) {
   EXPECT_EQ(stretch.length, 3U);
 }
 
-TEST_F(LogFiles, DecodeUtf16) {
+TEST_F(LogFiles, Utf16IsDecoded) {
   const auto log = open(std::string_view("\xFF\xFEh\0i\0", 6));
   EXPECT_TRUE(log->is_decoded());
   EXPECT_EQ(*log->read(0, 2), "hi");
@@ -95,7 +95,7 @@ TEST_F(LogFiles, DecodeUtf16) {
   EXPECT_EQ(raw[0], '\xFF');
 }
 
-TEST_F(LogFiles, AHeadThatGrowsWhenItIsDecodedIsReadToItsEnd) {
+TEST_F(LogFiles, HeadThatGrowsInDecodingIsReadWhole) {
   const std::string title(300, '\x4E');  // U+4E4E takes two bytes as UTF-16, three as UTF-8
   std::string bytes = "\xFF\xFE";
   const auto add = [&bytes](std::string_view ascii) {

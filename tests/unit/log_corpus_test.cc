@@ -80,10 +80,10 @@ void compare(const std::string& name, Dialect dialect, const std::string& oracle
   compare_labels(*index, oracle);
 }
 
-TEST_P(LogCorpus, ReadsAs13Does) {
+TEST_P(LogCorpus, ReadsLikeOmp13) {
   compare(GetParam(), Dialect::omp13, "oracle-13.json");
 }
-TEST_P(LogCorpus, ReadsAs18Does) {
+TEST_P(LogCorpus, ReadsLikeOmp18) {
   compare(GetParam(), Dialect::omp18, "oracle-18.json");
 }
 
@@ -134,10 +134,10 @@ void compare_vectors(const char* file_name) {
   EXPECT_GT(count, 10);
 }
 
-TEST(LogVectors, SplitsAsTheAgentsDo) {
+TEST(LogVectors, SplitsLinesLikeTheAgents) {
   compare_vectors("parse.jsonl");
 }
-TEST(LogVectors, SplitsRandomTextAsTheAgentsDo) {
+TEST(LogVectors, SplitsRandomTextLikeTheAgents) {
   compare_vectors("parseFuzz.jsonl");
 }
 

@@ -26,7 +26,7 @@ TextMeasure measure(const std::string& bytes, std::size_t step) {
   return found;
 }
 
-TEST(DamageRun, FindsTheSameInPiecesOfAnySize) {
+TEST(DamageRun, IsIndependentOfThePieceSize) {
   std::mt19937 random(7);
   const std::string_view alphabet("\0\0\0\0 \n\t\xC2\xA0x", 10);
   for (int round = 0; round < 2000; ++round) {
@@ -41,7 +41,7 @@ TEST(DamageRun, FindsTheSameInPiecesOfAnySize) {
   }
 }
 
-TEST(DamageRun, TellsNulsAroundAPieceFromIt) {
+TEST(DamageRun, SeparatesNulsFromATornRecord) {
   const TextMeasure found = measure(std::string(20, '\0') + " {torn " + std::string(30, '\0') + "\n", 1000);
   const TextMeasure wanted{
       false, {{1000, 21, Damage::Kind::nul}, {1021, 5, Damage::Kind::malformed}, {1026, 31, Damage::Kind::nul}}};

@@ -38,7 +38,7 @@ bool follow(std::unique_ptr<LogIndex>& index, const std::string& bytes) {
 
 class LogGrowth : public testing::TestWithParam<std::string> {};
 
-TEST_P(LogGrowth, EqualsBuildingTheWhole) {
+TEST_P(LogGrowth, EqualsAFullBuild) {
   const std::string bytes = test::read_file(test::corpus() / GetParam() / "session.jsonl");
   std::mt19937 random(static_cast<unsigned>(bytes.size()));
   for (int round = 0; round < 4; ++round) {
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, LogGrowth, testing::ValuesIn(test::corpus_cases(
 });
 
 // Fragments that are awkward to split.
-TEST(LogGrowthSteps, RandomTextByteByByte) {
+TEST(LogGrowthSteps, RandomTextGrowsByteByByte) {
   const std::vector<std::string> bits = {"{\"a\":1}\n",
                                          "{\"id\":\"b\",\"parentId\":\"c\"}\n",
                                          "{\"id\":\"c\"}\n",
@@ -125,7 +125,7 @@ TEST(LogGrowthSteps, WholeLinesGrowWithoutRebuilding) {
   EXPECT_EQ(index->tip_count(), 48U);
 }
 
-TEST(LogGrowthSteps, ATornTailMayBeCutAway) {
+TEST(LogGrowthSteps, TornTailMayBeTruncated) {
   const std::string good = std::string(kHeader) + entry_line(1, "null");
   auto index = build(good + "{\"type\":\"mess");
   EXPECT_TRUE(follow(index, good));
@@ -134,7 +134,7 @@ TEST(LogGrowthSteps, ATornTailMayBeCutAway) {
   EXPECT_FALSE(follow(index, good.substr(0, good.size() - 5)));
 }
 
-TEST(LogGrowthSteps, AChangedSlotChangesOnlyTheTitle) {
+TEST(LogGrowthSteps, ChangedSlotChangesOnlyTheTitle) {
   const std::string rest = std::string(kHeader) + entry_line(1, "null");
   auto index = build(slot_line("first") + rest);
   EXPECT_EQ(index->header().title, "first");
@@ -145,7 +145,7 @@ TEST(LogGrowthSteps, AChangedSlotChangesOnlyTheTitle) {
   EXPECT_EQ(index->header().title, "");
 }
 
-TEST(LogGrowthSteps, WhatChangesTheEarlierMustBeBuiltAnew) {
+TEST(LogGrowthSteps, ChangesToEarlierEntriesNeedARebuild) {
   const std::string head(kHeader);
   const std::string good = head + entry_line(1, "null") + entry_line(2, "\"00000009\"");
   const std::vector<std::string> rewrites = {
@@ -165,7 +165,7 @@ TEST(LogGrowthSteps, WhatChangesTheEarlierMustBeBuiltAnew) {
   EXPECT_TRUE(follow(same, good));
 }
 
-TEST(LogGrowthSteps, ANumberAtTheEndMayGoOn) {
+TEST(LogGrowthSteps, TrailingNumberMayContinue) {
   const std::string head(kHeader);
   auto index = build(head + "12");
   EXPECT_EQ(index->size(), 1U);
@@ -174,7 +174,7 @@ TEST(LogGrowthSteps, ANumberAtTheEndMayGoOn) {
   EXPECT_EQ(index->size(), 2U);
 }
 
-TEST(LogGrowthSteps, LabelsFollow) {
+TEST(LogGrowthSteps, LabelsFollowGrowth) {
   std::string bytes = std::string(kHeader) + entry_line(1, "null");
   const auto label = [](int number, const char* target, const char* text) {
     return "{\"type\":\"label\",\"id\":\"l" + std::to_string(number) + "\",\"targetId\":\"" + target +

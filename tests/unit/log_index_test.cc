@@ -8,7 +8,7 @@ using test::build;
 
 const std::string kHeader = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n";
 
-TEST(LogIndexIds, EqualAsInJavaScript) {
+TEST(LogIndexIds, CompareAsInJavaScript) {
   const auto index =
       build(kHeader +
             "{\"id\":5}\n{\"id\":\"5\",\"parentId\":5.0}\n{\"id\":{},\"parentId\":true}\n"
@@ -24,7 +24,7 @@ TEST(LogIndexIds, EqualAsInJavaScript) {
   EXPECT_EQ(index->id(3).text, "{}");
 }
 
-TEST(LogIndexIds, TheLastOfEqualKeysAndOfEqualIdsWins) {
+TEST(LogIndexIds, LastOfEqualKeysAndOfEqualIdsWins) {
   const auto index = build(
       kHeader +
       "{\"id\":\"a\",\"\\u0069d\":\"b\"}\n{\"id\":\"c\",\"parentId\":\"b\"}\n{\"id\":\"b\"}\n"
@@ -40,7 +40,7 @@ TEST(LogIndexIds, TheLastOfEqualKeysAndOfEqualIdsWins) {
   EXPECT_EQ(index->name(5), "message");
 }
 
-TEST(LogIndexDamage, IsWhatTheAgentsDrop) {
+TEST(LogIndexDamage, IsTheTextThatAgentsDrop) {
   const std::string nuls(3, '\0');
   const auto index = build(kHeader + "garbage \n{\"id\":\"a\"} fused\n" + nuls + "\n" + nuls +
                            "{\"id\":\"b\"}\n \v\f\xC2\xA0\n{\"id\":\"c\"}\n[1,");
@@ -59,7 +59,7 @@ TEST(LogIndexDamage, IsWhatTheAgentsDrop) {
   EXPECT_EQ(index->size(), 2U);
 }
 
-TEST(LogIndexHeader, AbsentLeavesEveryEntry) {
+TEST(LogIndexHeader, MissingHeaderHidesNoEntry) {
   const auto index = build("{\"id\":\"a\"}\n{\"type\":\"session\",\"id\":\"s\"}\n");
   EXPECT_FALSE(index->header().valid);
   EXPECT_EQ(index->size(), 2U);
@@ -67,7 +67,7 @@ TEST(LogIndexHeader, AbsentLeavesEveryEntry) {
   EXPECT_FALSE(build("")->header().problem.empty());
 }
 
-TEST(LogIndexHeader, LaterSessionsCountAsValuesOnly) {
+TEST(LogIndexHeader, LaterSessionLinesAreNotEntries) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n" + kHeader + "{\"id\":\"b\"}\n";
   const auto older = build(bytes);
   EXPECT_EQ(older->size(), 2U);
@@ -79,7 +79,7 @@ TEST(LogIndexHeader, LaterSessionsCountAsValuesOnly) {
 }
 
 // Keys that only the newer generation writes count only in their own type of entry, however they are spelled.
-TEST(LogIndexDialect, OfALogWithoutSlotByItsKeys) {
+TEST(LogIndexDialect, IsDetectedFromKeysWithoutATitleSlot) {
   struct Row {
     std::string type;
     std::string member;
@@ -107,7 +107,7 @@ TEST(LogIndexDialect, OfALogWithoutSlotByItsKeys) {
   }
 }
 
-TEST(LogIndexDialect, ChangesWithAGrownLog) {
+TEST(LogIndexDialect, MayChangeWithGrowth) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
   const auto index = build(bytes);
   EXPECT_EQ(index->dialect(), Dialect::omp13);
@@ -145,7 +145,7 @@ TEST(LogIndexHeader, VersionsCompareAsInJavaScript) {
   }
 }
 
-TEST(LogIndexTimes, AreThoseOfJavaScript) {
+TEST(LogIndexTimes, AreParsedAsInJavaScript) {
   const auto index =
       build(kHeader +
             "{\"timestamp\":\"2026-02-16T10:20:30.123Z\"}\n{\"timestamp\":\"2026-02-30T00:00:00.000Z\"}\n{"

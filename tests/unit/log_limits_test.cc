@@ -35,7 +35,7 @@ std::string chain(std::uint32_t count) {
   return bytes;
 }
 
-TEST(LogLimits, AMillionEntriesTake64BytesEach) {
+TEST(LogLimits, EntriesTakeAtMost64Bytes) {
   const auto index = build(chain(1'000'000));
   ASSERT_EQ(index->size(), 1'000'000U);
   EXPECT_LE(index->memory_bytes(), 64'000'000U);
@@ -47,11 +47,11 @@ TEST(LogLimits, AMillionEntriesTake64BytesEach) {
   EXPECT_EQ(index->find_prefix(hex_id(2654435761U), 5), std::vector<Ordinal>{1});
 }
 
-TEST(LogLimits, ASmallLogTakesLittle) {
+TEST(LogLimits, SmallLogTakesLittleMemory) {
   EXPECT_LE(build(chain(10))->memory_bytes(), 4096U);
 }
 
-TEST(LogLimits, AMillionOpenBracketsAreOneUnfinishedValue) {
+TEST(LogLimits, MillionOpenBracketsAreOneUnfinishedValue) {
   const auto index = build(std::string(kHeader) + std::string(1'000'000, '['));
   EXPECT_EQ(index->size(), 0U);
   ASSERT_EQ(index->damage().size(), 1U);
@@ -60,7 +60,7 @@ TEST(LogLimits, AMillionOpenBracketsAreOneUnfinishedValue) {
   EXPECT_TRUE(index->damage()[0].in_progress);
 }
 
-TEST(LogLimits, AMillionNestedArraysAreOneEntry) {
+TEST(LogLimits, MillionNestedArraysAreOneEntry) {
   const std::string deep =
       "{\"id\":\"deep\",\"x\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}\n";
   const auto index = build(std::string(kHeader) + deep);
@@ -68,7 +68,7 @@ TEST(LogLimits, AMillionNestedArraysAreOneEntry) {
   EXPECT_EQ(index->find("deep"), 1U);
 }
 
-TEST(LogLimits, AQuadraticAttackIsGivenUp) {
+TEST(LogLimits, QuadraticAttackIsAbandoned) {
   std::string bytes(kHeader);
   for (int i = 0; i < 300'000; ++i) {
     bytes += "[1,\n";
@@ -103,7 +103,7 @@ TEST(LogLimits, GiantLinesAreReadInPieces) {
   EXPECT_TRUE(index->has_duplicate_ids());
 }
 
-TEST(LogLimits, ManyDifferentTypesKeepTheirWords) {
+TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
   std::string bytes(kHeader);
   for (int i = 0; i < 70'000; ++i) {
     bytes += "{\"type\":\"t" + std::to_string(i) + "\"}\n";
@@ -114,14 +114,14 @@ TEST(LogLimits, ManyDifferentTypesKeepTheirWords) {
   EXPECT_EQ(index->name(69'000), "t68999");
 }
 
-TEST(LogLimits, ACancelledScanStops) {
+TEST(LogLimits, CancelledScanStops) {
   const std::atomic<bool> cancelled = true;
   auto index = LogIndex::build(*LogFile::from_bytes(chain(10)), LogIndex::Options{std::nullopt, &cancelled});
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }
 
-TEST(LogLimits, ABomOnAnyLineOfABigLogIsNoDamage) {
+TEST(LogLimits, BomOnALineOfABigLogIsNoDamage) {
   const std::string line = "\xEF\xBB\xBF{\"id\":\"b\"}\n";
   EXPECT_EQ(build(std::string(kHeader) + line)->malformed_records(), 1U);
   const std::string filler = "{\"x\":\"" + std::string(8'400'000, 'y') + "\"}\n";
@@ -130,7 +130,7 @@ TEST(LogLimits, ABomOnAnyLineOfABigLogIsNoDamage) {
   EXPECT_EQ(big->size(), 2U);
 }
 
-TEST(LogLimits, AHeaderOfManyMegabytesIsNoneAndTheEntriesAreThere) {
+TEST(LogLimits, HugeHeaderIsInvalidButEntriesAreKept) {
   const std::string header =
       "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"" + std::string(17 << 20, 'x') + "\"}\n";
   const auto index = build(header + "{\"type\":\"custom\",\"id\":\"a1\"}\n");

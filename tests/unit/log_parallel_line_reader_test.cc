@@ -71,7 +71,7 @@ std::string some_line(std::mt19937& random) {
   }
 }
 
-TEST(ParallelLineReader, TheScannerReadsTheSameWithThem) {
+TEST(ParallelLineReader, GivesTheScannerTheSameResult) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
     std::string bytes;
@@ -98,7 +98,7 @@ std::string chain(std::size_t count) {
   return bytes;
 }
 
-TEST(ParallelLineReader, EveryPlainLineIsFound) {
+TEST(ParallelLineReader, FindsEveryPlainLine) {
   const std::string bytes = chain(5000);
   const auto log = LogFile::from_bytes(bytes);
   ParallelLineReader ahead(*log, 0, bytes.size(), nullptr, nullptr, 8192);
@@ -113,7 +113,7 @@ TEST(ParallelLineReader, EveryPlainLineIsFound) {
   EXPECT_EQ(ahead.line_at(offset), nullptr);
 }
 
-TEST(ParallelLineReader, ManyLinesMayBePassedOver) {
+TEST(ParallelLineReader, AllowsSkippedLines) {
   const std::string bytes = chain(5000);
   const auto log = LogFile::from_bytes(bytes);
   for (int round = 0; round < 50; ++round) {
@@ -127,7 +127,7 @@ TEST(ParallelLineReader, ManyLinesMayBePassedOver) {
   }
 }
 
-TEST(ParallelLineReader, OfALogThatWasCutOnlyWhatIsThereIsFound) {
+TEST(ParallelLineReader, FindsOnlyTheRestOfATruncatedLog) {
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
   ParallelLineReader ahead(*log, 0, bytes.size() * 3, nullptr, nullptr, 700);
@@ -135,7 +135,7 @@ TEST(ParallelLineReader, OfALogThatWasCutOnlyWhatIsThereIsFound) {
   EXPECT_EQ(ahead.line_at(bytes.size() * 2), nullptr);
 }
 
-TEST(ParallelLineReader, NothingIsFoundOnceTheWorkIsCancelled) {
+TEST(ParallelLineReader, FindsNothingAfterCancellation) {
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
   std::atomic<bool> cancelled{false};
@@ -158,7 +158,7 @@ class NoMemory : public ScanObserver {
   }
 };
 
-TEST(ParallelLineReader, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
+TEST(ParallelLineReader, LeavesStepsWithoutMemoryToTheScanner) {
   const std::string bytes = chain(100);
   const auto log = LogFile::from_bytes(bytes);
   const Scanned wanted = scan(*log, bytes.size(), nullptr);
@@ -170,7 +170,7 @@ TEST(ParallelLineReader, AStepThatNoMemoryHoldsIsLeftToTheScanner) {
   }
 }
 
-TEST(ParallelLineReader, ABigLogIsIndexedAsItsPiecesAre) {
+TEST(ParallelLineReader, IndexesABigLog) {
   const std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n" + chain(50'000);
   ASSERT_GT(bytes.size(), ParallelLineReader::kHelpsFrom);
   const auto index = test::build(bytes);

@@ -80,13 +80,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(text.find_first_not_of(' '));
 }
 
-TEST(PlainRecord, RecordsAreTakenWithTheirFields) {
+TEST(DomRecordParser, PlainRecordsAreParsedWithTheirFields) {
   for (const std::string_view record : kRecords) {
     EXPECT_TRUE(check(trimmed(record))) << record;
   }
 }
 
-TEST(PlainRecord, ARecordWithAnyByteReplacedAddedOrLeftOutIsReadAsJsonOrNotTaken) {
+TEST(DomRecordParser, MutatedRecordsParseLikeJsonOrAreRejected) {
   constexpr std::string_view kBytes = "\"\\,:{}[] \n\t\r0-1.eEtfnu/\x01\x80\xC3\xFFz";
   int taken = 0;
   for (const std::string_view untrimmed : kRecords) {
@@ -109,7 +109,7 @@ TEST(PlainRecord, ARecordWithAnyByteReplacedAddedOrLeftOutIsReadAsJsonOrNotTaken
   EXPECT_GT(taken, 1000);
 }
 
-TEST(PlainRecord, WhatIsNoJsonIsNotTaken) {
+TEST(DomRecordParser, InvalidJsonIsRejected) {
   for (const char* const text : {"{",
                                  "[",
                                  "[1",
@@ -154,7 +154,7 @@ TEST(PlainRecord, WhatIsNoJsonIsNotTaken) {
   }
 }
 
-TEST(PlainRecord, FieldsThatAreNotPlainAreLeftToOthers) {
+TEST(DomRecordParser, RecordsWithUnusualFieldsAreRejected) {
   for (const char* const text :
        {R"({"id":5})", R"({"id":["a"]})", R"({"label":{}})", R"({"id":"\u0061"})", R"({"\u0069d":"a"})",
         R"({"message":{"role":"\u0061"}})", R"({"message":{"role":[]}})", R"({"message":{"r\u006fle":"a"}})"}) {
@@ -162,12 +162,12 @@ TEST(PlainRecord, FieldsThatAreNotPlainAreLeftToOthers) {
   }
 }
 
-TEST(PlainRecord, ADeepRecordIsLeftToOthers) {
+TEST(DomRecordParser, DeepRecordsAreRejected) {
   EXPECT_TRUE(takes(std::string(64, '[') + std::string(64, ']')));
   EXPECT_FALSE(takes(std::string(65, '[') + std::string(65, ']')));
 }
 
-TEST(Escapes, AreFoundWhereverTheyStand) {
+TEST(Escapes, InvalidEscapesAreFoundAtEveryPosition) {
   const auto is_valid = [](const std::string& text) {
     const std::string bytes = text + std::string(json::kEscapePadding, '\\');
     return json::has_valid_escapes(std::string_view(bytes).substr(0, text.size()));

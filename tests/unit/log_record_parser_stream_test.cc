@@ -33,19 +33,19 @@ TEST(StreamedRecord, IdsOfAnyKindAreKept) {
   EXPECT_EQ(spelled("[" + std::string(70'000, ' ') + "1]"), "[]") << "too long to be kept";
 }
 
-TEST(StreamedRecord, KeysMayBeSpelledWithEscapes) {
+TEST(StreamedRecord, EscapedKeysAreRecognised) {
   const auto index = index_of(R"("\u0074ype":"message","\u0069d":"a1","\u006dessage":{"\u0072ole":"user"})");
   EXPECT_EQ(index->id(1).text, "a1");
   EXPECT_EQ(index->type_text(1), "message");
   EXPECT_EQ(index_of("\"type\":\"custom\",\"" + std::string(100, 'i') + "\":1,\"id\":\"b\"")->id(1).text, "b");
 }
 
-TEST(StreamedRecord, TheLastOfTwoHolds) {
+TEST(StreamedRecord, LastOfTwoFieldsWins) {
   EXPECT_EQ(index_of(R"("type":"custom","id":[1],"id":"second")")->id(1).text, "second");
   EXPECT_EQ(index_of(R"("type":"custom","id":"first","id":[2])")->id(1).text, "[2]");
 }
 
-TEST(StreamedRecord, ALongTextIsCutAtAWholeCharacter) {
+TEST(StreamedRecord, LongTextIsCutAtACharacterBoundary) {
   StreamedRecord record;
   const auto log = LogFile::from_bytes("");
   LogWindow window(*log, 0);

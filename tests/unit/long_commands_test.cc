@@ -7,7 +7,7 @@
 namespace arborfs {
 namespace {
 
-TEST(ParseInPlace, GivesWhatParseGives) {
+TEST(ParseInPlace, EqualsParse) {
   for (const std::string text : {
            R"({"a":1,"b":[true,null,"x"],"c":{}})",
            R"(  {"plain":"text","\u0065scaped":"a\n\t\"\\\/b\u00e9\u4e2d\ud83d\ude00\ud800 end","":""} )",
@@ -38,7 +38,7 @@ TEST(ParseInPlace, LeavesStringsInTheText) {
   }
 }
 
-TEST(MemoryForJson, CountsTheValuesOfTheLargestObjectAndNotWhatStandsInStrings) {
+TEST(MemoryForJson, CountsValuesOfTheLargestObjectOutsideStrings) {
   const std::string few = R"({"a":"[[[,,,:::\",\\","b":1})";
   const std::string many = R"({"a":[1,2,3,4,5,6,7,8,9,10]})";
   const auto values = [](const std::string& text) { return memory_for_json(text) - text.size(); };

@@ -65,7 +65,7 @@ bool changes_session(const std::string& verb) {
   return verb == "append" || verb == "branch" || verb == "label" || verb == "title";
 }
 
-TEST(ManPage, HasEveryOptionOfEveryVerbAndNoOther) {
+TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
   const std::string page = text_of("man/arborfs.1");
   for (const VerbOptions& of : arborfs::cli::all_options()) {
     if (of.verb.empty()) {
@@ -87,7 +87,7 @@ TEST(ManPage, HasEveryOptionOfEveryVerbAndNoOther) {
   EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--force", "--durability"}));
 }
 
-TEST(ManPage, HasNoVerbThatIsNotThere) {
+TEST(ManPage, ListsOnlyExistingVerbs) {
   std::set<std::string> verbs;
   for (const VerbOptions& of : arborfs::cli::all_options()) {
     verbs.insert(of.verb);
@@ -114,7 +114,7 @@ std::set<std::string> documented_mount_options() {
   return found;
 }
 
-TEST(ManPage, HasTheMountOptions) {
+TEST(ManPage, ListsTheMountOptions) {
   const auto documented = documented_mount_options();
   EXPECT_GE(documented.size(), 10U);
   for (const auto& option : documented) {
@@ -128,7 +128,7 @@ TEST(ManPage, HasTheMountOptions) {
   }
 }
 
-TEST(ManPage, HasEveryKindOfFinding) {
+TEST(ManPage, ListsEveryKindOfFinding) {
   const std::string part = part_of(text_of("man/arborfs.1"), ".Ss doctor");
   static const std::regex kKind(R"x("([a-z]+_[a-z_]+|orphan|cycle|unreadable)")x");
   for (const char* file : {"core/doctor/examine.cc", "core/doctor/tree_findings.cc", "core/doctor/orphan_files.cc"}) {
@@ -139,7 +139,7 @@ TEST(ManPage, HasEveryKindOfFinding) {
   }
 }
 
-TEST(ManPage, HasEveryNameOfTheTree) {
+TEST(ManPage, ListsEveryNameOfTheMount) {
   const std::string page = text_of("man/arborfs.5");
   for (const char* name :
        {"README.md",     "status.json", "events",       "projects/", "by-id/",    "recent/", "terminals/",
@@ -219,7 +219,7 @@ TEST(Completion, BashOffersSessions) {
   EXPECT_NE(offers.find("1472050ec0006b29"), std::string::npos) << offers;
 }
 
-TEST(Completion, BashRunsNothingThatANameSays) {
+TEST(Completion, BashExecutesNoNameOfTheTrash) {
   need("bash");
   const arborfs::testing::TempStore scratch;
   const arborfs::testing::Variable data("XDG_DATA_HOME", scratch.root());
@@ -233,7 +233,7 @@ TEST(Completion, BashRunsNothingThatANameSays) {
   EXPECT_FALSE(std::filesystem::exists(scratch.root() + "/ran"));
 }
 
-TEST(Completion, BashOffersEntriesBehindASession) {
+TEST(Completion, BashOffersEntriesAfterASession) {
   need("bash");
   const std::string line = " --agent-dir '" + kRoot + "/tools/samples' 1472050ec0006b29";
   for (const std::string verb : {"text", "context", "branch", "label", "fork"}) {

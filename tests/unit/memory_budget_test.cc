@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Share = MemoryBudget::Share;
 
-TEST(MemoryBudget, WhatFitsIsSharedByAll) {
+TEST(MemoryBudget, SharesFitTogether) {
   MemoryBudget budget(100, 0ms);
   Share a(budget);
   Share b(budget);
@@ -20,7 +20,7 @@ TEST(MemoryBudget, WhatFitsIsSharedByAll) {
   EXPECT_NO_THROW(b.grow(40));
 }
 
-TEST(MemoryBudget, OneAtATimeGoesBeyondAndLeavesTheSharedBytesToTheOthers) {
+TEST(MemoryBudget, OneShareAtATimeMayExceedTheBudget) {
   MemoryBudget budget(100, 0ms);
   Share a(budget);
   Share b(budget);
@@ -34,7 +34,7 @@ TEST(MemoryBudget, OneAtATimeGoesBeyondAndLeavesTheSharedBytesToTheOthers) {
   EXPECT_NO_THROW(c.grow(1));
 }
 
-TEST(MemoryBudget, WhoeverWentBeyondComesBackWithWhatFits) {
+TEST(MemoryBudget, ShrunkShareCountsInTheBudgetAgain) {
   MemoryBudget budget(100, 0ms);
   Share a(budget);
   Share b(budget);
@@ -45,7 +45,7 @@ TEST(MemoryBudget, WhoeverWentBeyondComesBackWithWhatFits) {
   EXPECT_NO_THROW(a.grow(30));
 }
 
-TEST(MemoryBudget, WhoWaitsGoesOnWhenTheOtherIsDone) {
+TEST(MemoryBudget, WaitingShareGrowsAfterTheOtherEnds) {
   MemoryBudget budget(100);
   auto a = std::make_unique<Share>(budget);
   Share b(budget);
@@ -56,7 +56,7 @@ TEST(MemoryBudget, WhoWaitsGoesOnWhenTheOtherIsDone) {
   thread.join();
 }
 
-TEST(MemoryBudget, TheWaitEndsWhenItIsCancelled) {
+TEST(MemoryBudget, CancellationEndsTheWait) {
   MemoryBudget budget(100);
   Share a(budget);
   Share b(budget);

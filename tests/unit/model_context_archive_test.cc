@@ -19,25 +19,25 @@ ArchiveBlocks blocks_of(const std::string& frames, const std::string& rest) {
   return archive_blocks(&archive, nullptr);
 }
 
-TEST(ContextArchive, ThereMayBeNone) {
+TEST(ContextArchive, MissingArchiveGivesNoBlocks) {
   EXPECT_EQ(archive_blocks(nullptr, nullptr).blocks, "");
   json::Document text;
   ASSERT_TRUE(json::parse("\"text\"", text));
   EXPECT_EQ(archive_blocks(&text, nullptr).blocks, "");
 }
 
-TEST(ContextArchive, LineBreaksAreBrokenAndDimInkIsPlain) {
+TEST(ContextArchive, LineBreakSymbolsAndInkCodesAreDecoded) {
   EXPECT_EQ(blocks_of("", "\"textHead\":\"a\u23CEb\\u000ec\\u000f\"").blocks, R"([{"type":"text","text":"a\nbc"}])");
 }
 
-TEST(ContextArchive, WhatIsNoFrameIsNotShown) {
+TEST(ContextArchive, InvalidFramesAreNotShown) {
   EXPECT_EQ(blocks_of(R"({"data":"","mimeType":"image/png","cols":1,"rows":1,"chars":1},{"data":"AAAA"})",
                       "\"textTail\":\"end\"")
                 .blocks,
             R"([{"type":"text","text":"end"}])");
 }
 
-TEST(ContextArchive, TheMiddleLiesBetweenTheEnds) {
+TEST(ContextArchive, FramesStandBetweenHeadAndTail) {
   const auto made = blocks_of(frame("AAAA", R"(,"detail":"high")"), R"("textHead":"head","textTail":"tail")");
   EXPECT_EQ(made.images, R"([{"type":"image","data":"AAAA","mimeType":"image/png","detail":"high"}])");
   EXPECT_EQ(made.blocks, R"([{"type":"text","text":"head\n-------------- imaged middle below\n"},)"
@@ -45,12 +45,12 @@ TEST(ContextArchive, TheMiddleLiesBetweenTheEnds) {
                          R"({"type":"text","text":"-------------- imaged middle above\ntail"}])");
 }
 
-TEST(ContextArchive, ATruncatedMiddleIsTold) {
+TEST(ContextArchive, TruncatedMiddleIsNoted) {
   EXPECT_EQ(blocks_of("", R"("textHead":"head","textTail":"tail","truncatedChars":5)").blocks,
             R"([{"type":"text","text":"head\n-------------- middle history omitted above\ntail"}])");
 }
 
-TEST(ContextArchive, TheNewestFramesThatFitAreShownAndTheOthersCounted) {
+TEST(ContextArchive, NewestFramesAreShownAndTheRestCounted) {
   const std::string large(2'000'000, 'A');
   const auto one_left = blocks_of(frame(large) + "," + frame("BBBB"), R"("textHead":"head")");
   EXPECT_NE(one_left.images.find("BBBB"), std::string::npos);
@@ -59,7 +59,7 @@ TEST(ContextArchive, TheNewestFramesThatFitAreShownAndTheOthersCounted) {
   EXPECT_NE(two.blocks.find("1 archived image frame (2.0 MB base64) exceeded"), std::string::npos);
 }
 
-TEST(ContextArchive, WhenNoneFitsTheNoticeStandsAlone) {
+TEST(ContextArchive, NoticeReplacesFramesThatDoNotFit) {
   const std::string too_large(3'000'001, 'A');
   const auto alone = blocks_of(frame(too_large), R"("x":1)");
   EXPECT_EQ(alone.images, "");

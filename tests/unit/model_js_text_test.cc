@@ -7,7 +7,7 @@
 namespace arborfs {
 namespace {
 
-TEST(JsText, ScalarsAreSpelledAsJavaScriptDoes) {
+TEST(JsText, ScalarsArePrintedAsInJavaScript) {
   EXPECT_EQ(js_text_of_json(R"("a\u00e9")"), "aé");
   EXPECT_EQ(js_text_of_json("1.50"), "1.5");
   EXPECT_EQ(js_text_of_json("1e400"), "Infinity");
@@ -20,19 +20,19 @@ TEST(JsText, ScalarsAreSpelledAsJavaScriptDoes) {
   EXPECT_EQ(js_text(nullptr), "undefined");
 }
 
-TEST(JsText, ArraysAreJoinedFlatAndTheirNullsAreEmpty) {
+TEST(JsText, ArraysAreJoinedWithEmptyNulls) {
   EXPECT_EQ(js_text_of_json("[]"), "");
   EXPECT_EQ(js_text_of_json("[1,null,\"x\",[2,[3,null]],{}]"), "1,,x,2,3,,[object Object]");
 }
 
-TEST(JsText, ATextIsTakenApartIntoItsCharacters) {
+TEST(JsText, TextIsSplitIntoCharacters) {
   EXPECT_EQ(characters_json(""), "[]");
   EXPECT_EQ(characters_json("a\"é€😀"), R"(["a","\"","é","€","😀"])");
   EXPECT_EQ(character_length(""), 0U);
   EXPECT_EQ(character_length("\xE2\x82"), 2U) << "cut short";
 }
 
-TEST(JsText, BlankIsWhatTrimLeavesNothingOf) {
+TEST(JsText, BlankTextIsEmptyAfterTrim) {
   EXPECT_TRUE(is_blank(""));
   EXPECT_TRUE(is_blank(" \t\n\v\f\r\u00A0\u2003\u2028\u3000\uFEFF"));
   EXPECT_FALSE(is_blank(" \u200B"));

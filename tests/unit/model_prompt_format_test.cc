@@ -6,11 +6,11 @@
 namespace arborfs {
 namespace {
 
-TEST(PromptFormat, TakesWhiteSpaceFromTheEndsOfLines) {
+TEST(PromptFormat, TrimsLineEnds) {
   EXPECT_EQ(formatted_prompt("a \t\n  b\xC2\xA0\n c\r"), "a\n  b\n c");
 }
 
-TEST(PromptFormat, KeepsOneBlankLineAndNoneOfSeveral) {
+TEST(PromptFormat, KeepsSingleBlankLinesOnly) {
   EXPECT_EQ(formatted_prompt("a\n\nb\n \n\t\nc"), "a\n\nb\nc");
   EXPECT_EQ(formatted_prompt("\na\n"), "a");
   EXPECT_EQ(formatted_prompt("\n\n\n"), "");
@@ -22,7 +22,7 @@ TEST(PromptFormat, LeavesFencedCodeAlone) {
   EXPECT_EQ(formatted_prompt("~~~\n\n\n</a>"), "~~~\n\n\n</a>");
 }
 
-TEST(PromptFormat, TrimsTheCellsOfTables) {
+TEST(PromptFormat, TrimsTableCells) {
   EXPECT_EQ(formatted_prompt("  | a |  b|\n| :-- | --: | :-: | - |\n|x| y"), "  |a|b|\n|:---|---:|:---:|---|\n|x| y");
   EXPECT_EQ(formatted_prompt("|  |\n||\n|"), "||\n||\n|");
   EXPECT_EQ(formatted_prompt("| a\xE2\x80\xA8 | b |"), "| a\xE2\x80\xA8 | b |");

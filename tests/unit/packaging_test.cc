@@ -51,7 +51,7 @@ std::string value_of(const std::string& name, const std::string& beginning = "")
   return value;
 }
 
-TEST(SystemdUnit, BoundsWhatCanBeBounded) {
+TEST(SystemdUnit, LimitsResources) {
   EXPECT_EQ(value_of("UMask"), "0077");
   EXPECT_EQ(value_of("LimitCORE"), "0");
   EXPECT_EQ(value_of("KeyringMode"), "private");
@@ -61,7 +61,7 @@ TEST(SystemdUnit, BoundsWhatCanBeBounded) {
   }
 }
 
-TEST(SystemdUnit, MountsReadOnlyUnlessTold) {
+TEST(SystemdUnit, MountsReadOnlyByDefault) {
   const auto options = arborfs::parse_mount_options(value_of("Environment", "ARBORFS_OPTIONS="));
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_TRUE(options->read_only);
@@ -69,20 +69,20 @@ TEST(SystemdUnit, MountsReadOnlyUnlessTold) {
   EXPECT_FALSE(options->writing.allow_delete);
 }
 
-TEST(SystemdUnit, SaysThatItMountsReadOnly) {
+TEST(SystemdUnit, DescriptionSaysReadOnly) {
   std::ifstream in(kUnit);
   const std::string text(std::istreambuf_iterator<char>(in), {});
   const std::string description = text.substr(text.find("Description="));
   EXPECT_NE(description.substr(0, description.find('\n')).find("read-only"), std::string::npos);
 }
 
-TEST(SystemdUnit, IsStartedOnceTheMountWorks) {
+TEST(SystemdUnit, NotifiesOnceTheMountWorks) {
   EXPECT_EQ(value_of("Type"), "notify");
   EXPECT_NE(value_of("ExecStart").find(" mount -f "), std::string::npos) << "only the foreground notifies";
 }
 
 // Each of these prevents fusermount3 from running set-uid root, or hides the mount from other processes.
-TEST(SystemdUnit, LeavesFusermountItsRights) {
+TEST(SystemdUnit, SetsNothingThatBreaksFusermount) {
   for (const auto& [name, value] : service_settings()) {
     for (const char* beginning :
          {"NoNewPrivileges", "Private", "Protect", "Restrict", "SystemCall", "MemoryDenyWriteExecute",
@@ -93,7 +93,7 @@ TEST(SystemdUnit, LeavesFusermountItsRights) {
   }
 }
 
-TEST(SystemdUnit, SystemdHasNothingToSayAboutIt) {
+TEST(SystemdUnit, PassesSystemdAnalyze) {
   if (std::system("systemd-analyze --version > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "systemd-analyze is not installed";
   }

@@ -11,7 +11,7 @@
 namespace arborfs {
 namespace {
 
-TEST(TwoThreads, EveryPieceIsDoneOnce) {
+TEST(ParallelFor, RunsEachPieceOnce) {
   for (const std::size_t count : {0U, 1U, 2U, 1000U}) {
     std::vector<std::atomic<int>> done(count);
     parallel_for(count, [&](std::size_t i) { ++done[i]; });
@@ -36,12 +36,12 @@ void throw_in(bool elsewhere) {
   });
 }
 
-TEST(TwoThreads, WhatEitherThreadThrowsIsThrownToTheCaller) {
+TEST(ParallelFor, RethrowsFromEitherThread) {
   EXPECT_THROW(throw_in(false), std::bad_alloc);
   EXPECT_THROW(throw_in(true), std::bad_alloc);
 }
 
-TEST(TwoThreads, NothingIsBegunOnceAPieceHasThrown) {
+TEST(ParallelFor, StartsNoPieceAfterAThrow) {
   std::atomic<std::size_t> begun{0};
   const auto work = [&](std::size_t) {
     ++begun;

@@ -105,7 +105,7 @@ class PendingAppendsTest : public ::testing::Test {
   const std::string before_ = bytes();
 };
 
-TEST_F(PendingAppendsTest, APartOfAnAppendIsCutOffWhenTheNextProcessBegins) {
+TEST_F(PendingAppendsTest, PartialAppendIsTruncatedOnStart) {
   for (const std::size_t part : {1UL, 4096UL, kLine, kLine + 200, 2 * kLine, kLines * kLine}) {
     be_killed_behind(part);
     EXPECT_EQ(bytes().size(), before_.size() + part);
@@ -118,7 +118,7 @@ TEST_F(PendingAppendsTest, APartOfAnAppendIsCutOffWhenTheNextProcessBegins) {
   expect_next_append();
 }
 
-TEST_F(PendingAppendsTest, APartIsCutOffBeforeTheSessionIsWrittenTo) {
+TEST_F(PendingAppendsTest, PartialAppendIsTruncatedBeforeTheNextWrite) {
   be_killed_behind(kLine + 200);
   ASSERT_TRUE(stage_.writer().append(session(), Stage::text("the next one")));
   EXPECT_TRUE(bytes().starts_with(before_));
@@ -126,7 +126,7 @@ TEST_F(PendingAppendsTest, APartIsCutOffBeforeTheSessionIsWrittenTo) {
   EXPECT_EQ(notes(), 0U);
 }
 
-TEST_F(PendingAppendsTest, APartBehindATornLineIsCutOffWithItsLead) {
+TEST_F(PendingAppendsTest, PartialAppendAfterATornLineIsTruncated) {
   std::ofstream(log(), std::ios::app | std::ios::binary) << "{\"torn";
   const std::string torn = before_ + "{\"torn";
   restart();
@@ -135,7 +135,7 @@ TEST_F(PendingAppendsTest, APartBehindATornLineIsCutOffWithItsLead) {
   EXPECT_EQ(bytes(), torn);
 }
 
-TEST_F(PendingAppendsTest, AWholeAppendStays) {
+TEST_F(PendingAppendsTest, CompleteAppendIsKept) {
   be_killed_behind(KillingDisk::kNever - 1);
   const std::string whole = bytes();
   EXPECT_EQ(notes(), 1U);
@@ -145,7 +145,7 @@ TEST_F(PendingAppendsTest, AWholeAppendStays) {
   expect_next_append();
 }
 
-TEST_F(PendingAppendsTest, WhatOthersAppendedBehindAPartIsNeverCutOff) {
+TEST_F(PendingAppendsTest, ForeignLinesAfterAPartialAppendAreKept) {
   be_killed_behind(kLine + 200);
   std::ofstream(log(), std::ios::app | std::ios::binary) << "\n"
                                                          << TempStore::user("aaaa0003", "aaaa0002", "theirs") << "\n";
@@ -157,7 +157,7 @@ TEST_F(PendingAppendsTest, WhatOthersAppendedBehindAPartIsNeverCutOff) {
   expect_next_append();
 }
 
-TEST_F(PendingAppendsTest, AnotherFileUnderTheNameIsLeftAlone) {
+TEST_F(PendingAppendsTest, ReplacedFileIsLeftAlone) {
   be_killed_behind(kLine + 200);
   const std::string part = bytes();
   stage_.temp().replace("-work", kName, part);
@@ -167,7 +167,7 @@ TEST_F(PendingAppendsTest, AnotherFileUnderTheNameIsLeftAlone) {
   EXPECT_EQ(notes(), 0U);
 }
 
-TEST_F(PendingAppendsTest, APartThatAnAgentMayHaveReadStaysUntilTheAgentIsGone) {
+TEST_F(PendingAppendsTest, PartialAppendStaysWhileAnAgentHoldsTheLog) {
   be_killed_behind(kLine + 200);
   const std::string part = bytes();
   {
@@ -180,7 +180,7 @@ TEST_F(PendingAppendsTest, APartThatAnAgentMayHaveReadStaysUntilTheAgentIsGone) 
   EXPECT_EQ(bytes(), before_);
 }
 
-TEST_F(PendingAppendsTest, ASmallAppendIsNotNoted) {
+TEST_F(PendingAppendsTest, SmallAppendIsNotRecorded) {
   disk_.kill_behind(0);
   EXPECT_FALSE(stage_.writer().append(session(), Stage::text("small")));
   EXPECT_EQ(notes(), 0U);
@@ -188,13 +188,13 @@ TEST_F(PendingAppendsTest, ASmallAppendIsNotNoted) {
   EXPECT_EQ(bytes(), before_);
 }
 
-TEST_F(PendingAppendsTest, ALargeAppendLeavesNoNote) {
+TEST_F(PendingAppendsTest, CompletedLargeAppendLeavesNoNote) {
   ASSERT_TRUE(stage_.writer().append(session(), large()));
   EXPECT_EQ(notes(), 0U);
   EXPECT_EQ(stage_.lines(session()).size(), 3U + kLines);
 }
 
-TEST_F(PendingAppendsTest, ANoteThatWasCutOffItselfMeansNothing) {
+TEST_F(PendingAppendsTest, TruncatedNoteIsIgnored) {
   be_killed_behind(kLine + 200);
   const std::string part = bytes();
   const fs::path note = *fs::directory_iterator(fs::path(stage_.temp().root()) / "state" / "appending");
@@ -205,7 +205,7 @@ TEST_F(PendingAppendsTest, ANoteThatWasCutOffItselfMeansNothing) {
   EXPECT_EQ(notes(), 0U);
 }
 
-TEST_F(PendingAppendsTest, TheNoteOfALogThatIsGoneGoesToo) {
+TEST_F(PendingAppendsTest, NoteOfAMissingLogIsRemoved) {
   be_killed_behind(kLine + 200);
   fs::remove(log());
   restart();

@@ -46,7 +46,7 @@ std::string content_of(const PooledFile& pooled) {
   return bytes;
 }
 
-TEST(PooledFileTest, S10AThousandAndMoreLogsStayReadableWithinTheLimit) {
+TEST(PooledFileTest, S10ManyLogsStayReadableWithinTheDescriptorLimit) {
   const int count = static_cast<int>(pooled_file_limit()) + 200;
   const Logs logs(count);
   const std::size_t before = open_descriptors();
@@ -61,7 +61,7 @@ TEST(PooledFileTest, S10AThousandAndMoreLogsStayReadableWithinTheLimit) {
   EXPECT_LE(open_descriptors(), before + pooled_file_limit());
 }
 
-TEST(PooledFileTest, AFileReplacedWhileClosedIsStaleNeverAnother) {
+TEST(PooledFileTest, FileReplacedWhileClosedIsStale) {
   const int count = static_cast<int>(pooled_file_limit()) + 1;
   const Logs logs(count);
   const PooledFile first = logs.open(0);
@@ -77,7 +77,7 @@ TEST(PooledFileTest, AFileReplacedWhileClosedIsStaleNeverAnother) {
   EXPECT_TRUE(bytes == "content 0" || bytes.starts_with("error:")) << bytes;
 }
 
-TEST(PooledFileTest, WhenDescriptorsRunOutThoseOfThePoolAreGivenBack) {
+TEST(PooledFileTest, PoolReleasesDescriptorsWhenTheyRunOut) {
   const int count = static_cast<int>(pooled_file_limit()) + 1;
   const Logs logs(count);
   int busy = 0;

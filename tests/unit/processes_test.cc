@@ -39,7 +39,7 @@ class ProcessesTest : public ::testing::Test {
   const File file_ = *File::open_in(folder_, "log.jsonl");
 };
 
-TEST_F(ProcessesTest, AnOpenForWritingWaitsForALeaseToGo) {
+TEST_F(ProcessesTest, OpenForWritingWaitsForALease) {
   if (::fcntl(file_.fd(), F_SETLEASE, F_RDLCK) != 0) {
     GTEST_SKIP() << "no leases here";
   }
@@ -52,14 +52,14 @@ TEST_F(ProcessesTest, AnOpenForWritingWaitsForALeaseToGo) {
   EXPECT_TRUE(opened) << opened.error().message;
 }
 
-TEST_F(ProcessesTest, ALeaseThatStaysIsBusyNotBroken) {
+TEST_F(ProcessesTest, HeldLeaseIsReportedAsBusy) {
   if (::fcntl(file_.fd(), F_SETLEASE, F_RDLCK) != 0) {
     GTEST_SKIP() << "no leases here";
   }
   EXPECT_EQ(Disk::real().open_append(folder_, "log.jsonl").error().code, Errc::busy);
 }
 
-TEST_F(ProcessesTest, WhoHasItOpenForAMomentOnlyIsNotToldOf) {
+TEST_F(ProcessesTest, BriefWriterIsNotReported) {
   EXPECT_FALSE(is_open_for_writing(file_, 0ms));
   auto writer = Disk::real().open_append(folder_, "log.jsonl");
   ASSERT_TRUE(writer);
@@ -90,7 +90,7 @@ class NoLeases {
   std::array<__user_cap_data_struct, 2> before_{};
 };
 
-TEST_F(ProcessesTest, WhereNoLeaseCanBeHadDescriptorsAreLookedAt) {
+TEST_F(ProcessesTest, DescriptorsAreExaminedWithoutLeases) {
   const std::string path = temp_.sessions() / "f" / "log.jsonl";
   if (::chown(path.c_str(), 12345, 12345) != 0) {
     GTEST_SKIP() << "needs root";
@@ -111,7 +111,7 @@ TEST_F(ProcessesTest, WhereNoLeaseCanBeHadDescriptorsAreLookedAt) {
   EXPECT_TRUE(is_open_for_writing(file_, 0ms));
 }
 
-TEST_F(ProcessesTest, WhenMemoryRunsOutWhileAgentsAreLookedForTheCallerIsTold) {
+TEST_F(ProcessesTest, AgentSearchReportsOutOfMemory) {
   bool has_failed = true;
   for (std::size_t skipped = 0; has_failed; ++skipped) {
     const testing::FailingMemory memory(skipped);
@@ -124,7 +124,7 @@ TEST_F(ProcessesTest, WhenMemoryRunsOutWhileAgentsAreLookedForTheCallerIsTold) {
   }
 }
 
-TEST_F(ProcessesTest, AZombieIsDeadAndLocksNothing) {
+TEST_F(ProcessesTest, ZombieIsDeadAndHoldsNoLock) {
   const std::string path = (temp_.sessions() / "f").string();
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -148,7 +148,7 @@ TEST_F(ProcessesTest, AZombieIsDeadAndLocksNothing) {
   ::close(ends[1]);
 }
 
-TEST_F(ProcessesTest, AProcessWhoseFirstThreadEndedIsAlive) {
+TEST_F(ProcessesTest, ProcessWithoutItsFirstThreadIsAlive) {
   const testing::Child process([] {
     std::thread(::pause).detach();
     ::syscall(SYS_exit, 0);
@@ -161,7 +161,7 @@ TEST_F(ProcessesTest, AProcessWhoseFirstThreadEndedIsAlive) {
   EXPECT_TRUE(is_process_alive(process.pid()));
 }
 
-TEST_F(ProcessesTest, WhatStopsBeingSeenDoesNotLast) {
+TEST_F(ProcessesTest, BriefConditionIsNotLasting) {
   int looks = 0;
   EXPECT_FALSE(is_lasting([&] { return ++looks < 3; }, 5s));
   EXPECT_EQ(looks, 3);

@@ -75,7 +75,7 @@ bool is_encoded(std::string_view name) {
   return true;
 }
 
-TEST(Encode, KnownNames) {
+TEST(Encode, EscapesUnsafeNames) {
   EXPECT_EQ(encode("a1b2c3d4"), "a1b2c3d4");
   EXPECT_EQ(encode("context.json"), "context.json");
   EXPECT_EQ(encode("../../../etc/passwd"), "..%2F..%2F..%2Fetc%2Fpasswd");
@@ -89,7 +89,7 @@ TEST(Encode, KnownNames) {
   EXPECT_NE(encode("%empty"), encode(""));
 }
 
-TEST(Encode, LongNamesAreCutBetweenCharactersAndTellTheirHash) {
+TEST(Encode, LongNamesAreCutAndEndInAHash) {
   std::string many;
   for (int i = 0; i < 300; ++i) {
     many += "é";
@@ -116,7 +116,7 @@ TEST(Encode, IsAlwaysAFileName) {
   }
 }
 
-TEST(EncodeLabel, KeepsWhatIsReadable) {
+TEST(EncodeLabel, KeepsReadableCharacters) {
   EXPECT_EQ(encode_label("checkpoint 1"), "checkpoint 1");
   EXPECT_EQ(encode_label("été 日本 ✓ (x)"), "été 日本 ✓ (x)");
   EXPECT_EQ(encode_label("a/b%"), "a%2Fb%25");
@@ -170,7 +170,7 @@ TEST(EntryStem, IsOrdinalRoleAndId) {
   EXPECT_EQ(branch_stem(*index, 3), "000003");
 }
 
-TEST(EntryStem, FitsWhateverTheIds) {
+TEST(EntryStem, FitsForAnyId) {
   std::mt19937 random(3);
   std::string lines;
   for (int i = 0; i < 500; ++i) {
@@ -191,7 +191,7 @@ TEST(EntryStem, FitsWhateverTheIds) {
   }
 }
 
-TEST(LeadingOrdinal, OfListedAndShortNamesOnly) {
+TEST(LeadingOrdinal, IsReadFromListedAndShortNamesOnly) {
   EXPECT_EQ(leading_ordinal("000042-user-a1b2"), 42U);
   EXPECT_EQ(leading_ordinal("1234567-user-a1b2"), 1234567U);
   EXPECT_EQ(leading_ordinal("42"), 42U);
@@ -234,7 +234,7 @@ TEST(ProjectName, IsAlwaysSafe) {
   }
 }
 
-TEST(Slug, IsAPieceOfTheTitle) {
+TEST(Slug, IsMadeFromTheTitle) {
   EXPECT_EQ(slug("Fix the Bug in main.cc!"), "fix-the-bug-in-main-cc");
   EXPECT_EQ(slug("Été à la Plage – Привет ΑΘΗΝΑ 日本"), "été-à-la-plage-привет-αθηνα-日本");
   EXPECT_EQ(slug(""), "untitled");
@@ -242,7 +242,7 @@ TEST(Slug, IsAPieceOfTheTitle) {
   EXPECT_EQ(slug(std::string(100, 'a')), std::string(60, 'a'));
 }
 
-TEST(ImageExtension, OfMimeTypes) {
+TEST(ImageExtension, FollowsTheMimeType) {
   EXPECT_EQ(image_extension("image/png"), "png");
   EXPECT_EQ(image_extension("IMAGE/JPEG; q=1"), "jpg");
   EXPECT_EQ(image_extension("image/svg+xml"), "svg");
@@ -251,7 +251,7 @@ TEST(ImageExtension, OfMimeTypes) {
 }
 
 }  // namespace
-TEST(RenderNames, FilesOfAgentsStayReadableAndResolveBack) {
+TEST(RenderNames, AgentFileNamesStayReadableAndRoundTrip) {
   for (const auto& [text, shown] :
        std::initializer_list<std::pair<std::string, std::string>>{{"plain 1.log", "plain 1.log"},
                                                                   {".hidden", ".hidden"},
@@ -268,7 +268,7 @@ TEST(RenderNames, FilesOfAgentsStayReadableAndResolveBack) {
   EXPECT_NE(encode_file(std::string(200, '\1') + "1"), encode_file(std::string(200, '\1') + "2"));
 }
 
-TEST(RenderNames, PathsForScriptsKeepAllButControls) {
+TEST(RenderNames, ScriptPathsLoseOnlyControls) {
   EXPECT_EQ(without_controls("/srv/été 100% (x)"), "/srv/été 100% (x)");
   EXPECT_EQ(without_controls("/srv/\x1B[2J\n\xC2\x9B\xFF"), "/srv/%1B[2J%0A%C2%9B%FF");
 }

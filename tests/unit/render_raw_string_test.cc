@@ -131,7 +131,7 @@ void check(std::mt19937& random) {
   EXPECT_EQ(probe.fence(), wanted_probe.fence());
 }
 
-TEST(RawString, WhatIsToldOfAStringHoldsOfWhatItMeans) {
+TEST(RawString, PropertiesMatchTheDecodedString) {
   for (unsigned seed = 0; seed < 20'000; ++seed) {
     std::mt19937 random(seed);
     check(random);
@@ -142,7 +142,7 @@ TEST(RawString, WhatIsToldOfAStringHoldsOfWhatItMeans) {
   }
 }
 
-TEST(RawString, EscapesThatAreNoneOfJsonsAreTold) {
+TEST(RawString, InvalidEscapesAreReported) {
   for (const char* const bad : {R"(["\q"])", R"(["\u12g4"])", R"(["\\\x"])"}) {
     const std::string bytes = bad + std::string(RawText::kPadding, ' ');
     RawText text;
@@ -150,7 +150,7 @@ TEST(RawString, EscapesThatAreNoneOfJsonsAreTold) {
   }
 }
 
-TEST(RawString, ATextForWhichMemoryRanOutDoesNotHarmTheNext) {
+TEST(RawString, OutOfMemoryDoesNotAffectTheNextText) {
   std::string bytes = "[\"";
   for (int i = 0; i < 30'000; ++i) {
     bytes += "\\n";
@@ -168,7 +168,7 @@ TEST(RawString, ATextForWhichMemoryRanOutDoesNotHarmTheNext) {
   }
 }
 
-TEST(RawString, NoStringIsAnEmptyOne) {
+TEST(RawString, DefaultStringIsEmpty) {
   const RawString none;
   EXPECT_TRUE(none.empty());
   EXPECT_TRUE(none == "");
@@ -178,7 +178,7 @@ TEST(RawString, NoStringIsAnEmptyOne) {
   EXPECT_TRUE(none.without_end_newlines().empty());
 }
 
-TEST(RawString, MeaningIsComparedWhateverTheSpelling) {
+TEST(RawString, ComparisonIgnoresEscaping) {
   EXPECT_TRUE(skim::means("text", "text"));
   EXPECT_TRUE(skim::means("te\\u0078t", "text"));
   EXPECT_TRUE(skim::means("\\u0074ext", "text"));

@@ -72,7 +72,7 @@ void expect_same_sizes(const TextSizes& details, const CreateResult& made) {
   }
 }
 
-TEST(TextSizes, SizesAcrossWindows) {
+TEST(TextSizes, SizesAreRightAcrossWindows) {
   std::vector<std::pair<EntryType, std::string>> records;
   for (int i = 0; i < 2000; ++i) {
     records.emplace_back(EntryType::message, user('"' + std::string(static_cast<std::size_t>(i) * 7, 'x') + "\\n\""));
@@ -115,7 +115,7 @@ void expect_same_when_noted(const LogFile& log) {
   }
 }
 
-TEST(TextSizes, AreTheSameWhenNotedWhileTheIndexIsMade) {
+TEST(TextSizes, SizesNotedDuringIndexingAreTheSame) {
   const std::string used = R"("usage":{"input":0.1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":5}})";
   std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
   for (int i = 0; i < 3000; ++i) {
@@ -138,7 +138,7 @@ TEST(TextSizes, AreTheSameWhenNotedWhileTheIndexIsMade) {
   expect_same_when_noted(*LogFile::from_bytes(bytes));
 }
 
-TEST(TextSizes, ALineWithAnEscapeThatIsNoneIsNoEntryWhenItIsNoted) {
+TEST(TextSizes, LineWithAnInvalidEscapeIsNoEntry) {
   for (const int lines : {3, 30'000}) {  // by one thread, by two threads
     std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
     for (int i = 0; i < lines; ++i) {
@@ -156,7 +156,7 @@ TEST(TextSizes, ALineWithAnEscapeThatIsNoneIsNoEntryWhenItIsNoted) {
   }
 }
 
-TEST(TextSizes, SizesOfTheCorpus) {
+TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
   for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().filename() != "session.jsonl") {
       continue;
@@ -237,7 +237,7 @@ TEST(TextSizes, GiantEntriesAreNotRead) {
   EXPECT_EQ(details.text_size(2), text.size());
 }
 
-TEST(TextSizes, TellsAShrunkLogAndHeedsCancelling) {
+TEST(TextSizes, ReportsAShrunkLogAndCancellation) {
   CreateResult made = make_log({{EntryType::message, user("\"one\"")}});
   made.entries[0].length += 100;
   const TextSizes details(Dialect::omp13);
@@ -250,7 +250,7 @@ TEST(TextSizes, TellsAShrunkLogAndHeedsCancelling) {
   EXPECT_EQ(interrupted.error().code, Errc::interrupted);
 }
 
-TEST(Images, AreFoundWhereTheyStand) {
+TEST(Images, AreFoundInAllContentPlaces) {
   const std::string blob = std::string("blob:sha256:") + kHash;
   const CreateResult made = make_log(
       {{EntryType::message, R"({ "message" : {"role":"user","content":[1],"images":[)" + image("BBBB", "image/webp") +
@@ -295,7 +295,7 @@ void check_ranges(const std::string& spelled, const std::string& decoded) {
   }
 }
 
-TEST(Images, AnyRangeDecodes) {
+TEST(Images, AnyBase64RangeDecodes) {
   std::string bytes;
   for (int size = 0; size < 12; ++size) {
     const std::string canonical = json::encode_base64(bytes);
@@ -308,7 +308,7 @@ TEST(Images, AnyRangeDecodes) {
   check_ranges("_-_-", json::decode_base64("/+/+"));
 }
 
-TEST(TextSizes, ManyEntriesGiveWhatTheyGiveOneByOne) {
+TEST(TextSizes, BatchEqualsOneByOne) {
   std::vector<std::pair<EntryType, std::string>> records;
   UsageTotals usage(Dialect::omp13);
   std::size_t images = 0;

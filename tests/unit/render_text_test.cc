@@ -79,7 +79,7 @@ void for_each_entry(const std::string& log_bytes, const std::function<void(const
   }
 }
 
-TEST(RenderText, GoldenFileForEveryType) {
+TEST(RenderText, EveryTypeMatchesTheGoldenFile) {
   const fs::path golden = fs::path(arborfs::tests::kTestData) / "golden";
   std::string got;
   for_each_entry(file_bytes(golden / "render_text.jsonl"),
@@ -93,7 +93,7 @@ TEST(RenderText, GoldenFileForEveryType) {
   EXPECT_EQ(got, file_bytes(golden / "render_text.txt"));
 }
 
-TEST(RenderText, BothParsersAndTheSizeAgreeOnTheCorpus) {
+TEST(RenderText, ParsersAndSizesAgreeOnTheCorpus) {
   std::size_t entries = 0;
   for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().extension() == ".jsonl" && item.path().filename() != "ops.jsonl") {
@@ -227,7 +227,7 @@ bool is_plain(const std::string& raw) {
   return places.find(text) && measurer.measure(EntryType::message, text, places).has_value();
 }
 
-TEST(RenderText, BothParsersAndTheSizeAgreeOnRandomEntries) {
+TEST(RenderText, ParsersAndSizesAgreeOnRandomEntries) {
   int plain = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     RandomJson random(seed);
@@ -276,7 +276,7 @@ TEST(RenderText, TooLongEntriesAreNotParsed) {
   EXPECT_EQ(*read, text);
 }
 
-TEST(RenderText, TextsThatSwellAreLimited) {
+TEST(RenderText, GrowingTextsAreLimited) {
   constexpr std::size_t kDepth = 4'000'000;
   const std::string raw = std::string(kDepth, '[') + std::string(kDepth, ']');
   const std::string text = text_of(EntryType::none, raw);
@@ -284,7 +284,7 @@ TEST(RenderText, TextsThatSwellAreLimited) {
   EXPECT_EQ(text_size(EntryType::none, raw), text.size());
 }
 
-TEST(RenderText, ReadTextTellsAShrunkLog) {
+TEST(RenderText, ReadTextReportsAShrunkLog) {
   const auto log = LogFile::from_bytes("{}");
   const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, 10);
   ASSERT_FALSE(read.has_value());

@@ -92,7 +92,7 @@ std::string transcript(const Session& session, const std::vector<Ordinal>& path)
   return bytes ? std::move(bytes).value() : "";
 }
 
-TEST(Transcript, HeadingsAndTexts) {
+TEST(Transcript, HasAHeadingAndATextPerEntry) {
   const Session session = session_of(
       R"({"type":"message","id":"a1","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hi"}})"
       "\n"
@@ -118,7 +118,7 @@ TEST(Transcript, OnlyGrowsWithThePath) {
   }
 }
 
-TEST(DrawTree, GoldenFile) {
+TEST(DrawTree, MatchesTheGoldenFile) {
   std::string lines = message("a0000001", "", "user", "Fix the bug");
   lines +=
       message("a0000002", "a0000001", "assistant", "Looking at the code first, and then at all the tests there are");
@@ -137,7 +137,7 @@ TEST(DrawTree, GoldenFile) {
   expect_golden("render_tree.txt", draw_tree(*session.index, session.index->leaf(), LogWords(session)));
 }
 
-TEST(DrawTree, ALongChainStaysInOneColumn) {
+TEST(DrawTree, LongChainStaysInOneColumn) {
   constexpr int kLength = 100'000;
   std::string lines;
   for (int i = 1; i <= kLength; ++i) {
@@ -150,7 +150,7 @@ TEST(DrawTree, ALongChainStaysInOneColumn) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kLength);
 }
 
-TEST(DrawTree, AWideTree) {
+TEST(DrawTree, WideTreeIsDrawn) {
   std::string lines = R"({"type":"custom","id":"root","parentId":null})"
                       "\n";
   for (int i = 0; i < 50'000; ++i) {
@@ -162,7 +162,7 @@ TEST(DrawTree, AWideTree) {
   EXPECT_NE(text.find("\n└─ 050001 custom c49999\n"), std::string::npos);
 }
 
-TEST(DrawTree, ManyBranchPointsDoNotWidenWithoutEnd) {
+TEST(DrawTree, ManyBranchPointsKeepLinesShort) {
   constexpr int kForks = 20'000;
   std::string lines;
   for (int i = 1; i <= kForks; ++i) {
@@ -177,7 +177,7 @@ TEST(DrawTree, ManyBranchPointsDoNotWidenWithoutEnd) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 * kForks);
 }
 
-TEST(DrawTree, NoEntries) {
+TEST(DrawTree, EmptyLogGivesNoLines) {
   EXPECT_EQ(draw_tree(*session_of("").index, kNoEntry, NoWords()), "");
 }
 
@@ -189,7 +189,7 @@ TEST(SessionJson, IsTheHeader) {
   EXPECT_EQ(session_json(Header()), "{}\n");
 }
 
-TEST(StatusJson, OfASession) {
+TEST(StatusJson, SessionMatchesTheGoldenFile) {
   SessionStatus status;
   status.state = "maybe";
   status.reasons = {"an agent runs in its working directory"};
@@ -211,7 +211,7 @@ TEST(StatusJson, OfASession) {
   expect_golden("render_session_status.json", text);
 }
 
-TEST(StatusJson, OfAMount) {
+TEST(StatusJson, MountMatchesTheGoldenFile) {
   MountStatus status;
   status.version = "0.1.0";
   status.agent_dir = "/home/dev/.omp/agent";
@@ -239,7 +239,7 @@ TEST(WholeRecords, AreFoundInDamage) {
   EXPECT_EQ(whole_records(std::string(100, '\0') + record), std::vector<std::string>{"a1"});
 }
 
-TEST(WholeRecords, AreNotThePartsOfATornEntry) {
+TEST(WholeRecords, AreNotFoundInsideATornEntry) {
   const std::string torn =
       R"({"type":"message","id":"a1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1"}, )"
       R"({"type":"toolCall","id":"c2","arguments":{"type":"x","id":"y"}}],"usage":{"inp)";
@@ -248,7 +248,7 @@ TEST(WholeRecords, AreNotThePartsOfATornEntry) {
   EXPECT_EQ(whole_records(R"({"type":5,"id":"x"}{"type":"x","id":5}[{}])"), std::vector<std::string>());
 }
 
-TEST(WholeRecords, AreSoughtInLinearTime) {
+TEST(WholeRecords, AreFoundInLinearTime) {
   std::string nested;
   while (nested.size() < (std::size_t{1} << 20U)) {
     nested += R"({"a":)";
@@ -257,7 +257,7 @@ TEST(WholeRecords, AreSoughtInLinearTime) {
   EXPECT_TRUE(whole_records(std::string(std::size_t{64} << 20U, '{')).empty());
 }
 
-TEST(Readme, TellsWhatIsThere) {
+TEST(Readme, DescribesTheMount) {
   for (const bool read_only : {false, true}) {
     const std::string text = mount_readme("1.2.3", read_only);
     EXPECT_TRUE(text.starts_with("# arborfs 1.2.3\n"));

@@ -25,7 +25,7 @@ TEST(Visible, LeavesReadableTextAlone) {
   EXPECT_EQ(visible(text), text);
 }
 
-TEST(Visible, RepairsWhatIsNotUtf8) {
+TEST(Visible, RepairsInvalidUtf8) {
   EXPECT_EQ(visible("a\xFFz"), "a\uFFFDz");
   EXPECT_EQ(visible("\xED\xA0\x80!"), "\uFFFD!");
   EXPECT_EQ(visible("\xF0\x9F\x98"), "\uFFFD");
@@ -33,7 +33,7 @@ TEST(Visible, RepairsWhatIsNotUtf8) {
   EXPECT_EQ(visible("\x9B\x32J\x1B\xFF"), "\uFFFD2J^[\uFFFD");
 }
 
-TEST(Visible, FindsACharacterAtEveryPlaceOfABlock) {
+TEST(Visible, FindsACharacterAtEveryPositionOfABlock) {
   for (std::size_t size = 1; size < 150; ++size) {
     for (std::size_t at = 0; at < size; ++at) {
       std::string text(size, 'x');
@@ -47,7 +47,7 @@ TEST(Visible, FindsACharacterAtEveryPlaceOfABlock) {
   }
 }
 
-TEST(Visible, EveryByteThatNeedsCareStopsABlock) {
+TEST(Visible, SpecialBytesStopTheFastPath) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     std::string block(chars::kBlock, 'x');
     block[37] = static_cast<char>(byte);
@@ -55,7 +55,7 @@ TEST(Visible, EveryByteThatNeedsCareStopsABlock) {
   }
 }
 
-TEST(VisibleLine, IsOneLineOfSoManyCharacters) {
+TEST(VisibleLine, IsOneLineOfLimitedLength) {
   EXPECT_EQ(visible_line("a\nb\tc", 10), "a b c");
   EXPECT_EQ(visible_line("日本語テキスト", 4), "日本語…");
   EXPECT_EQ(visible_line("abcd", 4), "abcd");
@@ -66,7 +66,7 @@ TEST(VisibleLine, IsOneLineOfSoManyCharacters) {
   EXPECT_EQ(visible_line(std::string(1'000'000, 'x'), 3), "xx…");
 }
 
-TEST(CountLines, AgreesWithGoingThroughThem) {
+TEST(CountLines, AgreesWithPrefixedOutput) {
   const auto check = [](const std::string& text) {
     std::string whole;
     StringSink string(whole);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(LogAge, ALogFromTheFutureIsNotYoung) {
+TEST(LogAge, LogFromTheFutureIsNotYoung) {
   const std::int64_t now = now_ns();
   EXPECT_TRUE(is_younger(now, now, kTailAgeNanos));
   EXPECT_TRUE(is_younger(now - kTailAgeNanos + 1, now, kTailAgeNanos));

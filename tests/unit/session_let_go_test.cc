@@ -67,7 +67,7 @@ class LetGoTest : public ::testing::Test {
   std::uint64_t seen = 0;
 };
 
-TEST_F(LetGoTest, ReadAnewEverythingIsAsItWas) {
+TEST_F(LetGoTest, ReloadRestoresTheState) {
   const std::string text = bytes_of(ViewKind::entry_text, 2);
   ASSERT_TRUE(session->let_go());
   EXPECT_FALSE(session->read());
@@ -79,7 +79,7 @@ TEST_F(LetGoTest, ReadAnewEverythingIsAsItWas) {
   EXPECT_TRUE(changes().empty());
 }
 
-TEST_F(LetGoTest, WhatWasAppendedMeanwhileIsToldAsIfItHadStayed) {
+TEST_F(LetGoTest, AppendAfterUnloadIsReportedAsUsual) {
   ASSERT_TRUE(session->let_go());
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   expect_ok(session->refresh(Depth::index));
@@ -92,7 +92,7 @@ TEST_F(LetGoTest, WhatWasAppendedMeanwhileIsToldAsIfItHadStayed) {
   EXPECT_EQ(changes()[0].last, 3U);
 }
 
-TEST_F(LetGoTest, WhoFollowsALogSeesWhatIsAppendedToIt) {
+TEST_F(LetGoTest, FollowReportsAppendsAfterUnload) {
   ASSERT_TRUE(session->let_go());
   expect_ok(session->follow());
   EXPECT_FALSE(session->read()) << "nothing has happened";
@@ -103,7 +103,7 @@ TEST_F(LetGoTest, WhoFollowsALogSeesWhatIsAppendedToIt) {
   EXPECT_EQ(changes().back().kind, Change::Kind::session_appended);
 }
 
-TEST_F(LetGoTest, ALookAtTheHeadAloneTellsOfTheChangeAndKeepsTheNumbers) {
+TEST_F(LetGoTest, HeadRefreshReportsTheChangeAndKeepsGenerations) {
   ASSERT_TRUE(session->let_go());
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   expect_ok(session->refresh(Depth::head));
@@ -117,7 +117,7 @@ TEST_F(LetGoTest, ALookAtTheHeadAloneTellsOfTheChangeAndKeepsTheNumbers) {
   EXPECT_EQ(changes().back().kind, Change::Kind::session_appended);
 }
 
-TEST_F(LetGoTest, ARewriteMeanwhileIsANewGeneration) {
+TEST_F(LetGoTest, RewriteAfterUnloadIsANewGeneration) {
   for (const bool looks_at_head_first : {false, true}) {
     before = state();
     rest(kName);
@@ -140,7 +140,7 @@ TEST_F(LetGoTest, ARewriteMeanwhileIsANewGeneration) {
   }
 }
 
-TEST_F(LetGoTest, BytesChangedInPlaceMeanwhileAreANewGeneration) {
+TEST_F(LetGoTest, InPlaceChangeAfterUnloadIsANewGeneration) {
   ASSERT_TRUE(session->let_go());
   temp.write(kFolder, kName,
              TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1", "", "eno") + "\n" +
@@ -152,7 +152,7 @@ TEST_F(LetGoTest, BytesChangedInPlaceMeanwhileAreANewGeneration) {
 }
 
 /// A second entry with the id of an earlier one takes over its children (omp/FORMAT.md C2).
-TEST_F(LetGoTest, AnIdGivenTwiceMeanwhileIsANewGenerationOfTheSameBytes) {
+TEST_F(LetGoTest, DuplicateIdAfterUnloadIsANewGenerationOfTheSameBytes) {
   ASSERT_TRUE(session->let_go());
   temp.append(kFolder, kName, TempStore::user("e1", "e2", "again") + "\n");
   expect_ok(session->refresh(Depth::index));
@@ -162,7 +162,7 @@ TEST_F(LetGoTest, AnIdGivenTwiceMeanwhileIsANewGenerationOfTheSameBytes) {
   EXPECT_EQ(changes()[0].kind, Change::Kind::session_rewritten);
 }
 
-TEST_F(LetGoTest, WhatIsInUseStays) {
+TEST_F(LetGoTest, SessionInUseIsNotUnloaded) {
   {
     const Session::Use use(session);
     const Session::Use another(use);
@@ -172,14 +172,14 @@ TEST_F(LetGoTest, WhatIsInUseStays) {
   EXPECT_TRUE(session->let_go());
 }
 
-TEST_F(LetGoTest, ALogThatIsBeingWrittenStays) {
+TEST_F(LetGoTest, GrowingLogIsNotUnloaded) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   EXPECT_FALSE(session->let_go()) << "it has grown";
   expect_ok(session->refresh(Depth::index));
   EXPECT_FALSE(session->let_go()) << "it is young";
 }
 
-TEST_F(LetGoTest, AMovedLeafStaysMovedAndMovesAreTold) {
+TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
   const auto move_to = [&](const char* id) {
     const EntryId last{EntryId::Kind::string, "e2"};
     const KeptLeaf kept{2, last, EntryId{EntryId::Kind::string, id}};
@@ -201,14 +201,14 @@ TEST_F(LetGoTest, AMovedLeafStaysMovedAndMovesAreTold) {
   EXPECT_EQ(state().leaf, 2U);
 }
 
-TEST_F(LetGoTest, TheRawLogNeedsNoIndex) {
+TEST_F(LetGoTest, RawLogNeedsNoIndex) {
   ASSERT_TRUE(session->let_go());
   EXPECT_EQ(bytes_of(ViewKind::raw, 0), TempStore::two_entries());
   EXPECT_EQ(view_facts(*session, ViewKind::raw, 0, catalog)->size, TempStore::two_entries().size());
   EXPECT_FALSE(session->read());
 }
 
-TEST_F(LetGoTest, OfThoseNotUsedOnlySoManyBytesAreKept) {
+TEST_F(LetGoTest, UnusedIndexesAreKeptUpToALimit) {
   const std::string other = "2026-02-17T10-20-30-000Z_bbbb000011112222";
   temp.write(kFolder, other, TempStore::header("bbbb000011112222", "/work/pi") + "\n");
   rest(other);
@@ -234,7 +234,7 @@ TEST_F(LetGoTest, OfThoseNotUsedOnlySoManyBytesAreKept) {
   EXPECT_TRUE(second->read()) << "it is in use";
 }
 
-TEST_F(LetGoTest, WhatTookLongToReadIsThereForWhoReadIt) {
+TEST_F(LetGoTest, SlowlyLoadedIndexIsKeptForItsReader) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   rest(kName);
   Catalog sparing(open_store(temp.root()), "/home/dev", "", 0);
@@ -248,7 +248,7 @@ TEST_F(LetGoTest, WhatTookLongToReadIsThereForWhoReadIt) {
   EXPECT_TRUE(slow->read());
 }
 
-TEST_F(LetGoTest, WhatWasUsedJustNowIsLetGoByWhoTidiesUpLater) {
+TEST_F(LetGoTest, RecentlyUsedIndexIsUnloadedLater) {
   LoadedIndexes none(0);
   none.note(session);
   none.tidy(nullptr);

@@ -56,7 +56,7 @@ class SessionManagerTest : public ::testing::Test {
   const std::shared_ptr<SessionStore> store_ = open_store(temp_.root());
 };
 
-TEST_F(SessionManagerTest, AnOpenedSessionAnswersWhatItsLogSays) {
+TEST_F(SessionManagerTest, OpenedSessionReflectsItsLog) {
   const auto manager = open("s1");
   ASSERT_TRUE(manager);
   EXPECT_TRUE(manager->is_on_disk());
@@ -76,7 +76,7 @@ TEST_F(SessionManagerTest, AnOpenedSessionAnswersWhatItsLogSays) {
   EXPECT_NE(usage->find("\"cost\":0"), std::string::npos);
 }
 
-TEST_F(SessionManagerTest, LabelsAndLeavesAreThoseThatWereSet) {
+TEST_F(SessionManagerTest, LabelsAndLeavesReadBack) {
   const auto manager = open("s1");
   ASSERT_TRUE(manager);
   EXPECT_EQ(manager->label("aaaa0001"), "");
@@ -91,7 +91,7 @@ TEST_F(SessionManagerTest, LabelsAndLeavesAreThoseThatWereSet) {
   EXPECT_EQ(manager->leaf_id(), end);
 }
 
-TEST_F(SessionManagerTest, MessagesAndSummariesGoToTheLeaf) {
+TEST_F(SessionManagerTest, MessagesAndSummariesAreAppendedAtTheLeaf) {
   const auto manager = open("s1");
   ASSERT_TRUE(manager);
   json::Document message;
@@ -107,7 +107,7 @@ TEST_F(SessionManagerTest, MessagesAndSummariesGoToTheLeaf) {
   EXPECT_EQ(manager->branch_path(), (std::vector<std::string>{"aaaa0001", "aaaa0002", *summary}));
 }
 
-TEST_F(SessionManagerTest, WhatIsNotThereIsNotFound) {
+TEST_F(SessionManagerTest, MissingEntriesAndSessionsAreNotFound) {
   const auto manager = open("s1");
   ASSERT_TRUE(manager);
   EXPECT_EQ(manager->entry("ffff").error().code, Errc::not_found);
@@ -120,7 +120,7 @@ TEST_F(SessionManagerTest, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(SessionManager::fork_from(store_, "nobody", work(), settings()).error().code, Errc::not_found);
 }
 
-TEST_F(SessionManagerTest, ATerminalGoesOnWithWhatItUsedLast) {
+TEST_F(SessionManagerTest, TerminalContinuesItsLastSession) {
   EXPECT_EQ(id_of_continued("pts-1"), "s2") << "the newest one there";
   fs::create_directories(temp_.root() + "/terminal-sessions");
   std::ofstream(temp_.root() + "/terminal-sessions/pts-1") << work() << "\n"
@@ -129,7 +129,7 @@ TEST_F(SessionManagerTest, ATerminalGoesOnWithWhatItUsedLast) {
   EXPECT_EQ(id_of_continued("pts-2"), "s2") << "another terminal";
 }
 
-TEST_F(SessionManagerTest, WhereNoSessionIsOneIsBegun) {
+TEST_F(SessionManagerTest, ContinueBeginsASessionWhereNoneExists) {
   fs::create_directories(temp_.root() + "/elsewhere");
   auto manager = SessionManager::continue_recent(store_, temp_.root() + "/elsewhere", "pts-1", settings());
   ASSERT_TRUE(manager);
@@ -137,14 +137,14 @@ TEST_F(SessionManagerTest, WhereNoSessionIsOneIsBegun) {
   EXPECT_EQ((*manager)->header().cwd, temp_.root() + "/elsewhere");
 }
 
-TEST_F(SessionManagerTest, AWorkingDirectoryIsAbsolute) {
+TEST_F(SessionManagerTest, RelativeWorkingDirectoryIsRefused) {
   EXPECT_EQ(SessionManager::create(store_, "here", settings()).error().code, Errc::invalid_argument);
   EXPECT_EQ(SessionManager::in_memory("here", settings()).error().code, Errc::invalid_argument);
   EXPECT_EQ(SessionManager::continue_recent(store_, "here", "pts-1", settings()).error().code, Errc::invalid_argument);
   EXPECT_EQ(SessionManager::fork_from(store_, "s1", "here", settings()).error().code, Errc::invalid_argument);
 }
 
-TEST_F(SessionManagerTest, AForkForAnotherFolderIsOnDiskAtOnce) {
+TEST_F(SessionManagerTest, ForkForAnotherFolderIsOnDiskAtOnce) {
   const std::string elsewhere = temp_.root() + "/elsewhere";
   fs::create_directories(elsewhere);
   auto manager = SessionManager::fork_from(store_, "s1", elsewhere, settings());

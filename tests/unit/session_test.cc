@@ -46,7 +46,7 @@ class SessionTest : public ::testing::Test {
   Catalog catalog;
 };
 
-TEST_F(SessionTest, HeadIsKnownWithoutTheIndex) {
+TEST_F(SessionTest, HeadNeedsNoIndex) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   ASSERT_TRUE(session);
@@ -72,7 +72,7 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
 }
 
 /// During an append the kernel shows a file's new time with its old size.
-TEST_F(SessionTest, AnAppendThatIsSeenInTheMiddleKeepsTheGeneration) {
+TEST_F(SessionTest, AppendSeenHalfwayKeepsTheGeneration) {
   temp.write(kFolder, kName, TempStore::two_entries() + TempStore::user("e3", "e2", std::string(20'000, 'x')) + "\n");
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
@@ -85,7 +85,7 @@ TEST_F(SessionTest, AnAppendThatIsSeenInTheMiddleKeepsTheGeneration) {
   EXPECT_EQ(session->read()->index().size(), 4U);
 }
 
-TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
+TEST_F(SessionTest, RefreshByOneCallerServesAll) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
@@ -101,7 +101,7 @@ TEST_F(SessionTest, ALookByAnybodyIsOneForAll) {
   EXPECT_FALSE(session->is_known_since(before, Depth::index));
 }
 
-TEST_F(SessionTest, ALookThatFailedIsNone) {
+TEST_F(SessionTest, FailedRefreshDoesNotCount) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
@@ -154,7 +154,7 @@ TEST_F(SessionTest, F29TornTailIsNoDamageUntilItIsTwoSecondsOld) {
   EXPECT_EQ(shown_damage(*session->read()).size(), 1U);
 }
 
-TEST_F(SessionTest, WhenMemoryRunsOutWhileALogGrowsNothingIsLeftHalfDone) {
+TEST_F(SessionTest, OutOfMemoryDuringGrowthLeavesAConsistentState) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
@@ -182,7 +182,7 @@ TEST_F(SessionTest, WhenMemoryRunsOutWhileALogGrowsNothingIsLeftHalfDone) {
   }
 }
 
-TEST_F(SessionTest, DetailsOnceLoadedAreNeverMissingNorShorterThanTheIndex) {
+TEST_F(SessionTest, LoadedDetailsAlwaysCoverTheIndex) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
@@ -239,7 +239,7 @@ TEST_F(SessionTest, F15ProjectsComeFromTheHeaderNotTheFolder) {
   EXPECT_EQ(view->projects[2]->name, "unknown");
 }
 
-TEST_F(SessionTest, AHeaderThatAClientReadFirstMovesTheSession) {
+TEST_F(SessionTest, HeaderReadByAClientMovesTheSession) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   for (const std::string cwd : {"/work/other", "", "/work/pi"}) {
@@ -251,7 +251,7 @@ TEST_F(SessionTest, AHeaderThatAClientReadFirstMovesTheSession) {
   }
 }
 
-TEST_F(SessionTest, F13WhatIsNoLogHidesNothing) {
+TEST_F(SessionTest, F13NonLogsHideNoLog) {
   temp.write(kFolder, kName, TempStore::two_entries());
   temp.write(kFolder, "empty", "");
   std::filesystem::create_directory(temp.log(kFolder, "folder"));
@@ -300,7 +300,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   EXPECT_EQ(bytes_of(session, ViewKind::raw, 0, catalog), line("New") + TempStore::two_entries());
 }
 
-TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
+TEST_F(SessionTest, EveryViewHasItsReportedSize) {
   temp.write(kFolder, kName, TempStore::two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
@@ -323,7 +323,7 @@ TEST_F(SessionTest, EveryDocumentHasTheSizeThatItsFactsTell) {
 
 class WatcherTest : public SessionTest, public ::testing::WithParamInterface<Watcher::Mode> {};
 
-TEST_P(WatcherTest, WhatIsThereWhenItIsMadeIsKnown) {
+TEST_P(WatcherTest, ExistingSessionsAreFoundAtStart) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const Watcher watcher(catalog, GetParam());
   EXPECT_EQ(catalog.view()->by_id.size(), 1U);
@@ -354,7 +354,7 @@ TEST_P(WatcherTest, ForeignChangesReachTheFeed) {
   EXPECT_TRUE(wait_for(Change::Kind::session_removed, mark));
 }
 
-TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt) {
+TEST_F(SessionTest, UnchangedShortLogKeepsItsGeneration) {
   for (const std::string_view bytes : {"", "\r", "not JSON", "{\"type\":"}) {
     temp.write(kFolder, kName, bytes);
     const auto later =
@@ -374,7 +374,7 @@ TEST_F(SessionTest, AShortLogThatStaysAsItIsStaysTheSameHoweverOftenItIsLookedAt
   }
 }
 
-TEST_P(WatcherTest, NewsOfALogThatWasJustWrittenToHereWaitsALittle) {
+TEST_P(WatcherTest, EventsAfterAnOwnWriteAreDelayed) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   const Watcher watcher(catalog, GetParam());

@@ -36,7 +36,7 @@ class TouchedSessionTest : public ::testing::Test {
   SessionPtr session;
 };
 
-TEST_F(TouchedSessionTest, BytesThatAreAsTheyWereAreOneGeneration) {
+TEST_F(TouchedSessionTest, SameBytesKeepTheGeneration) {
   const auto before = session->raw();
   for (int i = 1; i <= 3; ++i) {
     look_written(std::chrono::seconds(i));
@@ -48,7 +48,7 @@ TEST_F(TouchedSessionTest, BytesThatAreAsTheyWereAreOneGeneration) {
   }
 }
 
-TEST_F(TouchedSessionTest, AsManyOtherBytesAreAnother) {
+TEST_F(TouchedSessionTest, OtherBytesOfTheSameSizeAreANewGeneration) {
   const auto before = session->raw();
   std::string bytes = TempStore::two_entries();
   bytes[bytes.rfind("two")] = 'T';

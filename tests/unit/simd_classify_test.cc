@@ -32,7 +32,7 @@ char any_byte(std::mt19937& random) {
   return random() % 2 == 0 ? set[random() % set.size()] : static_cast<char>(random() % 256);
 }
 
-TEST(ByteMarks, SetsHaveTheirBytesAndNoOthers) {
+TEST(SimdClassify, SetsContainExactlyTheirBytes) {
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     bool is_in_any = false;
@@ -44,7 +44,7 @@ TEST(ByteMarks, SetsHaveTheirBytesAndNoOthers) {
   }
 }
 
-TEST(ByteMarks, MoreKindsThanCanBeToldAreRefused) {
+TEST(SimdClassify, TooManyKindsAreRefused) {
   EXPECT_NO_THROW(ByteSets("\x01\x11\x21\x31\x41", "\x51\x61\x71"));
   EXPECT_THROW(ByteSets("\x01\x11\x21\x31\x41", "\x51\x61\x71\x02"), std::length_error);
 }
@@ -68,7 +68,7 @@ void check_every_way(const std::string& text) {
   }
 }
 
-TEST(ByteMarks, EveryWayMarksEachByteAsItIs) {
+TEST(SimdClassify, AllImplementationsMarkTheSameBytes) {
   std::mt19937 random(11);
   for (std::size_t blocks = 0; blocks < 8; ++blocks) {
     std::string text(blocks * kMarkedBytes, 'x');
@@ -79,7 +79,7 @@ TEST(ByteMarks, EveryWayMarksEachByteAsItIs) {
   }
 }
 
-TEST(ByteMarks, WhatStandsBehindTheTextIsNotMarked) {
+TEST(SimdClassify, BytesBeyondTheTextAreNotMarked) {
   const std::string text(300, '\\');
   constexpr ByteSets kBoth("x", "\\");
   for (std::size_t size = 1; size <= 200; ++size) {
@@ -90,7 +90,7 @@ TEST(ByteMarks, WhatStandsBehindTheTextIsNotMarked) {
   }
 }
 
-TEST(ByteMarks, MarkedBytesAreCountedFromAnyPlaceToAny) {
+TEST(SimdClassify, MarkedBytesAreCountedInAnyRange) {
   const std::vector<std::uint64_t> marks = {0x8000000000000001, 0xFFFFFFFFFFFFFFFF, 0, 0x00F0000000000002};
   for (std::size_t begin = 0; begin <= marks.size() * 64; ++begin) {
     std::uint64_t wanted = 0;

@@ -72,7 +72,7 @@ class StoreReads : public ::testing::Test {
   bool counts_reads = true;
 };
 
-TEST_F(StoreReads, TheFirstLookReadsTheBeginningOfEachLogOnce) {
+TEST_F(StoreReads, FirstScanReadsTheHeadOfEachLogOnce) {
   if (!counts_reads) {
     GTEST_SKIP() << "no /proc/self/io";
   }
@@ -83,7 +83,7 @@ TEST_F(StoreReads, TheFirstLookReadsTheBeginningOfEachLogOnce) {
   EXPECT_LE(first.calls, kLogs * 2 + 50);
 }
 
-TEST_F(StoreReads, AnotherLookReadsNothingOfUnchangedLogs) {
+TEST_F(StoreReads, RescanReadsNothingOfUnchangedLogs) {
   if (!counts_reads) {
     GTEST_SKIP() << "no /proc/self/io";
   }
@@ -99,7 +99,7 @@ TEST_F(StoreReads, AnotherLookReadsNothingOfUnchangedLogs) {
   EXPECT_LE(again.calls, 50U);
 }
 
-TEST_F(StoreReads, MovedLeavesAreReadForLogsThatAreIndexed) {
+TEST_F(StoreReads, MovedLeavesAreReadForIndexedLogsOnly) {
   if (!counts_reads) {
     GTEST_SKIP() << "no /proc/self/io";
   }
@@ -120,7 +120,7 @@ TEST_F(StoreReads, MovedLeavesAreReadForLogsThatAreIndexed) {
   EXPECT_EQ(indexed->read()->leaf(), 1U);
 }
 
-TEST_F(StoreReads, LsReadsNoLogToItsEnd) {
+TEST_F(StoreReads, LsReadsOnlyTheHeadOfLogs) {
   if (!counts_reads) {
     GTEST_SKIP() << "no /proc/self/io";
   }

@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-TEST(MountsBelow, NamesThoseAtAndBelowAFolder) {
+TEST(MountsBelow, NamesMountsAtAndBelowAFolder) {
   const std::string text =
       "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
       "40 22 0:30 / /s/sessions/nfs rw,relatime shared:1 - nfs4 host:/x rw\n"
@@ -23,7 +23,7 @@ TEST(MountsBelow, NamesThoseAtAndBelowAFolder) {
   EXPECT_EQ(mounts_below(std::string_view(), "/s"), Names{});
 }
 
-TEST(MountsBelow, KnowsThoseOfThisSystem) {
+TEST(MountsBelow, FindsMountsOfThisSystem) {
   EXPECT_TRUE(mounts_below("/").contains("proc"));
   EXPECT_EQ(mounts_below("/no/such/folder"), Names{});
 }

@@ -33,7 +33,7 @@ class UnsyncedDisk : public Disk {
   }
 };
 
-TEST(Trash, ALogThatCannotBeTakenSafelyIsNotLost) {
+TEST(Trash, FailedTrashingKeepsTheLog) {
   const TempStore temp;
   temp.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
   std::filesystem::create_directories(temp.sessions() / kFolder / kName);
@@ -49,9 +49,9 @@ TEST(Trash, ALogThatCannotBeTakenSafelyIsNotLost) {
 }
 
 /// A session in the trash on another file system, for tests of a restore with parts in the store and in the trash.
-class RestoreAcross : public ::testing::Test {
+class RestoreAcrossFileSystems : public ::testing::Test {
  protected:
-  RestoreAcross() {
+  RestoreAcrossFileSystems() {
     temp_.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
     std::filesystem::create_directories(artifacts());
     std::ofstream(artifacts() / "0.bash.log") << "output\n";
@@ -77,7 +77,7 @@ class RestoreAcross : public ::testing::Test {
   std::string log_;
 };
 
-TEST_F(RestoreAcross, ThatWasKilledAnywhereIsDoneByTheNext) {
+TEST_F(RestoreAcrossFileSystems, InterruptedRestoreIsCompletedByTheNext) {
   constexpr unsigned kLongest = 60;
   const auto trashed = trash_.list().front();
   unsigned at = 1;
@@ -104,7 +104,7 @@ TEST_F(RestoreAcross, ThatWasKilledAnywhereIsDoneByTheNext) {
   EXPECT_LT(at, kLongest);
 }
 
-TEST_F(RestoreAcross, LeavesAloneWhatSomebodyElsePutThere) {
+TEST_F(RestoreAcrossFileSystems, ExistingFilesAreNotReplaced) {
   const auto trashed = trash_.list().front();
   std::filesystem::create_directories(artifacts());
   std::ofstream(artifacts() / "0.bash.log") << "another's\n";
@@ -115,7 +115,7 @@ TEST_F(RestoreAcross, LeavesAloneWhatSomebodyElsePutThere) {
   EXPECT_EQ(trash_.list().size(), 1U);
 }
 
-TEST_F(RestoreAcross, ByTwoAtATimeIsDoneByOne) {
+TEST_F(RestoreAcrossFileSystems, ConcurrentRestoreIsBusy) {
   const auto trashed = trash_.list().front();
   const UniqueFd other(::open((temp_.root() + "/trash/" + trashed.name + "/files").c_str(), O_RDONLY | O_DIRECTORY));
   ASSERT_EQ(::flock(other.get(), LOCK_EX | LOCK_NB), 0);

@@ -49,7 +49,7 @@ double drawing_by_longest_append(const TempStore& temp, const SessionPtr& sessio
   return static_cast<double>(whole.count()) / static_cast<double>(longest.count());
 }
 
-TEST(TreeView, DrawingHoldsUpNoAppend) {
+TEST(TreeView, DrawingDelaysNoAppend) {
   TempStore temp;
   int entries = 0;
   std::string log = TempStore::header("aaaa000011112222", "/work/pi") + "\n";

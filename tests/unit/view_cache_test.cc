@@ -16,7 +16,7 @@ std::shared_ptr<const Content> words(std::size_t size) {
   return content;
 }
 
-TEST(ViewCache, KnowsTheSizeOfADocumentThatItNoLongerHolds) {
+TEST(ViewCache, KeepsTheSizesOfEvictedViews) {
   ViewCache cache;
   cache.keep(Key{1, 2, 3, 4}, words(ViewCache::kMaxBytes - 100'000));
   cache.keep(Key{1, 2, 4, 4}, words(200'000));
@@ -25,7 +25,7 @@ TEST(ViewCache, KnowsTheSizeOfADocumentThatItNoLongerHolds) {
   EXPECT_NE(cache.find(Key{1, 2, 4, 4}), nullptr);
 }
 
-TEST(ViewCache, ADocumentThatIsMadeAnewForEverTakesNothingFromTheOthers) {
+TEST(ViewCache, RepeatedlyChangedViewEvictsNoOtherSize) {
   ViewCache cache;
   cache.keep(Key{1, 2, 3, 0}, words(7));
   for (std::uint32_t epoch = 1; epoch <= 2 * ViewCache::kMaxSizes; ++epoch) {
@@ -36,7 +36,7 @@ TEST(ViewCache, ADocumentThatIsMadeAnewForEverTakesNothingFromTheOthers) {
   EXPECT_EQ(cache.size_of(Key{2, 2, 3, 1}), std::nullopt);
 }
 
-TEST(ViewCache, ForgetsAGenerationAndNoOther) {
+TEST(ViewCache, ForgetsOnlyTheNamedGeneration) {
   ViewCache cache;
   for (const std::uint32_t generation : {1U, 2U, 3U}) {
     cache.keep(Key{generation, 0, 0, 0}, words(generation));

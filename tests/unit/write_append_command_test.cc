@@ -39,7 +39,7 @@ std::string message_line(const std::string& message) {
   return R"({"type":"message",)" + kStamp + R"(,"message":)" + message + "}";
 }
 
-TEST(WriteAppendText, IsOneUserMessage) {
+TEST(WriteAppendText, BecomesOneUserMessage) {
   const auto command = text_command("say \"hi\"\nand bye\n\n", Dialect::omp13, kNow);
   ASSERT_TRUE(command.has_value());
   ASSERT_EQ(command->drafts.size(), 1U);
@@ -53,7 +53,7 @@ TEST(WriteAppendText, IsOneUserMessage) {
                 "\n");
 }
 
-TEST(WriteAppendText, RefusesWhatIsNoText) {
+TEST(WriteAppendText, RefusesEmptyInvalidAndLongText) {
   EXPECT_EQ(text_command("", Dialect::omp13, kNow).error().code, Errc::invalid_argument);
   EXPECT_EQ(text_command("\n", Dialect::omp13, kNow).error().code, Errc::invalid_argument);
   EXPECT_EQ(text_command("a\xFF", Dialect::omp13, kNow).error().code, Errc::not_utf8);
@@ -61,7 +61,7 @@ TEST(WriteAppendText, RefusesWhatIsNoText) {
   EXPECT_EQ(text_command(std::string(kMaxCommandBytes + 1, 'a'), Dialect::omp13, kNow).error().code, Errc::too_large);
 }
 
-TEST(WriteAppendJson, MessagesGetTheirTime) {
+TEST(WriteAppendJson, MessagesGetATimestamp) {
   EXPECT_EQ(json_line(R"({"role":"user","content":"hi"})"),
             message_line(R"({"role":"user","content":"hi","timestamp":1771237230000})"));
   EXPECT_EQ(json_line(R"({"role":"user","timestamp":7.0,"content":[]})"),
@@ -72,7 +72,7 @@ TEST(WriteAppendJson, MessagesGetTheirTime) {
             message_line(R"({"role":"toolResult","toolCallId":"c","content":"\ud800","timestamp":1771237230000})"));
 }
 
-TEST(WriteAppendJson, AnAssistantGetsTheUsageThatAgentsReadBlindly) {
+TEST(WriteAppendJson, AssistantMessagesGetDefaultUsage) {
   const std::string zeros = R"("usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,)"
                             R"("cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}})";
   const std::string time = R"(,"timestamp":1771237230000})";
@@ -94,7 +94,7 @@ TEST(WriteAppendJson, AnAssistantGetsTheUsageThatAgentsReadBlindly) {
             std::string::npos);
 }
 
-TEST(WriteAppendJson, MessagesThatAgentsCannotReadAreRefused) {
+TEST(WriteAppendJson, MessagesUnreadableForAgentsAreRefused) {
   for (const char* text :
        {R"({"role":""})", R"({"role":5,"content":"a"})", R"({"role":"user"})", R"({"role":"user","content":5})",
         R"({"role":"assistant"})", R"({"role":"toolResult","content":"a"})",
@@ -107,7 +107,7 @@ TEST(WriteAppendJson, MessagesThatAgentsCannotReadAreRefused) {
   }
 }
 
-TEST(WriteAppendJson, OneEntryOfEachTypeInTheAgentsOrder) {
+TEST(WriteAppendJson, EachTypeHasTheMemberOrderOfTheAgents) {
   const auto plain = [](std::string_view type, const std::string& rest) {
     return R"({"type":")" + std::string(type) + "\"," + kStamp + rest + "}";
   };
@@ -152,7 +152,7 @@ TEST(WriteAppendJson, OneEntryOfEachTypeInTheAgentsOrder) {
             std::string::npos);
 }
 
-TEST(WriteAppendJson, ASummaryOfABranchComesFromItsParent) {
+TEST(WriteAppendJson, BranchSummaryNamesItsParentAsOrigin) {
   const auto command = json_command(R"({"type":"branch_summary","summary":"s"})", Dialect::omp13, kNow);
   ASSERT_TRUE(command.has_value());
   const EntryDraft& draft = command->drafts.at(0);
@@ -162,7 +162,7 @@ TEST(WriteAppendJson, ASummaryOfABranchComesFromItsParent) {
   EXPECT_NE(draft.line({"0000000a", "null", kNow}).find(R"("fromId":"root","summary")"), std::string::npos);
 }
 
-TEST(WriteAppendJson, EntriesThatAgentsCannotReadAreRefused) {
+TEST(WriteAppendJson, EntriesUnreadableForAgentsAreRefused) {
   for (const char* text : {R"({"type":"ttsr_injection"})",
                            R"({"type":"ttsr_injection","injectedRules":"r"})",
                            R"({"type":"ttsr_injection","injectedRules":[1]})",
@@ -205,7 +205,7 @@ TEST(WriteAppendJson, EntriesThatAgentsCannotReadAreRefused) {
   }
 }
 
-TEST(WriteAppendJson, TypesOfTheYoungerGenerationStayOutOfElderLogs) {
+TEST(WriteAppendJson, NewerTypesAreRefusedInOlderLogs) {
   for (const char* text : {R"({"type":"title_change","title":"t"})", R"({"type":"model_usage"})",
                            R"({"type":"credential_pin","provider":"p","hash":"h"})", R"({"type":"reset_boundary"})"}) {
     EXPECT_EQ(refusal(text), Errc::invalid_argument) << text;
@@ -214,7 +214,7 @@ TEST(WriteAppendJson, TypesOfTheYoungerGenerationStayOutOfElderLogs) {
   }
 }
 
-TEST(WriteAppendJson, SeveralObjectsAndTheirOptions) {
+TEST(WriteAppendJson, SeveralObjectsAndOptionsAreParsed) {
   const auto command = json_command(
       "{\"role\":\"user\",\"content\":\"a\",\"force\":true}\n\n {\"ifLeaf\":\"root\",\"type\":\"custom\",\n"
       "\"customType\":\"c\"}{\"role\":\"user\",\"content\":\"b\",\"force\":false,\"ifLeaf\":\"root\"}",
@@ -232,7 +232,7 @@ TEST(WriteAppendJson, SeveralObjectsAndTheirOptions) {
             Errc::invalid_argument);
 }
 
-TEST(WriteAppendJson, ErrorsNameTheObjectAndNeverItsContent) {
+TEST(WriteAppendJson, ErrorsNameTheObjectNotItsContent) {
   const std::string good = R"({"role":"user","content":"SECRET"})";
   EXPECT_EQ(json_line(good + "\n" + good + R"({"type":"label","label":"SECRET"})"),
             R"(!object 3: "targetId" is missing; it must be a string)");
@@ -241,7 +241,7 @@ TEST(WriteAppendJson, ErrorsNameTheObjectAndNeverItsContent) {
   EXPECT_EQ(json_line(good + R"({"SECRET":)"), "!object 2: not complete");
 }
 
-TEST(WriteAppendJson, RefusesWhatIsTooMuch) {
+TEST(WriteAppendJson, ExcessiveInputIsRefused) {
   const auto nested = [](int levels) {
     return R"({"type":"custom","customType":"c","data":)" + std::string(levels - 1, '[') +
            std::string(levels - 1, ']') + "}";
@@ -255,7 +255,7 @@ TEST(WriteAppendJson, RefusesWhatIsTooMuch) {
   json::testing::on_small_stack([&nested] { EXPECT_EQ(refusal(nested(3'000'000)), Errc::invalid_argument); });
 }
 
-TEST(WriteDraft, KnowsOnlyTypesOfItsGeneration) {
+TEST(WriteDraft, AcceptsOnlyTypesOfItsDialect) {
   const auto code = [](std::string_view text, Dialect dialect) {
     json::Document entry;
     EXPECT_TRUE(json::parse(text, entry));
@@ -270,7 +270,7 @@ TEST(WriteDraft, KnowsOnlyTypesOfItsGeneration) {
   EXPECT_EQ(code(R"({"type":"message"})", Dialect::omp13), "ok") << "what is in it is not its business";
 }
 
-TEST(WriteDraft, AnIdMayBeAnything) {
+TEST(WriteDraft, EscapesAnyId) {
   json::Document entry;
   ASSERT_TRUE(json::parse(R"({"type":"mode_change","mode":"none"})", entry));
   const auto draft = make_draft(entry, Dialect::omp13);

@@ -12,7 +12,7 @@
 namespace arborfs {
 namespace {
 
-TEST(TitleOfFork, SaysSoOnceAndFitsASlot) {
+TEST(TitleOfFork, IsMarkedOnceAndFitsASlot) {
   EXPECT_EQ(title_of_fork("Kites", Dialect::omp13), "Kites (fork)");
   EXPECT_EQ(title_of_fork("Kites (fork)", Dialect::omp18), "Kites (fork)");
   EXPECT_EQ(title_of_fork("", Dialect::omp18), "");
@@ -32,7 +32,7 @@ TEST(TitleOfFork, SaysSoOnceAndFitsASlot) {
   }
 }
 
-TEST(WriteHeaderText, SlotsAreTheAgents) {
+TEST(WriteHeaderText, SlotsMatchTheAgents) {
   json::testing::for_each_vector("titleSlot.jsonl", [](const json::Value& vector) {
     const json::Value& update = *json::member(vector, "update");
     const auto time = json::parse_date(*json::string_member(update, "updatedAt"));
@@ -44,7 +44,7 @@ TEST(WriteHeaderText, SlotsAreTheAgents) {
   });
 }
 
-TEST(WriteHeaderText, ASlotSpelledWithEscapesIsASlot) {
+TEST(WriteHeaderText, SlotWithEscapedKeysIsRecognised) {
   std::string line = title_slot_line("First", "user", 1771237231000);
   const std::size_t key = line.find("\"pad\"");
   ASSERT_NE(key, std::string::npos);
@@ -72,7 +72,7 @@ NewHeader header_like(const json::Value& line, Dialect dialect, bool is_fork) {
   return header;
 }
 
-TEST(WriteHeaderText, NewHeadersAreTheAgents) {
+TEST(WriteHeaderText, NewHeadersMatchTheAgents) {
   for (const std::string name :
        {"w13-basic", "w13-fork", "w13-fork-from", "w13-branched-a", "w13-title-a", "w13-new-session", "w18-basic",
         "w18-fork", "w18-fork-from", "w18-branched-a", "w18-new-session", "w18-ensure-on-disk"}) {
@@ -88,7 +88,7 @@ TEST(WriteHeaderText, NewHeadersAreTheAgents) {
   }
 }
 
-TEST(WriteHeaderText, TheElderGenerationHasNoFieldsOfTheYounger) {
+TEST(WriteHeaderText, OlderHeadersHaveNoNewerFields) {
   NewHeader header;
   header.id = "i";
   header.cwd = "/w\"\n";
@@ -118,7 +118,7 @@ std::string with(std::string_view object, std::string_view key, std::optional<st
   return result ? *result : "error";
 }
 
-TEST(WriteHeaderText, AMemberIsSetInItsPlace) {
+TEST(WriteHeaderText, MemberIsReplacedInPlace) {
   EXPECT_EQ(with(R"({ "a" : 1.0 , "b" :2})", "a", "[3]"), R"({ "a" : [3] , "b" :2})");
   EXPECT_EQ(with(R"({ "a" : 1.0 , "b" :2} )", "c", "3"), R"({ "a" : 1.0 , "b" :2,"c":3} )");
   EXPECT_EQ(with("{}", "c\"", "3"), R"({"c\"":3})");
@@ -127,13 +127,13 @@ TEST(WriteHeaderText, AMemberIsSetInItsPlace) {
   EXPECT_EQ(with(R"({"x":"a","a":1})", "a", "3"), R"({"x":"a","a":3})") << "not in values";
 }
 
-TEST(WriteHeaderText, KeysAreComparedByMeaningAndTheLastOneCounts) {
+TEST(WriteHeaderText, KeysAreComparedDecodedAndTheLastWins) {
   EXPECT_EQ(with(R"({"\u0061":1,"b":2})", "a", "3"), R"({"\u0061":3,"b":2})");
   EXPECT_EQ(with(R"({"a":1,"b":2,"a":4})", "a", "3"), R"({"a":1,"b":2,"a":3})");
   EXPECT_EQ(with(R"({"a":1,"b":2,"\u0061":4})", "a", std::nullopt), R"({"b":2})");
 }
 
-TEST(WriteHeaderText, AMemberIsRemovedWithOneComma) {
+TEST(WriteHeaderText, MemberIsRemovedWithOneComma) {
   EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "a", std::nullopt), R"({ "b":2, "c":3 })");
   EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "b", std::nullopt), R"({ "a":1 , "c":3 })");
   EXPECT_EQ(with(R"({ "a":1 , "b":2, "c":3 })", "c", std::nullopt), R"({ "a":1 , "b":2 })");
@@ -149,7 +149,7 @@ TEST(WriteHeaderText, OnlyObjectsHaveMembers) {
   }
 }
 
-TEST(WriteHeaderText, EveryHeaderOfTheCorpusKeepsItsOtherBytes) {
+TEST(WriteHeaderText, CorpusHeadersKeepTheirOtherBytes) {
   for (const std::string& line : json::testing::corpus_lines()) {
     json::Document value;
     if (!json::parse(line, value) || !value.IsObject() || json::member(static_cast<const json::Value&>(value), "zz")) {

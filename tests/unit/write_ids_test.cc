@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kNow = 1'771'237'230'000;  // 2026-02-16T10:20:30Z
 
-TEST(WriteIds, SnowflakesAreTheAgents) {
+TEST(WriteIds, SnowflakesMatchTheAgents) {
   json::testing::for_each_vector("snowflake.jsonl", [](const json::Value& vector) {
     const auto ms = static_cast<std::int64_t>(json::member(vector, "timestamp")->GetDouble());
     const auto sequence = static_cast<std::uint32_t>(json::member(vector, "sequence")->GetDouble());
@@ -34,7 +34,7 @@ std::string resolved(const std::string& cwd) {
   return path == "/tmp/SCRATCH/link" ? "/tmp/SCRATCH/real-target" : path;  // was a link on the agents' machine
 }
 
-TEST(WriteIds, FolderNamesAreTheAgents) {
+TEST(WriteIds, FolderNamesMatchTheAgents) {
   std::size_t compared = 0;
   json::testing::for_each_vector("dirNames.jsonl", [&](const json::Value& vector) {
     const auto cwd = std::string(*json::string_member(vector, "cwd"));
@@ -49,14 +49,14 @@ TEST(WriteIds, FolderNamesAreTheAgents) {
   EXPECT_EQ(session_folder_name("/home/devx", "/home/dev", "/tmp"), "--home-devx--");
 }
 
-TEST(WriteIds, NamesOfFiles) {
+TEST(WriteIds, FileNamesHaveTimeAndId) {
   EXPECT_EQ(log_file_name(kNow, "1470cb256c2cc772"), "2026-02-16T10-20-30-000Z_1470cb256c2cc772.jsonl");
   const std::string temp = temp_file_name("a.jsonl", kNow);
   EXPECT_TRUE(std::regex_match(temp, std::regex(R"(\.a\.jsonl\.1470cb256c[0-9a-f]{6}\.tmp)"))) << temp;
   EXPECT_NE(temp, temp_file_name("a.jsonl", kNow));
 }
 
-TEST(WriteIds, SessionIdsHaveTheShapeOfTheirGeneration) {
+TEST(WriteIds, SessionIdsHaveTheFormOfTheirDialect) {
   const std::string old_id = new_session_id(Dialect::omp13, kNow);
   EXPECT_TRUE(std::regex_match(old_id, std::regex("1470cb256c[0-9a-f]{6}"))) << old_id;
   const std::string new_id = new_session_id(Dialect::omp18, kNow);
@@ -64,7 +64,7 @@ TEST(WriteIds, SessionIdsHaveTheShapeOfTheirGeneration) {
       << new_id;
 }
 
-TEST(WriteIds, EntryIdsAreDrawnAnew) {
+TEST(WriteIds, EntryIdsInUseAreDrawnAgain) {
   const auto id = new_entry_id([](std::string_view) { return false; });
   EXPECT_TRUE(std::regex_match(id, std::regex("[0-9a-f]{8}"))) << id;
   int draws = 0;
@@ -77,7 +77,7 @@ TEST(WriteIds, EntryIdsAreDrawnAnew) {
   EXPECT_EQ(draws, 100);
 }
 
-TEST(WriteIds, AreDifferentOnAllThreads) {
+TEST(WriteIds, AreUniqueAcrossThreads) {
   std::mutex mutex;
   std::set<std::string> ids;
   std::vector<std::thread> threads;

@@ -52,7 +52,7 @@ void expect_answer(const json::Value& answer, const Persisted& result) {
   }
 }
 
-TEST(WritePersist, GivesTheAgentsAnswers) {
+TEST(WritePersist, MatchesTheAgents) {
   std::size_t compared = 0;
   json::testing::for_each_vector("persist.jsonl", [&](const json::Value& vector) {
     const json::Value& input = *json::member(vector, "input");
@@ -70,7 +70,7 @@ TEST(WritePersist, GivesTheAgentsAnswers) {
   EXPECT_GE(compared, 80U);
 }
 
-TEST(WritePersist, NamesABlobOnce) {
+TEST(WritePersist, ListsEachBlobOnce) {
   const std::string image = R"({"type":"image","data":{"$b64":[900,5]}})";
   const auto result = persisted(R"({"content":[)" + image + "," + image + "]}", Dialect::omp13);
   EXPECT_EQ(result.blobs.size(), 1U);
@@ -83,13 +83,13 @@ TEST(WritePersist, NamesABlobOnce) {
   EXPECT_EQ(blobs.size(), 1U);
 }
 
-TEST(WritePersist, DropsOneHighSurrogateAtTheCutAndNotTwo) {
+TEST(WritePersist, DropsOneHighSurrogateAtTheCut) {
   // The pair is cut in two and its half is dropped; the lone half before it stays.
   const auto result = persisted(R"({"$cat":[{"$rep":["a",499951]},"\ud83d",{"$rep":["😀",30]}]})", Dialect::omp13);
   EXPECT_TRUE(result.text.ends_with("aa\\ud83d\\n\\n[Session persistence truncated large content]\""));
 }
 
-TEST(WritePersist, KeepsWhatProvidersCheckByteForByte) {
+TEST(WritePersist, KeepsContentThatProvidersVerify) {
   const auto kept = [](const std::string& object) {
     return persisted(object, Dialect::omp18).text.find("truncated large content") == std::string::npos;
   };

@@ -117,7 +117,7 @@ std::set<std::string> blobs_of(const std::string& name) {
   return names;
 }
 
-TEST(WriteReplay, EveryAppendedLineIsTheAgentsLine) {
+TEST(WriteReplay, AppendedLinesMatchTheAgents) {
   Replayed all;
   std::size_t blobs = 0;
   for (const std::string& name : conformance::written_cases()) {

@@ -20,7 +20,7 @@ Errc code_of(const Result<CommandStream::Taken>& taken) {
   return taken ? Errc::io : taken.error().code;
 }
 
-TEST(CommandStream, LinesOfOneWriteAreOneCommand) {
+TEST(CommandStream, LinesOfOneWriteFormOneCommand) {
   CommandStream stream(Framing::lines);
   EXPECT_EQ(shown(stream.feed("a1b2c3d4 x\na1b2c3d5 y\n")), "text:a1b2c3d4 x\na1b2c3d5 y\n");
   EXPECT_EQ(shown(stream.feed("a1b2c3d4\nno line")), "-");
@@ -31,7 +31,7 @@ TEST(CommandStream, LinesOfOneWriteAreOneCommand) {
   EXPECT_EQ(shown(stream.finish()), "-");
 }
 
-TEST(CommandStream, TheRestOfALineThatIsTooLongIsNoCommand) {
+TEST(CommandStream, RestOfATooLongLineIsRefused) {
   CommandStream stream(Framing::lines);
   EXPECT_EQ(shown(stream.feed(std::string(kMaxLinesBytes, 'x'))), "-");
   EXPECT_EQ(code_of(stream.feed("y")), Errc::too_large);
@@ -41,7 +41,7 @@ TEST(CommandStream, TheRestOfALineThatIsTooLongIsNoCommand) {
   EXPECT_EQ(shown(stream.feed("again\n")), "text:again\n");
 }
 
-TEST(CommandStream, LinesAreUtf8) {
+TEST(CommandStream, LinesMustBeUtf8) {
   CommandStream stream(Framing::lines);
   EXPECT_EQ(shown(stream.feed("caf\xC3")), "-");
   EXPECT_EQ(shown(stream.feed("\xA9\n")), "text:caf\xC3\xA9\n");
@@ -60,7 +60,7 @@ std::string commands_of(const std::vector<std::string>& pieces) {
   return rest && *rest ? shown(rest) : last;
 }
 
-TEST(CommandStream, ATargetAndItsTextAreOneCommandHoweverTheyArrive) {
+TEST(CommandStream, TargetAndTextFormOneCommandForAnySplit) {
   const std::string all = "a1b2c3d4\nTried X,\n\xC3\xA9 failed\n";
   for (std::size_t one = 0; one <= all.size(); ++one) {
     for (std::size_t two = one; two <= all.size(); ++two) {
@@ -70,7 +70,7 @@ TEST(CommandStream, ATargetAndItsTextAreOneCommandHoweverTheyArrive) {
   }
 }
 
-TEST(CommandStream, ATargetAloneIsTakenAtOnce) {
+TEST(CommandStream, LoneTargetIsTakenAtOnce) {
   CommandStream stream(Framing::target_and_text);
   EXPECT_EQ(shown(stream.feed("a1b2c3d4\n")), "text:a1b2c3d4\n");
   EXPECT_TRUE(stream.is_waiting());
@@ -86,14 +86,14 @@ TEST(CommandStream, ATargetAloneIsTakenAtOnce) {
   EXPECT_TRUE((*whole)->extends);
 }
 
-TEST(CommandStream, ATargetInJsonTakesNoFurtherLines) {
+TEST(CommandStream, JsonTargetTakesNoFurtherLines) {
   CommandStream stream(Framing::target_and_text);
   EXPECT_EQ(shown(stream.feed("{\"leaf\":\"a1b2\"}\n")), "text:{\"leaf\":\"a1b2\"}\n");
   EXPECT_FALSE(stream.is_waiting());
   EXPECT_EQ(shown(stream.feed("c3d4\n")), "text:c3d4\n");
 }
 
-TEST(CommandStream, ATextForATargetHasALimit) {
+TEST(CommandStream, TextForATargetIsLimited) {
   CommandStream stream(Framing::target_and_text, 16);
   EXPECT_EQ(shown(stream.feed("a1b2c3d4\n")), "text:a1b2c3d4\n");
   EXPECT_EQ(shown(stream.feed("1234567")), "-");
@@ -102,7 +102,7 @@ TEST(CommandStream, ATextForATargetHasALimit) {
   EXPECT_EQ(shown(stream.finish()), "-");
 }
 
-TEST(CommandStream, JsonInOneWriteIsOneCommand) {
+TEST(CommandStream, JsonOfOneWriteFormsOneCommand) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("{\"a\":1}\n{\"b\":\"}\"} \r\n")), "json:{\"a\":1}\n{\"b\":\"}\"} \r\n");
   EXPECT_FALSE(stream.is_waiting());
@@ -111,7 +111,7 @@ TEST(CommandStream, JsonInOneWriteIsOneCommand) {
   EXPECT_EQ(shown(stream.feed("{}{}\n")), "json:{}{}\n");
 }
 
-TEST(CommandStream, JsonCutAnywhereGivesTheSameCommands) {
+TEST(CommandStream, JsonGivesTheSameCommandsForAnySplit) {
   const std::string all = " {\"a\":[1,\"\\u00e9 \xC3\xA9 \xF0\x9F\x98\x80\",{}]}\n{\"b\":1}\n";
   for (std::size_t cut = 0; cut <= all.size(); ++cut) {
     CommandStream stream(Framing::messages);
@@ -126,7 +126,7 @@ TEST(CommandStream, JsonCutAnywhereGivesTheSameCommands) {
   }
 }
 
-TEST(CommandStream, TheRestOfAWriteWaits) {
+TEST(CommandStream, IncompleteRestOfAWriteWaits) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("{\"a\":1}\n{\"b\":")), "json:{\"a\":1}\n");
   EXPECT_TRUE(stream.is_waiting());
@@ -136,14 +136,14 @@ TEST(CommandStream, TheRestOfAWriteWaits) {
   EXPECT_EQ(shown(stream.finish()), "json:{\"c\":3}");
 }
 
-TEST(CommandStream, APieceThatGoesOnIsTakenWithItsRest) {
+TEST(CommandStream, ContinuedPieceIsTakenWithItsRest) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("{\"a\":1}\n{\"b\"", true)), "-");
   EXPECT_EQ(shown(stream.feed(":2}\n")), "json:{\"a\":1}\n{\"b\":2}\n");
   EXPECT_EQ(shown(stream.feed("{\"c\":1}\n", true)), "json:{\"c\":1}\n");
 }
 
-TEST(CommandStream, WhatCanBecomeNoJsonIsRefusedWithItsRest) {
+TEST(CommandStream, InvalidJsonIsRefusedWithItsRest) {
   for (const char* bad : {"{]\n", "{\"a\":1}\n{\"b\":}\n", "{}x", "{\"a\":tru}", "{} ,", "{}\n[1]\n", "{}\ntext\n"}) {
     CommandStream stream(Framing::messages);
     EXPECT_EQ(code_of(stream.feed(bad)), Errc::invalid_argument) << bad;
@@ -158,14 +158,14 @@ TEST(CommandStream, WhatCanBecomeNoJsonIsRefusedWithItsRest) {
   }
 }
 
-TEST(CommandStream, AnIncompleteValueCannotBeFinished) {
+TEST(CommandStream, IncompleteValueFailsTheFinish) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("{\"a\":")), "-");
   EXPECT_EQ(code_of(stream.finish()), Errc::invalid_argument);
   EXPECT_FALSE(stream.is_waiting());
 }
 
-TEST(CommandStream, TextIsOneMessageUntilTheEnd) {
+TEST(CommandStream, TextFormsOneMessageUntilTheEnd) {
   CommandStream stream(Framing::messages);
   EXPECT_EQ(shown(stream.feed("\n hello\n")), "-");
   EXPECT_FALSE(stream.ends_with_its_writer());
@@ -174,7 +174,7 @@ TEST(CommandStream, TextIsOneMessageUntilTheEnd) {
   EXPECT_EQ(shown(stream.feed("{}\n")), "json:{}\n");
 }
 
-TEST(CommandStream, TextIsCheckedAsItComes) {
+TEST(CommandStream, TextIsValidatedAsItArrives) {
   const std::string smile = "x\xF0\x9F\x98\x80y\xC3\xA9";
   for (std::size_t cut = 0; cut <= smile.size(); ++cut) {
     CommandStream stream(Framing::messages);
@@ -191,7 +191,7 @@ TEST(CommandStream, TextIsCheckedAsItComes) {
   EXPECT_EQ(code_of(cut.finish()), Errc::not_utf8);
 }
 
-TEST(CommandStream, NoPartOfARefusedTextIsTaken) {
+TEST(CommandStream, RefusedTextIsDroppedWhole) {
   CommandStream stream(Framing::messages, 10);
   EXPECT_EQ(shown(stream.feed("12345")), "-");
   EXPECT_EQ(code_of(stream.feed("6789012")), Errc::too_large);
@@ -202,7 +202,7 @@ TEST(CommandStream, NoPartOfARefusedTextIsTaken) {
   EXPECT_EQ(shown(stream.finish()), "text:anew");
 }
 
-TEST(CommandStream, WhatIsRefusedElsewhereIsRefusedWithItsRest) {
+TEST(CommandStream, FailedInputIsRefusedWithItsRest) {
   for (const Framing framing : {Framing::messages, Framing::lines, Framing::target_and_text}) {
     CommandStream stream(framing);
     EXPECT_EQ(shown(stream.feed("a long one")), "-");
@@ -214,7 +214,7 @@ TEST(CommandStream, WhatIsRefusedElsewhereIsRefusedWithItsRest) {
   }
 }
 
-TEST(CommandStream, BehindACompleteCommandThatWasRefusedTheNextBegins) {
+TEST(CommandStream, NextCommandBeginsAfterARefusedCompleteOne) {
   CommandStream line(Framing::lines);
   EXPECT_EQ(shown(line.feed("#9 x\n")), "text:#9 x\n");
   line.fail({Errc::not_found, ""});
@@ -228,7 +228,7 @@ TEST(CommandStream, BehindACompleteCommandThatWasRefusedTheNextBegins) {
   EXPECT_EQ(code_of(json.feed("}\n")), Errc::busy);
 }
 
-TEST(CommandStream, TheTextBehindARefusedTargetIsNoCommand) {
+TEST(CommandStream, TextAfterARefusedTargetIsRefused) {
   CommandStream stream(Framing::target_and_text);
   EXPECT_EQ(shown(stream.feed("#9\n")), "text:#9\n");
   stream.fail({Errc::not_found, ""});
@@ -237,7 +237,7 @@ TEST(CommandStream, TheTextBehindARefusedTargetIsNoCommand) {
   EXPECT_EQ(shown(stream.finish()), "-");
 }
 
-TEST(CommandStream, SaysWhatItHasSoFar) {
+TEST(CommandStream, ReportsItsBufferedInput) {
   CommandStream json(Framing::messages);
   EXPECT_EQ(shown(json.feed("{\"a\":1}")), "-");
   EXPECT_TRUE(json.so_far().is_json && json.so_far().is_whole);

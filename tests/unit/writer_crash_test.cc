@@ -204,7 +204,7 @@ class CrashTest : public ::testing::TestWithParam<Act> {};
 
 INSTANTIATE_TEST_SUITE_P(Acts, CrashTest, ::testing::ValuesIn(kActs), name_of);
 
-TEST_P(CrashTest, ThePowerMayGoOffBehindEveryOperation) {
+TEST_P(CrashTest, LogSurvivesAPowerCutAfterEachOperation) {
   constexpr unsigned kEnough = 200;
   unsigned behind = 0;
   while (behind < kEnough && PowerCut(GetParam()).run(behind)) {

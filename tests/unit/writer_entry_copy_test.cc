@@ -31,7 +31,7 @@ const EntryMigration kCompaction{R"("aaaa0005")", R"("aaaa0004")", EntryType::co
 
 class EntryCopy : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EntryCopy, ALongEntryIsMigratedAsAShortOne) {
+TEST_P(EntryCopy, LongEntryIsMigratedLikeAShortOne) {
   for (const auto& migration : {kMessage, kCompaction}) {
     const auto held = copied(GetParam().entry, {migration, ""}, kLongestHeldEntry);
     const auto in_steps = copied(GetParam().entry, {migration, ""}, 0);
@@ -42,7 +42,7 @@ TEST_P(EntryCopy, ALongEntryIsMigratedAsAShortOne) {
   EXPECT_EQ(*copied(GetParam().entry, {migration, ""}, 0), GetParam().wanted);
 }
 
-TEST_P(EntryCopy, ALongEntryGetsItsParentAsAShortOne) {
+TEST_P(EntryCopy, LongEntryGetsItsParentLikeAShortOne) {
   for (const char* parent : {"null", R"("0123abcd")"}) {
     const auto held = copied(GetParam().entry, {std::nullopt, parent}, kLongestHeldEntry);
     const auto in_steps = copied(GetParam().entry, {std::nullopt, parent}, 0);
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{R"({"type":"compaction","firstKeptEntryIndex":"2"})",
              R"({"type":"compaction","firstKeptEntryIndex":"2","id":"aaaa0005","parentId":"aaaa0004"})"}));
 
-TEST(EntryCopyOfOthers, WhatNothingIsToBeChangedOfIsCopiedByteForByte) {
+TEST(EntryCopyLimits, UnchangedEntriesAreCopiedByteForByte) {
   for (const std::string entry : {R"({"a" : 1})", "5", R"("text")"}) {
     EXPECT_EQ(*copied(entry, {}, 0), entry);
     EXPECT_EQ(*copied(entry, {EntryMigration{}, ""}, 0), entry);
@@ -83,7 +83,7 @@ TEST(EntryCopyOfOthers, WhatNothingIsToBeChangedOfIsCopiedByteForByte) {
   EXPECT_EQ(*copied("[1]", {kMessage, ""}, 0), "[1]");
 }
 
-TEST(EntryCopyOfOthers, MoreMembersThanCanBeHeldAreRefused) {
+TEST(EntryCopyLimits, TooManyMembersAreRefused) {
   std::string entry = "{";
   for (std::size_t i = 0; i <= kMostMembers; ++i) {
     entry += "\"a\":1,";

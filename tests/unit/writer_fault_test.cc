@@ -166,7 +166,7 @@ class FaultTest : public ::testing::TestWithParam<Act> {};
 
 INSTANTIATE_TEST_SUITE_P(Acts, FaultTest, ::testing::ValuesIn(kActs), name_of);
 
-TEST_P(FaultTest, EveryOperationMayFail) {
+TEST_P(FaultTest, LogSurvivesAFailureOfEachOperation) {
   constexpr unsigned kEnough = 200;
   for (const Plan& plan : kPlans) {
     unsigned at = 1;

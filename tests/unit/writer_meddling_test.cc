@@ -130,7 +130,7 @@ unsigned count(const std::string& text, const std::string& word) {
   return found;
 }
 
-class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
+class ForeignWriteTest : public ::testing::TestWithParam<Rewrite> {
  protected:
   static constexpr unsigned kEnough = 200;
 
@@ -197,10 +197,10 @@ class MeddlingTest : public ::testing::TestWithParam<Rewrite> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Rewrites, MeddlingTest, ::testing::ValuesIn(kRewrites),
+INSTANTIATE_TEST_SUITE_P(Rewrites, ForeignWriteTest, ::testing::ValuesIn(kRewrites),
                          [](const auto& with) { return std::string(with.param.name); });
 
-TEST_P(MeddlingTest, F4ALineOfAnotherProgramIsNeverErased) {
+TEST_P(ForeignWriteTest, F4RewriteErasesNoForeignLine) {
   unsigned at = 1;
   while (at < kEnough && rewrite_beside(at, 1) > 0) {
     ++at;
@@ -209,7 +209,7 @@ TEST_P(MeddlingTest, F4ALineOfAnotherProgramIsNeverErased) {
   EXPECT_LT(at, kEnough);
 }
 
-TEST_P(MeddlingTest, F4ALogThatWasOpenedBeforeTheRenameIsCarriedOver) {
+TEST_P(ForeignWriteTest, F4LinesWrittenThroughAnOldDescriptorAreCarriedOver) {
   unsigned at = 1;
   while (at < kEnough && rewrite_while_open(at) > 1) {
     ++at;
@@ -218,7 +218,7 @@ TEST_P(MeddlingTest, F4ALogThatWasOpenedBeforeTheRenameIsCarriedOver) {
   EXPECT_LT(at, kEnough);
 }
 
-TEST_P(MeddlingTest, F4WhoNeverStopsWritingIsNotOverwritten) {
+TEST_P(ForeignWriteTest, F4ContinuousForeignWriterIsNotOverwritten) {
   for (unsigned at = 1; at < 8; ++at) {
     EXPECT_GT(rewrite_beside(at, 1000), 3U);
   }
@@ -246,7 +246,7 @@ unsigned move_beside(unsigned at) {
   return came;
 }
 
-TEST(MovedLog, F4LinesForItsOldNameFollow) {
+TEST(MovedLog, F4LinesWrittenToTheOldNameFollow) {
   unsigned at = 1;
   while (at < 200 && move_beside(at) > 0) {
     ++at;
@@ -254,7 +254,7 @@ TEST(MovedLog, F4LinesForItsOldNameFollow) {
   EXPECT_GT(at, 10U) << "the disk is not the one that is written through";
 }
 
-TEST(MovedLog, F4LinesThatLieAtItsNewNameAreTakenIn) {
+TEST(MovedLog, F4LinesFoundAtTheNewNameAreMerged) {
   Stage stage(Storage::files);
   const auto session = stage.add_small(kName);
   stage.temp().write("--work-other--", kName, TempStore::user("ffff0001", "aaaa0002", kForeign) + "\n");
@@ -288,7 +288,7 @@ bool move_to_lines_with_a_fault(Fault fault, unsigned at, unsigned times) {
   return !disk.met().empty();
 }
 
-TEST(MovedLog, F4LinesAtItsNewNameOutliveEveryFault) {
+TEST(MovedLog, F4LinesAtTheNewNameSurviveEveryFault) {
   for (const Fault fault : {Fault::no_space, Fault::io, Fault::short_write}) {
     for (const unsigned times : {1U, FaultyDisk::kForGood}) {
       unsigned at = 1;
@@ -301,7 +301,7 @@ TEST(MovedLog, F4LinesAtItsNewNameOutliveEveryFault) {
   }
 }
 
-TEST(MovedLog, F4AnotherSessionAtItsNewNameIsLeftAlone) {
+TEST(MovedLog, F4OtherSessionAtTheNewNameIsLeftAlone) {
   Stage stage(Storage::files);
   const auto session = stage.add_small(kName);
   stage.temp().write("--work-other--", kName, TempStore::header("other", "/work/other") + "\n");
@@ -310,7 +310,7 @@ TEST(MovedLog, F4AnotherSessionAtItsNewNameIsLeftAlone) {
   EXPECT_EQ(logs_of(stage).size(), 2U);
 }
 
-TEST(LateLines, ATornLineOfAnotherProgramIsCarriedOverAsItIs) {
+TEST(LateLines, ForeignTornLineIsCarriedOverUnchanged) {
   MeddledDisk disk;
   Stage stage(Storage::files, disk);
   const auto session = stage.add_small(kName);
@@ -343,7 +343,7 @@ class DiskWithAWriter : public Disk {
   std::vector<std::string> writes;
 };
 
-TEST(LateLines, ALineIsNotCarriedOverInPartsWhileItsProgramMayStillWriteIt) {
+TEST(LateLines, UnfinishedForeignLineIsNotCarriedOverInParts) {
   DiskWithAWriter disk;
   Stage stage(Storage::files, disk);
   const auto session = stage.add_small(kName);
@@ -358,7 +358,7 @@ TEST(LateLines, ALineIsNotCarriedOverInPartsWhileItsProgramMayStillWriteIt) {
   EXPECT_EQ(disk.writes.back(), half) << "once nothing more is waited for";
 }
 
-TEST(RewrittenLog, IsNotWrittenWhereItsFolderHasLeft) {
+TEST(RewrittenLog, IsNotWrittenAfterItsFolderMoved) {
   for (unsigned at = 1; at < 12; ++at) {
     MeddledDisk disk;
     Stage stage(Storage::files, disk);
@@ -419,7 +419,7 @@ void expect_nothing_written(const fs::path& other, SwappedDisk& disk, Stage& sta
   EXPECT_EQ(stage.bytes(session), before);
 }
 
-TEST(SwappedLog, S15WhatTakesItsPlaceIsNotWrittenTo) {
+TEST(SwappedLog, S15ReplacementFileIsNotWritten) {
   SwappedDisk disk;
   Stage stage(Storage::files, disk);
   const std::string lines = title_slot_line("First", "user", 1771237231000) + TempStore::header("s1", "/work/pi") +
@@ -446,7 +446,7 @@ class DiskWithAVisitor : public Disk {
   std::function<void()> visitor;
 };
 
-TEST(MovedStore, WhatWasAppendedBeforeIsAcknowledged) {
+TEST(MovedStore, EarlierAppendIsAcknowledged) {
   for (const char* const moved : {"sessions", "sessions/-work"}) {
     DiskWithAVisitor disk;
     Stage stage(Storage::files, disk);
@@ -463,7 +463,7 @@ TEST(MovedStore, WhatWasAppendedBeforeIsAcknowledged) {
   }
 }
 
-TEST(MovedStore, AnotherLogInItsPlaceIsNotTakenForIt) {
+TEST(MovedStore, ReplacementLogIsNotMistakenForIt) {
   DiskWithAVisitor disk;
   Stage stage(Storage::files, disk);
   const SessionPtr session = stage.add_small(kName);
@@ -476,7 +476,7 @@ TEST(MovedStore, AnotherLogInItsPlaceIsNotTakenForIt) {
   EXPECT_FALSE(stage.writer().append(session, Stage::text("just in time")));
 }
 
-TEST(NoErrorSticks, F5EachOperationFailsOnceAndTheNextAppendSucceeds) {
+TEST(TransientErrors, F5AppendSucceedsAfterEachFailedOperation) {
   constexpr unsigned kEnough = 100;
   for (const Fault fault : {Fault::no_space, Fault::io, Fault::short_write}) {
     unsigned at = 1;

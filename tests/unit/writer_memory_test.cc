@@ -14,12 +14,12 @@ using testing::FailingMemory;
 using testing::Stage;
 using testing::Storage;
 
-class MemoryTest : public ::testing::TestWithParam<Storage> {
+class OutOfMemoryTest : public ::testing::TestWithParam<Storage> {
  protected:
   Stage stage_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Storages, MemoryTest, ::testing::Values(Storage::files, Storage::memory),
+INSTANTIATE_TEST_SUITE_P(Storages, OutOfMemoryTest, ::testing::Values(Storage::files, Storage::memory),
                          testing::storage_name);
 
 struct Tried {
@@ -37,7 +37,7 @@ Tried try_to_append(Stage& stage, const SessionPtr& session, std::size_t skipped
   return {memory.has_failed(), is_written};
 }
 
-TEST_P(MemoryTest, AnAppendThatRanOutOfItLeavesTheLogWholeAndTheNextGoesOn) {
+TEST_P(OutOfMemoryTest, FailedAppendLeavesTheLogIntact) {
   const auto session = stage_.add_small();
   for (std::size_t skipped = 0;; ++skipped) {
     const std::size_t before = stage_.lines(session).size();

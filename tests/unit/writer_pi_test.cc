@@ -83,7 +83,7 @@ TEST_F(PiLogs, AreNeverWrittenTo) {
   EXPECT_EQ(files(), before);
 }
 
-TEST_F(PiLogs, AreToldByWhatOnlyPiWrites) {
+TEST_F(PiLogs, AreRecognisedByEntriesOnlyPiWrites) {
   const std::string snowflake = "1470cb256c2cc772";
   const std::string user = TempStore::user("e1", "", "one") + "\n";
   EXPECT_TRUE(is_written_to(user, snowflake));
@@ -97,7 +97,7 @@ TEST_F(PiLogs, AreToldByWhatOnlyPiWrites) {
   }
 }
 
-TEST_F(PiLogs, OfAnIdAloneAreNoneWhereSomethingIsOmps) {
+TEST_F(PiLogs, AmbiguousLogsAreWrittenOnlyWithAnOmpEntry) {
   const std::string user = TempStore::user("e1", "", "one") + "\n";
   EXPECT_FALSE(is_written_to(user));
   for (const char* entry :
@@ -109,7 +109,7 @@ TEST_F(PiLogs, OfAnIdAloneAreNoneWhereSomethingIsOmps) {
   }
 }
 
-TEST_F(PiLogs, AreToldWhenALogGrows) {
+TEST_F(PiLogs, GrowthIdentifiesTheAgent) {
   const std::string user = TempStore::user("e1", "", "one") + "\n";
   const auto session = put(user, "1470cb256c2cc772");
   EXPECT_TRUE(stage_.writer().check(session));
@@ -125,7 +125,7 @@ TEST_F(PiLogs, AreToldWhenALogGrows) {
   EXPECT_TRUE(stage_.writer().append(doubtful, Stage::text("more")));
 }
 
-TEST_F(PiLogs, NoneIsMadeOfOneOfOmpByAnAppend) {
+TEST_F(PiLogs, PiOnlyFieldsAreRefusedInAppends) {
   for (const char* text :
        {R"({"type":"model_change","model":"p/m","modelId":"m"})", R"({"role":"system","content":"x"})",
         R"({"type":"branch_summary","summary":"s","fromId":"root","usage":{}})",
@@ -138,7 +138,7 @@ TEST_F(PiLogs, NoneIsMadeOfOneOfOmpByAnAppend) {
                            Dialect::omp18, 1771237231000));
 }
 
-TEST_F(PiLogs, NoneOfOmpIsMadeBesideANamedOneWithAChosenId) {
+TEST_F(PiLogs, NamedPiLogPreventsNewOmpLogs) {
   const auto session = put(
       TempStore::user("e1", "", "one") + "\n" + R"({"type":"session_info","id":"e2","name":"n"})" + "\n", "my-work");
   ASSERT_TRUE(session->refresh(Depth::index));
@@ -148,7 +148,7 @@ TEST_F(PiLogs, NoneOfOmpIsMadeBesideANamedOneWithAChosenId) {
   EXPECT_EQ(made.error().code, Errc::read_only);
 }
 
-TEST_F(PiLogs, KeepTheirNameWhenTheyGrow) {
+TEST_F(PiLogs, KeepTheirNameDuringGrowth) {
   const auto session = put(R"({"type":"session_info","id":"e1","name":"far"})"
                            "\n" +
                            TempStore::user("e2", "e1", std::string(5'000'000, 'x')) + "\n");
@@ -161,7 +161,7 @@ TEST_F(PiLogs, KeepTheirNameWhenTheyGrow) {
   EXPECT_EQ(session->head().header.title, "far");
 }
 
-TEST_F(PiLogs, BesideThoseOfOmpKeepNoneFromBeingMade) {
+TEST_F(PiLogs, AmbiguousLogsAllowNewSessions) {
   EXPECT_TRUE(stage_.writer().create({"/tmp", "", "", ""})) << "of an empty store nobody knows whose it is";
   put(TempStore::user("e1", "", "one") + "\n");
   EXPECT_TRUE(stage_.writer().create({"/tmp", "", "", ""}));

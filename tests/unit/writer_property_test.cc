@@ -313,7 +313,7 @@ class PropertyTest : public ::testing::TestWithParam<Storage> {};
 INSTANTIATE_TEST_SUITE_P(Storages, PropertyTest, ::testing::Values(Storage::files, Storage::memory),
                          testing::storage_name);
 
-TEST_P(PropertyTest, SessionsAreWhatTheirModelSays) {
+TEST_P(PropertyTest, SessionsMatchTheirModel) {
   for (unsigned seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
     Walk(GetParam(), seed).run(seed);
   }

@@ -37,7 +37,7 @@ class WriterTest : public ::testing::TestWithParam<Storage> {
 INSTANTIATE_TEST_SUITE_P(Storages, WriterTest, ::testing::Values(Storage::files, Storage::memory),
                          testing::storage_name);
 
-TEST_P(WriterTest, AppendsAtTheLeafAndShowsIt) {
+TEST_P(WriterTest, AppendsAtTheLeafAreShown) {
   const auto session = stage_.add_small();
   const std::string before = stage_.bytes(session);
   const auto written = stage_.writer().append(session, Stage::text("three\n"));
@@ -53,7 +53,7 @@ TEST_P(WriterTest, AppendsAtTheLeafAndShowsIt) {
   EXPECT_EQ(Stage::leaf(session), 3U);
 }
 
-TEST_P(WriterTest, ABranchMayEndAtAnEntryWhoseIdIsANumber) {
+TEST_P(WriterTest, BranchAtAnEntryWithANumericIdSucceeds) {
   const auto session =
       stage_.add("2026-02-16T10-20-30-000Z_s1",
                  TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
@@ -67,7 +67,7 @@ TEST_P(WriterTest, ABranchMayEndAtAnEntryWhoseIdIsANumber) {
   EXPECT_EQ(Stage::leaf_id(session), moved->summary_id);
 }
 
-TEST_P(WriterTest, AMoveIsTakenBackUnlessSomebodyMovedOn) {
+TEST_P(WriterTest, MovedLeafIsMovedBackUnlessMovedAgain) {
   const auto session = stage_.add_small();
   const auto first = stage_.writer().branch(session, "root");
   ASSERT_TRUE(first && first->move);
@@ -81,7 +81,7 @@ TEST_P(WriterTest, AMoveIsTakenBackUnlessSomebodyMovedOn) {
   EXPECT_EQ(Stage::leaf_id(session), "aaaa0002");
 }
 
-TEST_P(WriterTest, AppendsElsewhereMoveTheLeafAlong) {
+TEST_P(WriterTest, AppendAtAnotherEntryMovesTheLeaf) {
   const auto session = stage_.add_small();
   const auto written = stage_.writer().append(session, Stage::text("other way"), "#1");
   ASSERT_TRUE(written) << written.error().message;
@@ -89,7 +89,7 @@ TEST_P(WriterTest, AppendsElsewhereMoveTheLeafAlong) {
   EXPECT_EQ(Stage::leaf_id(session), written->id);
 }
 
-TEST_P(WriterTest, RootIsAPlaceToAppend) {
+TEST_P(WriterTest, AppendAtTheRootHasNoParent) {
   const auto session = stage_.add_small();
   const auto written = stage_.writer().append(session, Stage::text("anew"), "root");
   ASSERT_TRUE(written) << written.error().message;
@@ -97,7 +97,7 @@ TEST_P(WriterTest, RootIsAPlaceToAppend) {
   EXPECT_NE(stage_.lines(session).back().find("\"parentId\":null"), std::string::npos);
 }
 
-TEST_P(WriterTest, AMovedLeafHoldsUntilSomebodyAppends) {
+TEST_P(WriterTest, MovedLeafHoldsUntilTheNextAppend) {
   const auto session = stage_.add_small();
   const std::string before = stage_.bytes(session);
   ASSERT_TRUE(stage_.writer().branch(session, "aaaa0001"));
@@ -108,7 +108,7 @@ TEST_P(WriterTest, AMovedLeafHoldsUntilSomebodyAppends) {
   EXPECT_EQ(Stage::leaf(session), 3U);
 }
 
-TEST_P(WriterTest, TheRootIsALeafToo) {
+TEST_P(WriterTest, LeafMayBeTheRoot) {
   const auto session = stage_.add_small();
   const auto moved = stage_.writer().branch(session, "root");
   ASSERT_TRUE(moved) << moved.error().message;
@@ -118,7 +118,7 @@ TEST_P(WriterTest, TheRootIsALeafToo) {
   EXPECT_NE(stage_.lines(session).back().find("\"parentId\":null"), std::string::npos);
 }
 
-TEST_P(WriterTest, ASummaryGoesIntoTheLog) {
+TEST_P(WriterTest, BranchSummaryIsWrittenToTheLog) {
   const auto session = stage_.add_small();
   const auto moved = stage_.writer().branch(session, "aaaa0001", "Tried X\nfailed");
   ASSERT_TRUE(moved) << moved.error().message;
@@ -129,7 +129,7 @@ TEST_P(WriterTest, ASummaryGoesIntoTheLog) {
   EXPECT_EQ(Stage::leaf_id(session), moved->summary_id);
 }
 
-TEST_P(WriterTest, LabelsAreSetAndClearedAllOrNone) {
+TEST_P(WriterTest, LabelsAreSetAndClearedAtomically) {
   const auto session = stage_.add_small();
   ASSERT_TRUE(stage_.writer().label(session, {{"aaaa0001", "start"}, {"#2", "goal"}}));
   {
@@ -145,7 +145,7 @@ TEST_P(WriterTest, LabelsAreSetAndClearedAllOrNone) {
   EXPECT_EQ(guard->index().labels()[0].text, "goal");
 }
 
-TEST_P(WriterTest, ATitleWithoutSlotChangesTheHeaderAlone) {
+TEST_P(WriterTest, TitleWithoutSlotChangesOnlyTheHeader) {
   const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1",
                                   R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi"})"
                                   "\n" +
@@ -161,7 +161,7 @@ TEST_P(WriterTest, ATitleWithoutSlotChangesTheHeaderAlone) {
   EXPECT_EQ(session->head().header.title, "A new \"title\"");
 }
 
-TEST_P(WriterTest, ATitleSlotIsWrittenInPlace) {
+TEST_P(WriterTest, TitleSlotIsWrittenInPlace) {
   const std::string slot = title_slot_line("First", "user", 1771237231000);
   const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", slot + TempStore::header("s1", "/work/pi") + "\n" +
                                                                      TempStore::user("aaaa0001", "", "one") + "\n");
@@ -177,7 +177,7 @@ TEST_P(WriterTest, ATitleSlotIsWrittenInPlace) {
   EXPECT_EQ(session->head().header.title, "Second");
 }
 
-TEST_P(WriterTest, ForksAreNewLogsAndLeaveTheSourceAlone) {
+TEST_P(WriterTest, ForksLeaveTheSourceUnchanged) {
   const auto session = stage_.add_small();
   ASSERT_TRUE(stage_.writer().label(session, {{"aaaa0001", "start"}}));
   ASSERT_TRUE(stage_.writer().append(session, Stage::text("on the label")));
@@ -203,7 +203,7 @@ TEST_P(WriterTest, ForksAreNewLogsAndLeaveTheSourceAlone) {
   EXPECT_EQ(stage_.bytes(session), before);
 }
 
-TEST_P(WriterTest, NewSessionsHaveTheirPlace) {
+TEST_P(WriterTest, NewSessionsGetTheirFolderAndHeader) {
   const auto made = stage_.writer().create({"/work/pi", "A title", "parent", "anthropic/claude"});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->session->place().folder, "--work-pi--");
@@ -217,7 +217,7 @@ TEST_P(WriterTest, NewSessionsHaveTheirPlace) {
   EXPECT_EQ(stage_.writer().create({"relative", "", "", ""}).error().code, Errc::invalid_argument);
 }
 
-TEST_P(WriterTest, MovesTakeTheSessionToAnotherProject) {
+TEST_P(WriterTest, MoveTakesTheSessionToAnotherProject) {
   const auto session = stage_.add_small();
   const auto entries = stage_.lines(session);
   const auto moved = stage_.writer().move(session, "/work/other");
@@ -232,7 +232,7 @@ TEST_P(WriterTest, MovesTakeTheSessionToAnotherProject) {
   EXPECT_EQ(stage_.catalog().view()->by_id.size(), 1U);
 }
 
-TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
+TEST_P(WriterTest, FirstWriteMigratesOldVersions) {
   const std::string header = R"({"type":"session","id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/pi"})";
   const auto session =
       stage_.add("2026-02-16T10-20-30-000Z_s1",
@@ -251,7 +251,7 @@ TEST_P(WriterTest, OldVersionsAreMigratedByTheFirstWrite) {
   EXPECT_EQ(Stage::field(lines[4], "parentId"), shown);
 }
 
-TEST_P(WriterTest, F1TornTailsAreClosedNeverGluedTo) {
+TEST_P(WriterTest, F1TornTailsAreTerminatedBeforeAnAppend) {
   for (const std::string tail : {"{\"type\":\"message\",\"id\":\"t\",\"par", "{\"k\":", "[", "[1,", "\"open", "tru",
                                  "{\"type\":\"custom\",\"id\":\"whole\",\"parentId\":\"aaaa0001\"}", "[\n"}) {
     const auto session =
@@ -311,7 +311,7 @@ TEST_P(WriterTest, F27BranchesDoNotEndInOpenToolCalls) {
   EXPECT_TRUE(stage_.writer().branch(session, "aaaa0003", "", true));
 }
 
-TEST_P(WriterTest, ManyWritersOfOneSessionMakeOneChain) {
+TEST_P(WriterTest, ConcurrentAppendsFormOneChain) {
   const auto session = stage_.add_small();
   constexpr int kWriters = 8;
   constexpr int kAppends = 50;
@@ -335,7 +335,7 @@ TEST_P(WriterTest, ManyWritersOfOneSessionMakeOneChain) {
   }
 }
 
-TEST(WriterOnDisk, AMovedLeafOutlivesARestart) {
+TEST(WriterOnDisk, MovedLeafSurvivesARestart) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   const LogPlace place = session->place();
@@ -348,7 +348,7 @@ TEST(WriterOnDisk, AMovedLeafOutlivesARestart) {
   EXPECT_EQ(Stage::leaf_id(again), "aaaa0009");
 }
 
-TEST(WriterOnDisk, RemovedSessionsWaitInTheTrash) {
+TEST(WriterOnDisk, RemovedSessionsGoToTheTrash) {
   WriteSettings settings;
   settings.allow_delete = true;
   Stage stage(Storage::files, Disk::real(), settings);
@@ -399,7 +399,7 @@ long reads_of_append(std::size_t entries) {
   return before ? *reads_so_far() - *before : 0;
 }
 
-TEST(WriterOnDisk, AnAppendReadsLittleHoweverLongTheLogIs) {
+TEST(WriterOnDisk, AppendReadsLittleOfALongLog) {
   const long few = reads_of_append(3);
   EXPECT_LE(few, 12);
   EXPECT_LE(reads_of_append(5'000), few);
@@ -446,7 +446,7 @@ std::vector<unsigned> syncs_of_writes(Durability durability) {
   return counts;
 }
 
-TEST(WriterOnDisk, DurabilityNoneNeverWaitsForTheDisk) {
+TEST(WriterOnDisk, DurabilityNoneNeverSyncs) {
   for (const unsigned syncs : syncs_of_writes(Durability::none)) {
     EXPECT_EQ(syncs, 0U);
   }
@@ -455,7 +455,7 @@ TEST(WriterOnDisk, DurabilityNoneNeverWaitsForTheDisk) {
   }
 }
 
-TEST(WriterOnDisk, ARoomSetAsideIsTakenFromTheDiskAndGivenBack) {
+TEST(WriterOnDisk, ReservationBeyondTheFreeSpaceIsRefused) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   constexpr std::uint64_t kMoreThanThereIs = std::uint64_t{1} << 62;
@@ -467,7 +467,7 @@ TEST(WriterOnDisk, ARoomSetAsideIsTakenFromTheDiskAndGivenBack) {
   EXPECT_TRUE(memory.writer().reserve(memory.add_small(), kMoreThanThereIs)) << "there is no disk to be full";
 }
 
-TEST(WriterOnDisk, WhatIsGoneCannotBeWrittenTo) {
+TEST(WriterOnDisk, WritesToARemovedLogFail) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   ASSERT_TRUE(std::filesystem::remove(stage.temp().log("-work", "2026-02-16T10-20-30-000Z_s1")));
@@ -491,7 +491,7 @@ class NarrowDisk : public Disk {
   std::atomic<bool> was_asked_for_more{false};
 };
 
-TEST(WriterOnDisk, CommandsForWhichThereIsNoRoomTogetherAreWrittenAlone) {
+TEST(WriterOnDisk, BatchWithoutDiskSpaceIsWrittenOneByOne) {
   NarrowDisk disk;
   Stage stage(Storage::files, disk);
   const auto session = stage.add_small();
@@ -525,7 +525,7 @@ testing::StandInLook omp_in(const Stage& stage, const std::string& folder) {
   return look;
 }
 
-TEST(WriterOnDisk, AWriteIsRefusedWhileAnAgentMayHoldTheSessionAndNoLonger) {
+TEST(WriterOnDisk, WriteIsRefusedOnlyWhileAnAgentMayHoldTheSession) {
   Stage stage(Storage::files);
   const std::string cwd = stage.temp().root() + "/work";
   std::filesystem::create_directories(cwd);
@@ -547,7 +547,7 @@ TEST(WriterOnDisk, AWriteIsRefusedWhileAnAgentMayHoldTheSessionAndNoLonger) {
   }
 }
 
-TEST(WriterOnDisk, ForksAndNewSessionsAreWrittenWhileAnAgentRuns) {
+TEST(WriterOnDisk, RunningAgentDoesNotBlockForksAndNewSessions) {
   Stage stage(Storage::files);
   const std::string cwd = stage.temp().root() + "/work";
   std::filesystem::create_directories(cwd);
@@ -572,7 +572,7 @@ TEST(WriterOnDisk, ForksAndNewSessionsAreWrittenWhileAnAgentRuns) {
   EXPECT_EQ(stage.writer().append(stage.catalog().at(*place), Stage::text("no")).error().code, Errc::busy);
 }
 
-TEST(WriterOnDisk, OwnWritesAreNoneOfAnAgentThatRunsElsewhere) {
+TEST(WriterOnDisk, OwnWritesAreNotAttributedToAnAgentElsewhere) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   std::filesystem::last_write_time(stage.temp().sessions() / "-work" / session->place().file,
@@ -586,12 +586,12 @@ TEST(WriterOnDisk, OwnWritesAreNoneOfAnAgentThatRunsElsewhere) {
   }
 }
 
-TEST(WriterOnDisk, DeletingMustBeAllowed) {
+TEST(WriterOnDisk, RemovalMustBeAllowed) {
   Stage stage(Storage::files);
   EXPECT_EQ(stage.writer().remove(stage.add_small()).error().code, Errc::not_permitted);
 }
 
-TEST(WriterOnDisk, ALockOfAProcessThatHadOurNumberIsTakenOver) {
+TEST(WriterOnDisk, StaleLockWithOurProcessIdIsTakenOver) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   const auto lock = stage.temp().sessions() / "-work" / ("." + session->place().file + ".lock");
@@ -609,7 +609,7 @@ class ClingingDisk : public Disk {
   bool clings = false;
 };
 
-TEST(WriterOnDisk, ALockFileThatAFailingDiskKeepsIsNoLockOfAnother) {
+TEST(WriterOnDisk, UndeletableOwnLockFileIsNotAForeignLock) {
   ClingingDisk disk;
   Stage stage(Storage::files, disk);
   const auto session = stage.add_small();
@@ -620,7 +620,7 @@ TEST(WriterOnDisk, ALockFileThatAFailingDiskKeepsIsNoLockOfAnother) {
   EXPECT_TRUE(stage.writer().append(session, Stage::text("five")));
 }
 
-TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
+TEST(WriterOnDisk, LivenessChecksDoNotDisturbWriters) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   std::signal(SIGIO, SIG_IGN);  // the holder of a lease gets it when a writer opens the file
@@ -638,14 +638,14 @@ TEST(WriterOnDisk, LooksAtLivenessDoNotDisturbWriters) {
   looker.join();
 }
 
-TEST(WriterOnDisk, WhatIsNotUtf8IsNoLabelAndNoTitle) {
+TEST(WriterOnDisk, NonUtf8LabelsAndTitlesAreRefused) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   EXPECT_EQ(stage.writer().label(session, {{"#1", "\xff"}}).error().code, Errc::not_utf8);
   EXPECT_EQ(stage.writer().set_title(session, "\xff").error().code, Errc::not_utf8);
 }
 
-TEST(WriterOnDisk, TitlesAndAppendsSideBySideAllArrive) {
+TEST(WriterOnDisk, ConcurrentTitlesAndAppendsAllSucceed) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   Stage::text("warm");
@@ -675,7 +675,7 @@ class Overwritten : public Disk {
   }
 };
 
-TEST(WriterOnDisk, WhatIsGoneAgainWasNotAppended) {
+TEST(WriterOnDisk, OverwrittenAppendIsReportedAsFailed) {
   Overwritten disk;
   Stage stage(Storage::files, disk);
   const auto session = stage.add_small();
@@ -688,7 +688,7 @@ TEST(WriterOnDisk, WhatIsGoneAgainWasNotAppended) {
   EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
 }
 
-TEST(WriterOnDisk, AFailureInsideHoldsUpNobody) {
+TEST(WriterOnDisk, ThrowingPlanDoesNotBlockTheQueue) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
   WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
@@ -708,7 +708,7 @@ bool sleeps(pid_t thread) {
   return line.find(") S") != std::string::npos;
 }
 
-TEST(WriterOnDisk, WhoForcesIsNotHeldUpByWhoDoesNot) {
+TEST(WriterOnDisk, ForcedAppendIsNotHeldUpByAnUnforcedOne) {
   Stage stage(Storage::files);
   const auto session = stage.add("2026-02-16T10-20-30-000Z_old",
                                  "{\"type\":\"session\",\"id\":\"old\",\"timestamp\":\"2026-02-16T10:20:30.000Z\","

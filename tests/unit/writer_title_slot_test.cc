@@ -73,7 +73,7 @@ std::string renamed(const std::string& before, std::size_t slot, const std::stri
   return wanted;
 }
 
-TEST_P(TitleSlotTest, TitleLinesOfAnyLengthLeaveEveryOtherByte) {
+TEST_P(TitleSlotTest, TitleLineOfAnyLengthPreservesOtherBytes) {
   const auto [name, kind, header_first] = GetParam();
   for (std::size_t length = 0; length <= kLongest; ++length) {
     const std::string line = line_of(kind, length);
@@ -117,7 +117,7 @@ TEST(TitleSlotOfVersion1Test, IsWrittenWithTheMigration) {
   EXPECT_EQ(Stage::field(stage.bytes(session).substr(0, kSlot), "title"), kTitle);
 }
 
-TEST(TitleSlotWithBomTest, LosesTheMarkThatWouldBeOverwritten) {
+TEST(TitleSlotWithBomTest, LosesTheByteOrderMark) {
   Stage stage(Storage::files);
   const std::string rest = TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n";
   const auto session =
@@ -128,7 +128,7 @@ TEST(TitleSlotWithBomTest, LosesTheMarkThatWouldBeOverwritten) {
   EXPECT_EQ(session->head().header.cwd, "/work/pi");
 }
 
-TEST(TitleThatIsThereAlready, IsNotWrittenAgain) {
+TEST(UnchangedTitle, IsNotWrittenAgain) {
   for (const bool has_slot : {false, true}) {
     Stage stage(Storage::files);
     const std::string lines =

@@ -30,14 +30,14 @@ class VerbsTest : public ::testing::Test {
   const SessionPtr session_ = stage_.add_small();
 };
 
-TEST_F(VerbsTest, LineCommandsAreUtf8AndShort) {
+TEST_F(VerbsTest, LongAndNonUtf8LinesAreRefused) {
   for (const char* verb : {"branch", "label", "title", "fork", "new"}) {
     expect_refused(verb, std::string(64 * 1024 + 1, 'x'), Errc::too_large);
     expect_refused(verb, "caf\xE9", Errc::not_utf8);
   }
 }
 
-TEST_F(VerbsTest, WhatAControlFileSaysIsNoCommand) {
+TEST_F(VerbsTest, UsageTextIsRefused) {
   for (const Verb& verb : all_verbs()) {
     if (!verb.usage.empty()) {
       const std::string first(verb.usage.substr(0, verb.usage.find('\n')));
@@ -47,7 +47,7 @@ TEST_F(VerbsTest, WhatAControlFileSaysIsNoCommand) {
   }
 }
 
-TEST_F(VerbsTest, AJsonCommandIsOneObjectOfKnownMembers) {
+TEST_F(VerbsTest, MalformedJsonCommandsAreRefused) {
   for (const char* verb : {"branch", "label", "fork", "new"}) {
     expect_refused(verb, "{\"leaf\":", Errc::invalid_argument);
     expect_refused(verb, R"({"nobody":"knows"})", Errc::invalid_argument);
@@ -59,7 +59,7 @@ TEST_F(VerbsTest, AJsonCommandIsOneObjectOfKnownMembers) {
   expect_refused("label", "\n \n", Errc::invalid_argument);
 }
 
-TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
+TEST_F(VerbsTest, JsonCommandsEqualLineCommands) {
   EXPECT_TRUE(run("branch", R"({"leaf":"aaaa0001","summary":"tried","force":true})"));
   EXPECT_TRUE(run("branch", R"({"target":"aaaa0001","pin":true})"));
   EXPECT_TRUE(run("branch", R"({"target":"root"})"));
@@ -73,7 +73,7 @@ TEST_F(VerbsTest, TheSameCanBeSaidInJson) {
 /// Only the newer agents write this entry; a log with one is read by their rules (CONTRACT.md 6.2).
 constexpr char kYounger[] = R"({"type":"reset_boundary"})";
 
-TEST(Dialects, AnAppendIsMadeForTheLogAsItIsUnderTheLock) {
+TEST(Dialects, AppendUsesTheDialectSeenUnderTheLock) {
   Stage stage{Storage::files};
   const SessionPtr session = stage.add_small();
   const auto append = [&] { return find_verb("append")->run(stage.writer(), {session, ""}, kYounger, true); };
@@ -90,7 +90,7 @@ TEST(Dialects, AnAppendIsMadeForTheLogAsItIsUnderTheLock) {
   EXPECT_EQ(stage.bytes(session), older);
 }
 
-TEST_F(VerbsTest, OnlyWhatIsInTheTableIsAVerb) {
+TEST_F(VerbsTest, UnknownVerbsAreNotFound) {
   EXPECT_EQ(find_verb("reboot"), nullptr);
   EXPECT_EQ(all_verbs().size(), 6U);
 }

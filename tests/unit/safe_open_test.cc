@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DoorsTest : public ::testing::Test {
+class SafeOpenTest : public ::testing::Test {
  protected:
-  DoorsTest() {
+  SafeOpenTest() {
     std::ofstream(root / "secret") << "secret";
     fs::create_directories(root / "place" / "below");
     fs::create_symlink(root / "secret", root / "place" / "link");
@@ -29,7 +29,7 @@ class DoorsTest : public ::testing::Test {
   const fs::path root = temp.root();
 };
 
-TEST_F(DoorsTest, S3NoNameIsFollowedThroughALink) {
+TEST_F(SafeOpenTest, S3LinksAndSpecialFilesAreNotFollowed) {
   Disk& disk = Disk::real();
   const auto place = Dir::open_root((root / "place").string());
   ASSERT_TRUE(place) << place.error().message;
@@ -47,7 +47,7 @@ TEST_F(DoorsTest, S3NoNameIsFollowedThroughALink) {
   EXPECT_FALSE(fs::exists(root / "new"));
 }
 
-TEST_F(DoorsTest, S12PrivateFoldersAreMadeForTheirOwnerAlone) {
+TEST_F(SafeOpenTest, S12PrivateFoldersAreOwnerOnly) {
   const mode_t before = ::umask(0);
   const auto made = make_private_folder(Disk::real(), (root / "state" / "arborfs" / "leaves").string());
   ::umask(before);
@@ -59,7 +59,7 @@ TEST_F(DoorsTest, S12PrivateFoldersAreMadeForTheirOwnerAlone) {
   EXPECT_EQ(open_private_folder((root / "none").string()).error().code, Errc::not_found);
 }
 
-TEST_F(DoorsTest, S12FoldersOfAnotherUserAreNotUsed) {
+TEST_F(SafeOpenTest, S12FoldersOfOtherUsersAreRefused) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root";
   }
