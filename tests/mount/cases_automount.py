@@ -91,7 +91,7 @@ class Automounter:
 
 @needs_root
 @needs("automount", "mount.fuse3", "unshare", "nsenter")
-def test_autofs_mounts_serves_expires_and_mounts_again(case):
+def test_autofs_mount_expires_and_is_mounted_again(case):
     """The first lookup mounts a map entry of type fuse.arborfs, which can be listed and written. When idle the mount
     and its daemon go away, and the next lookup mounts it again."""
     require_autofs()
@@ -148,7 +148,7 @@ class DirectAutofs:
 
 @needs_root
 @needs("mount.fuse3")
-def test_direct_autofs_is_mounted_and_mounted_again(case):
+def test_direct_autofs_is_mounted_again_after_unmount(case):
     """An autofs as systemd makes it for x-systemd.automount: the daemon stays in the process group of mount(8), which
     owns the autofs, until it has mounted. After an unmount the next lookup mounts again."""
     require_autofs()

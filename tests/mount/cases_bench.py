@@ -8,7 +8,7 @@ from mounting import Skip
 ROWS = ["first-ls", "context", "store", "find", "read-one", "raw", "append", "visible", "one-more", "index-memory"]
 
 
-def test_every_comparison_has_a_ratio_and_content_is_right(case):
+def test_each_comparison_prints_a_ratio_and_equal_content(case):
     """On small data, with one round and --check, each row gives a ratio for each of its comparisons and names the
     commands."""
     build = os.path.dirname(os.path.dirname(os.environ["ARBORFS_BINARY"]))

@@ -40,7 +40,7 @@ TOOLS = {
 
 
 @variants(**{name: {"script": script, "text": text} for name, (script, text) in TOOLS.items()})
-def test_text_is_one_message(case, script, text):
+def test_text_between_open_and_close_is_one_message(case, script, text):
     """The text between open and close becomes one user message however it is split, and is visible when the shell
     continues."""
     with one_session(case) as (session, folder, _):
@@ -54,7 +54,7 @@ def test_text_is_one_message(case, script, text):
         equal((folder / "raw.jsonl").read_bytes(), session.path.read_bytes())
 
 
-def test_results_can_be_read_back(case):
+def test_writer_reads_one_result_per_command(case):
     """The descriptor that wrote reads one line for each command, then end of file."""
     with one_session(case) as (session, folder, _):
         said = shell("exec 3<> append; echo hello >&3; read -r line <&3; echo \"$line\"; "
@@ -66,7 +66,7 @@ def test_results_can_be_read_back(case):
         equal([result["parentId"] for result in results], [session.leaf, entries[0]["id"]], "parents")
 
 
-def test_fresh_handles_tell_usage(case):
+def test_control_files_read_as_usage_or_current_value(case):
     """Reading a control file gives its usage text; branch gives the leaf's id, title the title."""
     session = case.agent.session(title="Old")
     session.talk(2)
@@ -87,7 +87,7 @@ def test_fresh_handles_tell_usage(case):
     equal(case.agent.state(), before, "the store")
 
 
-def test_a_long_write_is_one_message(case):
+def test_one_large_write_is_one_message(case):
     """One write(2) of 3 MiB, which the kernel splits, is one message, and a JSON entry of that size is one entry."""
     with one_session(case) as (session, folder, _):
         words = b"0123456789abcde\n" * (3 << 16)
@@ -105,7 +105,7 @@ def test_a_long_write_is_one_message(case):
         equal(entries[1]["data"], data["data"])
 
 
-def test_pieces_of_json_are_put_together(case):
+def test_json_split_across_writes_is_one_entry(case):
     """A large JSON object in pieces of 4096 bytes is one entry, appended when its newline arrives."""
     with one_session(case) as (session, folder, _):
         line = json.dumps({"type": "custom", "customType": "x", "data": {"n": list(range(5000)), "s": "é" * 999}},
@@ -118,7 +118,7 @@ def test_pieces_of_json_are_put_together(case):
         equal(added(session)[0]["data"], json.loads(line)["data"])
 
 
-def test_several_lines_are_appended_all_or_none(case):
+def test_json_lines_of_one_write_are_atomic(case):
     """The JSON lines of one write are appended together; if one of them is bad, none is appended."""
     good = '{"type":"custom","customType":"a"}'
     with one_session(case) as (session, folder, _):
@@ -133,7 +133,7 @@ def test_several_lines_are_appended_all_or_none(case):
             assert reason(folder), f"no reason for {bad}"
 
 
-def test_a_rest_of_json_without_newline_is_taken_at_close(case):
+def test_json_without_newline_is_appended_at_close(case):
     """An object without a newline is appended at close; an incomplete one is refused there."""
     with one_session(case) as (session, folder, _):
         run("dd", "of=append", "status=none", cwd=folder, stdin=None, input=b'{"type":"custom","customType":"a"}')
@@ -144,7 +144,7 @@ def test_a_rest_of_json_without_newline_is_taken_at_close(case):
         equal(len(added(session)), 1)
 
 
-def test_a_child_that_exits_does_not_cut_a_message(case):
+def test_exiting_child_does_not_end_the_message(case):
     """A child that inherited the descriptor and exits in the middle of a message does not end the message."""
     with one_session(case) as (session, folder, _):
         descriptor = os.open(folder / "append", os.O_WRONLY)
@@ -162,7 +162,7 @@ def test_a_child_that_exits_does_not_cut_a_message(case):
 
 @variants(kill={"number": signal.SIGKILL}, interrupt={"number": signal.SIGINT}, hang_up={"number": signal.SIGHUP},
           terminate={"number": signal.SIGTERM})
-def test_of_a_killed_writer_nothing_is_appended(case, number):
+def test_killed_writer_appends_nothing(case, number):
     """If a signal kills a writer in the middle of a message, nothing is appended, and the next message is not
     affected."""
     with one_session(case) as (session, folder, _):
@@ -178,7 +178,7 @@ def test_of_a_killed_writer_nothing_is_appended(case, number):
         equal(texts(session), ["whole"])
 
 
-def test_touch_and_truncate_mean_nothing(case):
+def test_touch_and_truncate_write_nothing(case):
     """touch, truncate, chmod and opening with O_TRUNC succeed on control files and write nothing."""
     with one_session(case) as (session, folder, mount):
         before = case.agent.state()
@@ -191,7 +191,7 @@ def test_touch_and_truncate_mean_nothing(case):
 # -- refusals
 
 
-def test_what_is_malformed_is_refused(case):
+def test_malformed_commands_are_refused(case):
     """EINVAL, EILSEQ, EFBIG and ENOENT come from the write itself: the tool fails, the log is unchanged, status.json
     gives the reason."""
     with one_session(case) as (session, folder, mount):
@@ -215,7 +215,7 @@ def test_what_is_malformed_is_refused(case):
         equal(reason(folder), "", "the reason after a success")
 
 
-def test_the_newline_of_what_was_refused_is_no_command(case):
+def test_newline_after_a_refused_line_is_ignored(case):
     """A shell writes the newline of an overlong line although the line failed. That newline does not fork the session
     or append an empty message, and the reported reason stays."""
     with one_session(case) as (session, folder, _):
@@ -226,7 +226,7 @@ def test_the_newline_of_what_was_refused_is_no_command(case):
         equal(session.path.read_bytes(), session.bytes)
 
 
-def test_the_usage_text_is_no_message(case):
+def test_usage_text_is_refused_as_a_message(case):
     """A control file's usage text is refused when it is written back with text after it, as by an editor."""
     with one_session(case) as (session, folder, mount):
         for name in ("append", "label", "fork", "branches/current/append"):
@@ -239,7 +239,7 @@ def test_the_usage_text_is_no_message(case):
 
 @variants(title={"name": "title", "text": b"x" * 80_000 + b"\n"},
           summary={"name": "branch", "text": b"#1\n" + b"Tried X, and failed\n" * 5_400})
-def test_what_is_refused_is_refused_whole(case, name, text):
+def test_oversized_commands_store_nothing(case, name, text):
     """Nothing of a command that is too long is stored, however the command is split."""
     with one_session(case) as (session, folder, _):
         for size in (len(text), 1 << 16, 4096, 1000, 20):
@@ -258,7 +258,7 @@ def test_what_is_refused_is_refused_whole(case, name, text):
             assert "a command may have" in reason(folder), reason(folder)
 
 
-def test_a_summary_is_one_entry_however_it_arrives(case):
+def test_split_summary_is_one_entry(case):
     """The target and the lines after it are one branch_summary wherever the write is split."""
     with one_session(case) as (session, folder, _):
         first = session.entries[0]["id"]
@@ -271,7 +271,7 @@ def test_a_summary_is_one_entry_however_it_arrives(case):
               [("branch_summary", first, "Tried X,\nfailed")] * (len(text) + 1))
 
 
-def test_f5_a_live_session_is_refused_in_the_write(case):
+def test_f5_write_to_a_live_session_fails_with_ebusy(case):
     """F5: while another process has the log open for writing, write(2) fails with EBUSY, also for text, and writes
     nothing; fork still works. Once the log is closed, writes work at once."""
     with one_session(case) as (session, folder, _):
@@ -290,7 +290,7 @@ def test_f5_a_live_session_is_refused_in_the_write(case):
         equal(reason(folder), "")
 
 
-def test_live_write_overrides(case):
+def test_live_write_option_allows_writes_to_live_sessions(case):
     """With -o live=write a session that another process has open is written."""
     with one_session(case, "live=write") as (session, folder, _):
         with open(session.path, "ab"):
@@ -298,7 +298,7 @@ def test_live_write_overrides(case):
         equal(texts(session), ["x"])
 
 
-def test_f25_an_unknown_version_is_never_written(case):
+def test_f25_unknown_versions_are_never_written(case):
     """F25: a log of version 4 is shown, and writes fail with EROFS. Logs of version 1 or 2 are migrated by their first
     write (CONTRACT.md 6.4)."""
     with one_session(case, version=4) as (session, folder, _):
@@ -307,7 +307,7 @@ def test_f25_an_unknown_version_is_never_written(case):
         equal(session.path.read_bytes(), session.bytes)
 
 
-def test_a_condition_that_fails_gives_estale(case):
+def test_failed_condition_gives_estale(case):
     """An ifLeaf that names another leaf fails with ESTALE and writes nothing."""
     with one_session(case) as (session, folder, _):
         line = '{"type":"custom","customType":"x","ifLeaf":"%s"}'

@@ -203,7 +203,7 @@ def check_leaf_context(sample, session):
     same_context(path, sample.oracle, newer)
 
 
-def test_contexts_at_the_leaf_are_the_agents_own(case):
+def test_leaf_contexts_equal_the_agents(case):
     """context.json of every corpus session equals, except for newlines, byte for byte what its agent computes."""
     for_each_sample(case, check_leaf_context)
 
@@ -223,7 +223,7 @@ def check_other_contexts(sample, session):
         same_context(path, oracle, newer)
 
 
-def test_contexts_at_other_branches_are_the_agents_own(case):
+def test_branch_contexts_equal_the_agents(case):
     """branches/<entry>/context.json is the context that the agent computes at that entry."""
     for_each_sample(case, check_other_contexts)
 
@@ -274,7 +274,7 @@ def check_entries(sample, session):
         check_stem(stem, ordinal, value, entry_id)
 
 
-def test_entries_are_the_lines_of_the_log(case):
+def test_entries_equal_the_lines_of_the_log(case):
     """entries/ holds the agent's entries in its order, named by ordinal, role and id; each file is the entry's bytes of
     the log and a newline."""
     for_each_sample(case, check_entries)
@@ -285,7 +285,7 @@ def check_raw(sample, session):
     assert data == sample.log, f"{len(data)} bytes, the log has {len(sample.log)}"
 
 
-def test_raw_is_the_log_byte_for_byte(case):
+def test_raw_jsonl_equals_the_log(case):
     """raw.jsonl equals the log byte for byte."""
     for_each_sample(case, check_raw)
 
@@ -328,7 +328,7 @@ def check_branches(sample, session):
     assert found == wanted, f"branches {found}, expected {wanted}"
 
 
-def test_branches_are_the_tips_and_the_leaf(case):
+def test_branches_list_the_tips_and_the_leaf(case):
     """branches/ lists one folder for each tip and one for the leaf; leaf and branches/current point to the last
     entry."""
     for_each_sample(case, check_branches)
@@ -347,7 +347,7 @@ def check_branch_paths(sample, session):
         assert any(int(name.split("-")[0]) == int(end.split("-")[0]) for name in links), f"{branch.name} lacks its end"
 
 
-def test_branches_hold_links_to_the_entries_of_their_path(case):
+def test_branches_link_to_the_entries_of_their_path(case):
     """branches/<b>/entries/ holds relative links into entries/, all of which resolve."""
     for_each_sample(case, check_branch_paths)
 
@@ -374,7 +374,7 @@ def check_labels(sample, session):
                    for label, target in wanted), f"label {name!r}, expected one of {wanted}"
 
 
-def test_labels_lead_to_their_entries(case):
+def test_labels_link_to_their_entries(case):
     """labels/ holds one link for each current label whose target exists."""
     for_each_sample(case, check_labels)
 
@@ -394,7 +394,7 @@ def check_documents(sample, session):
         (session / name).read_text("utf-8")
 
 
-def test_session_documents_are_readable(case):
+def test_session_documents_are_valid_json_or_utf8(case):
     """session.json is the header with the current title; the other documents are valid JSON or UTF-8 text."""
     for_each_sample(case, check_documents)
 
@@ -406,7 +406,7 @@ def check_title(sample, session):
         assert " ".join(title.split()) == " ".join(wanted.split()), f"title {title!r}, expected {wanted!r}"
 
 
-def test_titles_are_those_in_force(case):
+def test_titles_equal_the_agents(case):
     """title is the agent's name for the session."""
     for_each_sample(case, check_title)
 
@@ -420,7 +420,7 @@ def check_usage(sample, session):
     assert found == wanted, f"usage {usage}, expected {wanted}"
 
 
-def test_usage_is_what_the_agent_counts(case):
+def test_usage_equals_the_agents(case):
     """usage.json holds the same sums as the agent's."""
     for_each_sample(case, check_usage)
 

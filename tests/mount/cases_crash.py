@@ -129,7 +129,7 @@ def assert_usable(session, folder):
 
 
 @concurrent
-def test_f1_killed_under_load(case):
+def test_f1_kill_under_load_keeps_acknowledged_entries(case):
     """F1: kill -9 at random moments during appends of all sizes and rewrites. Every acknowledged entry is there and
     none is there in part; the same command mounts again, and the next append works at once."""
     seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
@@ -195,7 +195,7 @@ def write_until_gone(path, rest):
 
 
 @concurrent
-def test_f1_killed_inside_a_large_command(case):
+def test_f1_kill_inside_a_large_command_writes_all_or_nothing(case):
     """F1: kill -9 during one command of 60 MB and many lines, at every stage of its write. After the next mount the log
     holds the whole command or none of it, and the next append works."""
     session = case.agent.talk()
@@ -227,7 +227,7 @@ LINE = len(custom("cut", 1)) + 60  # with id, parent and time the line is longer
 
 @variants(at_the_first_byte={"keep": 0}, behind_one_byte={"keep": 1}, in_the_middle={"keep": LINE // 2},
           near_the_end={"keep": LINE})
-def test_f1_killed_inside_a_write(case, keep):
+def test_f1_kill_inside_a_write_leaves_only_damage(case, keep):
     """F1: the daemon is killed when `keep` bytes of a line have reached the log. They are shown in damage/, nothing is
     glued to them, and earlier entries are there."""
     faults, session = Faults(case), case.agent.talk()
@@ -256,7 +256,7 @@ def test_f1_killed_inside_a_write(case, keep):
         equal([name for name in os.listdir(session.path.parent) if name.startswith(".")], [], "hidden names")
 
 
-def test_f1_killed_before_the_newline(case):
+def test_f1_kill_before_the_newline_keeps_the_entry(case):
     """F1: a line that lacks only its newline is an entry, and gets its newline."""
     faults, session = Faults(case), case.agent.talk()
     with case.mount() as mount:  # measures the length of such a line
@@ -291,7 +291,7 @@ POINTS = {
 
 
 @variants(**{name: {"point": point} for name, point in POINTS.items()})
-def test_killed_at_each_step_of_an_append(case, point):
+def test_kill_at_each_append_step_leaves_the_log_usable(case, point):
     """The daemon is killed while it makes the lock, with the line written and the lock held, before the sync and after
     it. The line is there whole or not at all, and the lock left behind blocks no writer."""
     operation, path, keep = point
@@ -313,7 +313,7 @@ def test_killed_at_each_step_of_an_append(case, point):
 
 
 @variants(before_rename={"keep": 0, "renamed": False}, after_rename={"keep": 1, "renamed": True})
-def test_killed_in_a_rewrite(case, keep, renamed):
+def test_kill_in_a_rewrite_leaves_one_whole_log(case, keep, renamed):
     """The daemon is killed before and after the rename that puts a rewritten log in place. The log is the old one or
     the new one, whole; the draft left behind blocks no writer and is not shown as a session."""
     faults, session = Faults(case), case.agent.talk()
@@ -348,7 +348,7 @@ def restarted(volume, mount):
 
 @needs_root
 @needs("mkfs.ext4")
-def test_f12_power_cut_keeps_what_was_acknowledged(case):
+def test_f12_power_cut_keeps_acknowledged_writes(case):
     """F12: after a power cut everything that arborfs acknowledged is there, including new sessions, titles and forks.
     Text that another program did not sync may be gone or NULs, which is damage at most: no session is lost and the next
     append works."""
@@ -390,7 +390,7 @@ def test_f12_power_cut_keeps_what_was_acknowledged(case):
 @concurrent
 @needs_root
 @needs("mkfs.ext4")
-def test_f12_power_cut_under_load(case):
+def test_f12_power_cut_under_load_keeps_acknowledged_entries(case):
     """F12: the power fails while several programs append. Every acknowledged entry is there; the others are there whole
     or not at all."""
     seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))

@@ -74,7 +74,7 @@ full_disks = variants(**{name: {"make": make} for name, make in VOLUMES.items()}
 @needs_root
 @needs("mkfs.ext4")
 @full_disks
-def test_f5_full_disk_does_not_latch(case, make):
+def test_f5_full_disk_error_does_not_persist(case, make):
     """F1, F5, F22: an append that does not fit is cut back and fails with the reason. A small one that fits works at
     once, and the large one works when there is room again."""
     volume = make(case)
@@ -102,7 +102,7 @@ def test_f5_full_disk_does_not_latch(case, make):
 @needs_root
 @needs("mkfs.ext4")
 @full_disks
-def test_f5_nothing_is_half_made_on_a_full_disk(case, make):
+def test_f5_failed_writes_on_a_full_disk_leave_nothing(case, make):
     """F5, F22: on a disk without a free block every kind of write fails in the shell with its reason. None leaves a
     half-made session, a temporary file or a lock, and all of them work as soon as there is room."""
     volume = make(case)
@@ -152,7 +152,7 @@ def told_of_quota(session, folder):
 
 @needs_root
 @needs("setpriv")
-def test_f5_quota_of_the_system_is_told(case):
+def test_f5_system_quota_error_reaches_the_writer(case):
     """F5, F22: write(2) fails with EDQUOT and the log is unchanged; with room in the quota the next append works."""
     volume = tmpfs(case, size=8 * MIB, options=",usrquota,usrquota_block_hardlimit=512k")
     session = case.agent.talk()
@@ -167,7 +167,7 @@ def test_f5_quota_of_the_system_is_told(case):
         assert_goes_on(session, folder)
 
 
-def test_f5_quota_is_told(case):
+def test_f5_injected_quota_error_reaches_the_writer(case):
     """F5, F22: the same for a disk that returns EDQUOT, for the log's write and for the room reserved for a text."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
@@ -182,7 +182,7 @@ def test_f5_quota_is_told(case):
 
 
 @needs("prlimit")
-def test_f5_limit_for_file_sizes_is_told(case):
+def test_f5_file_size_limit_error_reaches_the_writer(case):
     """F5, F22: beyond the running daemon's RLIMIT_FSIZE the writer gets EFBIG, for JSON and for text. The signal does
     not end the daemon, and appends work again once the limit is lifted."""
     session = case.agent.talk()
@@ -233,7 +233,7 @@ def test_f22_each_fault_reaches_the_writer(case, plan, how):
         assert_goes_on(session, folder)
 
 
-def test_f22_rest_of_a_long_write_tells_the_same(case):
+def test_f22_rest_of_a_long_write_fails_with_the_same_error(case):
     """F22: the kernel passes on a long command in pieces of a megabyte, and the first ones are accepted. The write of
     the rest fails with the error of the whole command, and status.json gives the reason."""
     faults, session = Faults(case), case.agent.talk()
@@ -266,7 +266,7 @@ def test_f1_short_writes_make_one_whole_line(case):
         assert_goes_on(session, folder)
 
 
-def test_f1_torn_write_that_cannot_be_cut_back_is_never_glued_to(case):
+def test_f1_append_after_an_untruncated_torn_write_starts_a_new_line(case):
     """F1: a disk takes 20 bytes of a line, fails, and cannot cut them off either. The session stays readable, the next
     append begins a new line, and the piece is shown in damage/."""
     faults, session = Faults(case), case.agent.talk()
@@ -289,7 +289,7 @@ def test_f1_torn_write_that_cannot_be_cut_back_is_never_glued_to(case):
         equal(reason(folder), "", "the reason after a success")
 
 
-def test_f5_failed_sync_is_told_and_never_tried_again(case):
+def test_f5_failed_sync_gives_eio_and_is_not_retried(case):
     """F5, F22: when fdatasync fails the writer gets EIO and the call is not repeated. The content of the log is shown,
     status.json says that it may not survive a power cut, and the next append is synced."""
     faults, session = Faults(case), case.agent.talk()
@@ -308,7 +308,7 @@ def test_f5_failed_sync_is_told_and_never_tried_again(case):
         equal(reason(folder), "", "the reason after a success")
 
 
-def test_f22_rewrites_and_new_logs_that_fail_leave_nothing(case):
+def test_f22_failed_rewrites_and_forks_leave_no_files(case):
     """F22: a title or fork whose rename, sync or write fails reports the error, leaves the log unchanged and leaves no
     temporary file."""
     faults, session = Faults(case), case.agent.talk()
@@ -331,7 +331,7 @@ def test_f22_rewrites_and_new_logs_that_fail_leave_nothing(case):
 
 
 @needs_root
-def test_f5_disk_that_turns_read_only_and_back(case):
+def test_f5_writes_fail_while_the_store_is_read_only(case):
     """F5, F22: while the store's file system is mounted read-only writes fail with EROFS; they work when it is writable
     again."""
     volume = tmpfs(case)
@@ -351,7 +351,7 @@ def test_f5_disk_that_turns_read_only_and_back(case):
         assert_goes_on(session, folder)
 
 
-def test_a_disk_that_does_not_answer_holds_up_no_reader(case):
+def test_hung_disk_does_not_block_readers(case):
     """More writers than the daemon has request threads, of commands and of plain texts, wait for a disk that does not
     answer. Reads are answered meanwhile, no writer is refused because another writer of this mount holds the log, and
     everything written arrives when the disk answers again."""
@@ -383,7 +383,7 @@ def waits_for_a_disk(pid):
 
 @needs_root
 @needs("mkfs.ext4")
-def test_a_second_signal_does_not_wait_for_the_disk(case):
+def test_second_sigterm_does_not_wait_for_the_disk(case):
     """A daemon that gets SIGTERM waits for a write that waits for its disk. At a second SIGTERM it exits at once:
     nothing stays mounted, and the writer is not told that its text was written."""
     volume = ext4(case)
@@ -418,7 +418,7 @@ def change_attributes(path, change):
 
 @needs_root
 @needs("mkfs.ext4", "chattr")
-def test_f22_unchangeable_log_is_left_alone(case):
+def test_f22_write_to_an_immutable_log_fails_with_eperm(case):
     """F22: a log that may not be changed (chattr +i) fails with EPERM in the write, not only in the close, which shells
     do not check. Writes work again when the log may be changed."""
     ext4(case)
@@ -441,7 +441,7 @@ def test_f22_unchangeable_log_is_left_alone(case):
 
 @needs_root
 @needs("mkfs.ext4", "chattr")
-def test_f4_appends_never_rewrite(case):
+def test_f4_append_only_log_is_never_rewritten(case):
     """F4: a log that can only be appended to (chattr +a) takes appends, labels and summaries. An operation that must
     rewrite it is refused and leaves nothing behind."""
     ext4(case)

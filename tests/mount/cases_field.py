@@ -77,7 +77,7 @@ def test_f1_whole_tail_without_newline_is_an_entry(case):
         equal(damage(folder), [], "damage")
 
 
-def test_f2_glued_records_show_the_first_and_keep_the_second(case):
+def test_f2_second_record_on_a_line_is_kept_as_damage(case):
     """F2: of two records on one line the agents see the first. The second is in damage/ and named in status.json, and
     its children are roots. The tree is what the agent sees (CONTRACT.md 6.1)."""
     session = talk(case)
@@ -98,7 +98,7 @@ def test_f2_glued_records_show_the_first_and_keep_the_second(case):
     unchanged(case, checks)
 
 
-def test_f3_corrupt_header_shows_every_entry(case):
+def test_f3_corrupt_header_hides_no_entry(case):
     """F3: if the header cannot be read, every entry is shown, status.json gives the problem, and nothing is written."""
     session = talk(case)
     path = put_log(case, b"#" + session.bytes[1:])
@@ -114,7 +114,7 @@ def test_f3_corrupt_header_shows_every_entry(case):
     unchanged(case, checks)
 
 
-def test_f3_missing_empty_and_unreadable_are_three_things(case):
+def test_f3_missing_empty_and_headerless_logs_are_distinguished(case):
     """F3: the mount tells apart an empty log, a log without any header, and a log that is gone."""
     empty = put_log(case, b"", "2026-02-16T10-20-30-000Z_000000000000000e")
     headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n',
@@ -144,7 +144,7 @@ def test_f10_missing_blob_leaves_the_reference(case):
         run("ls", "-l", folder / "images")
 
 
-def test_f10_missing_blob_fails_where_files_are_not_opened(case):
+def test_f10_missing_blob_fails_in_a_read_only_mount(case):
     """F10: in a read-only mount, where the kernel sends no OPEN, an image whose blob is missing or empty also fails
     with EIO instead of being empty."""
     session = case.agent.session()
@@ -160,7 +160,7 @@ def test_f10_missing_blob_fails_where_files_are_not_opened(case):
             fails_with(errno.EIO, path.read_bytes)
 
 
-def test_f10_blob_that_comes_back_changes_the_context(case):
+def test_f10_restored_blob_appears_in_the_context(case):
     """F10: a context that was read without a blob shows the blob once it is back, at the leaf and on a branch."""
     for options in ((), ("ro",)):
         reference = case.agent.blob(PNG * 40)
@@ -192,7 +192,7 @@ def test_f10_blob_that_comes_back_changes_the_context(case):
             eventually(2, lambda: shown() == [whole] * 2, "contexts with the blob")
 
 
-def test_f11_partial_blob_is_an_error_until_it_is_whole(case):
+def test_f11_truncated_blob_fails_until_it_is_complete(case):
     """F11: a truncated blob fails with EIO in images/ and blobs/, and its reference stays in the context. Once it is
     whole again it is read at once."""
     session = case.agent.session()
@@ -224,7 +224,7 @@ def whole_or_error(path, content):
     return True
 
 
-def test_f12_runs_of_nul_hide_nothing_else(case):
+def test_f12_nul_runs_hide_no_other_entry(case):
     """F12: NULs over a line and at the end are damage; all other entries are shown."""
     session = talk(case, 7)
     lines = written_lines(session)
@@ -243,7 +243,7 @@ def test_f12_runs_of_nul_hide_nothing_else(case):
     unchanged(case, checks)
 
 
-def test_f12_record_behind_nuls_is_kept(case):
+def test_f12_record_after_nuls_is_kept_as_damage(case):
     """F12: a whole record on the same line as a run of NULs is shown in damage/ and named in status.json."""
     session = talk(case, 3)
     lines = written_lines(session)
@@ -255,7 +255,7 @@ def test_f12_record_behind_nuls_is_kept(case):
         assert lines[1].strip(b"\0\n") in b"".join(damage(folder)), "its bytes in damage/"
 
 
-def test_f13_bad_files_hide_no_good_ones(case):
+def test_f13_bad_files_do_not_hide_good_logs(case):
     """F13: beside an empty file, a folder, a FIFO, a socket, a dangling link and an unreadable log, three good logs are
     listed and read within a second."""
     good = [talk(case) for _ in range(3)]
@@ -307,7 +307,7 @@ def without_override():
     return ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
 
 
-def test_f14_huge_line_among_thousands_of_sessions(case):
+def test_f14_huge_line_does_not_slow_the_listing(case):
     """F14: with one log of a single 200 MB line and 3000 small ones, the root is listed within two seconds, the head of
     the huge log can be read, and the daemon stays small."""
     for number in range(3000):
@@ -338,7 +338,7 @@ def small(mount, megabytes):
         assert used < megabytes, f"the daemon uses {used:.0f} MB, allowed are {megabytes}"
 
 
-def test_f15_folders_of_two_projects_are_told_apart(case):
+def test_f15_projects_with_one_folder_name_are_distinguished(case):
     """F15: two working directories for which the agent uses the same folder name are two projects."""
     for cwd in ("/a/b-c", "/a-b/c"):
         session = talk(case, cwd=cwd, folder="--a-b-c--")
@@ -348,7 +348,7 @@ def test_f15_folders_of_two_projects_are_told_apart(case):
         equal(found, {"/a/b-c", "/a-b/c"}, "projects")
 
 
-def test_f16_any_folder_name_holds_sessions(case):
+def test_f16_sessions_are_found_in_folders_of_any_name(case):
     """F16: sessions are found in folders of any name: a hash, spaces, newlines, 255 letters."""
     names = ["3f9a0c", "two words", "new\nline", "größe", "-tmp-x", "a" * 255]
     sessions = [talk(case, folder=name) for name in names]
@@ -359,7 +359,7 @@ def test_f16_any_folder_name_holds_sessions(case):
         equal(found, {session.name for session in sessions}, "sessions")
 
 
-def test_f18_missing_parent_makes_a_root(case):
+def test_f18_entry_with_a_missing_parent_is_a_root(case):
     """F18: if a middle line is lost, both halves are read. The orphan is a root, and status.json counts it (CONTRACT.md
     6.1)."""
     session = talk(case, 6)
@@ -377,7 +377,7 @@ def test_f18_missing_parent_makes_a_root(case):
         equal(sum(f"turn {turn}" in tree for turn in range(1, 7)), 5, "entries in the tree")
 
 
-def test_f19_cycles_and_doubles_end(case):
+def test_f19_walks_of_cycles_and_duplicate_ids_end(case):
     """F19: with an entry that is its own parent, two that are each other's parent and two with one id, every walk ends
     and each line is shown once. Of two entries with one id the last counts for lookups (CONTRACT.md 6.1)."""
     session = talk(case, 2)
@@ -427,7 +427,7 @@ def test_f20_metadata_entries_do_not_hide_the_path(case):
         assert "aside" not in text
 
 
-def test_f21_compaction_with_a_dangling_reference(case):
+def test_f21_dangling_compaction_hides_no_entry(case):
     """F21: a compaction whose first kept entry is unknown leaves only its summary in the context; every entry before it
     is still shown."""
     session = talk(case, 4)
@@ -442,7 +442,7 @@ def test_f21_compaction_with_a_dangling_reference(case):
         equal(before, [f"turn {turn}" for turn in range(1, 5)], "before it")
 
 
-def test_f22_errors_of_reading_surface(case):
+def test_f22_read_beyond_a_truncation_fails(case):
     """F22: if a log is truncated under an open handle, reading beyond its end fails instead of returning nothing."""
     session = case.agent.session()
     for _ in range(40):
@@ -475,7 +475,7 @@ def test_f23_lone_surrogates_and_bad_utf8_are_served(case):
         assert rb"\ud83d" in (folder / "context.json").read_bytes(), "JSON keeps the escape"
 
 
-def test_f24_line_separators_bom_and_crlf(case):
+def test_f24_only_lf_ends_a_line(case):
     """F24: only LF ends a line; U+2028 and U+0085 in a text, CR before LF and a BOM at the start lose nothing."""
     session = talk(case, 2)
     session.user("one\u2028two\u2029three\u0085four")

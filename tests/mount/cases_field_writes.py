@@ -16,7 +16,7 @@ TORN = b'{"type":"message","id":"torn","par'
 WRITES = ("echo x > append", "echo x > title", "echo root > branch", "echo '#1 here' > label")
 
 
-def test_f1_an_append_is_never_glued_to_a_torn_tail(case):
+def test_f1_append_after_a_torn_tail_starts_a_new_line(case):
     """F1: after a torn tail the next message starts on a new line and the torn bytes stay. A tail that lacks only its
     newline gets one."""
     for tail in (TORN, b'{"type":"custom","id":"whole","parentId":null,"timestamp":"t","customType":"x"}'):
@@ -33,7 +33,7 @@ def test_f1_an_append_is_never_glued_to_a_torn_tail(case):
             equal(messages(folder / "context.json")[-1], "after the tear", "last message")
 
 
-def test_f3_a_log_without_header_is_never_written(case):
+def test_f3_log_without_header_is_never_written(case):
     """F3, F7: a log with an unreadable header, a log whose header is gone and an empty log are shown but not written.
     The errno is EROFS (CONTRACT.md 4.4, 6.3)."""
     for data in (b"#" + talk(case).bytes, b"".join(written_lines(talk(case))), b""):
@@ -49,7 +49,7 @@ def test_f3_a_log_without_header_is_never_written(case):
         path.unlink()
 
 
-def test_f7_a_file_that_comes_back_headless_is_shown(case):
+def test_f7_log_recreated_without_header_is_shown(case):
     """F7: the log is removed under the mount, and a program that had it open creates it again without a header. Its
     entries are shown, and it is not written."""
     with one_session(case) as (session, folder, mount):
@@ -64,7 +64,7 @@ def test_f7_a_file_that_comes_back_headless_is_shown(case):
         equal(case.agent.state(), before, "the store")
 
 
-def test_f5_no_error_sticks(case):
+def test_f5_write_errors_do_not_persist(case):
     """F5, F22: appends that the disk cuts off fail in the writer, leave the log unchanged and give the reason in
     status.json. When there is room again the next append works without a remount and clears the reason."""
     with one_session(case) as (session, folder, mount):
@@ -82,7 +82,7 @@ def test_f5_no_error_sticks(case):
         equal(reason(folder), "", "the reason after a success")
 
 
-def test_f6_a_label_is_a_child_of_the_leaf(case):
+def test_f6_label_is_a_child_of_the_leaf(case):
     """F6: a label becomes the last entry and so the agents' leaf. Its parent is the leaf, not the labelled entry, and
     the context stays the same."""
     session = talk(case, 6)
@@ -99,7 +99,7 @@ def test_f6_a_label_is_a_child_of_the_leaf(case):
         equal((mount.session(session) / "context.json").read_bytes(), before, "the context as an agent finds it")
 
 
-def test_f6_a_stale_last_entry_hides_no_message(case):
+def test_f6_stale_last_entry_hides_no_message(case):
     """F6: a log ends with an entry of an old parent. The leaf is that entry, as for the agents, and the branches still
     reach every message."""
     session = talk(case, 6)
@@ -113,7 +113,7 @@ def test_f6_a_stale_last_entry_hides_no_message(case):
         equal(reached, {f"turn {turn}" for turn in range(1, 7)}, "messages that the branches reach")
 
 
-def test_f9_backups_go_with_their_log(case):
+def test_f9_backups_are_removed_and_restored_with_the_log(case):
     """F9: backups from which the agent would bring a removed session back go to the trash with it, and return with
     it."""
     session, neighbour = talk(case), talk(case)
@@ -131,7 +131,7 @@ def test_f9_backups_go_with_their_log(case):
     equal(case.agent.files(), before, "the store after restore")
 
 
-def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
+def test_f9_doctor_reports_a_backup_without_its_log(case):
     """F9: a log of which only the backup is left is not a session. The doctor says how to get the session back, and
     changes nothing."""
     session = talk(case)
@@ -150,7 +150,7 @@ def test_f9_a_session_that_is_only_a_backup_is_told_of(case):
         equal(os.listdir(mount / "by-id"), [session.id], "sessions")
 
 
-def test_f17_a_project_that_is_gone_keeps_its_sessions(case):
+def test_f17_deleted_working_directory_keeps_its_sessions(case):
     """F17: sessions of a working directory that does not exist are listed under it like any other, and no write changes
     the `cwd` of the header. Projects are named after their cwd (CONTRACT.md 2.1)."""
     session = talk(case, cwd=f"{case.root}/was/here", title="Old")
@@ -167,7 +167,7 @@ def test_f17_a_project_that_is_gone_keeps_its_sessions(case):
 
 
 @needs_root
-def test_f17_a_move_to_another_file_system_loses_nothing(case):
+def test_f17_move_to_another_file_system_is_refused(case):
     """F17: if the other project's folder is on another file system, `mv` is refused and leaves the session
     unchanged."""
     session, other = talk(case), talk(case, cwd="/srv/other")
@@ -191,7 +191,7 @@ def test_f17_a_move_to_another_file_system_loses_nothing(case):
         run("umount", "-l", elsewhere)
 
 
-def test_f23_what_is_not_utf8_is_refused(case):
+def test_f23_invalid_utf8_is_refused(case):
     """F23: every control file refuses bytes that are not UTF-8, in text and inside JSON, and nothing is written. An
     escaped lone surrogate is valid JSON and is kept as it is."""
     with one_session(case) as (session, folder, _):
@@ -204,7 +204,7 @@ def test_f23_what_is_not_utf8_is_refused(case):
         assert rb"half \ud83d pair" in session.path.read_bytes(), added(session)
 
 
-def test_f24_separators_in_what_is_written_end_no_line(case):
+def test_f24_written_separators_do_not_end_a_line(case):
     """F24: U+2028, U+2029, U+0085 and CR in a message, a label and a title: each is one line of the log, ended only by
     LF, and reads back unchanged. U+2028 is written unescaped, as the agents do (omp/FORMAT.md C23)."""
     wild = "one\u2028two\u2029three\u0085four\rfive"
@@ -244,7 +244,7 @@ def test_f27_no_branch_ends_in_an_open_tool_call(case):
         eventually(2, lambda: os.readlink(folder / "leaf") == f"entries/{session.stem(call)}.json", "forced")
 
 
-def test_f28_too_much_is_refused_whole(case):
+def test_f28_oversized_message_writes_nothing(case):
     """F28: a message of more than 64 MiB fails with EFBIG in its writer, as text and as JSON, and none of it is
     written. The daemon frees the memory, and sizes are exact (CONTRACT.md 4.4)."""
     with one_session(case) as (session, folder, mount):

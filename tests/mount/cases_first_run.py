@@ -24,7 +24,7 @@ def suggestions(said, heading):
     return [line.strip() for line in part.splitlines()]
 
 
-def test_run_builds_mounts_and_suggests_what_works(case):
+def test_run_builds_mounts_and_prints_working_suggestions(case):
     """The release configuration builds, every suggestion prints something, and the example session has no damage."""
     if SANITIZED:
         raise Skip("the release configuration is the same whatever the tests are built with")
@@ -55,7 +55,7 @@ def stand_ins(case, **scripts):
     return {**case.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
 
 
-def test_run_says_that_it_is_building_while_it_builds(case):
+def test_run_reports_build_progress(case):
     """With a cmake that reaches 42 % and then waits, tools/run repeats the percentage, then reports the failure."""
     gate = case.new_path("gate")
     os.mkfifo(gate)
@@ -80,7 +80,7 @@ def test_run_says_that_it_is_building_while_it_builds(case):
     assert "no such thing\ntools/run: the build failed" in said.read_text()
 
 
-def test_setup_says_how_far_it_is(case):
+def test_setup_reports_progress(case):
     """With an apt-get that reports progress, tools/setup prints each step and passes on the error of a failure."""
     programs = {"dpkg_query": "exit 1", "sudo": '[[ $1 == -v ]] || exec "$@"'}
     environment = stand_ins(case, **programs, apt_get="echo 'dlstatus:1:7.5:Retrieving file 1 of 9'")

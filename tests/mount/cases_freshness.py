@@ -74,7 +74,7 @@ def test_append_is_seen_in_every_view(case, limit, options):
 
 
 @in_each_mode
-def test_torn_append_is_seen_when_it_is_whole(case, limit, options):
+def test_torn_append_is_seen_once_complete(case, limit, options):
     """A line that arrives in pieces is neither an entry nor damage until its newline arrives."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
@@ -110,7 +110,7 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
 
 
 @in_each_mode
-def test_a_torn_tail_dated_in_the_future_is_damage(case, limit, options):
+def test_torn_tail_with_a_future_mtime_is_damage(case, limit, options):
     """A torn tail in a log whose mtime is in the future counts as damage, not as in progress."""
     session = case.agent.talk(20)
     append_bytes(session.path, b'{"torn":')
@@ -176,7 +176,7 @@ def test_truncation_is_seen(case, limit, options):
 
 
 @in_each_mode
-def test_deleted_session_goes_and_comes_back(case, limit, options):
+def test_deleted_session_disappears_and_returns(case, limit, options):
     """A deleted log is not listed and gives ENOENT; when it is created again it is shown with its new content."""
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
@@ -231,7 +231,7 @@ def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
 
 
 @in_each_mode
-def test_labels_and_branches_of_others_are_seen(case, limit, options):
+def test_external_labels_and_branches_are_seen(case, limit, options):
     """A label and a branch made by the agent appear; a renamed label moves."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
@@ -252,7 +252,7 @@ def test_labels_and_branches_of_others_are_seen(case, limit, options):
 
 
 @in_each_mode
-def test_things_beside_logs_are_seen(case, limit, options):
+def test_new_blobs_artifacts_and_breadcrumbs_are_seen(case, limit, options):
     """New blobs, artifacts and breadcrumbs appear. They are not logs, so every mode allows a second."""
     limit = max(limit, POLL_LIMIT)
     session = case.agent.talk(20)
@@ -277,7 +277,7 @@ def test_things_beside_logs_are_seen(case, limit, options):
 
 
 @in_each_mode
-def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
+def test_special_files_in_place_of_a_log_do_not_block(case, limit, options):
     """A log replaced by a folder, a FIFO or a dangling link disappears or fails at once, its neighbour is not affected,
     and the log is shown again when it is back."""
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
@@ -300,7 +300,7 @@ def test_odd_things_in_place_of_a_log_block_nothing(case, limit, options):
 
 
 @in_each_mode
-def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
+def test_store_created_after_the_mount_is_seen(case, limit, options):
     """In a mount made before the agent ever ran the tree is empty, then sessions appear as they are created."""
     session = case.agent.session()
     session.user("hello")
@@ -316,7 +316,7 @@ def test_store_that_appears_after_the_mount_is_picked_up(case, limit, options):
         visible_within(limit, session.grow, lambda: everywhere(mount.session(session), session, "and again"), "again")
 
 
-def test_f29_torn_appends_are_no_phantom_damage(case):
+def test_f29_torn_appends_never_show_as_damage(case):
     """F29: a log whose lines are appended in three pieces, 10 ms apart, never shows damage to a reader that reads all
     the time."""
     session = case.agent.talk(20)

@@ -289,7 +289,7 @@ def assert_all_there(session, told, unsure):
 
 
 @concurrent
-def test_everything_at_once(case):
+def test_stress_loses_no_line_and_hangs_no_process(case):
     """With readers, writers, agents, rewrites, renames, unmounts, dropped caches and crowds at once, no line is lost or
     doubled, no process hangs, the daemon's memory and descriptors settle, and it exits with 0."""
     rich_store(case.agent)

@@ -115,7 +115,7 @@ def holds_its_state(name, descriptor, before, grows):
     assert offset >= len(before), f"{name}: ends early, at {offset} of {len(before)}"
 
 
-def test_logs_that_were_replaced_are_let_go(case):
+def test_rewritten_log_is_closed_after_its_readers(case):
     """Only the handles of readers keep a rewritten log open, and with it its space on the disk."""
     session = case.agent.talk()
     with case.mount() as mount:

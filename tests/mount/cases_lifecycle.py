@@ -48,7 +48,7 @@ def gone_within(seconds, case):
 # -- starting
 
 
-def test_mount_returns_when_the_mount_is_there(case):
+def test_mount_command_returns_once_the_tree_is_visible(case):
     """`arborfs mount` without -f returns 0 and prints nothing, and the tree is there as soon as it returns."""
     session = case.agent.talk()
     for _ in range(5):
@@ -61,7 +61,7 @@ def test_mount_returns_when_the_mount_is_there(case):
 
 
 @variants(foreground={"foreground": True}, background={"foreground": False})
-def test_what_a_mount_hides_is_said(case, foreground):
+def test_mount_on_a_nonempty_folder_warns(case, foreground):
     """A folder that is not empty can be mounted on. One line on standard error says that its contents are hidden, and
     after the unmount they are unchanged. A second mount there is refused without that line."""
     case.agent.talk()
@@ -92,7 +92,7 @@ def turn_of(thread):
     return struct.unpack_from("=IIQiIQ", attributes)[5]
 
 
-def test_who_brings_news_asks_for_short_turns(case):
+def test_notification_threads_request_short_time_slices(case):
     """The watcher and the invalidator ask for short time slices, so that a computing program does not delay their
     notifications. The threads that answer requests do not, so that they do not interrupt their clients."""
     if os.uname().machine not in SCHED_GETATTR or turn_of(0) == 0:
@@ -109,7 +109,7 @@ def test_who_brings_news_asks_for_short_turns(case):
         assert len(turns()) > 3, turns()
 
 
-def test_background_daemon_is_a_daemon(case):
+def test_background_daemon_is_detached_from_its_parent(case):
     """The background daemon has its own session, and holds no terminal, no pipe of its parent and no folder."""
     case.agent.talk()
     with background(case) as (_, done):
@@ -119,7 +119,7 @@ def test_background_daemon_is_a_daemon(case):
         assert os.getsid(pid) != os.getsid(0), "its own session"
 
 
-def test_an_old_daemon_leaves_its_successor_alone(case):
+def test_exiting_daemon_does_not_unmount_a_newer_mount(case):
     """A detached mount still serves a program inside it. When its daemon exits, a newer mount at the same place
     stays."""
     session = case.agent.talk()
@@ -137,7 +137,7 @@ def test_an_old_daemon_leaves_its_successor_alone(case):
             equal((new.session(session) / "raw.jsonl").read_bytes(), session.bytes)
 
 
-def test_foreground_stays_until_unmounted(case):
+def test_foreground_daemon_runs_until_unmounted(case):
     """With -f the daemon stays in the foreground and exits with 0 at the unmount."""
     case.agent.talk()
     with case.mount() as mount:
@@ -146,7 +146,7 @@ def test_foreground_stays_until_unmounted(case):
 
 
 @variants(missing={"kind": "missing"}, file={"kind": "file"})
-def test_mount_on_nothing_fails(case, kind):
+def test_mount_on_a_missing_folder_or_a_file_fails(case, kind):
     """A mount point that does not exist or is a file gives status 1 and a message with its name; nothing is mounted and
     no daemon is left."""
     case.agent.talk()
@@ -160,7 +160,7 @@ def test_mount_on_nothing_fails(case, kind):
     equal(daemons(case.root), [], "daemons")
 
 
-def test_wrong_usage_gives_two(case):
+def test_usage_errors_exit_with_2(case):
     """No mount point, an unknown flag and an unknown option of -o each give status 2 and a message."""
     point = case.new_path("mnt")
     point.mkdir()
@@ -184,7 +184,7 @@ def test_generic_mount_options_are_accepted(case):
 
 @needs_root
 @needs("mount.fuse3")
-def test_mount_command_of_the_system(case):
+def test_system_mount_command_mounts_and_umount_unmounts(case):
     """The program that `mount -t fuse.arborfs AGENT_DIR MOUNTPOINT -o ro` and fstab run mounts, and umount unmounts."""
     session = case.agent.talk()
     point = case.new_path("mnt")
@@ -226,7 +226,7 @@ def test_agent_dir_comes_from_the_environment(case):
     gone_within(5, case)
 
 
-def test_two_mounts_of_one_store(case):
+def test_two_mounts_of_one_store_show_the_same_tree(case):
     """Two mounts of one store show the same tree and are unmounted one by one."""
     case.agent.talk()
     with case.mount() as first, case.mount("ro") as second:
@@ -239,7 +239,7 @@ ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s"
              "per%cent", "x" * 200]
 
 
-def test_s14_odd_mount_point_names(case):
+def test_s14_mount_point_names_inject_no_option(case):
     """S14: mount points with commas, spaces, newlines, quotes and dashes in their names are mounted without smuggling
     in an option, and unmounted by the same name."""
     session = case.agent.talk()
@@ -254,7 +254,7 @@ def test_s14_odd_mount_point_names(case):
         gone_within(5, case)
 
 
-def test_relative_mount_point(case):
+def test_relative_mount_point_is_accepted(case):
     """A mount point can be relative to the working directory."""
     case.agent.talk()
     (case.root / "here").mkdir()
@@ -282,7 +282,7 @@ def refuse(case, point, agent_dir=None):
     assert os.listdir(case.agent.sessions), "the store"
 
 
-def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
+def test_mount_points_overlapping_the_store_are_refused(case):
     """The agent dir itself, folders in it and folders around it are refused as mount points."""
     session = case.agent.talk()
     inside = case.agent.path / "mnt"
@@ -291,7 +291,7 @@ def test_mount_points_in_around_and_equal_to_the_store_are_refused(case):
         refuse(case, point)
 
 
-def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
+def test_aliased_mount_points_overlapping_the_store_are_refused(case):
     """The same mount points are refused through a symbolic link, `..`, doubled slashes and a linked agent dir."""
     case.agent.talk()
     link = case.root / "link"
@@ -307,7 +307,7 @@ def test_mount_points_in_the_store_by_other_spellings_are_refused(case):
 
 
 @needs_root
-def test_mount_points_in_a_bind_of_the_store_are_refused(case):
+def test_mount_points_in_a_bind_mount_of_the_store_are_refused(case):
     """The same mount points are refused through a bind mount, which has another path to the same folders."""
     case.agent.talk()
     bound = case.new_path("bound")
@@ -321,7 +321,7 @@ def test_mount_points_in_a_bind_of_the_store_are_refused(case):
     refuse(case, case.agent.sessions, agent_dir=bound)
 
 
-def test_mount_around_a_store_that_does_not_exist_yet_is_refused(case):
+def test_mount_point_around_a_missing_store_is_refused(case):
     """A mount point around a store that does not exist yet is refused too."""
     done = case.arborfs("mount", "--agent-dir", case.home / "later" / "agent", case.home, check=False, timeout=10)
     detach(case.home)
@@ -332,7 +332,7 @@ def test_mount_around_a_store_that_does_not_exist_yet_is_refused(case):
 
 
 @variants(background={"foreground": False}, foreground={"foreground": True})
-def test_dead_mount_is_healed_by_the_same_command(case, foreground):
+def test_mount_command_replaces_a_dead_mount(case, foreground):
     """After kill -9 the mount point fails with ENOTCONN; the same mount command cleans it up and mounts again."""
     session = case.agent.talk()
     mount = case.mount().start()
@@ -352,7 +352,7 @@ def test_dead_mount_is_healed_by_the_same_command(case, foreground):
     assert not is_mounted(mount.path), "a dead mount below the new one"
 
 
-def test_a_mount_that_died_this_instant_is_healed(case):
+def test_mount_command_replaces_a_just_killed_mount(case):
     """Right after a kill the kernel still caches the attributes of the dead mount point; the mount command ignores
     them."""
     session = case.agent.talk()
@@ -378,7 +378,7 @@ def test_dead_mount_can_be_unmounted(case):
     assert not is_mounted(mount.path)
 
 
-def test_mounted_twice_is_refused_or_stacked_cleanly(case):
+def test_second_mount_on_a_mount_point_is_refused(case):
     """A second mount on a mounted mount point is refused with a message, and the first one stays."""
     session = case.agent.talk()
     with case.mount() as mount:
@@ -422,7 +422,7 @@ class Load:
 
 @concurrent
 @variants(term={"number": signal.SIGTERM}, interrupt={"number": signal.SIGINT}, hangup={"number": signal.SIGHUP})
-def test_signal_under_load_leaves_cleanly(case, number):
+def test_daemon_exits_cleanly_on_signals_under_load(case, number):
     """On SIGTERM, SIGINT or SIGHUP while clients read, the daemon exits with 0 within two seconds, nothing stays
     mounted and no client hangs."""
     case.browse()
@@ -438,7 +438,7 @@ def test_signal_under_load_leaves_cleanly(case, number):
 
 
 @concurrent
-def test_umount_under_load(case):
+def test_umount_under_load_succeeds_or_reports_busy(case):
     """`arborfs umount` while clients read either exits with 0, or says that the mount is busy and leaves it working."""
     case.browse()
     mount = case.mount().start()
@@ -456,7 +456,7 @@ def test_umount_under_load(case):
         mount.force_away()
 
 
-def test_second_umount_is_no_trouble(case):
+def test_repeated_umount_is_no_error(case):
     """A second umount of the same mount point is no error, and umount of a folder that never was a mount does no
     harm."""
     case.agent.talk()
@@ -469,7 +469,7 @@ def test_second_umount_is_no_trouble(case):
 
 
 @needs_root
-def test_umount_leaves_foreign_mounts_alone(case):
+def test_umount_refuses_other_file_systems(case):
     """`arborfs umount` refuses to unmount another file system."""
     other = case.new_path("other")
     other.mkdir()
@@ -479,7 +479,7 @@ def test_umount_leaves_foreign_mounts_alone(case):
     assert is_mounted(other) and done.returncode == 1, f"status {done.returncode}, {done.stderr}"
 
 
-def test_who_is_inside_goes_on_after_umount(case):
+def test_umounted_busy_mount_still_serves_processes_inside(case):
     """`arborfs umount` detaches a busy mount at once. A program inside it can still read and write until it leaves;
     then the daemon exits with 0."""
     session = case.agent.talk()
@@ -518,7 +518,7 @@ def force_umount(_, path):
 
 @needs_root
 @variants(forced={"kill": force_umount}, aborted={"kill": abort_connection})
-def test_aborted_connection_of_a_busy_mount_leaves_nothing(case, kill):
+def test_daemon_removes_a_busy_mount_after_an_abort(case, kill):
     """`umount -f` of a busy mount, or an abort through sysfs, ends its connection. The daemon removes the dead mount
     and exits with 0."""
     session = case.agent.talk()
@@ -534,7 +534,7 @@ def test_aborted_connection_of_a_busy_mount_leaves_nothing(case, kill):
 
 
 @variants(quit={"number": signal.SIGQUIT}, processor_time={"number": signal.SIGXCPU})
-def test_other_signals_that_end_a_process_unmount_too(case, number):
+def test_sigquit_and_sigxcpu_unmount(case, number):
     """On SIGQUIT or SIGXCPU the daemon exits with 0 and leaves no dead mount."""
     case.agent.talk()
     mount = case.mount().start()
@@ -546,7 +546,7 @@ def test_other_signals_that_end_a_process_unmount_too(case, number):
         mount.force_away()
 
 
-def test_signals_that_mean_nothing_here_are_ignored(case):
+def test_irrelevant_signals_are_ignored(case):
     """Signals without a meaning for the daemon do not end it, because that would leave a dead mount."""
     session = case.agent.talk()
     with case.mount() as mount:
@@ -555,7 +555,7 @@ def test_signals_that_mean_nothing_here_are_ignored(case):
         equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
 
 
-def test_open_file_does_not_keep_the_daemon_after_a_lazy_unmount(case):
+def test_lazily_unmounted_daemon_exits_after_the_last_close(case):
     """After a lazy unmount an open handle works until it is closed; then the daemon exits."""
     session = case.agent.talk()
     mount = case.mount().start()

@@ -26,7 +26,7 @@ def line_of(session, content_bytes):
     return compact(entry).replace(b'"PLACE"', content_bytes) + b"\n"
 
 
-def test_s5_giant_lines_stay_outside_of_memory(case):
+def test_s5_giant_lines_are_not_loaded_into_memory(case):
     """S5: an entry of 200 MB of text and one of 60 MB of tiny values are listed, sized, read at both ends and named in
     the context, while the daemon stays below 200 MB."""
     session = case.agent.session()
@@ -93,7 +93,7 @@ def many_entries(session, count, chain):
     session.path.write_bytes(b"\n".join(lines) + b"\n")
 
 
-def test_s6_very_many_entries(case):
+def test_s6_many_entries_list_quickly_with_a_small_index(case):
     """S6: with 200,000 entries that are all tips, the first names of a listing come within two seconds and the index is
     small."""
     session = case.agent.session()
@@ -109,7 +109,7 @@ def test_s6_very_many_entries(case):
         equal(int(output_of("bash", "-c", "ls -f branches | wc -l", cwd=folder)), 199_999 + 3, "branches")
 
 
-def test_s7_deep_chains(case):
+def test_s7_deep_chains_are_read_completely(case):
     """S7: with a chain of 100,000 entries no path is too deep, context and transcript hold all entries, and a crawl
     ends."""
     session = case.agent.session()
@@ -124,7 +124,7 @@ def test_s7_deep_chains(case):
         equal(json.loads(path.read_bytes())["message"]["content"], "n100000")
 
 
-def test_s8_deep_nesting_and_odd_json(case):
+def test_s8_deep_nesting_and_odd_json_do_not_crash(case):
     """S8: a million brackets, deep objects, huge numbers, duplicate keys and __proto__ crash nothing even with a small
     stack, and other entries are fine."""
     session = case.agent.session()
@@ -181,7 +181,7 @@ def test_s9_base64_bombs_are_sized_without_decoding(case):
     assert SANITIZED or peak.bytes < 200e6, f"the daemon used {peak.bytes / 1e6:.0f} MB"
 
 
-def test_s9_entries_that_are_not_decoded_are_named(case):
+def test_s9_status_names_entries_that_are_not_decoded(case):
     """S9: an entry of 150 MB of base64 is served raw and sized; if its image is not shown, status.json says so."""
     session = case.agent.session()
     encoded = base64.b64encode(b"\x89PNG" + b"\0" * 112_000_000)
@@ -201,7 +201,7 @@ def test_s9_entries_that_are_not_decoded_are_named(case):
 
 
 @concurrent
-def test_s10_few_descriptors_and_many_readers(case):
+def test_s10_daemon_recovers_from_descriptor_exhaustion(case):
     """S10: with a daemon limited to 64 descriptors and 500 open handles, some opens may fail, and the daemon
     recovers."""
     sessions = []

@@ -17,7 +17,7 @@ def project(case):
     return cwd, case.agent.talk(cwd=str(cwd)), case.agent.talk(cwd=str(cwd))
 
 
-def test_an_agent_that_ended_refuses_nothing(case):
+def test_ended_agent_keeps_no_session_busy(case):
     """While omp runs, writes to its session fail with EBUSY and a reason that names the process; the other session
     of its folder can be written. Once omp has ended, by any signal and reaped or not, its session can be written at
     once."""
@@ -36,7 +36,7 @@ def test_an_agent_that_ended_refuses_nothing(case):
             shell("echo x > append", cwd=folder)
 
 
-def test_a_suspended_agent_still_refuses(case):
+def test_suspended_agent_keeps_its_session_busy(case):
     """A suspended agent still keeps its session busy, because it continues later."""
     cwd, held, _ = project(case)
     with case.mount() as mount, running(case, case.agent.path, cwd) as omp:
@@ -46,7 +46,7 @@ def test_a_suspended_agent_still_refuses(case):
         refused("echo x > append", mount.session(held), "Device or resource busy")
 
 
-def test_forks_and_new_sessions_are_free_in_a_folder_of_an_agent(case):
+def test_forks_and_new_sessions_are_not_busy_beside_an_agent(case):
     """An agent whose session is unknown keeps the sessions of its folder busy, but not forks and new sessions made
     there, also after another mount. status.json gives the same reason as the refusal."""
     cwd, held, _ = project(case)
@@ -66,7 +66,7 @@ def test_forks_and_new_sessions_are_free_in_a_folder_of_an_agent(case):
                 equal(status(mount / "by-id" / session)["state"], "quiet")
 
 
-def test_a_program_that_is_no_agent_refuses_nothing(case):
+def test_unrelated_programs_keep_no_session_busy(case):
     """A bun in the folder, and an omp of another agent dir, refuse no write."""
     cwd, session, _ = project(case)
     with case.mount() as mount:

@@ -46,7 +46,7 @@ def let_all_go(mount, by):
     eventually(20, alone, "all other indexes are let go")
 
 
-def test_a_mount_that_keeps_no_index_shows_what_any_other_shows(case):
+def test_mount_without_cached_indexes_shows_the_same_tree(case):
     sessions = quiet_store(case)
     *others, last = sessions
     with case.mount("index_memory=0") as forgetful, case.mount() as mount:
@@ -71,7 +71,7 @@ def test_a_mount_that_keeps_no_index_shows_what_any_other_shows(case):
         assert tree_of(mount.path / "projects") == first, "a mount that keeps its indexes shows something else"
 
 
-def test_what_is_appended_to_a_log_whose_index_was_let_go_is_seen(case):
+def test_append_to_a_log_with_an_evicted_index_is_seen(case):
     sessions = quiet_store(case)
     grown, last = sessions[-2], sessions[-1]
     with case.mount("index_memory=0") as mount:

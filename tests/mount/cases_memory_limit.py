@@ -57,7 +57,7 @@ def giant_session(case, count, **options):
 @variants(torn={"begin": b'{"type":"message","id":"x","message":{"content":"', "fill": b"x", "runs": 1},
           nuls={"begin": b"", "fill": b"\0", "runs": 1},
           brackets={"begin": b"", "fill": b"[", "runs": 2})  # and the line that ends them
-def test_an_append_behind_a_giant_damaged_tail(case, begin, fill, runs):
+def test_append_after_a_giant_damaged_tail_succeeds(case, begin, fill, runs):
     """A message appended after 200 MB of damage is an entry."""
     session = case.agent.talk(2)
     with open(session.path, "ab") as log:
@@ -84,7 +84,7 @@ def made_by(folder, control, command):
 
 @variants(whole={"version": 3, "to": False}, path={"version": 3, "to": True}, migrated={"version": 1, "to": False},
           renamed={"version": 2, "to": False})
-def test_a_fork_of_a_giant_line(case, version, to):
+def test_fork_of_a_giant_line_succeeds(case, version, to):
     """A log with a line of a gigabyte can be forked, whatever the fork has to change in that line."""
     session = giant_session(case, GIANT, version=version)
     with limited(case) as mount:
@@ -97,7 +97,7 @@ def test_a_fork_of_a_giant_line(case, version, to):
 
 
 @variants(plain={"version": 3}, migrated={"version": 1})
-def test_a_rewrite_of_a_giant_line(case, version):
+def test_rewrite_of_a_giant_line_succeeds(case, version):
     """A title for a log without a slot, and the first write to a log of an old version, rewrite the log."""
     session = giant_session(case, GIANT, version=version)
     with limited(case) as mount:
@@ -109,7 +109,7 @@ def test_a_rewrite_of_a_giant_line(case, version):
 
 
 @variants(writable={"options": ()}, read_only={"options": ("ro",)})
-def test_a_giant_line_is_read(case, options):
+def test_giant_line_is_readable(case, options):
     """Every file of a session with a line of a gigabyte can be read to its end."""
     session = giant_session(case, GIANT)
     with limited(case, *options) as mount:
@@ -121,7 +121,7 @@ def test_a_giant_line_is_read(case, options):
             equal(int(count.stdout), os.stat(folder / name).st_size, name)
 
 
-def test_a_giant_image_is_read(case):
+def test_giant_image_is_read_or_refused(case):
     """An image of a gigabyte of base64 is read or refused."""
     session = case.agent.session()
     session.user("before")
@@ -136,7 +136,7 @@ def test_a_giant_image_is_read(case):
         run("bash", "-c", 'cat "$0"/context.json | wc -c', mount.session(session), timeout=120)
 
 
-def test_the_command_line_with_a_giant_line(case):
+def test_command_line_reads_a_giant_line_within_the_limit(case):
     """The command line without a mount stays below the limit too."""
     if SANITIZED:
         raise Skip("a sanitizer needs more memory than the limit")
@@ -190,7 +190,7 @@ KINDS = ("text", "long_text", "escaped", "kept", "signed", "image", "numbers", "
 
 
 @variants(**{kind: {"kind": kind} for kind in KINDS})
-def test_a_command_of_64_mib(case, kind):
+def test_command_of_64_mib_is_stored_or_refused(case, kind):
     """A single command of the maximum size is stored or refused."""
     session = case.agent.talk(2, slot=kind == "signed", title="t" if kind == "signed" else None)
     command = command_of(kind)
@@ -208,7 +208,7 @@ def test_a_command_of_64_mib(case, kind):
 
 
 @variants(text={"kinds": ("text",)}, mixed={"kinds": ("text", "image", "kept", "escaped")})
-def test_four_commands_of_64_mib_at_once(case, kinds):
+def test_four_commands_of_64_mib_are_stored_or_refused(case, kinds):
     """Each command is stored, one after the other if there is no room for all, or fails with ENOMEM."""
     sessions = [case.agent.talk(2) for _ in range(4)]
     commands = [command_of(kinds[number % len(kinds)]) for number in range(4)]

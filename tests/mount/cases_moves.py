@@ -47,7 +47,7 @@ def leads_home(mount, session):
 
 
 @in_each_mode
-def test_agents_move_is_seen_by_every_name(case, limit, options):
+def test_agent_move_updates_every_name(case, limit, options):
     """When its agent moves a log to another project, by-id/ (also by a prefix), recent/, terminals/ and projects/ lead
     to the new place, and the old one is gone."""
     session = case.agent.talk(20)
@@ -64,7 +64,7 @@ def test_agents_move_is_seen_by_every_name(case, limit, options):
             visible_within(limit, move, lambda: leads_home(mount, session) and absent(before), f"moved to {cwd}")
 
 
-def test_moves_show_in_by_id_in_time_and_without_a_gap(case):
+def test_by_id_follows_moves_without_a_gap(case):
     """Of a hundred moves half are shown in by-id/ within 200 ms, and a reader that reads the link all the time never
     finds it missing."""
     session = case.agent.talk(20)

@@ -17,7 +17,7 @@ from mounting import (BINARY, at_most, daemons, detach, equal, eventually, fails
 CONTROLS = ("append", "branch", "label", "fork", "new", "events")
 
 
-def test_read_only_mount_has_no_controls(case):
+def test_read_only_mount_has_no_control_files(case):
     """With -o ro there are no control files and no events, and writing fails with EROFS."""
     with case.browse("ro") as mount:
         names = [name for name in paths_below(mount.path) if os.path.basename(name) in CONTROLS
@@ -30,7 +30,7 @@ def test_read_only_mount_has_no_controls(case):
         assert "ro" in mount_line(mount.path)[5].split(","), mount_line(mount.path)
 
 
-def test_read_only_mount_is_fresh_too(case):
+def test_read_only_mount_shows_external_appends(case):
     """With -o ro the mount shows what other processes append."""
     session = case.agent.talk()
     with case.mount("ro") as mount:
@@ -47,7 +47,7 @@ def test_read_only_mount_is_fresh_too(case):
 
 
 @variants(foreground={"foreground": True}, background={"foreground": False})
-def test_requests_are_logged_where_the_log_is(case, foreground):
+def test_debug_requests_go_to_the_log_file(case, foreground):
     """With -o debug,log=FILE requests and answers are lines of FILE like all others, and nothing is printed on the
     terminal."""
     session = case.agent.talk()
@@ -72,7 +72,7 @@ def test_requests_are_logged_where_the_log_is(case, foreground):
 
 
 @variants(background={"foreground": False}, foreground={"foreground": True})
-def test_max_read_bounds_reads(case, foreground):
+def test_max_read_limits_the_read_size(case, foreground):
     """-o max_read= sets the number of bytes that the kernel reads at once; larger files are still read whole."""
     session = case.agent.session()
     session.user("x" * 300_000)
@@ -110,7 +110,7 @@ def no_file(case, kind, stack):
 
 @variants(fifo={"kind": "fifo"}, fifo_with_a_reader={"kind": "fifo_with_a_reader"}, folder={"kind": "folder"},
           socket={"kind": "socket"}, link={"kind": "link"})
-def test_a_log_that_is_no_file_is_refused(case, kind):
+def test_log_option_accepts_only_regular_files(case, kind):
     """-o log= takes only a regular file. For anything else the command fails at once with a message that names the
     path, and nothing is mounted."""
     case.agent.talk()
@@ -128,7 +128,7 @@ def test_a_log_that_is_no_file_is_refused(case, kind):
 
 @needs_root
 @needs("unshare")
-def test_a_mount_that_libfuse_refuses_says_why(case):
+def test_libfuse_errors_reach_standard_error(case):
     """If libfuse refuses a mount, its message is on standard error, wherever the log is."""
     case.agent.talk()
     point = case.new_path("mnt")
@@ -142,7 +142,7 @@ def test_a_mount_that_libfuse_refuses_says_why(case):
     assert log.read_text().count("fuse: device not found") == 2, log.read_text()
 
 
-def test_events_tell_each_change(case):
+def test_events_report_each_change(case):
     """events gives each reader one JSON line for each change, as it happens; reading ends with the mount."""
     session = case.agent.talk()
     mount = case.mount().start()
@@ -186,7 +186,7 @@ def event_of(output, session):
     return next((line for line in events_in(output) if line.get("session") == session.id), None)
 
 
-def test_events_can_be_followed_by_a_shell_that_listed_the_root(case):
+def test_events_can_be_followed_after_listing_the_root(case):
     """A shell that has just expanded `*` at the root of the mount can follow events: the stream does not end for it."""
     session = case.agent.talk()
     with case.mount() as mount:
@@ -211,7 +211,7 @@ def links(pid):
     return found
 
 
-def test_events_without_readers_and_with_killed_ones(case):
+def test_killed_events_reader_exits_at_once(case):
     """A killed reader of events exits at once, and the next reader is served."""
     session = case.agent.talk()
     with case.mount() as mount:
@@ -261,7 +261,7 @@ def test_tail_follows_events(case):
             case.end(reader)
 
 
-def test_events_have_no_size_for_programs_that_copy_by_it(case):
+def test_events_have_size_0_for_copying_programs(case):
     """While no program reads events as a file its size is 0, so that tar -h, which follows the link, does not wait for
     the end of a stream."""
     session = case.agent.talk()
@@ -280,7 +280,7 @@ def is_in_poll(thread):
         return now.read().split()[0] == {"x86_64": "7", "aarch64": "73"}[os.uname().machine]
 
 
-def test_events_can_be_waited_for_with_poll(case):
+def test_poll_waits_for_events(case):
     """poll(2) on events returns each time that there is something to read, and an unanswered poll is released."""
     session = case.agent.talk()
     with case.mount() as mount:

@@ -15,7 +15,7 @@ WRITES = ("echo x > append", "echo '#1' > branch", "echo '#1 name' > label", "ec
           "ln -s ../entries/$(ls entries | head -1) labels/name")
 
 
-def test_logs_of_pi_are_never_written(case):
+def test_pi_logs_are_never_written(case):
     """Every way of writing to a session fails as read-only and says why; so does `new` where all sessions are pi's.
     Reading works, and no byte of the store changes."""
     shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
@@ -36,7 +36,7 @@ def test_logs_of_pi_are_never_written(case):
     equal(case.agent.state(), before, "the store")
 
 
-def test_logs_of_pi_are_shown_by_its_rules(case):
+def test_pi_logs_are_shown_by_the_rules_of_pi(case):
     """Titles come from session_info, before and after a log is read whole, and context.json is pi's own object. A name
     that pi gives while the mount is in use shows at once."""
     shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
@@ -59,7 +59,7 @@ def test_logs_of_pi_are_shown_by_its_rules(case):
                        lambda: (folder / "title").read_text() == "Named anew\n", "the new name")
 
 
-def test_no_session_is_made_in_a_folder_of_pi_without_logs(case):
+def test_new_session_in_an_empty_pi_folder_is_refused(case):
     """Where ~/.pi/agent is shown because there is no ~/.omp/agent, `new` is refused even before pi's first session."""
     (case.home / ".pi" / "agent").mkdir(parents=True)
     done = run(BINARY, "new", "/tmp", env=case.environment, check=False)

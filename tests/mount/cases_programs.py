@@ -62,7 +62,7 @@ def test_ls_recursive_ends(case):
         assert "000001-user-" in listing
 
 
-def test_find_prints_what_stat_says(case):
+def test_find_agrees_with_stat(case):
     """find -printf over a whole mount ends, and agrees with stat on mode and size."""
     with case.browse() as mount:
         lines = output_of("find", mount.path, "-mindepth", "1", "-printf", "%P\\t%m %s\\n").splitlines()
@@ -82,7 +82,7 @@ def test_stat_follows_the_leaf(case):
         equal(output_of("stat", "-L", "-c", "%i %s %Y", folder / "leaf"), output_of("stat", "-c", "%i %s %Y", last))
 
 
-def test_du_counts_what_files_hold(case):
+def test_du_equals_the_sum_of_file_sizes(case):
     """du -b over entries is the sum of their sizes; du in blocks is not zero, and ends over the whole mount."""
     with case.browse() as mount:
         session = case.store["long"]
@@ -177,13 +177,13 @@ def test_grep_over_the_whole_mount_ends(case):
         equal(complaints, [], "complaints")
 
 
-def test_cat_of_every_file_that_find_finds_ends(case):
+def test_find_exec_cat_over_the_whole_mount_ends(case):
     """find -type f -exec cat over everything ends, although the process that reads did not list the files."""
     with case.browse() as mount:
         shell("timeout 10 find . -type f -exec cat {} + > /dev/null", cwd=mount.path)
 
 
-def test_a_slow_crawler_ends(case):
+def test_slow_crawler_ends(case):
     """A program that lists the root and opens the files seconds later ends."""
     script = "import os, time; names = os.listdir('.'); time.sleep(2.5)\n" \
              "for name in names:\n    os.path.isfile(name) and not os.path.islink(name) and open(name, 'rb').read()"
@@ -209,7 +209,7 @@ def test_mmap_of_an_entry_shows_its_bytes(case):
                 equal(bytes(view), wanted or case.store["shop"].path.read_bytes(), file.name)
 
 
-def test_diff_of_two_branches_shows_where_they_part(case):
+def test_diff_of_two_branches_shows_no_shared_line(case):
     """diff of two transcripts shows the lines of each branch and nothing that both share."""
     with case.browse() as mount:
         session = case.store["shop"]
@@ -250,7 +250,7 @@ def test_tar_of_the_whole_mount_equals_cat(case):
 
 
 @needs("rsync")
-def test_rsync_of_the_whole_mount_is_complete_and_quiet_the_second_time(case):
+def test_rsync_copies_the_whole_mount_once(case):
     """rsync -a copies everything, and has nothing to do in a second run."""
 
     def copy(mount, target):
@@ -410,7 +410,7 @@ def test_vim_cannot_write_an_entry(case):
     refused(case, vim(), "-es", "-u", "NONE", "-c", "%s/checkout/CHECKOUT/", "-c", "wq!", check_status=False)
 
 
-def test_destructive_recursion_is_refused(case):
+def test_recursive_deletion_is_refused(case):
     """rm -rf and find -delete over a whole mount end, fail, and leave the store unchanged."""
     with case.browse() as mount:
         before = case.agent.state()
@@ -426,7 +426,7 @@ def test_destructive_recursion_is_refused(case):
 
 
 @needs("getfattr")
-def test_getfattr_without_the_option_finds_nothing(case):
+def test_getfattr_finds_nothing_without_the_xattr_option(case):
     """Without -o xattr an entry has no attributes, and getfattr -d and ls report no error."""
     with case.browse() as mount:
         path, _ = first_entry(case, mount)
@@ -436,7 +436,7 @@ def test_getfattr_without_the_option_finds_nothing(case):
 
 
 @needs("getfattr")
-def test_getfattr_shows_what_an_entry_is(case):
+def test_xattrs_describe_entries_and_sessions(case):
     """With -o xattr entries have id, parent, type, role, time, model and label; sessions have id, cwd, title and
     leaf."""
     with case.browse("xattr") as mount:

@@ -45,7 +45,7 @@ def odd_store(case):
 
 
 @variants(default={"options": ()}, with_attributes={"options": ("xattr",)}, read_only={"options": ("ro",)})
-def test_f26_looking_changes_nothing(case, options):
+def test_f26_reading_does_not_change_the_store(case, options):
     """F26: find, cat, stat, getfattr, tar, grep and ls over everything leave the store unchanged."""
     odd_store(case)
     before = case.agent.state()
@@ -62,7 +62,7 @@ def changes(before, after):
             if before.get(name) != after.get(name)}
 
 
-def test_looking_leaves_no_file_behind(case):
+def test_reading_leaves_no_file_for_other_users(case):
     """After a crawl the user's state, data and cache folders hold nothing that other users may read."""
     with case.browse() as mount:
         run("bash", "-c", CRAWL, cwd=mount.path, check=False)

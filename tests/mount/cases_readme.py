@@ -78,17 +78,17 @@ def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
     assert not wrong, "\n\n".join(wrong)
 
 
-def test_the_walk_prints_what_it_says(case):
+def test_walk_section_prints_the_shown_output(case):
     """The commands of README's section "A walk" print what README shows."""
     check_walk(case, "A walk")
 
 
-def test_writing_prints_what_it_says(case):
+def test_writing_section_prints_the_shown_output(case):
     """The commands of README's section "Writing" print what README shows."""
     check_walk(case, "Writing")
 
 
-def test_the_sections_hold_beside_an_agent(case):
+def test_both_sections_work_beside_an_agent(case):
     """Both sections also hold while omp works on another session of each project's folder."""
 
     @contextlib.contextmanager
@@ -107,7 +107,7 @@ def test_the_sections_hold_beside_an_agent(case):
         check_walk(case, title, agent_at_work)
 
 
-def test_the_samples_have_what_readme_walks_through(case):
+def test_samples_cover_the_features_in_the_walk(case):
     """The samples hold both generations, branches, labels, an image, damage and artifacts."""
     samples = SOURCE_DIR / "tools" / "samples"
     logs = [path.read_bytes() for path in samples.glob("sessions/*/*.jsonl")]

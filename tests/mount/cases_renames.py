@@ -36,7 +36,7 @@ def by_command(case, mount, session, title):
 
 
 @needs("vim")
-def test_title_lines_of_any_length_survive_a_rename(case):
+def test_rename_changes_no_other_byte_of_the_log(case):
     """A rename through the title file, vim or the command line changes no other byte of the log and keeps the session
     in its project, however long the title line is."""
     doors = (by_title_file, by_vim, by_command)
@@ -109,7 +109,7 @@ def read_all(folder):
         (folder / name).read_bytes()
 
 
-def test_documents_read_before_a_rename_are_read_after_it(case):
+def test_documents_stay_readable_after_a_rename(case):
     """After a rename, by arborfs or in place, no document of the session or of a branch is stale or fails with
     ESTALE."""
     session = forked(case)
@@ -157,7 +157,7 @@ def write_title(folder, title):
 
 
 @concurrent
-def test_f4_lines_written_without_a_lock_outlive_renames_and_moves(case):
+def test_f4_unlocked_appends_survive_renames_and_moves(case):
     """pi and omp 13 append without a lock; none of their lines is lost while the session is renamed and moved."""
     seconds = float(os.environ.get("ARBORFS_TEST_RENAME_SECONDS", SECONDS))
     session, *_ = (case.agent.talk(cwd=cwd) for cwd in ("/srv/shop", "/srv/shop", "/srv/other"))
@@ -188,7 +188,7 @@ def test_f4_lines_written_without_a_lock_outlive_renames_and_moves(case):
 
 
 @needs("bindfs", "fusermount3")
-def test_store_on_a_file_system_without_noreplace(case):
+def test_commands_work_without_rename_noreplace(case):
     """On a store behind FUSE without RENAME_NOREPLACE, fork, new, mv, rmdir and restore work as elsewhere."""
     source, point = case.new_path("source"), case.new_path("volume")
     source.mkdir()

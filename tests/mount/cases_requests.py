@@ -67,7 +67,7 @@ def read_all(folder, names):
     return [(folder / name).read_bytes() for name in names]
 
 
-def test_a_read_only_mount_is_read_without_opening(case):
+def test_read_only_mount_sends_no_open(case):
     """With -o ro the first read of a file costs one READ, further ones cost nothing."""
     session = quiet_session(case)
     with case.mount("ro", "debug", "nonotify") as mount:
@@ -88,7 +88,7 @@ def test_a_read_only_mount_is_read_without_opening(case):
 
 
 @variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
-def test_a_walk_is_read_ahead(case, options):
+def test_sequential_reads_trigger_read_ahead(case, options):
     """A client that reads a few entries or texts in order finds the next ones in the kernel's cache, byte for byte,
     without a READ."""
     session = quiet_session(case)
@@ -109,7 +109,7 @@ def test_a_walk_is_read_ahead(case, options):
 
 
 @variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
-def test_who_goes_on_to_the_next_folder_is_read_ahead_there_too(case, options):
+def test_read_ahead_continues_in_the_next_folder(case, options):
     """A client that has read entries/ to its end and then lists text/ finds the texts in the kernel's cache, with one
     READ in all."""
     session = quiet_session(case)
@@ -131,7 +131,7 @@ def test_who_goes_on_to_the_next_folder_is_read_ahead_there_too(case, options):
         equal(requests.of("READ"), 1, "READ")
 
 
-def test_what_another_appends_is_found_by_three_requests(case):
+def test_external_append_costs_three_requests(case):
     """A client that follows the leaf while another process appends needs one GETATTR, one LOOKUP and one READLINK: the
     kernel's stale data was invalidated, and nothing else."""
     session = quiet_session(case)
@@ -150,7 +150,7 @@ def test_what_another_appends_is_found_by_three_requests(case):
         assert [1, 1, 1] in counted, counted
 
 
-def test_nothing_is_handed_over_with_nonotify(case):
+def test_nonotify_disables_read_ahead(case):
     """With -o nonotify nothing is stored in the kernel's cache."""
     session = quiet_session(case)
     with case.mount("debug", "nonotify") as mount:
@@ -161,7 +161,7 @@ def test_nothing_is_handed_over_with_nonotify(case):
         equal(Requests(mount).counts()["READ"], len(names), "READ")
 
 
-def test_who_has_nothing_to_answer_rests(case):
+def test_idle_request_threads_sleep(case):
     """A thread stays awake for the next request while requests arrive quickly, and sleeps when they stop."""
     session = quiet_session(case)
     with case.mount() as mount:

@@ -64,7 +64,7 @@ def retitle(session, mount, turns, writes):
 @concurrent
 @variants(rewritten={"change": rewrite}, retitled={"change": retitle, "slot": True},
           retitled_without_slot={"change": retitle}, rewritten_read_only={"change": rewrite, "options": ("ro",)})
-def test_a_session_that_is_rewritten_all_the_time_can_be_read(case, change, slot=False, options=()):
+def test_opens_during_constant_rewrites_never_give_estale(case, change, slot=False, options=()):
     """Twenty thousand opens beside constant rewrites, each of another file of the session: none gives ESTALE, and what
     is read is whole."""
     session = case.agent.talk(3, slot=slot, title="Title 0")

@@ -67,7 +67,7 @@ def test_s1_session_ids_and_working_directories_are_safe(case):
         run("find", "-L", mount.path, "-maxdepth", "5", "-name", "raw.jsonl")
 
 
-def test_s2_blob_references_cannot_leave_the_blobs(case):
+def test_s2_blob_references_cannot_leave_the_blob_folder(case):
     """S2: references that are not 64 lower-case hex digits are left unchanged and read nothing."""
     (case.agent.path / "secret").write_bytes(SECRET)
     good = case.agent.blob(PNG * 40).removeprefix("blob:sha256:")
@@ -129,7 +129,7 @@ def test_s3_links_in_the_store_are_not_followed(case):
             (errno.EIO, errno.EACCES, errno.ENOENT), (mount / "blobs" / ("ab" * 32)).read_bytes)
 
 
-def test_s3_blob_folder_that_is_a_link_or_fifo(case):
+def test_s3_fifos_in_the_store_do_not_block(case):
     """S3: a FIFO in place of a blob, a breadcrumb or an artifact blocks nothing."""
     session = case.agent.session()
     case.agent.blobs.mkdir()
@@ -206,7 +206,7 @@ def as_nobody(*command):
 
 
 @needs_root
-def test_s19_hung_store_leaves_the_rest_quick(case):
+def test_s19_hung_folder_does_not_slow_other_projects(case):
     """S19: one folder of the store hangs, because it is a file system with a stopped daemon. Other projects are listed
     and read within two seconds."""
     slow, hung = case.agent_dir().session(), case.agent.sessions / "hung"
@@ -236,7 +236,7 @@ def test_s19_hung_store_leaves_the_rest_quick(case):
 
 
 @needs_root
-def test_s19_nothing_else_waits_for_a_hung_folder(case):
+def test_s19_hung_folder_does_not_block_other_operations(case):
     """S19: eight programs wait in a folder of the store that hangs. Other projects can be listed, read and written, new
     sessions of other programs appear, and sessions are created, forked and moved. The waiting programs can be killed,
     and get their data once the folder answers."""

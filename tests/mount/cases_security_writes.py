@@ -23,7 +23,7 @@ NOBODY = 65534
 CANARY = "canary-7f3a"
 
 
-def test_s3_no_write_follows_a_link(case):
+def test_s3_writes_do_not_follow_links(case):
     """S3: with links in place of the log's lock, the stored leaf, a backup and an artifact, and a hard link to the log,
     a write, a branch and a removal change nothing outside the store."""
     outside = case.new_path("outside")
@@ -53,7 +53,7 @@ def test_s3_no_write_follows_a_link(case):
 
 
 @concurrent
-def test_s10_five_hundred_readers_at_once(case):
+def test_s10_daemon_serves_500_concurrent_readers(case):
     """S10: five hundred readers of a hundred sessions read at once from a daemon limited to 64 descriptors. Each gets
     its bytes or EMFILE and the like, and afterwards everything is served."""
     sessions = [case.agent.talk(6, cwd=f"/srv/p{number}") for number in range(100)]
@@ -81,7 +81,7 @@ def test_s10_five_hundred_readers_at_once(case):
             eventually(2, lambda: (mount.session(session) / "raw.jsonl").read_bytes() == session.bytes, "recovered")
 
 
-def test_s10_handles_and_single_bytes_cost_little(case):
+def test_s10_open_handles_and_small_writes_cost_little_memory(case):
     """S10: with thousands of open control files and a message written byte by byte the daemon stays small, the message
     is one entry, and nothing else reaches the log."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -103,7 +103,7 @@ def test_s10_handles_and_single_bytes_cost_little(case):
 
 
 @needs("setpriv")
-def test_s12_what_is_kept_is_for_its_owner_alone(case):
+def test_s12_kept_files_are_private_to_their_owner(case):
     """S12: even with umask 000 everything that arborfs keeps outside the store (leaves, trash, log) has mode 0700 or
     0600. A log in the trash keeps its own mode for the restore, in a folder that other users cannot enter."""
     session, gone = case.agent.talk(), case.agent.talk()
@@ -139,7 +139,7 @@ def test_s12_state_of_another_user_is_not_used(case):
         equal(list(path.iterdir()), [], f"in {path}")
 
 
-def test_s13_no_content_in_logs(case):
+def test_s13_logs_and_status_hold_no_content(case):
     """S13: titles, messages, labels, file names and refused commands leave no trace in the output and log of the daemon
     and the verbs, in status.json or in the state folder, except for the entries kept there."""
     session = case.agent.session(title=f"title {CANARY}")
@@ -174,7 +174,7 @@ def test_s13_no_content_in_logs(case):
     equal(elsewhere, b"", "the state folder")
 
 
-def test_s4_messages_steer_no_terminal(case):
+def test_s4_daemon_messages_escape_control_characters(case):
     """S4: escapes in the names of logs and folders are made visible in the daemon's messages."""
     session = case.agent.session(session_id="1f9d\x1b]0;evil\x07\x9b2J", fields={"id": "plain"}, version=9)
     session.talk(2)
@@ -188,7 +188,7 @@ def test_s4_messages_steer_no_terminal(case):
 
 @needs_root
 @needs("setpriv")
-def test_s14_it_does_not_run_set_uid(case):
+def test_s14_set_uid_copy_refuses_to_run(case):
     """S14: a set-uid copy of the program, run by another user, does nothing, whatever the verb."""
     os.chmod(case.root, 0o755)
     program = case.root / "arborfs"
@@ -205,7 +205,7 @@ def test_s14_it_does_not_run_set_uid(case):
 
 
 @needs_root
-def test_s14_a_store_of_another_user_is_only_looked_at(case):
+def test_s14_store_of_another_user_is_never_written(case):
     """S14: root with the environment of another user (sudo -E) is refused. With --agent-dir root may read that user's
     store, through verbs and a read-only mount, but not write it. With its own store again root may do everything."""
     session = case.agent.talk()
@@ -232,7 +232,7 @@ def test_s14_a_store_of_another_user_is_only_looked_at(case):
 
 
 @concurrent
-def test_s15_a_log_swapped_while_writing(case):
+def test_s15_swapping_the_log_does_not_redirect_writes(case):
     """S15: another process swaps the log for a link to another file during each write, while messages are appended and
     titles set. The link's target is never written, and the log stays whole."""
     outside = case.new_path("outside")
@@ -284,7 +284,7 @@ INJECTIONS = ('a"}', 'a"}\\n{"type":"session","id":"evil"}', '","parentId":"root
               "\t\x01\x1b[2J", '{"type":"message"}', "}]}")
 
 
-def test_s16_text_stays_text(case):
+def test_s16_text_is_stored_unchanged_in_one_line(case):
     """S16: quotes, brackets, escapes and JSON in messages, labels, titles, summaries and working directories each
     become one line of the log with the text unchanged. A newline in a label or a title ends the command or is refused,
     and never makes a line."""
@@ -330,7 +330,7 @@ def added_since(session, before):
     return [json.loads(line) for line in data[len(before.split(b"\n", 1)[1]):].splitlines()]
 
 
-def test_s17_nobody_speaks_for_others_unasked(case):
+def test_s17_text_is_always_a_user_message(case):
     """S17: control files are 0600 (CONTRACT.md 2.4) and belong to the mounting user. Text is a message of the user,
     whatever it says; a custom entry does not reach the model; JSON without a role or with an unknown type is
     refused."""
@@ -351,7 +351,7 @@ def test_s17_nobody_speaks_for_others_unasked(case):
 
 @needs_root
 @needs("setpriv")
-def test_s18_who_is_not_the_owner_changes_nothing(case):
+def test_s18_other_users_change_nothing(case):
     """S18: with allow_other a program of another user that may override modes passes the kernel's check, but the daemon
     refuses it: opening a control file, links, removals, renames, times."""
     session = case.agent.talk()
@@ -374,7 +374,7 @@ def test_s18_who_is_not_the_owner_changes_nothing(case):
 
 @needs_root
 @needs("setpriv")
-def test_s20_the_daemon_leaves_no_core(case):
+def test_s20_daemon_is_not_dumpable(case):
     """S20: the daemon dumps no core, and only root may read its memory: the kernel shows its files in /proc as root's,
     not as those of the daemon's group. With -o debug, for developers, both are allowed."""
     case.agent.talk()
@@ -384,7 +384,7 @@ def test_s20_the_daemon_leaves_no_core(case):
             equal(os.stat(f"/proc/{mount.process.pid}/mem").st_gid, owner, "group of /proc/<pid>/mem")
 
 
-def test_s20_a_crash_leaves_no_core_file(case):
+def test_s20_crash_leaves_no_core_file(case):
     """S20: a daemon that dies by a signal that dumps core leaves no core file, even without a limit on the size of
     cores."""
     case.agent.talk()

@@ -31,7 +31,7 @@ def is_silent(manager):
 
 
 @variants(path={"is_abstract": False}, abstract={"is_abstract": True})
-def test_service_is_ready_once_it_is_mounted(case, is_abstract):
+def test_service_sends_ready_once_mounted(case, is_abstract):
     """With -f the daemon sends READY=1 to the service manager once the mount works, and STOPPING=1 when it ends."""
     case.agent.talk()
     name = f"@{case.root.name}" if is_abstract else os.fspath(case.new_path("notify"))
@@ -47,7 +47,7 @@ def test_service_is_ready_once_it_is_mounted(case, is_abstract):
         assert not is_mounted(mount.path), "still mounted"
 
 
-def test_service_that_cannot_mount_is_never_ready(case):
+def test_failed_or_background_mount_sends_no_ready(case):
     """A mount that fails, and one in the background, send nothing."""
     case.agent.talk()
     with service_manager(case, os.fspath(case.new_path("notify"))) as manager:
@@ -59,7 +59,7 @@ def test_service_that_cannot_mount_is_never_ready(case):
         assert is_silent(manager), "told"
 
 
-def test_mount_works_without_its_service_manager(case):
+def test_mount_works_without_a_service_manager(case):
     """A NOTIFY_SOCKET without a listener does no harm."""
     case.agent.talk()
     for name in (os.fspath(case.root / "gone"), "@gone", "vsock:1:2", "/" + "x" * 200, ""):

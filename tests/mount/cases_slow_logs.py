@@ -14,7 +14,7 @@ from mounting import SANITIZED, at_most, concurrent, equal, eventually, needs, r
 
 @concurrent
 @variants(text={"piece": b"x"}, numbers={"piece": b"1,"})
-def test_killed_client_of_a_slow_log_dies_at_once(case, piece):
+def test_killed_client_of_a_slow_log_exits_at_once(case, piece):
     """A log of one line of 300 MB that nobody has read yet: whoever asks for it can be killed at once, and `ls` and
     `cat` of other sessions are quick meanwhile."""
     good, slow = case.agent.talk(), case.agent.session("/srv/slow")
@@ -48,7 +48,7 @@ def test_killed_client_of_a_slow_log_dies_at_once(case, piece):
 
 
 @needs("jq")
-def test_interrupted_client_leaves_the_daemon_well(case):
+def test_killed_clients_leak_no_handles(case):
     """Clients that are killed in the middle of reads leave nothing behind: all is served afterwards, handles are
     freed."""
     with case.browse() as mount:
@@ -73,7 +73,7 @@ def open_logs(pid, case):
 
 @variants(of_the_kernel={"leave": lambda mount: run("umount", "-l", mount.path)},
           of_the_daemon={"leave": lambda mount: mount.process.terminate()})
-def test_an_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
+def test_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
     """A log of 60 GB of NULs, which takes half a minute to read: the daemon goes when its mount does, although a
     writer, killed by now, had it read the log."""
     session = case.agent.talk(2)
@@ -94,7 +94,7 @@ def test_an_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
 
 
 @concurrent
-def test_a_large_tree_holds_up_no_append(case):
+def test_appends_show_in_time_while_a_large_tree_renders(case):
     """While tree.txt of a log of half a million entries is made over and over, what another process appends to the log
     shows within the second of CONTRACT.md 3.4. The kernel locks the folder while it looks up tree.txt, so the news of
     `leaf` waits until the tree is made."""

@@ -97,7 +97,7 @@ def test_two_daemons_and_an_agent_share_a_log(case):
 
 
 @concurrent
-def test_what_another_daemon_writes_makes_no_session_live(case):
+def test_writes_of_another_daemon_do_not_make_a_session_live(case):
     """Two daemons write to one session as fast as they can: no write is refused, and neither daemon calls the session
     live."""
     session = case.agent.talk()
@@ -167,7 +167,7 @@ def largest_append(mount, session, writers):
         return max(event["last"] - event["first"] + 1 for event in told if event["event"] == "appended")
 
 
-def test_writers_that_wait_are_written_together(case):
+def test_waiting_writers_share_one_append(case):
     """Of sixteen writers that wait for the log's lock one goes first; the entries of the others become one append."""
     session = case.agent.talk()
     with case.mount() as mount:
@@ -176,7 +176,7 @@ def test_writers_that_wait_are_written_together(case):
 
 
 @variants(at_once={"removed": False}, after_a_restore={"removed": True})
-def test_f4_entries_that_a_rewrite_erased_are_kept_and_given_back(case, removed):
+def test_f4_entries_erased_by_a_rewrite_are_kept_and_restored(case, removed):
     """F4: an agent rewrites a log from memory, without the entries appended meanwhile. The mount names the erased
     entries and where they are kept, and the doctor puts them back."""
     session = case.agent.talk()
@@ -263,7 +263,7 @@ def write_and_look(folder, first, number):
 
 
 @concurrent
-def test_what_was_written_is_read(case):
+def test_writes_are_visible_when_they_return(case):
     """After each kind of write every reader sees it, in every round."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     with case.mount() as mount:
@@ -283,7 +283,7 @@ def test_what_was_written_is_read(case):
 
 
 @concurrent
-def test_another_mount_sees_what_was_written(case):
+def test_second_mount_shows_every_write(case):
     """A second mount of the store shows each kind of write in time, also a moved leaf."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     first = session.entries[0]["id"]
@@ -317,7 +317,7 @@ def test_another_mount_sees_what_was_written(case):
 
 
 @concurrent
-def test_daemons_take_turns_at_a_leaf(case):
+def test_daemon_appends_at_a_leaf_moved_by_another(case):
     """When one daemon has moved the leaf, the other one appends there at once."""
     session = case.agent.talk()
     ids = [entry["id"] for entry in session.entries]
@@ -361,7 +361,7 @@ def assert_free(folder, session):
     equal([path.name for path in session.path.parent.glob(".*")], [], "hidden names in the store")
 
 
-def test_f8_held_sessions_are_refused_but_forked(case):
+def test_f8_busy_sessions_refuse_writes_but_can_be_forked(case):
     """F8: a log that is open for writing is live, and one that a running agent used last is maybe: writes fail with
     EBUSY unless forced, and a fork always works. Afterwards the session can be written as before."""
     session = case.agent.talk()
@@ -419,7 +419,7 @@ def test_lock_files_are_respected(case):
         assert time.time() - made >= 0.5, "a fresh lock file without a process was taken for an old one"
 
 
-def test_a_writer_that_is_killed_while_it_waits_writes_nothing(case):
+def test_writer_killed_while_waiting_writes_nothing(case):
     """If a program is killed while its command waits for the log's lock, the command is not carried out once the lock
     is free, whatever the command is."""
     session = case.agent.talk()

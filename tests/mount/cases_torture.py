@@ -269,7 +269,7 @@ def judge(seen, history, limit, hiccup):
 @variants(notified={"limit": EVENTS_LIMIT, "options": ()},
           polling={"limit": POLL_LIMIT, "options": ("noinotify",)},
           unnotified={"limit": POLL_LIMIT, "options": ("nonotify",)})
-def test_f29_readers_beside_a_busy_writer(case, limit, options):
+def test_f29_concurrent_reads_are_fresh_and_consistent(case, limit, options):
     """F29: with readers of every view and a writer that appends in torn pieces, renames in place and replaces the file,
     no read is stale or a mix of two states."""
     writer = Writer(case.agent)
@@ -318,7 +318,7 @@ def crawl_until(deadline, command):
 
 
 @concurrent
-def test_many_readers_of_everything_agree(case):
+def test_concurrent_readers_read_the_same_bytes(case):
     """Eight clients that read everything at once all read the same bytes."""
     with case.browse() as mount:
         script = "find . -type f ! -name events ! -name status.json -print0 | sort -z | xargs -0 sha256sum | sha256sum"

@@ -16,7 +16,7 @@ def numbers(root):
     return {relative: os.lstat(os.path.join(root, relative)).st_ino for relative in paths_below(root)}
 
 
-def test_root_has_the_promised_names(case):
+def test_root_lists_the_documented_names(case):
     """The root of a mount lists the documented names."""
     with case.browse() as mount:
         names = set(os.listdir(mount.path))
@@ -26,7 +26,7 @@ def test_root_has_the_promised_names(case):
         assert "arborfs" in (mount / "README.md").read_text()
 
 
-def test_session_has_the_promised_names(case):
+def test_session_lists_the_documented_names(case):
     """A session lists the documented names; damage/ is listed only if there is damage."""
     with case.browse() as mount:
         wanted = {"session.json", "title", "raw.jsonl", "leaf", "context.json", "transcript.md", "tree.txt",
@@ -38,7 +38,7 @@ def test_session_has_the_promised_names(case):
         assert "artifacts" not in os.listdir(mount.session(case.store["hurt"]))
 
 
-def test_projects_are_grouped_by_working_directory(case):
+def test_sessions_are_grouped_by_working_directory(case):
     """There is one project for each cwd, with a shell-safe name without the home prefix and a file `cwd`; the store's
     folder name resolves too."""
     with case.browse() as mount:
@@ -53,7 +53,7 @@ def test_projects_are_grouped_by_working_directory(case):
         fails_with(errno.ENOENT, os.stat, projects / "no-such-project")
 
 
-def test_project_names_of_odd_working_directories(case):
+def test_odd_working_directories_get_safe_project_names(case):
     """The names home, root and unknown; no leading dash or dot; names that collide get ~2 in byte order of the cwd."""
     odd = (str(case.home), "/", None, "/-rf", "/.config", "/a/b-c", "/a-b/c", "/srv/two words", "/srv/größe")
     for number, cwd in enumerate(odd):
@@ -103,7 +103,7 @@ def test_listing_and_stat_agree_on_inode_numbers(case):
                 equal(entry.inode(), entry.stat(follow_symlinks=False).st_ino, entry.path)
 
 
-def test_short_names_of_an_entry_are_the_same_file(case):
+def test_short_entry_names_resolve_to_the_same_file(case):
     """entries/<id>.json and entries/<ordinal>.json resolve to the listed file; neither is listed."""
     with case.browse() as mount:
         session = case.store["long"]
@@ -147,7 +147,7 @@ def test_branches_resolve_by_any_name_of_an_entry(case):
         fails_with(errno.ENOENT, os.stat, branches / "no-such-label")
 
 
-def test_links_of_the_tree_resolve(case):
+def test_symbolic_links_are_relative_and_resolve(case):
     """Every symbolic link of a mount is relative and leads to something inside it."""
     with case.browse() as mount:
         links = [relative for relative in paths_below(mount.path) if os.path.islink(mount / relative)]
@@ -174,7 +174,7 @@ def test_recent_lists_the_newest_first(case):
         assert names[0].startswith("01-long-haul") and names[1].startswith("02-mend-the-checkout"), names
 
 
-def test_terminals_lead_to_what_they_used_last(case):
+def test_terminals_link_to_their_last_session(case):
     """terminals/<id> is a link to the session of the breadcrumb; a breadcrumb that names no session is left out."""
     mount = case.browse()
     (case.agent.terminals / "pts-9").write_text("/srv/shop\n/no/such/log.jsonl\n")
@@ -184,7 +184,7 @@ def test_terminals_lead_to_what_they_used_last(case):
         assert os.path.samefile(mount / "terminals" / "pts-3", mount.session(case.store["shop"]))
 
 
-def test_times_are_those_of_entries_and_logs(case):
+def test_mtimes_equal_those_of_entries_and_logs(case):
     """The mtime of entries, texts and images is the entry's timestamp; for everything else of a session it is the
     log's."""
     with case.browse() as mount:
@@ -241,7 +241,7 @@ def test_artifacts_are_shown(case):
         equal((artifacts / "1.bash.log").read_text(), "output of a tool\n")
 
 
-def test_labels_with_one_name_get_the_id_of_the_older(case):
+def test_older_of_two_equal_labels_gets_an_id_suffix(case):
     """Of two entries with the same label the newer has the plain name, the other is name@<id>."""
     session = case.agent.session()
     older, newer = session.user("one"), session.user("two")
@@ -257,7 +257,7 @@ def test_labels_with_one_name_get_the_id_of_the_older(case):
         equal(os.readlink(labels / "here"), f"../entries/{session.stem(newer)}.json")
 
 
-def test_a_label_that_is_a_number_hides_no_entry(case):
+def test_numeric_label_hides_no_entry(case):
     """entries/2.json is the second entry even if the first is labelled "2"; the label is in labels/."""
     session = case.agent.session()
     first, second = session.user("one"), session.user("two")
@@ -273,7 +273,7 @@ def test_a_label_that_is_a_number_hides_no_entry(case):
         equal(os.readlink(folder / "labels" / "2"), f"../entries/{session.stem(first)}.json")
 
 
-def test_cleared_labels_are_gone(case):
+def test_cleared_labels_are_not_listed(case):
     """A label entry without a label clears it; one whose target does not exist is not shown."""
     session = case.agent.session()
     target = session.user("one")
@@ -294,7 +294,7 @@ def test_file_system_type_is_arborfs(case):
         assert "default_permissions" in options and "allow_other" not in options, options
 
 
-def test_seeking_and_reading_pieces(case):
+def test_reads_at_any_offset_return_the_right_bytes(case):
     """Reads at any offset and of any length, also beyond the end, return those bytes of the file."""
     with case.browse() as mount:
         folder = mount.session(case.store["long"])
@@ -307,7 +307,7 @@ def test_seeking_and_reading_pieces(case):
                         equal(piece, whole[offset:offset + length], f"{name}@{offset}")
 
 
-def test_listing_while_a_session_grows(case):
+def test_listing_during_appends_shows_each_entry_once(case):
     """A listing that is in progress while others append shows every earlier entry exactly once."""
     session = case.agent.session()
     session.talk(3000)

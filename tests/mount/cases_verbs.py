@@ -53,7 +53,7 @@ def test_branch_takes_a_summary(case, script):
 @variants(printf={"script": "printf '#9\\nroot\\n' > branch"},
           here_doc={"script": "cat > branch <<END\n#9\nroot\nEND"},
           descriptor={"script": "exec 3> branch; printf '#9\\nroot\\n' >&3; ended=$?; exec 3>&-; exit $ended"})
-def test_the_summary_of_a_refused_branch_is_no_command(case, script):
+def test_summary_of_a_refused_branch_is_refused(case, script):
     """The lines after a refused line are refused with it, whether a shell writes line by line or all at once."""
     with one_session(case) as (session, folder, _):
         leaf = (folder / "branch").read_text()
@@ -64,7 +64,7 @@ def test_the_summary_of_a_refused_branch_is_no_command(case, script):
         shell("echo root > branch; [ ! -e leaf ]", cwd=folder)
 
 
-def test_appending_to_another_branch(case):
+def test_append_to_another_branch_moves_the_leaf(case):
     """branches/<b>/append appends there and moves the leaf in one step; <b> is any name of an entry."""
     with one_session(case) as (session, folder, _):
         second = session.entries[1]["id"]
@@ -80,7 +80,7 @@ def test_appending_to_another_branch(case):
 # -- labels
 
 
-def test_labels_by_links(case):
+def test_links_set_rename_and_clear_labels(case):
     """ln -s sets a label, mv renames it, rm clears it; ls shows each change at once."""
     with one_session(case) as (session, folder, _):
         first, second = session.stems()[0], session.stems()[1]
@@ -106,7 +106,7 @@ def test_labels_by_links(case):
         refused("rm labels/other", folder, "No such file")
 
 
-def test_labels_by_command(case):
+def test_label_command_sets_moves_and_clears_labels(case):
     """label sets, moves and clears; listings and links never show an earlier state."""
     with one_session(case) as (session, folder, _):
         first, second = session.entries[0]["id"], session.entries[1]["id"]
@@ -124,7 +124,7 @@ def test_labels_by_command(case):
 # -- titles
 
 
-def test_title_by_echo(case):
+def test_echo_into_title_renames_the_session(case):
     """echo > title renames the session; title, session.json and recent/ show it at once."""
     with one_session(case) as (session, folder, mount):
         for number in range(10):
@@ -137,7 +137,7 @@ def test_title_by_echo(case):
 
 
 @needs("vim")
-def test_title_by_vim(case):
+def test_vim_edits_the_title_in_place(case):
     """vim edits the title in place; its swap and backup files never reach the store."""
     with one_session(case, title="Old title") as (session, folder, _):
         before = set(case.agent.state())
@@ -151,7 +151,7 @@ def test_title_by_vim(case):
 # -- sessions
 
 
-def test_fork_and_new(case):
+def test_fork_and_new_create_visible_sessions(case):
     """fork and new make a session that is visible at once, in its project, by-id/ and recent/; the source is not
     changed."""
     with one_session(case) as (session, folder, mount):
@@ -173,7 +173,7 @@ def test_fork_and_new(case):
         equal((mount / third["path"] / "title").read_text(), "Third\n")
 
 
-def test_new_takes_one_folder_at_a_time(case):
+def test_new_refuses_two_folders_in_one_write(case):
     """Two lines in one write are not taken as a working directory with a newline; no session is made."""
     with one_session(case) as (_, _, mount):
         before = set(case.agent.state())
@@ -183,7 +183,7 @@ def test_new_takes_one_folder_at_a_time(case):
         equal(set(case.agent.state()), before, "names in the store")
 
 
-def test_moving_a_session(case):
+def test_mv_to_another_project_changes_the_cwd(case):
     """mv to another project's folder changes the header's cwd, and the links follow; mv to another name is refused."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     with case.mount() as mount:
@@ -201,7 +201,7 @@ def test_moving_a_session(case):
         shell("echo x > append", cwd=target / session.name)
 
 
-def test_f26_removing_needs_allow_delete(case):
+def test_f26_removal_requires_allow_delete(case):
     """F26: without allow_delete rmdir and rm -r of a session fail with EPERM and remove nothing."""
     with one_session(case) as (session, folder, mount):
         shell(f"ln -s {session.stems()[0]} labels/kept", cwd=folder)
@@ -214,7 +214,7 @@ def test_f26_removing_needs_allow_delete(case):
         equal(case.agent.state(), before, "the store")
 
 
-def test_f7_removing_with_allow_delete(case):
+def test_f7_removal_moves_the_session_to_the_trash(case):
     """F7: removing a live session fails with EBUSY. Otherwise rm -r moves the whole session with labels and artifacts
     to the trash, and it disappears at once."""
     case.store["x"] = session = case.agent.session()
@@ -245,7 +245,7 @@ def test_f7_removing_with_allow_delete(case):
         equal(os.listdir(mount / "by-id"), [])
 
 
-def test_find_delete_leaves_no_session(case):
+def test_find_delete_moves_every_session_to_the_trash(case):
     """With allow_delete `find -mindepth 2 -delete` over the mount moves every session to the trash, also the last
     session of a project, and continues with the next project."""
     for cwd in ("/srv/a", "/srv/b", "/srv/b", "/srv/c"):
@@ -264,7 +264,7 @@ def test_find_delete_leaves_no_session(case):
         equal({path.read_bytes() for path in trash.rglob("*.jsonl")}, logs, "the trash")
 
 
-def test_clearing_a_label_with_allow_delete(case):
+def test_rm_of_a_label_clears_only_the_label(case):
     """With allow_delete, rm of a label alone still clears just that label."""
     with one_session(case, "allow_delete") as (session, folder, _):
         shell(f"ln -s {session.stems()[0]} labels/x; rm labels/x", cwd=folder)
@@ -274,7 +274,7 @@ def test_clearing_a_label_with_allow_delete(case):
 # -- always refused
 
 
-def test_editors_files_never_reach_the_store(case):
+def test_editor_files_never_reach_the_store(case):
     """Nothing can be created, linked or renamed over another name, and the store gets no new name."""
     with one_session(case) as (session, folder, mount):
         before = case.agent.state()
@@ -304,7 +304,7 @@ def test_own_writes_are_seen_without_notifications(case):
             assert f"message {number}" in (folder / "transcript.md").read_text()
 
 
-def test_writers_side_by_side(case):
+def test_concurrent_writers_make_one_chain(case):
     """With many concurrent writers on one session each message is there once, whole, and in one chain."""
     with one_session(case) as (session, folder, _):
         script = "for i in 1 2 3 4 5; do echo \"w$1 $i\" > append || exit 1; done"
@@ -317,7 +317,7 @@ def test_writers_side_by_side(case):
 
 
 @concurrent
-def test_labels_and_listings_side_by_side(case):
+def test_concurrent_labels_and_listings_do_not_block(case):
     """Links made, renamed and removed by several programs at once, during listings and appends from outside, never wait
     long for each other."""
     session = case.agent.talk(8)
@@ -337,7 +337,7 @@ def test_labels_and_listings_side_by_side(case):
         equal(len([entry for entry in added(session) if entry["type"] == "message"]), 100, "messages")
 
 
-def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
+def test_waiting_write_is_answered_on_sigterm(case):
     """On SIGTERM while a write waits for the log's lock, the write is answered and the daemon exits."""
     session = case.agent.talk()
     lock = session.path.with_name(f".{session.path.name}.lock")
@@ -356,7 +356,7 @@ def test_a_write_that_waits_is_answered_when_the_daemon_is_told_to_leave(case):
         mount.force_away()
 
 
-def test_f9_no_names_of_our_own_are_left(case):
+def test_f9_writes_leave_no_temporary_files(case):
     """F9: after a write no lock, backup or temporary file is left beside the log. During a write there are the agents'
     own lock and temporary file (CONTRACT.md 5.5, 6.5)."""
     with one_session(case) as (session, folder, _):
