@@ -41,7 +41,7 @@ TOOLS = {
 
 @variants(**{name: {"script": script, "text": text} for name, (script, text) in TOOLS.items()})
 def test_text_between_open_and_close_is_one_message(case, script, text):
-    """The text between open and close becomes one user message however it is split, and is visible when the shell
+    """The text between open and close becomes one user message, however it is split. It is visible when the shell
     continues."""
     with one_session(case) as (session, folder, _):
         shell(f"cd '{folder}'; {script}", env=dict(os.environ, TMP=str(case.root)))
@@ -67,7 +67,7 @@ def test_writer_reads_one_result_per_command(case):
 
 
 def test_control_files_read_as_usage_or_current_value(case):
-    """Reading a control file gives its usage text; branch gives the leaf's id, title the title."""
+    """A newly opened control file reads as its usage text. branch reads as the leaf's id, and title as the title."""
     session = case.agent.session(title="Old")
     session.talk(2)
     session.write()
@@ -192,8 +192,8 @@ def test_touch_and_truncate_write_nothing(case):
 
 
 def test_malformed_commands_are_refused(case):
-    """EINVAL, EILSEQ, EFBIG and ENOENT come from the write itself: the tool fails, the log is unchanged, status.json
-    gives the reason."""
+    """The write itself fails with EINVAL, EILSEQ, EFBIG or ENOENT, so the tool fails. The log is unchanged, and
+    status.json gives the reason."""
     with one_session(case) as (session, folder, mount):
         for script, words in (
                 ("echo '{]' > append", "Invalid argument"),
@@ -240,7 +240,7 @@ def test_usage_text_is_refused_as_a_message(case):
 @variants(title={"name": "title", "text": b"x" * 80_000 + b"\n"},
           summary={"name": "branch", "text": b"#1\n" + b"Tried X, and failed\n" * 5_400})
 def test_oversized_commands_store_nothing(case, name, text):
-    """Nothing of a command that is too long is stored, however the command is split."""
+    """If a command is too long, no part of it is stored, however the command is split."""
     with one_session(case) as (session, folder, _):
         for size in (len(text), 1 << 16, 4096, 1000, 20):
             descriptor = os.open(folder / name, os.O_WRONLY)
@@ -259,7 +259,7 @@ def test_oversized_commands_store_nothing(case, name, text):
 
 
 def test_split_summary_is_one_entry(case):
-    """The target and the lines after it are one branch_summary wherever the write is split."""
+    """The target and the lines after it are one branch_summary, wherever the write is split."""
     with one_session(case) as (session, folder, _):
         first = session.entries[0]["id"]
         text = f"{first}\nTried X,\nfailed\n".encode()
@@ -273,7 +273,7 @@ def test_split_summary_is_one_entry(case):
 
 def test_f5_write_to_a_live_session_fails_with_ebusy(case):
     """F5: while another process has the log open for writing, write(2) fails with EBUSY, also for text, and writes
-    nothing; fork still works. Once the log is closed, writes work at once."""
+    nothing, but a fork works. Once the log is closed, writes succeed at once."""
     with one_session(case) as (session, folder, _):
         with open(session.path, "ab"):
             custom = "echo '{\"type\":\"custom\",\"customType\":\"x\"}' > append"
@@ -291,7 +291,7 @@ def test_f5_write_to_a_live_session_fails_with_ebusy(case):
 
 
 def test_live_write_option_allows_writes_to_live_sessions(case):
-    """With -o live=write a session that another process has open is written."""
+    """With -o live=write a session that another process has open can be written."""
     with one_session(case, "live=write") as (session, folder, _):
         with open(session.path, "ab"):
             shell("echo x > append", cwd=folder)

@@ -204,7 +204,8 @@ def check_leaf_context(sample, session):
 
 
 def test_leaf_contexts_equal_the_agents(case):
-    """context.json of every corpus session equals, except for newlines, byte for byte what its agent computes."""
+    """context.json of every corpus session equals the context that its agent computes, byte for byte except for
+    newlines."""
     for_each_sample(case, check_leaf_context)
 
 
@@ -407,7 +408,7 @@ def check_title(sample, session):
 
 
 def test_titles_equal_the_agents(case):
-    """title is the agent's name for the session."""
+    """title equals the agent's name for the session."""
     for_each_sample(case, check_title)
 
 

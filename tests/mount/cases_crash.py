@@ -69,7 +69,7 @@ class Titler(Writer):
                 self.error = error
 
 
-class After:
+class AppendAfterCrash:
     """The append that follows a crash (assert_usable)."""
 
     name_of, tried, acknowledged = "after", 1, {}
@@ -96,7 +96,7 @@ def whole_lines(session):
 
 
 def assert_kept(writers, entries, last):
-    """Every acknowledged entry is there once, under its id; one that was only tried is there at most once."""
+    """Every acknowledged entry is in the log once, under its id; an unacknowledged one is there at most once."""
     found = {}
     for entry in entries:
         if entry["type"] == "custom":
@@ -159,7 +159,7 @@ def test_f1_kill_under_load_keeps_acknowledged_entries(case):
                 entries, tail = whole_lines(session)  # the unacknowledged part of a command has been cut off
                 assert_kept(writers, entries, f"round {number}, mounted again")
                 equal(entry_ids(folder)[:len(entries)], [entry["id"] for entry in entries], "entries after the crash")
-                assert_kept([*writers, After], assert_usable(session, folder), f"round {number}")
+                assert_kept([*writers, AppendAfterCrash], assert_usable(session, folder), f"round {number}")
                 equal(len(os.listdir(folder / "entries")), len(whole_lines(session)[0]), "entries")
             session.path.write_bytes(session.bytes)  # keeps the next round quick
             writers.clear()
@@ -168,10 +168,10 @@ def test_f1_kill_under_load_keeps_acknowledged_entries(case):
         mount.force_away()
 
 
-def killed_inside(mount, session, command, at):
+def kill_inside(mount, session, command, at):
     """Kills the daemon once `at` bytes of the command have reached the log; returns how many were there at the end."""
     before = len(session.path.read_bytes())
-    writer = threading.Thread(target=write_until_gone, args=(mount.session(session) / "append", command), daemon=True)
+    writer = threading.Thread(target=write_until_exit, args=(mount.session(session) / "append", command), daemon=True)
     writer.start()
     while os.stat(session.path).st_size < before + at and writer.is_alive():
         pass
@@ -182,7 +182,7 @@ def killed_inside(mount, session, command, at):
     return os.stat(session.path).st_size - before
 
 
-def write_until_gone(path, rest):
+def write_until_exit(path, rest):
     descriptor = os.open(path, os.O_WRONLY)
     try:
         while rest:
@@ -204,7 +204,7 @@ def test_f1_kill_inside_a_large_command_writes_all_or_nothing(case):
     try:
         for number in range(5 * ROUNDS):
             at = random.Random(number).randrange(1, len(command))
-            left = killed_inside(mount.start(), session, command, at)
+            left = kill_inside(mount.start(), session, command, at)
             torn += 0 < left < len(command)
             detach(mount.path)
             with case.mount(mountpoint=mount.path) as again:
@@ -228,8 +228,8 @@ LINE = len(custom("cut", 1)) + 60  # with id, parent and time the line is longer
 @variants(at_the_first_byte={"keep": 0}, behind_one_byte={"keep": 1}, in_the_middle={"keep": LINE // 2},
           near_the_end={"keep": LINE})
 def test_f1_kill_inside_a_write_leaves_only_damage(case, keep):
-    """F1: the daemon is killed when `keep` bytes of a line have reached the log. They are shown in damage/, nothing is
-    glued to them, and earlier entries are there."""
+    """F1: the daemon is killed when `keep` bytes of a line have reached the log. The bytes are shown in damage/, the
+    next append starts a new line, and earlier entries are kept."""
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
     try:
@@ -292,8 +292,8 @@ POINTS = {
 
 @variants(**{name: {"point": point} for name, point in POINTS.items()})
 def test_kill_at_each_append_step_leaves_the_log_usable(case, point):
-    """The daemon is killed while it makes the lock, with the line written and the lock held, before the sync and after
-    it. The line is there whole or not at all, and the lock left behind blocks no writer."""
+    """The daemon is killed at each step: lock, write, before the sync, after the sync. The line is there whole or not
+    at all, and the stale lock blocks no writer."""
     operation, path, keep = point
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
@@ -314,8 +314,8 @@ def test_kill_at_each_append_step_leaves_the_log_usable(case, point):
 
 @variants(before_rename={"keep": 0, "renamed": False}, after_rename={"keep": 1, "renamed": True})
 def test_kill_in_a_rewrite_leaves_one_whole_log(case, keep, renamed):
-    """The daemon is killed before and after the rename that puts a rewritten log in place. The log is the old one or
-    the new one, whole; the draft left behind blocks no writer and is not shown as a session."""
+    """The daemon is killed before and after the rename that replaces the log. The log is the old one or the new one,
+    whole; the leftover draft blocks no writer and is not shown as a session."""
     faults, session = Faults(case), case.agent.talk()
     mount = faults.mount().start()
     try:
@@ -337,8 +337,8 @@ def test_kill_in_a_rewrite_leaves_one_whole_log(case, keep, renamed):
 # -- power cuts
 
 
-def restarted(volume, mount):
-    """The machine after a power cut: the daemon is gone, the file system is mounted again."""
+def remount_after_power_cut(volume, mount):
+    """Restarts after a power cut: kills the daemon and mounts the file system again."""
     mount.process.kill()
     mount.process.wait()
     detach(mount.path)
@@ -350,8 +350,7 @@ def restarted(volume, mount):
 @needs("mkfs.ext4")
 def test_f12_power_cut_keeps_acknowledged_writes(case):
     """F12: after a power cut everything that arborfs acknowledged is there, including new sessions, titles and forks.
-    Text that another program did not sync may be gone or NULs, which is damage at most: no session is lost and the next
-    append works."""
+    Text that another program did not sync may be lost or NULs, but no session is lost and the next append works."""
     volume = ext4(case, size=32 * MIB)
     session = case.agent.talk()
     os.sync()
@@ -366,7 +365,7 @@ def test_f12_power_cut_keeps_acknowledged_writes(case):
         with open(session.path, "ab") as file:
             file.write(session.pending())
         volume.cut_power()
-        restarted(volume, mount)
+        remount_after_power_cut(volume, mount)
         with case.mount(mountpoint=mount.path) as again:
             folder = again.session(session)
             data = session.path.read_bytes()
@@ -391,8 +390,8 @@ def test_f12_power_cut_keeps_acknowledged_writes(case):
 @needs_root
 @needs("mkfs.ext4")
 def test_f12_power_cut_under_load_keeps_acknowledged_entries(case):
-    """F12: the power fails while several programs append. Every acknowledged entry is there; the others are there whole
-    or not at all."""
+    """F12: the power fails while several programs append. Every acknowledged entry is there; each other entry is there
+    whole or not at all."""
     seed = int(os.environ.get("ARBORFS_TEST_SEED", str(time.time_ns() % 1_000_000)))
     print(f"ARBORFS_TEST_SEED={seed}")
     rng = random.Random(seed)
@@ -409,13 +408,13 @@ def test_f12_power_cut_under_load_keeps_acknowledged_entries(case):
             time.sleep(rng.uniform(0, 0.3))
             volume.cut_power()
             joined(writers, (errno.EIO, errno.EROFS, *GONE))
-            restarted(volume, mount)
+            remount_after_power_cut(volume, mount)
             with case.mount(mountpoint=mount.path) as again:
                 folder = again.session(session)
                 answer_of(folder / "append", custom("after", 1))
                 entries = [json.loads((folder / "entries" / name).read_bytes())
                            for name in sorted(os.listdir(folder / "entries"))]
-                assert_kept([*writers, After], entries, f"round {number}")
+                assert_kept([*writers, AppendAfterCrash], entries, f"round {number}")
                 print(f"{sum(len(writer.acknowledged) for writer in writers)} acknowledged, damage: "
                       f"{[(len(piece), piece.count(0)) for piece in damage(folder)]}")
         finally:

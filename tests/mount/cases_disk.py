@@ -37,7 +37,7 @@ def write_command(folder, text):
 
 
 @contextlib.contextmanager
-def held_to_before(session):
+def log_unchanged(session):
     """The block must leave the log and the names beside it unchanged."""
     before, names = session.path.read_bytes(), sorted(os.listdir(session.path.parent))
     yield
@@ -55,7 +55,7 @@ def assert_readable(session, folder):
     equal(damage(folder), [], "damage")
 
 
-def assert_goes_on(session, folder):
+def assert_next_append_works(session, folder):
     """The next append works without a remount, and status.json reports no error any more."""
     shell("echo 'it goes on' > append", cwd=folder)
     equal(text_of(added(session)[-1]), "it goes on")
@@ -75,8 +75,8 @@ full_disks = variants(**{name: {"make": make} for name, make in VOLUMES.items()}
 @needs("mkfs.ext4")
 @full_disks
 def test_f5_full_disk_error_does_not_persist(case, make):
-    """F1, F5, F22: an append that does not fit is cut back and fails with the reason. A small one that fits works at
-    once, and the large one works when there is room again."""
+    """F1, F5, F22: an append that does not fit is truncated away and fails with the reason. A small one that fits works
+    at once, and the large one works when there is room again."""
     volume = make(case)
     session = case.agent.talk()
     with case.mount() as mount:
@@ -84,27 +84,27 @@ def test_f5_full_disk_error_does_not_persist(case, make):
         large = big_command(60_000)
         with volume.filled(leaving=24 << 10):
             for attempt in range(3):
-                with held_to_before(session):
+                with log_unchanged(session):
                     fails_with(errno.ENOSPC, write_command, folder, large)
                 assert "free some space" in reason(folder), reason(folder)
                 assert_readable(session, folder)
             equal(added(session), [])
-            with held_to_before(session):
+            with log_unchanged(session):
                 refused("echo \"$(head -c 60000 /dev/zero | tr '\\0' x)\" > append", folder, FULL)
                 refused("head -c 60000 /dev/zero | tr '\\0' x | tee append > /dev/null", folder, FULL)
             assert "free some space" in reason(folder), reason(folder)
-            assert_goes_on(session, folder)
+            assert_next_append_works(session, folder)
         write_command(folder, large)
         equal(added(session)[-1]["data"], json.loads(large)["data"])
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 @needs_root
 @needs("mkfs.ext4")
 @full_disks
 def test_f5_failed_writes_on_a_full_disk_leave_nothing(case, make):
-    """F5, F22: on a disk without a free block every kind of write fails in the shell with its reason. None leaves a
-    half-made session, a temporary file or a lock, and all of them work as soon as there is room."""
+    """F5, F22: on a disk without a free block every kind of write fails in the shell with its reason, and leaves no
+    session, temporary file or lock. All of them work as soon as there is room."""
     volume = make(case)
     session = case.agent.talk(40)
     first = session.entries[0]["id"]
@@ -115,7 +115,7 @@ def test_f5_failed_writes_on_a_full_disk_leave_nothing(case, make):
         folder, projects = mount.session(session), os.listdir(mount / "projects")
         with volume.filled():
             for verb, script in writes:
-                with held_to_before(session):
+                with log_unchanged(session):
                     refused(script, folder, FULL)
                 said = reason(folder)
                 assert said.startswith(f"{verb}: ") and "free some space" in said, f"{script}: {said!r}"
@@ -141,8 +141,8 @@ def test_f5_failed_writes_on_a_full_disk_leave_nothing(case, make):
 LIMITED = ("setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
 
 
-def told_of_quota(session, folder):
-    with held_to_before(session):
+def assert_quota_error(session, folder):
+    with log_unchanged(session):
         fails_with(errno.EDQUOT, write_command, folder, big_command(600_000))
         assert "quota" in reason(folder), reason(folder)
         refused("echo \"$(head -c 600000 /dev/zero | tr '\\0' x)\" > append", folder, QUOTA)
@@ -153,32 +153,34 @@ def told_of_quota(session, folder):
 @needs_root
 @needs("setpriv")
 def test_f5_system_quota_error_reaches_the_writer(case):
-    """F5, F22: write(2) fails with EDQUOT and the log is unchanged; with room in the quota the next append works."""
+    """F5, F22: if the quota is used up, write(2) fails with EDQUOT and the log is unchanged. With room in the quota the
+    next append works."""
     volume = tmpfs(case, size=8 * MIB, options=",usrquota,usrquota_block_hardlimit=512k")
     session = case.agent.talk()
     with case.mount(prefix=LIMITED) as mount:
         folder = mount.session(session)
-        told_of_quota(session, folder)
+        assert_quota_error(session, folder)
         filler = volume.point / "filler"
         run(*LIMITED, "dd", "if=/dev/zero", f"of={filler}", "bs=4096", check=False)
-        with held_to_before(session):
+        with log_unchanged(session):
             refused(f"echo '{CUSTOM % 1}' > append", folder, QUOTA)
         filler.unlink()
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 def test_f5_injected_quota_error_reaches_the_writer(case):
-    """F5, F22: the same for a disk that returns EDQUOT, for the log's write and for the room reserved for a text."""
+    """F5, F22: a disk that returns EDQUOT has the same effect, in the log's write and when room is reserved for a
+    text."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
         with faults.armed(WRITE | FALLOCATE, "/sessions/", errno.EDQUOT):
-            told_of_quota(session, folder)
-        assert_goes_on(session, folder)
-        with faults.armed(WRITE, log_of(session), errno.EDQUOT, keep=100), held_to_before(session):
+            assert_quota_error(session, folder)
+        assert_next_append_works(session, folder)
+        with faults.armed(WRITE, log_of(session), errno.EDQUOT, keep=100), log_unchanged(session):
             fails_with(errno.EDQUOT, write_command, folder, big_command(60_000))
         assert "quota" in reason(folder), reason(folder)
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 @needs("prlimit")
@@ -189,7 +191,7 @@ def test_f5_file_size_limit_error_reaches_the_writer(case):
     with case.mount() as mount:
         folder, pid = mount.session(session), str(mount.process.pid)
         run("prlimit", "--pid", pid, f"--fsize={len(session.bytes) + 1000}:unlimited")
-        with held_to_before(session):
+        with log_unchanged(session):
             fails_with(errno.EFBIG, write_command, folder, big_command(3000))
             assert "limit for file sizes" in reason(folder), reason(folder)
             refused("echo \"$(head -c 3000 /dev/zero | tr '\\0' x)\" > append", folder, "File too large")
@@ -199,7 +201,7 @@ def test_f5_file_size_limit_error_reaches_the_writer(case):
         equal(reason(folder), "", "the reason after a success")
         run("prlimit", "--pid", pid, "--fsize=unlimited:unlimited")
         write_command(folder, big_command(3000))
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 # -- broken
@@ -219,28 +221,28 @@ FAULTS = {
 
 @variants(**{name: {"plan": plan, "how": how} for name, (plan, how) in FAULTS.items()})
 def test_f22_each_fault_reaches_the_writer(case, plan, how):
-    """F22: whatever fails during an append, the shell's command fails, the log is unchanged, status.json gives the
+    """F22: if any step of an append fails, the shell's command fails and the log is unchanged. status.json gives the
     reason, and the next append works."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
         operation, error = plan
-        with faults.armed(operation, log_of(session), error, **how), held_to_before(session):
+        with faults.armed(operation, log_of(session), error, **how), log_unchanged(session):
             done = run("bash", "-c", f"echo '{CUSTOM % 1}' > append", cwd=folder, check=False)
             assert done.returncode != 0 and b"write error" in done.stderr, done
         assert reason(folder).startswith("append: "), reason(folder)
         assert_readable(session, folder)
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 def test_f22_rest_of_a_long_write_fails_with_the_same_error(case):
-    """F22: the kernel passes on a long command in pieces of a megabyte, and the first ones are accepted. The write of
+    """F22: the kernel splits a long command into pieces of a megabyte, and the first ones are accepted. The write of
     the rest fails with the error of the whole command, and status.json gives the reason."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
         folder = mount.session(session)
         descriptor = os.open(folder / "append", os.O_WRONLY)
-        with faults.armed(WRITE, log_of(session), errno.ENOSPC), held_to_before(session):
+        with faults.armed(WRITE, log_of(session), errno.ENOSPC), log_unchanged(session):
             long = big_command(3_500_000).encode()
             taken = os.write(descriptor, long)
             assert 0 < taken < len(long), taken
@@ -251,7 +253,7 @@ def test_f22_rest_of_a_long_write_fails_with_the_same_error(case):
         os.fsync(descriptor)  # ends the command that was refused
         equal(os.write(descriptor, (CUSTOM % 1 + "\n").encode()), len(CUSTOM % 1) + 1)
         os.close(descriptor)
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 def test_f1_short_writes_make_one_whole_line(case):
@@ -263,11 +265,11 @@ def test_f1_short_writes_make_one_whole_line(case):
             shell(f"echo '{CUSTOM % 7}' > append", cwd=folder)
         equal(faults.seen, 2, "writes")
         equal([entry["data"]["n"] for entry in added(session)], [7])
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 def test_f1_append_after_an_untruncated_torn_write_starts_a_new_line(case):
-    """F1: a disk takes 20 bytes of a line, fails, and cannot cut them off either. The session stays readable, the next
+    """F1: a disk takes 20 bytes of a line, fails, and cannot truncate them either. The session stays readable, the next
     append begins a new line, and the piece is shown in damage/."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
@@ -290,7 +292,7 @@ def test_f1_append_after_an_untruncated_torn_write_starts_a_new_line(case):
 
 
 def test_f5_failed_sync_gives_eio_and_is_not_retried(case):
-    """F5, F22: when fdatasync fails the writer gets EIO and the call is not repeated. The content of the log is shown,
+    """F5, F22: when fdatasync fails, the writer gets EIO and the call is not repeated. The new content is shown,
     status.json says that it may not survive a power cut, and the next append is synced."""
     faults, session = Faults(case), case.agent.talk()
     with faults.mount() as mount:
@@ -316,10 +318,10 @@ def test_f22_failed_rewrites_and_forks_leave_no_files(case):
         folder = mount.session(session)
         for script in ("echo 'Another title' > title", "echo > fork"):
             for operations, error in ((RENAME, errno.EIO), (SYNC, errno.EIO), (WRITE, errno.ENOSPC)):
-                with faults.armed(operations, ".jsonl", error), held_to_before(session):
+                with faults.armed(operations, ".jsonl", error), log_unchanged(session):
                     refused(script, folder, os.strerror(error))
                 equal(os.listdir(mount / "by-id"), [session.id], f"sessions after {script}")
-        with faults.armed(RENAME, ".jsonl", errno.EIO, count=1), held_to_before(session):
+        with faults.armed(RENAME, ".jsonl", errno.EIO, count=1), log_unchanged(session):
             refused("echo /srv/shop > new", mount.path, BROKEN)
         equal(os.listdir(mount / "by-id"), [session.id], "sessions after new")
         shell("echo 'Another title' > title; echo > fork", cwd=folder)
@@ -340,7 +342,7 @@ def test_f5_writes_fail_while_the_store_is_read_only(case):
         folder = mount.session(session)
         shell("echo before > append", cwd=folder)
         volume.remount("ro")
-        with held_to_before(session):
+        with log_unchanged(session):
             for script in (f"echo '{CUSTOM % 1}' > append", "echo x > append", "echo x > title", "echo > fork",
                            "echo '#1 x' > label", "echo root > branch"):
                 refused(script, folder, "Read-only file system")
@@ -348,13 +350,12 @@ def test_f5_writes_fail_while_the_store_is_read_only(case):
             refused("echo /srv/x > new", mount.path, "Read-only file system")
         assert_readable(session, folder)
         volume.remount("rw")
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 def test_hung_disk_does_not_block_readers(case):
-    """More writers than the daemon has request threads, of commands and of plain texts, wait for a disk that does not
-    answer. Reads are answered meanwhile, no writer is refused because another writer of this mount holds the log, and
-    everything written arrives when the disk answers again."""
+    """While more writers than the daemon has request threads wait for a hung disk, reads are answered and no writer is
+    refused because another writer of this mount holds the log. All writes arrive when the disk answers again."""
     volume = ext4(case)
     session, other = case.agent.talk(), case.agent.talk()
     with case.mount() as mount:
@@ -384,8 +385,8 @@ def waits_for_a_disk(pid):
 @needs_root
 @needs("mkfs.ext4")
 def test_second_sigterm_does_not_wait_for_the_disk(case):
-    """A daemon that gets SIGTERM waits for a write that waits for its disk. At a second SIGTERM it exits at once:
-    nothing stays mounted, and the writer is not told that its text was written."""
+    """After SIGTERM a daemon waits for a write that waits for its disk. At a second SIGTERM it exits at once: nothing
+    stays mounted, and the write is not acknowledged."""
     volume = ext4(case)
     session = case.agent.talk()
     mount = case.mount().start()
@@ -400,7 +401,7 @@ def test_second_sigterm_does_not_wait_for_the_disk(case):
     assert mount.wait_gone() != 0, "exit status of the daemon"
     assert writer.wait(10) != 0, "exit status of the writer"
     with case.mount() as again:
-        assert_goes_on(session, again.session(session))
+        assert_next_append_works(session, again.session(session))
 
 
 def holds_control(pid):
@@ -419,15 +420,15 @@ def change_attributes(path, change):
 @needs_root
 @needs("mkfs.ext4", "chattr")
 def test_f22_write_to_an_immutable_log_fails_with_eperm(case):
-    """F22: a log that may not be changed (chattr +i) fails with EPERM in the write, not only in the close, which shells
-    do not check. Writes work again when the log may be changed."""
+    """F22: a write to an immutable log (chattr +i) fails with EPERM in write(2), not only in close(2), which shells do
+    not check. Writes work again when the log is mutable."""
     ext4(case)
     session = case.agent.talk()
     first = session.entries[0]["id"]
     with case.mount() as mount:
         folder = mount.session(session)
         change_attributes(session.path, "+i")
-        with held_to_before(session):
+        with log_unchanged(session):
             for script in (f"echo '{CUSTOM % 1}' > append", "echo x > title", "echo text > append",
                            f"printf '{CUSTOM % 1}' > append", "printf x > title",
                            f"printf '{first}\nTried X\n' > branch", f"cat > branch <<END\n{first}\nTried X\nEND"):
@@ -436,14 +437,14 @@ def test_f22_write_to_an_immutable_log_fails_with_eperm(case):
                 equal((folder / "branch").read_text(), session.leaf + "\n", f"the leaf after {script!r}")
         assert_readable(session, folder)
         change_attributes(session.path, "-i")
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)
 
 
 @needs_root
 @needs("mkfs.ext4", "chattr")
 def test_f4_append_only_log_is_never_rewritten(case):
-    """F4: a log that can only be appended to (chattr +a) takes appends, labels and summaries. An operation that must
-    rewrite it is refused and leaves nothing behind."""
+    """F4: an append-only log (chattr +a) takes appends, labels and summaries. An operation that must rewrite it is
+    refused and leaves nothing behind."""
     ext4(case)
     session = case.agent.talk()
     first = session.entries[0]["id"]
@@ -456,7 +457,7 @@ def test_f4_append_only_log_is_never_rewritten(case):
                        "echo again > append"):
             shell(script, cwd=folder)
         equal((os.stat(session.path).st_ino, len(added(session))), (inode, 6), "the log's inode and its new lines")
-        with held_to_before(session):
+        with log_unchanged(session):
             refused("echo 'Another title' > title", folder, "Operation not permitted")
         change_attributes(session.path, "-a")
-        assert_goes_on(session, folder)
+        assert_next_append_works(session, folder)

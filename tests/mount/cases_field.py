@@ -39,7 +39,7 @@ def written_lines(session):
     return [compact(entry) + b"\n" for entry in session.entries]
 
 
-def unchanged(case, mount_checks):
+def assert_store_unchanged(case, mount_checks):
     """Runs checks in a mount and asserts that the store is unchanged afterwards."""
     before = case.agent.state()
     with case.mount() as mount:
@@ -63,7 +63,7 @@ def test_f1_torn_tail_is_damage(case):
         equal(messages(folder / "context.json")[-1], "turn 5", "last message")
         equal([run_["length"] for run_ in status(folder)["damage"]], [len(torn)], "status.json")
 
-    unchanged(case, checks)
+    assert_store_unchanged(case, checks)
 
 
 def test_f1_whole_tail_without_newline_is_an_entry(case):
@@ -78,8 +78,8 @@ def test_f1_whole_tail_without_newline_is_an_entry(case):
 
 
 def test_f2_second_record_on_a_line_is_kept_as_damage(case):
-    """F2: of two records on one line the agents see the first. The second is in damage/ and named in status.json, and
-    its children are roots. The tree is what the agent sees (CONTRACT.md 6.1)."""
+    """F2: of two records on one line the first is an entry, as for the agents (CONTRACT.md 6.1). The second is in
+    damage/ and named in status.json, and its children are roots."""
     session = talk(case)
     lines = written_lines(session)
     lines[1] = lines[1].rstrip(b"\n")
@@ -95,7 +95,7 @@ def test_f2_second_record_on_a_line_is_kept_as_damage(case):
         equal(messages(folder / "context.json"), ["turn 4", "turn 5"], "context from the orphan on")
         equal((folder / "raw.jsonl").read_bytes(), path.read_bytes(), "raw.jsonl")
 
-    unchanged(case, checks)
+    assert_store_unchanged(case, checks)
 
 
 def test_f3_corrupt_header_hides_no_entry(case):
@@ -111,11 +111,11 @@ def test_f3_corrupt_header_hides_no_entry(case):
         assert said["problem"] and not said["writable"], said
         run("find", mount.path, "-type", "f", "!", "-name", "events", "-exec", "cat", "{}", "+")
 
-    unchanged(case, checks)
+    assert_store_unchanged(case, checks)
 
 
 def test_f3_missing_empty_and_headerless_logs_are_distinguished(case):
-    """F3: the mount tells apart an empty log, a log without any header, and a log that is gone."""
+    """F3: the mount distinguishes an empty log, a log without any header, and a log that is gone."""
     empty = put_log(case, b"", "2026-02-16T10-20-30-000Z_000000000000000e")
     headless = put_log(case, b'{"type":"message","id":"a","parentId":null}\n',
                        "2026-02-16T10-20-30-000Z_000000000000000f")
@@ -193,8 +193,8 @@ def test_f10_restored_blob_appears_in_the_context(case):
 
 
 def test_f11_truncated_blob_fails_until_it_is_complete(case):
-    """F11: a truncated blob fails with EIO in images/ and blobs/, and its reference stays in the context. Once it is
-    whole again it is read at once."""
+    """F11: a truncated blob fails with EIO in images/ and blobs/, and its reference stays in the context. Once the blob
+    is complete it is readable at once."""
     session = case.agent.session()
     content = PNG * 50
     reference = case.agent.blob(content)
@@ -217,7 +217,7 @@ def test_f11_truncated_blob_fails_until_it_is_complete(case):
 
 
 def whole_or_error(path, content):
-    """True if the file can be read; what is read must be complete."""
+    """True if the file is readable; the bytes read must be complete."""
     data = path.read_bytes()
     if data != content:
         raise RuntimeError(f"{path.name}: {len(data)} of {len(content)} bytes were served as if they were all")
@@ -240,7 +240,7 @@ def test_f12_nul_runs_hide_no_other_entry(case):
         shown = run("cat", folder / "transcript.md", folder / "tree.txt").stdout
         assert b"\0" not in shown
 
-    unchanged(case, checks)
+    assert_store_unchanged(case, checks)
 
 
 def test_f12_record_after_nuls_is_kept_as_damage(case):
@@ -328,10 +328,10 @@ def test_f14_huge_line_does_not_slow_the_listing(case):
         entry = mount.session(huge) / "entries" / f"{huge.stem(huge.leaf)}.json"
         equal(os.stat(entry).st_size, len(line), "size of the huge entry")
         equal(run("tail", "-c", "60", entry).stdout, line[-60:], "its end")
-        small(mount, 200)
+        assert_memory_below(mount, 200)
 
 
-def small(mount, megabytes):
+def assert_memory_below(mount, megabytes):
     """Asserts that the daemon's own memory is below this."""
     if not SANITIZED:
         used = mount.memory() / 1e6
@@ -360,8 +360,8 @@ def test_f16_sessions_are_found_in_folders_of_any_name(case):
 
 
 def test_f18_entry_with_a_missing_parent_is_a_root(case):
-    """F18: if a middle line is lost, both halves are read. The orphan is a root, and status.json counts it (CONTRACT.md
-    6.1)."""
+    """F18: if a middle line is lost, both halves are readable. The orphan is a root, and status.json counts it
+    (CONTRACT.md 6.1)."""
     session = talk(case, 6)
     lines = written_lines(session)
     put_log(case, session.header_line + b"".join(lines[:2] + lines[3:]))
@@ -443,7 +443,7 @@ def test_f21_dangling_compaction_hides_no_entry(case):
 
 
 def test_f22_read_beyond_a_truncation_fails(case):
-    """F22: if a log is truncated under an open handle, reading beyond its end fails instead of returning nothing."""
+    """F22: if a log is truncated under an open handle, a read beyond its end fails instead of returning nothing."""
     session = case.agent.session()
     for _ in range(40):
         session.user("x" * 20_000)

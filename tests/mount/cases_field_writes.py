@@ -114,8 +114,7 @@ def test_f6_stale_last_entry_hides_no_message(case):
 
 
 def test_f9_backups_are_removed_and_restored_with_the_log(case):
-    """F9: backups from which the agent would bring a removed session back go to the trash with it, and return with
-    it."""
+    """F9: backups from which the agent would restore a removed session go to the trash with it, and return with it."""
     session, neighbour = talk(case), talk(case)
     session.write()
     neighbour.write()
@@ -132,8 +131,8 @@ def test_f9_backups_are_removed_and_restored_with_the_log(case):
 
 
 def test_f9_doctor_reports_a_backup_without_its_log(case):
-    """F9: a log of which only the backup is left is not a session. The doctor says how to get the session back, and
-    changes nothing."""
+    """F9: a backup without its log is not a session. The doctor says how to restore the session, and changes
+    nothing."""
     session = talk(case)
     session.write()
     backup = session.path.with_name(f"{session.path.name}.123.bak")

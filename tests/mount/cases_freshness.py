@@ -32,7 +32,7 @@ def absent(path):
     return not os.path.lexists(path)
 
 
-def prime(folder):
+def fill_kernel_caches(folder):
     """Fills the kernel's caches with every file of a session, so that stale data would show."""
     for place, _, files in os.walk(folder):
         for name in set(files) - ROOT_CONTROLS - SESSION_CONTROLS:
@@ -43,7 +43,7 @@ def prime(folder):
                     file.read()
 
 
-def everywhere(folder, session, last_text):
+def is_current(folder, session, last_text):
     """True if every view of a session shows its current state."""
     log = session.path.read_bytes()
     stem = session.stem(session.leaf) + ".json"
@@ -67,10 +67,10 @@ def test_append_is_seen_in_every_view(case, limit, options):
     with case.mount(*options) as mount:
         folder = mount.session(session)
         for text in ("news one", "news two", "news three"):
-            prime(folder)
+            fill_kernel_caches(folder)
             session.user(text)
             assert absent(folder / "entries" / f"{session.stem(session.leaf)}.json"), "a name not yet written"
-            visible_within(limit, session.grow, lambda: everywhere(folder, session, text), text)
+            visible_within(limit, session.grow, lambda: is_current(folder, session, text), text)
 
 
 @in_each_mode
@@ -79,7 +79,7 @@ def test_torn_append_is_seen_once_complete(case, limit, options):
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         session.user("in three pieces")
         line = session.pending()
         for piece in (line[:10], line[10:-20]):
@@ -87,16 +87,17 @@ def test_torn_append_is_seen_once_complete(case, limit, options):
                            lambda: (folder / "raw.jsonl").read_bytes() == session.path.read_bytes(), "a piece")
             assert len(os.listdir(folder / "entries")) == 20 and absent(folder / "damage")
         visible_within(limit, lambda: append_bytes(session.path, line[-20:]),
-                       lambda: everywhere(folder, session, "in three pieces"), "the whole line")
+                       lambda: is_current(folder, session, "in three pieces"), "the whole line")
 
 
 @in_each_mode
 def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
-    """A tail without a newline counts as in progress; after two seconds it is shown as damage, until it is finished."""
+    """A tail without a newline counts as in progress for two seconds. After that it is shown as damage until it is
+    completed."""
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         session.user("late")
         line = session.pending()
         visible_within(limit, lambda: append_bytes(session.path, line[:30]),
@@ -106,7 +107,7 @@ def test_torn_tail_becomes_damage_after_two_seconds(case, limit, options):
         visible_within(2 + limit + 0.5, lambda: None, lambda: damage(folder) == [line[:30]], "the piece in damage/")
         equal([run["inProgress"] for run in status(folder)["damage"]], [False], "whether it is in progress")
         visible_within(limit, lambda: append_bytes(session.path, line[30:]),
-                       lambda: everywhere(folder, session, "late") and absent(folder / "damage"), "the line made whole")
+                       lambda: is_current(folder, session, "late") and absent(folder / "damage"), "the line made whole")
 
 
 @in_each_mode
@@ -130,7 +131,7 @@ def test_title_written_in_place_is_seen(case, limit, options):
     with case.mount(*options) as mount:
         folder = mount.session(session)
         for title in ("After", "Much later"):
-            prime(folder)
+            fill_kernel_caches(folder)
             os.listdir(mount / "recent")
             slug = title.lower().replace(" ", "-")
             visible_within(
@@ -148,11 +149,11 @@ def test_rewrite_by_rename_is_seen(case, limit, options):
     with case.mount(*options) as mount:
         folder = mount.session(session)
         for round_ in range(3):
-            prime(folder)
+            fill_kernel_caches(folder)
             texts = [f"round {round_} " + "x" * (40 * round_ + turn) for turn in range(21 + round_)]
             session.retell(texts)
             visible_within(limit, lambda: replace_by_rename(session.path, session.bytes),
-                           lambda: everywhere(folder, session, texts[-1]), f"round {round_}")
+                           lambda: is_current(folder, session, texts[-1]), f"round {round_}")
             for entry in session.entries:
                 path = folder / "entries" / f"{session.stem(entry['id'])}.json"
                 equal(path.read_bytes(), session.line(entry["id"]), path.name)
@@ -164,15 +165,15 @@ def test_truncation_is_seen(case, limit, options):
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         gone = session.entries[10]
         session.cut(10)
         visible_within(limit, lambda: os.truncate(session.path, len(session.bytes)),
-                       lambda: everywhere(folder, session, "turn 10"), "the cut log")
+                       lambda: is_current(folder, session, "turn 10"), "the cut log")
         equal(len(os.listdir(folder / "entries")), 10, "entries")
         fails_with(errno.ENOENT, os.stat, folder / "entries" / f"{gone['id']}.json")
         session.user("after the cut")
-        visible_within(limit, session.grow, lambda: everywhere(folder, session, "after the cut"), "an append")
+        visible_within(limit, session.grow, lambda: is_current(folder, session, "after the cut"), "an append")
 
 
 @in_each_mode
@@ -181,7 +182,7 @@ def test_deleted_session_disappears_and_returns(case, limit, options):
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         names = [mount / "by-id" / session.id, folder, folder / "raw.jsonl", folder / "entries"]
         visible_within(limit, session.path.unlink, lambda: all(absent(name) for name in names)
                        and session.name not in os.listdir(folder.parent)
@@ -189,7 +190,7 @@ def test_deleted_session_disappears_and_returns(case, limit, options):
                        and len(os.listdir(mount / "recent")) == 1, "deleted")
         equal(os.listdir(mount / "by-id"), [neighbour.id], "the neighbour")
         session.retell(["a new life"])
-        visible_within(limit, session.write, lambda: everywhere(folder, session, "a new life")
+        visible_within(limit, session.write, lambda: is_current(folder, session, "a new life")
                        and len(os.listdir(mount / "recent")) == 2, "created anew")
 
 
@@ -198,13 +199,13 @@ def test_new_sessions_and_projects_are_seen(case, limit, options):
     """New logs are shown: in a known folder, in a new folder, and in a project that did not exist."""
     first = case.agent.talk(20)
     with case.mount(*options) as mount:
-        prime(mount.path)
+        fill_kernel_caches(mount.path)
         for cwd in ("/srv/shop", "/srv/shop", "/srv/new-project"):
             session = case.agent.session(cwd, folder=None if cwd.endswith("project") else first.folder)
             session.user("a first word")
             folder = mount.session(session)
             assert absent(folder) and absent(mount / "by-id" / session.id), "a name not yet created"
-            visible_within(limit, session.write, lambda: everywhere(folder, session, "a first word")
+            visible_within(limit, session.write, lambda: is_current(folder, session, "a first word")
                            and session.name in os.listdir(folder.parent)
                            and session.id in os.listdir(mount / "by-id"), f"a session in {cwd}")
 
@@ -216,18 +217,18 @@ def test_f16_renamed_store_folder_keeps_its_sessions(case, limit, options):
     session = case.agent.talk(20, folder="-x")
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         number = os.stat(folder).st_ino
         with open(folder / "entries" / f"{session.stem(session.leaf)}.json", "rb") as handle:
             os.stat(mount / "projects" / "-x")
             session.folder = "-y"
             visible_within(limit, lambda: os.rename(case.agent.sessions / "-x", case.agent.sessions / "-y"),
-                           lambda: (everywhere(folder, session, "turn 20") and os.path.isdir(mount / "projects" / "-y")
+                           lambda: (is_current(folder, session, "turn 20") and os.path.isdir(mount / "projects" / "-y")
                                     and absent(mount / "projects" / "-x")), "renamed")
             equal(os.stat(folder).st_ino, number, "inode number of the session")
             equal(handle.read(), session.line(session.leaf), "an open handle")
         session.user("after the move")
-        visible_within(limit, session.grow, lambda: everywhere(folder, session, "after the move"), "an append")
+        visible_within(limit, session.grow, lambda: is_current(folder, session, "after the move"), "an append")
 
 
 @in_each_mode
@@ -236,7 +237,7 @@ def test_external_labels_and_branches_are_seen(case, limit, options):
     session = case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(folder)
+        fill_kernel_caches(folder)
         target = session.entries[4]["id"]
         session.label(target, "here")
         entry = f"../entries/{session.stem(target)}.json"
@@ -263,7 +264,7 @@ def test_new_blobs_artifacts_and_breadcrumbs_are_seen(case, limit, options):
     shutil.move(case.agent.blobs, case.root / "kept")
     with case.mount(*options) as mount:
         folder = mount.session(session)
-        prime(mount.path)
+        fill_kernel_caches(mount.path)
         image = folder / "images" / f"000021-{session.leaf}-1.png"
         fails_with(errno.EIO, image.read_bytes)
         visible_within(limit, lambda: shutil.move(case.root / "kept", case.agent.blobs),
@@ -278,8 +279,8 @@ def test_new_blobs_artifacts_and_breadcrumbs_are_seen(case, limit, options):
 
 @in_each_mode
 def test_special_files_in_place_of_a_log_do_not_block(case, limit, options):
-    """A log replaced by a folder, a FIFO or a dangling link disappears or fails at once, its neighbour is not affected,
-    and the log is shown again when it is back."""
+    """A log replaced by a folder, a FIFO or a dangling link disappears or fails at once, and its neighbour is not
+    affected. The log is shown again when it is back."""
     session, neighbour = case.agent.talk(20), case.agent.talk(20)
     with case.mount(*options) as mount:
         folder = mount.session(session)
@@ -288,15 +289,15 @@ def test_special_files_in_place_of_a_log_do_not_block(case, limit, options):
             try:
                 (folder / "raw.jsonl").read_bytes()
             except OSError:
-                return everywhere(mount.session(neighbour), neighbour, "turn 20")
+                return is_current(mount.session(neighbour), neighbour, "turn 20")
             return False
 
         for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("nowhere", path)):
-            prime(folder)
+            fill_kernel_caches(folder)
             session.path.unlink()
             visible_within(limit, lambda: make(session.path), gone_or_error, "the log is no log")
             (os.rmdir if session.path.is_dir() else os.unlink)(session.path)
-            visible_within(limit, session.write, lambda: everywhere(folder, session, "turn 20"), "the log is back")
+            visible_within(limit, session.write, lambda: is_current(folder, session, "turn 20"), "the log is back")
 
 
 @in_each_mode
@@ -310,15 +311,15 @@ def test_store_created_after_the_mount_is_seen(case, limit, options):
         equal(os.listdir(mount / "projects"), [], "projects")
         equal(json.loads((mount / "status.json").read_bytes())["storePresent"], False, "storePresent")
         # A folder that does not exist cannot be watched, so a second is allowed.
-        visible_within(POLL_LIMIT, session.write, lambda: everywhere(mount.session(session), session, "hello"), "hello")
+        visible_within(POLL_LIMIT, session.write, lambda: is_current(mount.session(session), session, "hello"), "hello")
         session.user("and again")
         eventually(3, lambda: os.listdir(mount / "projects") == ["srv-shop"])
-        visible_within(limit, session.grow, lambda: everywhere(mount.session(session), session, "and again"), "again")
+        visible_within(limit, session.grow, lambda: is_current(mount.session(session), session, "and again"), "again")
 
 
 def test_f29_torn_appends_never_show_as_damage(case):
-    """F29: a log whose lines are appended in three pieces, 10 ms apart, never shows damage to a reader that reads all
-    the time."""
+    """F29: a log whose lines are appended in three pieces, 10 ms apart, never shows damage to a reader that reads
+    continuously."""
     session = case.agent.talk(20)
     with case.mount() as mount:
         folder = mount.session(session)
@@ -333,7 +334,7 @@ def test_f29_torn_appends_never_show_as_damage(case):
             looks += 1
         thread.join()
         assert looks > 20 / PATIENCE, f"only {looks} looks"
-        eventually(POLL_LIMIT, lambda: everywhere(folder, session, session.entries[-1]["message"]["content"]))
+        eventually(POLL_LIMIT, lambda: is_current(folder, session, session.entries[-1]["message"]["content"]))
 
 
 def append_in_pieces(session, lines, done):

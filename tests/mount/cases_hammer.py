@@ -57,7 +57,7 @@ def writing(deadline, pause, key, write):
     return told
 
 
-def say(path, text):
+def put_text(path, text):
     descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
     try:
         os.write(descriptor, text.encode() + b"\n")
@@ -77,7 +77,7 @@ def json_writer(deadline, folder, name):
 
 def text_writer(deadline, folder, name):
     return writing(deadline, 0.03, lambda number: (name, number),
-                   lambda number: say(folder / "append", f"{name} {number}"))
+                   lambda number: put_text(folder / "append", f"{name} {number}"))
 
 
 def branch_writer(deadline, folder, name, ids):
@@ -96,7 +96,7 @@ def label_writer(deadline, folder, name, ids):
 
 
 def titler(deadline, folder, name):
-    writing(deadline, 0.2, lambda number: number, lambda number: say(folder / "title", f"{name} {number}"))
+    writing(deadline, 0.2, lambda number: number, lambda number: put_text(folder / "title", f"{name} {number}"))
     return {}
 
 
@@ -158,7 +158,7 @@ def mover(deadline, folder):
 # -- readers and crowds: their results do not matter, but they must end
 
 
-def ends(deadline, words, seconds=None, **options):
+def run_to_end(deadline, words, seconds=None, **options):
     """Runs programs. Those that still run at the deadline, or after `seconds`, are killed, and must then exit."""
     end = deadline if seconds is None else min(deadline, time.monotonic() + seconds)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
@@ -171,7 +171,7 @@ def ends(deadline, words, seconds=None, **options):
 
 
 def crawler(deadline, words):
-    repeat(deadline, 0, lambda _: ends(deadline, words))
+    repeat(deadline, 0, lambda _: run_to_end(deadline, words))
 
 
 def holder(deadline, mount):
@@ -199,7 +199,7 @@ def crowd(deadline, folder):
 
     def step(_):
         seconds = random.choice((None, random.uniform(0, 0.1)))
-        ends(deadline, ["bash", "-c", script], seconds, cwd=folder)
+        run_to_end(deadline, ["bash", "-c", script], seconds, cwd=folder)
 
     repeat(deadline, 0.5, step)
 
@@ -213,7 +213,7 @@ def unmounter(deadline, point):
     repeat(deadline, 0.5, step)
 
 
-def forgetter(deadline):
+def cache_dropper(deadline):
     """Makes the kernel forget names and inodes."""
     with contextlib.suppress(OSError):
         repeat(deadline, 0.5, lambda _: Path("/proc/sys/vm/drop_caches").write_text("2"))
@@ -229,7 +229,7 @@ def descriptors(mount):
 
 
 @contextlib.contextmanager
-def short_of_memory(mount):
+def memory_pressure(mount):
     """A control group that leaves the daemon little more memory than it uses; does nothing where none can be made."""
     with contextlib.ExitStack() as cleanup:
         try:
@@ -297,7 +297,7 @@ def test_stress_loses_no_line_and_hangs_no_process(case):
                                           ("appended", "rewritten", "titled", "moved"))
     first = case.agent.talk(cwd="/srv/first")
     with case.mount() as mount, open(mount / "README.md", "rb"):
-        say(mount.session(first) / "append", "what a write has open stays open for the next")
+        put_text(mount.session(first) / "append", "what a write has open stays open for the next")
         before = descriptors(mount)
         deadline = time.monotonic() + SECONDS
         writers, others = [], []
@@ -327,10 +327,10 @@ def test_stress_loses_no_line_and_hangs_no_process(case):
         meanwhile(holder, mount.path)
         meanwhile(crowd, mount.session(appended))
         meanwhile(unmounter, mount.path)
-        meanwhile(forgetter)
+        meanwhile(cache_dropper)
         time.sleep(WARM_UP)
         warm = mount.memory()
-        with short_of_memory(mount):
+        with memory_pressure(mount):
             left = deadline - time.monotonic() + LATE
             told = {session: {} for session in (appended, rewritten, titled, moved)}
             for session, result in writers:

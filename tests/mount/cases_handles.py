@@ -64,7 +64,7 @@ def test_f30_open_handle_keeps_its_state(case, change):
             folder = mount.session(session)
             handles = {name: open_at_start(handle_path(folder, session, name)) for name in HANDLE_FILES}
             change(session)
-            settle(folder, session)
+            wait_until_log_is_current(folder, session)
             for name, handle in handles.items():
                 holds_its_state(name, handle, before[name], grows=change is append_outside)
             for handle in handles.values():
@@ -84,7 +84,7 @@ def open_at_start(path):
     return descriptor
 
 
-def settle(folder, session):
+def wait_until_log_is_current(folder, session):
     """Waits until new opens of the log show its current bytes, or until it is gone."""
     wanted = session.path.read_bytes() if session.path.exists() else None
 
@@ -116,7 +116,7 @@ def holds_its_state(name, descriptor, before, grows):
 
 
 def test_rewritten_log_is_closed_after_its_readers(case):
-    """Only the handles of readers keep a rewritten log open, and with it its space on the disk."""
+    """Only the handles of readers keep a rewritten log open and its space on the disk in use."""
     session = case.agent.talk()
     with case.mount() as mount:
         folder = mount.session(session)

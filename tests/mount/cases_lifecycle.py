@@ -32,10 +32,10 @@ def background(case, *options, mountpoint=None, agent_dir=None):
         yield point, case.arborfs(*command)
     finally:
         detach(point)
-        gone_within(5, case)
+        wait_until_daemons_exit(5, case)
 
 
-def gone_within(seconds, case):
+def wait_until_daemons_exit(seconds, case):
     """Waits until no daemon of this case is left; kills those that stay."""
     try:
         eventually(seconds, lambda: not daemons(case.root), "the daemon left")
@@ -62,8 +62,8 @@ def test_mount_command_returns_once_the_tree_is_visible(case):
 
 @variants(foreground={"foreground": True}, background={"foreground": False})
 def test_mount_on_a_nonempty_folder_warns(case, foreground):
-    """A folder that is not empty can be mounted on. One line on standard error says that its contents are hidden, and
-    after the unmount they are unchanged. A second mount there is refused without that line."""
+    """A mount on a folder that is not empty prints one line: the contents are hidden. They are unchanged after the
+    unmount, and a second mount there is refused without that line."""
     case.agent.talk()
     point = case.new_path("full")
     point.mkdir()
@@ -80,11 +80,11 @@ def test_mount_on_a_nonempty_folder_warns(case, foreground):
         assert again.returncode == 1 and b"not empty" not in again.stderr, again
     finally:
         detach(point)
-    gone_within(10, case)
+    wait_until_daemons_exit(10, case)
     equal([name.read_text() for name in point.iterdir()], ["mine"])
 
 
-def turn_of(thread):
+def time_slice_of(thread):
     """The time slice that a thread asks for, in nanoseconds; 0 where the kernel does not support it."""
     attributes = ctypes.create_string_buffer(48)
     if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR[os.uname().machine], thread, attributes, 48, 0) != 0:
@@ -93,9 +93,9 @@ def turn_of(thread):
 
 
 def test_notification_threads_request_short_time_slices(case):
-    """The watcher and the invalidator ask for short time slices, so that a computing program does not delay their
-    notifications. The threads that answer requests do not, so that they do not interrupt their clients."""
-    if os.uname().machine not in SCHED_GETATTR or turn_of(0) == 0:
+    """The watcher and the invalidator request short time slices, so that a computing program does not delay their
+    notifications. The request threads do not, so that they do not preempt their clients."""
+    if os.uname().machine not in SCHED_GETATTR or time_slice_of(0) == 0:
         raise Skip("this kernel lets nobody choose the length of a turn")
     session = case.agent.talk()
     with case.mount() as mount:
@@ -103,7 +103,7 @@ def test_notification_threads_request_short_time_slices(case):
         threads = Path(f"/proc/{mount.process.pid}/task")
 
         def turns():
-            return [turn_of(int(thread.name)) for thread in threads.iterdir()]
+            return [time_slice_of(int(thread.name)) for thread in threads.iterdir()]
 
         eventually(5, lambda: turns().count(100_000) == 2, "the watcher and the invalidator have asked")
         assert len(turns()) > 3, turns()
@@ -199,7 +199,7 @@ def test_system_mount_command_mounts_and_umount_unmounts(case):
         equal((point / "projects" / "srv-shop" / session.name / "raw.jsonl").read_bytes(), session.bytes)
         equal(mount_line(point)[-3], "fuse.arborfs", "type")
         run("umount", point)
-        gone_within(5, case)
+        wait_until_daemons_exit(5, case)
     finally:
         detach(point)
 
@@ -223,7 +223,7 @@ def test_agent_dir_comes_from_the_environment(case):
             assert (point / "projects" / "srv-shop" / session.name).exists(), (agent, variables)
         finally:
             detach(point)
-    gone_within(5, case)
+    wait_until_daemons_exit(5, case)
 
 
 def test_two_mounts_of_one_store_show_the_same_tree(case):
@@ -240,8 +240,8 @@ ODD_NAMES = ["a,allow_other", "two words", "new\nline", "tab\there", "quo'te\"s"
 
 
 def test_s14_mount_point_names_inject_no_option(case):
-    """S14: mount points with commas, spaces, newlines, quotes and dashes in their names are mounted without smuggling
-    in an option, and unmounted by the same name."""
+    """S14: mount points with commas, spaces, newlines, quotes and dashes in their names are mounted, inject no option,
+    and are unmounted by the same name."""
     session = case.agent.talk()
     for name in ODD_NAMES:
         point = case.root / name
@@ -251,7 +251,7 @@ def test_s14_mount_point_names_inject_no_option(case):
             assert "allow_other" not in " ".join(mount_line(point)[-1:]), mount_line(point)
             case.arborfs("umount", point)
             assert not is_mounted(point), name
-        gone_within(5, case)
+        wait_until_daemons_exit(5, case)
 
 
 def test_relative_mount_point_is_accepted(case):
@@ -264,13 +264,13 @@ def test_relative_mount_point_is_accepted(case):
         case.arborfs("umount", "here", cwd=case.root)
     finally:
         detach(case.root / "here")
-    gone_within(5, case)
+    wait_until_daemons_exit(5, case)
 
 
 # -- refused places
 
 
-def refuse(case, point, agent_dir=None):
+def assert_mount_refused(case, point, agent_dir=None):
     """Asserts that mounting there fails with a message, and that nothing is mounted."""
     for words in ([], ["-f"]):
         done = case.arborfs("mount", "--agent-dir", agent_dir or case.agent.path, *words, point, check=False,
@@ -288,7 +288,7 @@ def test_mount_points_overlapping_the_store_are_refused(case):
     inside = case.agent.path / "mnt"
     inside.mkdir()
     for point in (case.agent.path, case.agent.sessions, session.path.parent, inside, case.agent.path.parent):
-        refuse(case, point)
+        assert_mount_refused(case, point)
 
 
 def test_aliased_mount_points_overlapping_the_store_are_refused(case):
@@ -296,14 +296,14 @@ def test_aliased_mount_points_overlapping_the_store_are_refused(case):
     case.agent.talk()
     link = case.root / "link"
     link.symlink_to(case.agent.sessions)
-    refuse(case, link)
-    refuse(case, f"{case.agent.path}/../agent//sessions/.")
-    refuse(case, f"{case.home}/../agent")
+    assert_mount_refused(case, link)
+    assert_mount_refused(case, f"{case.agent.path}/../agent//sessions/.")
+    assert_mount_refused(case, f"{case.home}/../agent")
     alias = case.root / "alias"
     alias.symlink_to(case.agent.path)
-    refuse(case, case.agent.sessions, agent_dir=alias)
-    refuse(case, alias, agent_dir=alias)
-    refuse(case, case.root, agent_dir=alias)
+    assert_mount_refused(case, case.agent.sessions, agent_dir=alias)
+    assert_mount_refused(case, alias, agent_dir=alias)
+    assert_mount_refused(case, case.root, agent_dir=alias)
 
 
 @needs_root
@@ -318,7 +318,7 @@ def test_mount_points_in_a_bind_mount_of_the_store_are_refused(case):
         done = case.arborfs("mount", "--agent-dir", case.agent.path, point, check=False, timeout=10)
         equal(done.returncode, 1, f"status for {point}: {done.stderr}")
         assert b"fuse" not in run("findmnt", "-n", "-o", "FSTYPE", "-T", point).stdout, "mounted"
-    refuse(case, case.agent.sessions, agent_dir=bound)
+    assert_mount_refused(case, case.agent.sessions, agent_dir=bound)
 
 
 def test_mount_point_around_a_missing_store_is_refused(case):
@@ -333,7 +333,8 @@ def test_mount_point_around_a_missing_store_is_refused(case):
 
 @variants(background={"foreground": False}, foreground={"foreground": True})
 def test_mount_command_replaces_a_dead_mount(case, foreground):
-    """After kill -9 the mount point fails with ENOTCONN; the same mount command cleans it up and mounts again."""
+    """After kill -9 the mount point fails with ENOTCONN. The same mount command removes the dead mount and mounts
+    again."""
     session = case.agent.talk()
     mount = case.mount().start()
     try:
@@ -348,7 +349,7 @@ def test_mount_command_replaces_a_dead_mount(case, foreground):
         equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
     finally:
         detach(mount.path)
-        gone_within(5, case)
+        wait_until_daemons_exit(5, case)
     assert not is_mounted(mount.path), "a dead mount below the new one"
 
 
@@ -365,7 +366,7 @@ def test_mount_command_replaces_a_just_killed_mount(case):
         equal((mount.session(session) / "raw.jsonl").read_bytes(), session.bytes)
     finally:
         detach(mount.path)
-        gone_within(5, case)
+        wait_until_daemons_exit(5, case)
 
 
 def test_dead_mount_can_be_unmounted(case):

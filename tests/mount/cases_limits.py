@@ -13,7 +13,7 @@ from mounting import SANITIZED, at_most, concurrent, equal, eventually, output_o
 MIB = 1 << 20
 
 
-def small(mount, megabytes):
+def assert_memory_below(mount, megabytes):
     """Asserts that the daemon's own memory is below this."""
     if not SANITIZED:
         used = mount.memory() / 1e6
@@ -103,7 +103,7 @@ def test_s6_many_entries_list_quickly_with_a_small_index(case):
         with at_most(2, "ls -f | head"):
             equal(run("bash", "-c", "ls -f entries | head -5 | wc -l", cwd=folder).stdout.strip(), b"5")
         equal(int(output_of("bash", "-c", "ls -f entries | wc -l", cwd=folder)), 200_002, "entries")
-        small(mount, 128)
+        assert_memory_below(mount, 128)
         with at_most(2, "one entry by id"):
             equal(json.loads((folder / "entries" / "00030d40.json").read_bytes())["message"]["content"], "n200000")
         equal(int(output_of("bash", "-c", "ls -f branches | wc -l", cwd=folder)), 199_999 + 3, "branches")
@@ -125,8 +125,8 @@ def test_s7_deep_chains_are_read_completely(case):
 
 
 def test_s8_deep_nesting_and_odd_json_do_not_crash(case):
-    """S8: a million brackets, deep objects, huge numbers, duplicate keys and __proto__ crash nothing even with a small
-    stack, and other entries are fine."""
+    """S8: a million brackets, deep objects, huge numbers, duplicate keys and __proto__ do not crash the daemon, even
+    with a small stack. Other entries are not affected."""
     session = case.agent.session()
     session.user("before")
     head = session.bytes
@@ -197,7 +197,7 @@ def test_s9_status_names_entries_that_are_not_decoded(case):
         else:
             said = (folder / "status.json").read_text()
             assert session.leaf in said or re.search("too (long|large|big)", said), f"status.json is silent: {said}"
-        small(mount, 200)
+        assert_memory_below(mount, 200)
 
 
 @concurrent

@@ -1,4 +1,4 @@
-"""Sessions of running agents: what the mount refuses, and the reasons that it gives (CONTRACT.md 5)."""
+"""Sessions of running agents: the writes that the mount refuses, and the reasons that it gives (CONTRACT.md 5)."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_ended_agent_keeps_no_session_busy(case):
 
 
 def test_suspended_agent_keeps_its_session_busy(case):
-    """A suspended agent still keeps its session busy, because it continues later."""
+    """A suspended agent keeps its session busy, because it continues later."""
     cwd, held, _ = project(case)
     with case.mount() as mount, running(case, case.agent.path, cwd) as omp:
         case.agent.breadcrumb(omp.terminal, held)
@@ -67,7 +67,7 @@ def test_forks_and_new_sessions_are_not_busy_beside_an_agent(case):
 
 
 def test_unrelated_programs_keep_no_session_busy(case):
-    """A bun in the folder, and an omp of another agent dir, refuse no write."""
+    """A bun process in the folder, and an omp with another agent dir, do not make a session busy."""
     cwd, session, _ = project(case)
     with case.mount() as mount:
         for name, agent_dir in (("bun", case.agent.path), ("omp", case.new_path("other"))):

@@ -35,18 +35,19 @@ def quiet_store(case):
     return sessions
 
 
-def let_all_go(mount, by):
+def evict_other_indexes(mount, by):
     """Reads one session until it is the only one with an index."""
     folder = mount.session(by)
 
-    def alone():
+    def is_only_index():
         backdate(by.path, 10 + time.monotonic() % 1)  # looks like a write, so the session is read again
         os.listdir(folder / "entries")
         return loaded(mount) == 1
-    eventually(20, alone, "all other indexes are let go")
+    eventually(20, is_only_index, "all other indexes are let go")
 
 
 def test_mount_without_cached_indexes_shows_the_same_tree(case):
+    """With index_memory=0 a mount shows the same bytes and attributes as a mount that keeps its indexes."""
     sessions = quiet_store(case)
     *others, last = sessions
     with case.mount("index_memory=0") as forgetful, case.mount() as mount:
@@ -55,7 +56,7 @@ def test_mount_without_cached_indexes_shows_the_same_tree(case):
         entry = last.stem(last.leaf) + ".json"
         with open(forgetful.session(others[0]) / "raw.jsonl", "rb") as raw, \
                 open(forgetful.session(others[1]) / "context.json", "rb") as context:
-            let_all_go(forgetful, last)
+            evict_other_indexes(forgetful, last)
             equal(raw.read(), others[0].path.read_bytes(), "a log that was opened before")
             equal(context.read(), (mount.session(others[1]) / "context.json").read_bytes(),
                   "a context that was opened before")
@@ -72,13 +73,14 @@ def test_mount_without_cached_indexes_shows_the_same_tree(case):
 
 
 def test_append_to_a_log_with_an_evicted_index_is_seen(case):
+    """An append by another process to a log whose index was evicted shows in events and entries/."""
     sessions = quiet_store(case)
     grown, last = sessions[-2], sessions[-1]
     with case.mount("index_memory=0") as mount:
         folder = mount.session(grown)
         old = sorted(os.listdir(folder / "entries"))
         here = os.open(folder / "entries", os.O_PATH)
-        let_all_go(mount, last)
+        evict_other_indexes(mount, last)
         with open(mount.path / "events", "rb", buffering=0) as events:
             grown.user("after a long silence")
             append_bytes(grown.path, grown.pending())

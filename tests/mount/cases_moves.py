@@ -8,7 +8,7 @@ import threading
 import time
 
 from agentdir import replace_by_rename
-from cases_freshness import EVENTS_LIMIT, absent, everywhere, in_each_mode
+from cases_freshness import EVENTS_LIMIT, absent, in_each_mode, is_current
 from mounting import PATIENCE, visible_within
 
 
@@ -38,12 +38,12 @@ def prime_links(mount, session):
             os.readlink(path)
 
 
-def leads_home(mount, session):
+def all_resolve(mount, session):
     """True if every name leads to the place that the session's current header gives."""
     home = f"../projects/{session.project}/{session.name}"
     return (all(os.readlink(link) == home for link in shortcuts(mount, session))
             and session.name in os.listdir(mount.session(session).parent)
-            and everywhere(mount.session(session), session, "turn 20"))
+            and is_current(mount.session(session), session, "turn 20"))
 
 
 @in_each_mode
@@ -61,12 +61,12 @@ def test_agent_move_updates_every_name(case, limit, options):
                 agents_move(session, to)
                 case.agent.breadcrumb("pts-7", session)
 
-            visible_within(limit, move, lambda: leads_home(mount, session) and absent(before), f"moved to {cwd}")
+            visible_within(limit, move, lambda: all_resolve(mount, session) and absent(before), f"moved to {cwd}")
 
 
 def test_by_id_follows_moves_without_a_gap(case):
-    """Of a hundred moves half are shown in by-id/ within 200 ms, and a reader that reads the link all the time never
-    finds it missing."""
+    """Half of a hundred moves are shown in by-id/ within 200 ms. A reader that reads the link continuously never finds
+    it missing."""
     session = case.agent.talk(20)
     case.agent.talk(20, cwd="/srv/new")
     with case.mount() as mount:

@@ -149,7 +149,7 @@ def test_events_report_each_change(case):
     try:
         outputs = [case.new_path("events") for _ in range(2)]
         readers = [case.spawn(["cat", mount / "events"], output) for output in outputs]
-        eventually(5, lambda: all("events" in link for reader in readers for link in [held(reader.pid)]), "opened")
+        eventually(5, lambda: all("events" in link for reader in readers for link in [fd3_file(reader.pid)]), "opened")
         session.user("news")
         session.grow()
         for output in outputs:
@@ -171,7 +171,7 @@ def test_events_report_each_change(case):
         reader.wait(5)
 
 
-def held(pid):
+def fd3_file(pid):
     """The file that a process has open as descriptor 3; "" if there is none yet."""
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{pid}/fd/3")
@@ -217,13 +217,13 @@ def test_killed_events_reader_exits_at_once(case):
     with case.mount() as mount:
         for _ in range(3):
             reader = case.spawn(["cat", mount / "events"])
-            eventually(5, lambda: "events" in held(reader.pid), "opened")
+            eventually(5, lambda: "events" in fd3_file(reader.pid), "opened")
             with at_most(0.5, "dying"):
                 reader.kill()
                 reader.wait()
         output = case.new_path("events")
         reader = case.spawn(["cat", mount / "events"], output)
-        eventually(5, lambda: "events" in held(reader.pid), "opened")
+        eventually(5, lambda: "events" in fd3_file(reader.pid), "opened")
         session.user("news")
         session.grow()
         eventually(2, lambda: event_of(output, session), "an event")
@@ -232,13 +232,13 @@ def test_killed_events_reader_exits_at_once(case):
 
 @needs("tail")
 def test_tail_follows_events(case):
-    """tail -f events prints the last lines at once and each further line as it comes, whether there were earlier events
-    or not; tail without -f ends. cat gives only the events after it opened the file."""
+    """tail -f events prints the last lines at once and each further line as it comes, with or without earlier events;
+    tail without -f ends. cat gives only the events after it opened the file."""
     session = case.agent.talk()
     with case.mount() as mount:
         first, lines, cat = (case.new_path("events") for _ in range(3))
         tail = case.spawn(["tail", "-f", mount / "events"], first)
-        eventually(5, lambda: "events" in held(tail.pid), "opened")
+        eventually(5, lambda: "events" in fd3_file(tail.pid), "opened")
         session.user("one")
         session.grow()
         eventually(5, lambda: event_of(first, session), "an event in the first tail")
@@ -246,7 +246,7 @@ def test_tail_follows_events(case):
         short = case.spawn(["tail", "-n", "1", "-f", mount / "events"], lines)
         stream = case.spawn(["cat", mount / "events"], cat)
         eventually(5, lambda: events_in(lines), "the last line")
-        eventually(5, lambda: "events" in held(stream.pid), "opened")
+        eventually(5, lambda: "events" in fd3_file(stream.pid), "opened")
         session.user("two")
         session.grow()
         for output in (first, lines, cat):

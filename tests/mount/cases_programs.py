@@ -178,7 +178,7 @@ def test_grep_over_the_whole_mount_ends(case):
 
 
 def test_find_exec_cat_over_the_whole_mount_ends(case):
-    """find -type f -exec cat over everything ends, although the process that reads did not list the files."""
+    """find -type f -exec cat over everything ends, although the reading process did not list the files."""
     with case.browse() as mount:
         shell("timeout 10 find . -type f -exec cat {} + > /dev/null", cwd=mount.path)
 

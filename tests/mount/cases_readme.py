@@ -89,7 +89,8 @@ def test_writing_section_prints_the_shown_output(case):
 
 
 def test_both_sections_work_beside_an_agent(case):
-    """Both sections also hold while omp works on another session of each project's folder."""
+    """The commands of both sections print the same output while omp works on another session of each project's
+    folder."""
 
     @contextlib.contextmanager
     def agent_at_work(samples):

@@ -141,7 +141,7 @@ def test_documents_stay_readable_after_a_rename(case):
 APPENDER = SOURCE_DIR / "tests" / "support" / "appender.py"
 
 
-def tried(action, *arguments):
+def succeeds(action, *arguments):
     """True if the action succeeded; the log may be busy or have changed, because another process writes it."""
     try:
         action(*arguments)
@@ -172,10 +172,10 @@ def test_f4_unlocked_appends_survive_renames_and_moves(case):
                 break
             kind = "moves" if number % 4 == 3 else "renames"
             if kind == "moves":
-                success = tried(os.rename, *folders)
+                success = succeeds(os.rename, *folders)
                 folders = folders[::-1] if success else folders
             else:
-                success = tried(write_title, folders[0], f"Title {number}")
+                success = succeeds(write_title, folders[0], f"Title {number}")
             done[kind if success else "refused"] += 1
         equal(appender.returncode, 0, "the appender")
     told = [json.loads(line)["id"] for line in report.read_text().splitlines()]

@@ -1,5 +1,5 @@
-"""The kernel's requests, counted: it does not ask again for data that it already has, and files that a reader will need
-next are stored in its cache in advance."""
+"""Counts the kernel's requests: the kernel does not ask again for data in its cache, and files that a reader needs next
+are prefetched into the cache."""
 
 import os
 import re
@@ -36,22 +36,22 @@ class Requests:
         self.before = self.counts()
 
     def of(self, name):
-        """How many there were since start()."""
+        """The number of these requests since start()."""
         return self.counts().get(name, 0) - self.before.get(name, 0)
 
     def all(self):
         """The requests since start(), with their counts."""
         return {name: self.of(name) for name in self.counts() if self.of(name)}
 
-    def notices(self):
-        """How many notifications the kernel got."""
+    def notifications(self):
+        """The number of notifications to the kernel."""
         return self.log.read_bytes().count(b"NOTIFY: ")
 
     def stores(self):
         return self.log.read_bytes().count(b"NOTIFY: " + STORE.encode())
 
 
-def at_rest(mount):
+def all_sleep(mount):
     """True if all threads of the daemon sleep, so that none is between queueing a notification and sending it."""
     stats = [stat.read_text() for stat in Path(f"/proc/{mount.process.pid}/task").glob("*/stat")]
     return all(stat.rsplit(")", 1)[1].split()[0] == "S" for stat in stats)
@@ -122,7 +122,7 @@ def test_read_ahead_continues_in_the_next_folder(case, options):
             eventually(10, lambda: requests.stores() >= before + stores, f"after {last} files {stores} are handed over")
             done = last
         read_all(folder / "entries", names[done:])
-        eventually(10, lambda: at_rest(mount), "entries/ is walked to its end")
+        eventually(10, lambda: all_sleep(mount), "entries/ is walked to its end")
         stores = requests.stores()
         names = sorted(os.listdir(folder / "text"))
         eventually(10, lambda: requests.stores() >= stores + len(names) - 1, "they are handed over")
@@ -132,18 +132,18 @@ def test_read_ahead_continues_in_the_next_folder(case, options):
 
 
 def test_external_append_costs_three_requests(case):
-    """A client that follows the leaf while another process appends needs one GETATTR, one LOOKUP and one READLINK: the
-    kernel's stale data was invalidated, and nothing else."""
+    """A client that follows the leaf while another process appends needs one GETATTR, one LOOKUP and one READLINK,
+    because only the stale data in the kernel's cache was invalidated."""
     session = quiet_session(case)
     with case.mount("debug") as mount:
         folder = mount.session(session)
         requests, counted = Requests(mount), []
         for turn in range(10):
             os.readlink(folder / "leaf")  # and everything that the kernel caches only for a moment
-            notices = requests.notices()
+            notifications = requests.notifications()
             session.user(f"news {turn}")
             session.grow()
-            eventually(10, lambda: requests.notices() > notices and at_rest(mount), "the kernel was told")
+            eventually(10, lambda: requests.notifications() > notifications and all_sleep(mount), "the kernel was told")
             requests.start()
             equal(os.readlink(folder / "leaf"), f"entries/{session.stem(session.leaf)}.json")
             counted.append([requests.of(name) for name in ("GETATTR", "LOOKUP", "READLINK")])

@@ -1,5 +1,5 @@
-"""A session that somebody rewrites all the time can be opened all the time: ESTALE is an answer to a condition of a
-command, never to a look (CONTRACT.md 3.5)."""
+"""A session that another process rewrites continuously can always be opened: ESTALE is an answer to a condition of a
+command, never to an open (CONTRACT.md 3.5)."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ GROWING = ("raw.jsonl", "transcript.md")  # may be longer by the time they are r
 
 
 class Turns:
-    """Lets a writer write once for so many opens of the reader, at the same time as those."""
+    """Paces the writer: one write for every few of the reader's opens, concurrent with them."""
 
     def __init__(self):
         self._opens, self._writes, self._is_over = 0, 0, False
@@ -44,7 +44,7 @@ class Turns:
 
 
 def rewrite(session, mount, turns, writes):
-    """Another process that writes the log anew, by rename, each time a little different."""
+    """Another process that replaces the log by rename, each time with slightly different content."""
     for number in turns.writes():
         session.retell([f"round {number} " + "x" * (number % 40)] * 3)
         replace_by_rename(session.path, session.bytes)
@@ -65,8 +65,8 @@ def retitle(session, mount, turns, writes):
 @variants(rewritten={"change": rewrite}, retitled={"change": retitle, "slot": True},
           retitled_without_slot={"change": retitle}, rewritten_read_only={"change": rewrite, "options": ("ro",)})
 def test_opens_during_constant_rewrites_never_give_estale(case, change, slot=False, options=()):
-    """Twenty thousand opens beside constant rewrites, each of another file of the session: none gives ESTALE, and what
-    is read is whole."""
+    """Of twenty thousand opens during constant rewrites, each of another file of the session, none fails with ESTALE.
+    The bytes read are complete."""
     session = case.agent.talk(3, slot=slot, title="Title 0")
     with case.mount(*options) as mount:
         folder = mount.session(session)

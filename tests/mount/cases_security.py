@@ -130,7 +130,7 @@ def test_s3_links_in_the_store_are_not_followed(case):
 
 
 def test_s3_fifos_in_the_store_do_not_block(case):
-    """S3: a FIFO in place of a blob, a breadcrumb or an artifact blocks nothing."""
+    """S3: a crawl does not block on a FIFO in place of a blob, a breadcrumb or an artifact."""
     session = case.agent.session()
     case.agent.blobs.mkdir()
     os.mkfifo(case.agent.blobs / ("cd" * 32))
@@ -237,9 +237,9 @@ def test_s19_hung_folder_does_not_slow_other_projects(case):
 
 @needs_root
 def test_s19_hung_folder_does_not_block_other_operations(case):
-    """S19: eight programs wait in a folder of the store that hangs. Other projects can be listed, read and written, new
-    sessions of other programs appear, and sessions are created, forked and moved. The waiting programs can be killed,
-    and get their data once the folder answers."""
+    """S19: while eight programs wait in a hung folder of the store, other projects can be listed, read, written, forked
+    and moved, and new sessions appear. The waiting programs can be killed, and get their data once the folder
+    answers."""
     slow, hung = case.agent_dir().session("/srv/slow"), case.agent.sessions / "hung"
     slow.talk(3)
     slow.write()
@@ -258,7 +258,7 @@ def test_s19_hung_folder_does_not_block_other_operations(case):
                 # Eight different names, because lookups of one name wait for each other in the kernel.
                 names = "raw.jsonl", "context.json", "transcript.md", "tree.txt", "usage.json", "text", "images", "damage"
                 readers = [case.spawn(["cat", waiting / name]) for name in names]
-                all_goes_on(case, mount, good, other)
+                assert_others_work(case, mount, good, other)
                 waiting_yet = [reader for reader in readers if reader.poll() is None]  # others were served from a cache
                 assert len(waiting_yet) >= 4, f"only {len(waiting_yet)} of the readers wait"
                 with at_most(2, "killing those who wait"):
@@ -273,7 +273,7 @@ def test_s19_hung_folder_does_not_block_other_operations(case):
             detach(hung)
 
 
-def all_goes_on(case, mount, good, other):
+def assert_others_work(case, mount, good, other):
     """Does everything that does not touch the hung folder, each step within two seconds."""
     with at_most(2, "listing and reading"):
         done = run("timeout", "-s", "KILL", "10", "bash", "-c", "ls -l projects recent by-id; cat projects/srv-good/*/*.md",

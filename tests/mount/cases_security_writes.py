@@ -55,7 +55,7 @@ def test_s3_writes_do_not_follow_links(case):
 @concurrent
 def test_s10_daemon_serves_500_concurrent_readers(case):
     """S10: five hundred readers of a hundred sessions read at once from a daemon limited to 64 descriptors. Each gets
-    its bytes or EMFILE and the like, and afterwards everything is served."""
+    its bytes or an error such as EMFILE, and afterwards everything is served."""
     sessions = [case.agent.talk(6, cwd=f"/srv/p{number}") for number in range(100)]
     with case.mount(prefix=("prlimit", "--nofile=64:64")) as mount:
         wrong, good = [], []
@@ -189,7 +189,7 @@ def test_s4_daemon_messages_escape_control_characters(case):
 @needs_root
 @needs("setpriv")
 def test_s14_set_uid_copy_refuses_to_run(case):
-    """S14: a set-uid copy of the program, run by another user, does nothing, whatever the verb."""
+    """S14: a set-uid copy of the program, run by another user, refuses every verb."""
     os.chmod(case.root, 0o755)
     program = case.root / "arborfs"
     shutil.copy(shutil.which(BINARY), program)
@@ -206,8 +206,8 @@ def test_s14_set_uid_copy_refuses_to_run(case):
 
 @needs_root
 def test_s14_store_of_another_user_is_never_written(case):
-    """S14: root with the environment of another user (sudo -E) is refused. With --agent-dir root may read that user's
-    store, through verbs and a read-only mount, but not write it. With its own store again root may do everything."""
+    """S14: root with the environment of another user (sudo -E) is refused, and with --agent-dir it can only read that
+    user's store, through verbs and a read-only mount. Root can write its own store."""
     session = case.agent.talk()
     os.chown(case.agent.sessions, NOBODY, NOBODY)
     before = case.agent.state()
@@ -233,8 +233,8 @@ def test_s14_store_of_another_user_is_never_written(case):
 
 @concurrent
 def test_s15_swapping_the_log_does_not_redirect_writes(case):
-    """S15: another process swaps the log for a link to another file during each write, while messages are appended and
-    titles set. The link's target is never written, and the log stays whole."""
+    """S15: another process swaps the log for a link to another file while messages are appended and titles set. The
+    link's target is never written, and the log stays whole."""
     outside = case.new_path("outside")
     outside.write_bytes(SECRET + b"\n")
     session = case.agent.talk()
@@ -287,7 +287,7 @@ INJECTIONS = ('a"}', 'a"}\\n{"type":"session","id":"evil"}', '","parentId":"root
 def test_s16_text_is_stored_unchanged_in_one_line(case):
     """S16: quotes, brackets, escapes and JSON in messages, labels, titles, summaries and working directories each
     become one line of the log with the text unchanged. A newline in a label or a title ends the command or is refused,
-    and never makes a line."""
+    and never adds a line."""
     with one_session(case, title="x") as (session, folder, mount):
         for text in INJECTIONS:
             before = session.path.read_bytes()
@@ -331,9 +331,8 @@ def added_since(session, before):
 
 
 def test_s17_text_is_always_a_user_message(case):
-    """S17: control files are 0600 (CONTRACT.md 2.4) and belong to the mounting user. Text is a message of the user,
-    whatever it says; a custom entry does not reach the model; JSON without a role or with an unknown type is
-    refused."""
+    """S17: control files are 0600 (CONTRACT.md 2.4) and belong to the mounting user. Text is always a message of the
+    user, a custom entry does not reach the model, and JSON without a role or with an unknown type is refused."""
     with one_session(case) as (session, folder, mount):
         for path in (*(folder / name for name in ("append", "branch", "label", "fork", "title")), mount / "new",
                      folder / "branches" / "current" / "append"):
@@ -352,8 +351,8 @@ def test_s17_text_is_always_a_user_message(case):
 @needs_root
 @needs("setpriv")
 def test_s18_other_users_change_nothing(case):
-    """S18: with allow_other a program of another user that may override modes passes the kernel's check, but the daemon
-    refuses it: opening a control file, links, removals, renames, times."""
+    """S18: with allow_other a program of another user that may override modes passes the kernel's check. The daemon
+    refuses its opens of control files, links, removals, renames and times."""
     session = case.agent.talk()
     with case.mount("allow_other", "allow_delete") as mount:
         folder = mount.session(session)

@@ -48,7 +48,7 @@ def test_service_sends_ready_once_mounted(case, is_abstract):
 
 
 def test_failed_or_background_mount_sends_no_ready(case):
-    """A mount that fails, and one in the background, send nothing."""
+    """A mount that fails, and one in the background, send nothing to the service manager."""
     case.agent.talk()
     with service_manager(case, os.fspath(case.new_path("notify"))) as manager:
         failed = case.arborfs("mount", "--agent-dir", case.agent.path, "-f", case.root / "nowhere", check=False)

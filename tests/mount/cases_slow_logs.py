@@ -1,4 +1,4 @@
-"""Logs that take long to read: they can be given up at once, and hold up nobody else."""
+"""Logs that take long to read: a client can be killed at once, and other sessions are not delayed."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ from mounting import SANITIZED, at_most, concurrent, equal, eventually, needs, r
 @concurrent
 @variants(text={"piece": b"x"}, numbers={"piece": b"1,"})
 def test_killed_client_of_a_slow_log_exits_at_once(case, piece):
-    """A log of one line of 300 MB that nobody has read yet: whoever asks for it can be killed at once, and `ls` and
-    `cat` of other sessions are quick meanwhile."""
+    """The first client to read a log of one 300 MB line can be killed at once. `ls` and `cat` of other sessions are
+    quick meanwhile."""
     good, slow = case.agent.talk(), case.agent.session("/srv/slow")
     entry = compact(slow.entry(slow.user("PLACE")))
     quotes = (b'"', b'"') if piece == b"x" else (b"[", b"1]")
@@ -49,8 +49,7 @@ def test_killed_client_of_a_slow_log_exits_at_once(case, piece):
 
 @needs("jq")
 def test_killed_clients_leak_no_handles(case):
-    """Clients that are killed in the middle of reads leave nothing behind: all is served afterwards, handles are
-    freed."""
+    """Clients that are killed in the middle of reads leak no handles, and everything is served afterwards."""
     with case.browse() as mount:
         for delay in range(0, 40, 4):
             client = subprocess.Popen(["bash", "-c", "cat */*/*/*.json */*/*/*/*.json"], cwd=mount.path,
@@ -74,8 +73,8 @@ def open_logs(pid, case):
 @variants(of_the_kernel={"leave": lambda mount: run("umount", "-l", mount.path)},
           of_the_daemon={"leave": lambda mount: mount.process.terminate()})
 def test_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
-    """A log of 60 GB of NULs, which takes half a minute to read: the daemon goes when its mount does, although a
-    writer, killed by now, had it read the log."""
+    """A log of 60 GB of NULs takes half a minute to read. The daemon exits with its mount, although a writer, killed by
+    now, made it read the log."""
     session = case.agent.talk(2)
     os.truncate(session.path, 60_000_000_000)
     mount = case.mount().start()
@@ -95,9 +94,9 @@ def test_unmounted_daemon_stops_reading_for_a_killed_writer(case, leave):
 
 @concurrent
 def test_appends_show_in_time_while_a_large_tree_renders(case):
-    """While tree.txt of a log of half a million entries is made over and over, what another process appends to the log
-    shows within the second of CONTRACT.md 3.4. The kernel locks the folder while it looks up tree.txt, so the news of
-    `leaf` waits until the tree is made."""
+    """While tree.txt of a log of half a million entries is rendered over and over, an append by another process shows
+    within the second of CONTRACT.md 3.4. The kernel locks the folder while it looks up tree.txt, so the notification
+    for `leaf` waits until the tree is rendered."""
     session = case.agent.session()
     session.path.parent.mkdir(parents=True)
     with open(session.path, "wb") as file:

@@ -1,5 +1,5 @@
 """Several programs on one store at the same time (CONTRACT.md 3 to 5): two daemons, agents that take the log's lock,
-many writers, and what each sees of the others' changes."""
+many writers, and how soon each sees the changes of the others."""
 
 import contextlib
 import errno
@@ -168,7 +168,7 @@ def largest_append(mount, session, writers):
 
 
 def test_waiting_writers_share_one_append(case):
-    """Of sixteen writers that wait for the log's lock one goes first; the entries of the others become one append."""
+    """Sixteen writers wait for the log's lock. One goes first, and the entries of the others become one append."""
     session = case.agent.talk()
     with case.mount() as mount:
         # Writers wait for the lock at most half a second; on a busy machine not all of them reach it in that time.
@@ -208,7 +208,7 @@ def answered(path, command):
     return answer_of(path, command + "\n")
 
 
-def say(path, text):
+def put_text(path, text):
     """Writes text and closes, as a shell does."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text + "\n")
@@ -232,9 +232,9 @@ def shows_end(folder, entry_id):
             and last_line(folder)["id"] == entry_id)
 
 
-def write_and_look(folder, first, number):
+def assert_writes_are_visible(folder, first, number):
     """Makes one write of each kind to a session; each is visible as soon as it has returned."""
-    say(folder / "append", f"text {number}")
+    put_text(folder / "append", f"text {number}")
     text = last_line(folder)
     equal(text_of(text), f"text {number}")
     assert shows_end(folder, text["id"]), "appended text"
@@ -242,7 +242,7 @@ def write_and_look(folder, first, number):
     entry = answered(folder / "append", json.dumps({"role": "user", "content": f"json {number}"}))
     assert shows_end(folder, entry["id"]), "appended JSON"
     equal(messages(folder / "context.json")[-1], f"json {number}")
-    say(folder / "branch", text["id"])
+    put_text(folder / "branch", text["id"])
     assert shows_leaf(folder, text["id"]), "moved leaf"
     equal(messages(folder / "context.json")[-1], f"text {number}")
     target = os.readlink(folder / "leaf")
@@ -250,26 +250,26 @@ def write_and_look(folder, first, number):
     equal(os.readlink(folder / "labels" / f"link{number}"), f"../{target}")
     os.rename(folder / "labels" / f"link{number}", folder / "labels" / f"other{number}")
     equal(os.listdir(folder / "labels"), [f"other{number}"])
-    say(folder / "label", f"{first} named{number}")
+    put_text(folder / "label", f"{first} named{number}")
     equal(os.readlink(folder / "labels" / f"named{number}"), f"../entries/000001-user-{first}.json")
     os.unlink(folder / "labels" / f"other{number}")
     equal(os.listdir(folder / "labels"), [f"named{number}"])
     os.unlink(folder / "labels" / f"named{number}")
     equal(os.listdir(folder / "labels"), [])
     assert shows_end(folder, last_line(folder)["id"]), "labels"
-    say(folder / "title", f"Title {number}")
+    put_text(folder / "title", f"Title {number}")
     equal((folder / "title").read_text(), f"Title {number}\n")
     equal(json.loads((folder / "session.json").read_text())["title"], f"Title {number}")
 
 
 @concurrent
 def test_writes_are_visible_when_they_return(case):
-    """After each kind of write every reader sees it, in every round."""
+    """Each kind of write is visible to every reader as soon as it returns, in every round."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     with case.mount() as mount:
         home, there = mount.session(session), mount / "projects" / other.project / session.name
         for number in range(ROUNDS):
-            write_and_look(home, session.entries[0]["id"], number)
+            assert_writes_are_visible(home, session.entries[0]["id"], number)
             fork = answered(home / "fork", "")
             equal(sorted(os.listdir(mount / fork["path"] / "entries")), sorted(os.listdir(home / "entries")))
             new = answered(mount / "new", f"/srv/new{number}")
@@ -284,7 +284,7 @@ def test_writes_are_visible_when_they_return(case):
 
 @concurrent
 def test_second_mount_shows_every_write(case):
-    """A second mount of the store shows each kind of write in time, also a moved leaf."""
+    """A second mount of the store shows each kind of write in time, and a moved leaf too."""
     session, other = case.agent.talk(), case.agent.talk(cwd="/srv/other")
     first = session.entries[0]["id"]
     with case.mount() as one, case.mount() as two:
@@ -294,16 +294,16 @@ def test_second_mount_shows_every_write(case):
             visible_within(SEEN_BY_OTHERS, change, probe, what)
 
         for number in range(10):
-            seen(lambda: say(mine / "append", f"text {number}"),
+            seen(lambda: put_text(mine / "append", f"text {number}"),
                  lambda: messages(theirs / "context.json")[-1:] == [f"text {number}"]
                  and shows_end(theirs, last_line(mine)["id"]), "appended text")
-            seen(lambda: say(mine / "branch", first), lambda: shows_leaf(theirs, first), "moved leaf")
-            seen(lambda: say(mine / "branch", "root"), lambda: (theirs / "branch").read_text() == "root\n", "root")
-            seen(lambda: say(mine / "label", f"{first} l{number}"),
+            seen(lambda: put_text(mine / "branch", first), lambda: shows_leaf(theirs, first), "moved leaf")
+            seen(lambda: put_text(mine / "branch", "root"), lambda: (theirs / "branch").read_text() == "root\n", "root")
+            seen(lambda: put_text(mine / "label", f"{first} l{number}"),
                  lambda: os.listdir(theirs / "labels") == [f"l{number}"], "label")
             seen(lambda: os.unlink(mine / "labels" / f"l{number}"),
                  lambda: not os.listdir(theirs / "labels"), "no label")
-            seen(lambda: say(mine / "title", f"Title {number}"),
+            seen(lambda: put_text(mine / "title", f"Title {number}"),
                  lambda: (theirs / "title").read_text() == f"Title {number}\n", "title")
             made = []
             seen(lambda: made.append(answered(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
@@ -324,7 +324,7 @@ def test_daemon_appends_at_a_leaf_moved_by_another(case):
     with case.mount() as one, case.mount() as two:
         for number in range(25):
             mover, writer = (one, two) if number % 2 else (two, one)
-            say(mover.session(session) / "branch", ids[number % len(ids)])
+            put_text(mover.session(session) / "branch", ids[number % len(ids)])
             entry = answered(writer.session(session) / "append", json.dumps({"role": "user", "content": f"{number}"}))
             equal(entry["parentId"], ids[number % len(ids)], f"parent in round {number}")
 
@@ -346,7 +346,7 @@ def used_by_an_agent(case, session):
     (case.agent.terminals / agent.terminal).unlink()
 
 
-def comes_to_be(folder, state):
+def wait_for_state(folder, state):
     """Waits until status.json shows this state; returns the reasons."""
     eventually(SEEN_WITHOUT_EVENTS, lambda: status(folder)["state"] == state, f"state {state}")
     return " ".join(status(folder)["why"])
@@ -356,7 +356,7 @@ def assert_free(folder, session):
     """Asserts that the session can be written."""
     before = session.path.read_bytes()
     shell("echo x > append", cwd=folder)
-    comes_to_be(folder, "quiet")
+    wait_for_state(folder, "quiet")
     assert session.path.read_bytes().startswith(before) and session.path.read_bytes() != before
     equal([path.name for path in session.path.parent.glob(".*")], [], "hidden names in the store")
 
@@ -371,7 +371,7 @@ def test_f8_busy_sessions_refuse_writes_but_can_be_forked(case):
         for held, state in ((held_open, "live"), (used_by_an_agent, "maybe")):
             with held(case, session):
                 before = session.path.read_bytes()
-                assert comes_to_be(folder, state)
+                assert wait_for_state(folder, state)
                 refused("echo x > append", folder, "Device or resource busy")
                 refused("echo root > branch", folder, "Device or resource busy")
                 refused("echo x > title", folder, "Device or resource busy")
@@ -400,7 +400,7 @@ def test_lock_files_are_respected(case):
         folder = mount.session(session)
         living = case.spawn(["sleep", "60"])
         lock.write_text(f"{living.pid}:{int(time.time() * 1000)}\n")
-        assert str(living.pid) in comes_to_be(folder, "live")
+        assert str(living.pid) in wait_for_state(folder, "live")
         refused("echo x > append", folder, "Device or resource busy")
         fails_with(errno.EBUSY, answered, folder / "append", '{"type":"custom","customType":"x","force":true}')
         equal(session.path.read_bytes(), session.bytes, "the log")
@@ -411,7 +411,7 @@ def test_lock_files_are_respected(case):
         for text, age in ((f"{dead.pid}:1\n", 0), ("", 60), ("neither\n", 60)):
             lock.write_text(text)
             os.utime(lock, (time.time() - age,) * 2)
-            comes_to_be(folder, "quiet")
+            wait_for_state(folder, "quiet")
             assert_free(folder, session)
         lock.touch()
         made = os.stat(lock).st_mtime

@@ -2,7 +2,7 @@
 log, no read is older than the promised freshness, and the only errors are ENOENT and ESTALE.
 
 Every state of the log is known in advance: generation, number of entries, title. Writer and readers are separate
-processes that record when they did and saw what; the records are judged afterwards.
+processes that record their actions and results with times; the records are judged afterwards.
 """
 
 import errno
@@ -193,7 +193,7 @@ class Leaf:
 
 
 class Damage:
-    """There must never be any: a piece of a line is in progress."""
+    """Damage must never appear: a piece of a line is in progress."""
 
     def look(self, folder):
         return [found for found in status(folder)["damage"] if not found["inProgress"]]
@@ -206,7 +206,7 @@ READERS = (Raw, Context, Transcript, Texts, Listing, OneEntry, Title, Leaf, Dama
 
 
 def read_until(deadline, folder, readers):
-    """Lets the readers look in turns; returns [(reader's name, started, ended, what was seen or the errno)]."""
+    """Lets the readers look in turns; returns [(reader's name, started, ended, the result or the errno)]."""
     seen = []
     while time.monotonic() < deadline:
         for reader in readers:

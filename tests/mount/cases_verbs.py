@@ -318,8 +318,8 @@ def test_concurrent_writers_make_one_chain(case):
 
 @concurrent
 def test_concurrent_labels_and_listings_do_not_block(case):
-    """Links made, renamed and removed by several programs at once, during listings and appends from outside, never wait
-    long for each other."""
+    """Several programs make, rename and remove links during listings and appends from outside. None waits long for
+    another."""
     session = case.agent.talk(8)
     with case.mount("live=write") as mount:
         folder = mount.session(session)
