@@ -19,6 +19,8 @@ std::string_view damage_word(Damage::Kind kind) {
       return "nul";
     case Damage::Kind::unfinished:
       return "unfinished";
+    case Damage::Kind::duplicate:
+      return "duplicate";
     default:
       return "too_tangled";
   }

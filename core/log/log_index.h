@@ -76,7 +76,7 @@ static_assert(sizeof(Entry) == 32);
 /// One run of bytes of the log that belong to no entry (omp/FORMAT.md A3 to A6). `in_progress`: it is at the end of the
 /// log, which has no final line feed.
 struct Damage {
-  enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled };
+  enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled, duplicate };
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   Kind kind = Kind::malformed;

@@ -188,7 +188,11 @@ std::string first_words(EntryType type, std::string_view raw, std::size_t column
   }
   HeadSink sink(columns * 8 + 64);
   render(type, raw, Behind::nothing, sink);
-  std::string_view head = without_end_newlines(sink.head());
+  return first_line_of(sink.head(), columns);
+}
+
+std::string first_line_of(std::string_view text, std::size_t columns) {
+  std::string_view head = without_end_newlines(text);
   head.remove_prefix(std::min(head.find_first_not_of(" \n\t`>"), head.size()));
   return visible_line(head, columns);
 }

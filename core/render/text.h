@@ -35,6 +35,9 @@ void render_too_long(std::uint64_t length, std::string& out);
 /// The first words of that text as one line for draw_tree and listings, at most `columns` characters.
 std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
 
+/// The same from the beginning of an unfiltered text.
+std::string first_line_of(std::string_view text, std::size_t columns);
+
 /// Shows control characters except newline and tab, C1, bidirectional and zero-width characters as \u{..} or ^X; bytes
 /// that are not UTF-8 and lone surrogates as U+FFFD.
 std::string visible(std::string_view wtf8);

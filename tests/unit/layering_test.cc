@@ -30,6 +30,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/model", {"core/log"}},
     {"core/render", {"core/model"}},
     {"core/store", {"core/render"}},
+    {"core/formats/opal", {"core/store"}},
     {"core/session", {"core/store"}},
     {"core/write", {"core/model"}},
     {"core/views", {"core/session"}},

@@ -1,0 +1,20 @@
+// Opal's sessions as JSON lines: one file each in `sessions/` of its data folder. FORMAT.md beside this file has the
+// facts. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+const Format& opal_format();
+
+/// The data folder that Opal uses by itself: $OPAL_DATA_DIR, else ~/.opal.
+std::string default_opal_dir();
+
+/// The store in that data folder, which need not exist. `disk` outlives it.
+std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,14 @@
+// Reads Opal's session files (opal/FORMAT.md B, C). Thread-safe.
+#pragma once
+
+#include "core/log/record_reader.h"
+
+namespace arborfs::opal {
+
+class Reader : public RecordReader {
+ public:
+  [[nodiscard]] Result<Header> read_header(const LogFile& log) const override;
+  Result<void> read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
+};
+
+}  // namespace arborfs::opal

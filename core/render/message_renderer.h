@@ -1,0 +1,32 @@
+// Renders the records of agents that translate them to a Message (core/model/message.h). The text has the same form as
+// that of omp's messages (text.h). Thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/model/message.h"
+#include "core/render/record_renderer.h"
+
+namespace arborfs {
+
+class MessageRenderer : public RecordRenderer {
+ public:
+  /// Longer records are not parsed; their text is one line that says so.
+  static constexpr std::uint64_t kLongestParsed = std::uint64_t{16} << 20U;
+
+  void render(EntryType type, std::string_view raw, std::string& out) const override;
+  [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override;
+  [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override;
+
+ protected:
+  /// What the record says; nothing if it is no message of this agent, and is then shown as indented JSON.
+  [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
+
+ private:
+  template <class Sink>
+  void put(EntryType type, std::string_view raw, Sink& sink) const;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,116 @@
+#include "core/store/read_only_store.h"
+
+#include <dirent.h>
+
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+ReadOnlyStore::ReadOnlyStore(const Format& format, StorePaths paths, Disk& disk)
+    : format_(format), paths_(std::move(paths)), disk_(disk), blobs_(make_memory_blobs()) {}
+
+Error ReadOnlyStore::refusal() const {
+  return {Errc::read_only, "arborfs only reads sessions of " + std::string(format_.agent)};
+}
+
+Result<Dir> ReadOnlyStore::artifacts(const LogPlace& /*place*/) const {
+  return Error{Errc::not_found, "this agent keeps no files beside a session"};
+}
+
+Result<std::unique_ptr<LogWriter>> ReadOnlyStore::writer(const LogPlace& /*place*/) {
+  return refusal();
+}
+
+Result<std::unique_ptr<LogDraft>> ReadOnlyStore::draft(const LogPlace& /*place*/) {
+  return refusal();
+}
+
+Result<std::unique_ptr<LogDraft>> ReadOnlyStore::redraft(const LogPlace& /*place*/) {
+  return refusal();
+}
+
+Result<void> ReadOnlyStore::publish(LogDraft& /*draft*/, const LogPlace& /*place*/, Disk::Existing /*existing*/,
+                                    bool /*sync*/) {
+  return refusal();
+}
+
+Result<void> ReadOnlyStore::move(const LogPlace& /*from*/, const LogPlace& /*to*/) {
+  return refusal();
+}
+
+Result<void> ReadOnlyStore::remove(const LogPlace& /*place*/, const Dir& /*trash*/) {
+  return refusal();
+}
+
+LogFolderStore::LogFolderStore(const Format& format, StorePaths paths, std::string folder, std::string suffix,
+                               Disk& disk)
+    : ReadOnlyStore(format, std::move(paths), disk), folder_(std::move(folder)), suffix_(std::move(suffix)) {}
+
+bool LogFolderStore::present() const {
+  return Dir::open_below_root(paths().sessions, folder_).has_value();
+}
+
+Result<std::vector<std::string>> LogFolderStore::folders() const {
+  ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(paths().sessions, folder_));
+  return std::vector{folder_};
+}
+
+bool LogFolderStore::is_log_name(std::string_view name) const {
+  return name.size() > suffix_.size() && name.front() != '.' && name.ends_with(suffix_);
+}
+
+/// False if it cannot be read.
+bool LogFolderStore::read_head(const Dir& dir, FoundLog& log) const {
+  const std::int64_t started = now_ns();
+  const auto file = LogFile::open(dir, log.place.file);
+  auto header = file ? read_header(format(), **file) : Result<Header>(file.error());
+  if (!header) {
+    return false;
+  }
+  log.stat = (*file)->opened();
+  log.head = FoundHead{std::move(header).value(), started};
+  return true;
+}
+
+Result<std::vector<FoundLog>> LogFolderStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
+  ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(paths().sessions, folder));
+  ASSIGN_OR_RETURN(auto entries, dir.list());
+  std::vector<FoundLog> found;
+  for (auto& entry : entries) {
+    if (entry.type != DT_REG || !is_log_name(entry.name)) {
+      continue;
+    }
+    FoundLog log;
+    log.place.folder = folder;
+    log.place.file = std::move(entry.name);
+    if (wants_head && wants_head(log.place) && read_head(dir, log)) {
+      found.push_back(std::move(log));
+    } else if (const auto st = dir.stat(log.place.file)) {
+      log.stat = *st;
+      found.push_back(std::move(log));
+    }
+  }
+  return found;
+}
+
+Result<FileStat> LogFolderStore::stat(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  return stat_log(dir, place.file);
+}
+
+Result<std::shared_ptr<const LogFile>> LogFolderStore::open(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  return LogFile::open(dir, place.file, [root = paths().sessions, place]() -> Result<File> {
+    ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, place.folder));
+    return File::open_in(again, place.file);
+  });
+}
+
+Result<Dir> LogFolderStore::folder(const LogPlace& place) const {
+  return Dir::open_below_root(paths().sessions, place.folder);
+}
+
+}  // namespace arborfs
