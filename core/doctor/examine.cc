@@ -21,8 +21,8 @@ struct Reading {
   std::shared_ptr<const LogFile> log;
   std::uint64_t size = 0;
   std::vector<Damage> damage;
-  std::vector<std::uint64_t> offsets;  // of the entries, in file order
-  bool is_young = false;               // another program may still be writing its end
+  std::vector<std::pair<std::uint64_t, Ordinal>> places;  // offsets of the entries, ascending
+  bool is_young = false;                                  // another program may still be writing its end
 };
 
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
@@ -47,6 +47,8 @@ std::string_view kind_of(Damage::Kind kind) {
       return "nul_run";
     case Damage::Kind::too_tangled:
       return "too_tangled";
+    case Damage::Kind::duplicate:
+      return "replaced_line";
     case Damage::Kind::malformed:
       break;
   }
@@ -63,6 +65,8 @@ std::string_view words_of(Damage::Kind kind) {
       return "are zero (probably after a power cut)";
     case Damage::Kind::too_tangled:
       return "cannot be split into records within the limits";
+    case Damage::Kind::duplicate:
+      return "are a record that a later one with the same id replaces";
     case Damage::Kind::malformed:
       break;
   }
@@ -83,8 +87,9 @@ std::string salvage_words(const LogFile& log, const Damage& damage) {
 }
 
 Ordinal entry_before(const Reading& reading, std::uint64_t offset) {
-  const auto behind = std::upper_bound(reading.offsets.begin(), reading.offsets.end(), offset);
-  return static_cast<Ordinal>(behind - reading.offsets.begin());
+  const auto behind = std::upper_bound(reading.places.begin(), reading.places.end(), offset,
+                                       [](std::uint64_t wanted, const auto& place) { return wanted < place.first; });
+  return behind == reading.places.begin() ? kNoEntry : std::prev(behind)->second;
 }
 
 void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
@@ -109,7 +114,7 @@ void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   if (last && *last != "\n") {
     found.push_back({"no_final_newline",
                      "the last record has no newline after it, so an agent's next record may be lost", reading.size - 1,
-                     1, static_cast<Ordinal>(reading.offsets.size())});
+                     1, entry_before(reading, reading.size)});
   }
 }
 
@@ -155,10 +160,11 @@ std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>
   const LogIndex& index = guard->index();
   find_in_tree(index, found);
   Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
-  reading.offsets.reserve(index.size());
+  reading.places.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    reading.offsets.push_back(index.entry(ordinal).offset);
+    reading.places.emplace_back(index.entry(ordinal).offset, ordinal);
   }
+  std::sort(reading.places.begin(), reading.places.end());
   return reading;
 }
 
@@ -171,7 +177,12 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
     return found;
   }
   find_in_header(session.head(), found);
-  if (const auto reading = read_guarded(session, found)) {
+  const auto reading = read_guarded(session, found);
+  if (reading && session.format().reader != nullptr) {
+    find_in_bytes(*reading, found);
+    return found;
+  }
+  if (reading) {
     find_dead_end(session, catalog, found);
     find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);

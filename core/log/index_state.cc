@@ -53,11 +53,12 @@ class IndexSink : public RecordSink {
     state_.header = std::move(header);
     state_.values = state_.header.valid ? 1 : 0;
   }
-  Result<void> add(const RecordFields& record) override {
+  Result<void> add(const RecordFields& record, std::uint64_t hash) override {
     if (state_.entries.size() >= kMostEntries) {
       return Error{Errc::too_large, "the log has more entries than arborfs can number"};
     }
     state_.admit(record);
+    state_.hashes.push_back(hash);
     return {};
   }
   void add(const Damage& damage) override {
@@ -173,6 +174,7 @@ Result<void> IndexState::read(const LogFile& log, std::uint64_t size, const Reco
 
 void IndexState::finish() {
   entries.shrink();
+  hashes.shrink_to_fit();
   ids.shrink();
   labels.settle();
 }

@@ -72,8 +72,9 @@ struct IndexState {
   LogHead head;
   Header header;
   bool gives_ids = false;
-  bool is_of_reader = false;    // read() made it
-  std::optional<Ordinal> leaf;  // if it is not the last entry
+  bool is_of_reader = false;          // read() made it
+  std::optional<Ordinal> leaf;        // if it is not the last entry
+  std::vector<std::uint64_t> hashes;  // of the entries that read() found
 
   EntryStore entries;
   IdTable ids;

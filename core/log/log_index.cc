@@ -48,6 +48,19 @@ Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Opti
   return index;
 }
 
+bool LogIndex::begins_with(const LogIndex& before) const {
+  if (!impl_->is_of_reader || !before.impl_->is_of_reader || before.size() > size()) {
+    return false;
+  }
+  for (Ordinal ordinal = 1; ordinal <= before.size(); ++ordinal) {
+    const bool is_same = impl_->hashes[ordinal - 1] == before.impl_->hashes[ordinal - 1];
+    if (!is_same || parent(ordinal) != before.parent(ordinal)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Dialect LogIndex::dialect() const {
   return impl_->settled_dialect();
 }
@@ -195,6 +208,7 @@ std::size_t LogIndex::memory_bytes() const {
   return sizeof(*this) + sizeof(Impl) + impl_->entries.memory_bytes() + impl_->ids.memory_bytes() +
          impl_->names.memory_bytes() + impl_->labels.memory_bytes() + impl_->losses.damage.capacity() * sizeof(Damage) +
          impl_->header.json.capacity() + impl_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
+         impl_->hashes.capacity() * sizeof(std::uint64_t) +
          impl_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*));
 }
 

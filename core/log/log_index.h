@@ -146,6 +146,10 @@ class LogIndex {
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
   void apply(GrowthPtr growth);
 
+  /// True if the first entries are those of `before`, although they may lie elsewhere in the log. Only for logs of
+  /// another agent, which may be rewritten whole to add an entry; false for others.
+  [[nodiscard]] bool begins_with(const LogIndex& before) const;
+
   [[nodiscard]] Dialect dialect() const;
   [[nodiscard]] const Header& header() const;
   /// True for version 1: ids and parents are generated, and those in the log are ignored (omp/FORMAT.md E9).

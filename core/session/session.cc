@@ -103,7 +103,8 @@ std::optional<Session::Raw> Session::raw() const {
   if (!log_) {
     return std::nullopt;
   }
-  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_, bytes_generation_, generation_};
+  const std::uint32_t entries = format().reader == nullptr ? generation_ : 0;
+  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_, bytes_generation_, entries};
 }
 
 Session::Generations Session::generations() const {

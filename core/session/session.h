@@ -155,7 +155,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::uint32_t generation = 0;  // Guard::raw_generation
     std::uint32_t epoch = 0;
     std::uint32_t bytes = 0;    // changes when bytes after the slot may read differently
-    std::uint32_t entries = 0;  // Guard::generation, 0 if no index was read
+    std::uint32_t entries = 0;  // Guard::generation, 0 if no index was read or entries may move within the log
   };
   /// Needs an earlier refresh(Depth::raw); nothing if there was none or the log is gone.
   [[nodiscard]] std::optional<Raw> raw() const;
@@ -257,7 +257,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_same_after_all(const FileStat& st, Depth depth) const;
   void forget_documents(std::uint32_t generation);
   void look_for_erased(const LogFile& log, const LogIndex& index);
-  [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, bool goes_on, bool is_same) const;
+  [[nodiscard]] std::optional<Ordinal> entries_kept(const LogIndex& loaded, bool keeps_bytes) const;
+  [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, std::optional<Ordinal> kept, bool is_same) const;
   void publish(Change change);
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
 

@@ -225,7 +225,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   }
   ASSIGN_OR_RETURN(auto slot, slot_of(**log, (*index)->header()));
   ASSIGN_OR_RETURN(const auto kept, keeps_bytes(**log, st, slot));
-  const bool goes_on = kept && let_go_ && let_go_->mark.is_of(**index);
+  const auto kept_entries = entries_kept(**index, kept);
   auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);
   const auto whole_mark = before.mark_of_read(slot);
@@ -234,14 +234,14 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     const std::unique_lock lock(mutex_);
     const bool raw_goes_on = kept && slot == slot_bytes_;
     const bool is_same = raw_goes_on && st == head_.stat;
-    news = news_of(**index, goes_on, is_same);
+    news = news_of(**index, kept_entries, is_same);
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;
     }
     if (!kept) {
       bytes_generation_ = ++shared_.generations;
     }
-    if (!goes_on) {
+    if (!kept_entries) {
       generation_ = ++shared_.generations;
     }
     keep_head(seen, (*index)->header());
@@ -268,16 +268,26 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   return {};
 }
 
+/// How many entries of the previous state a loaded index begins with: all or nothing. `keeps_bytes`: the log still has
+/// all bytes of that state.
+std::optional<Ordinal> Session::entries_kept(const LogIndex& loaded, bool keeps_bytes) const {
+  if (index_ && loaded.begins_with(*index_)) {
+    return index_->size();
+  }
+  const bool goes_on = keeps_bytes && let_go_ && let_go_->mark.is_of(loaded);
+  return goes_on ? std::optional(let_go_->mark.entries()) : std::nullopt;
+}
+
 /// The change to publish for an index that was loaded, as seen by readers of the session's previous state.
-std::optional<Change> Session::news_of(const LogIndex& loaded, bool goes_on, bool is_same) const {
+std::optional<Change> Session::news_of(const LogIndex& loaded, std::optional<Ordinal> kept, bool is_same) const {
   Change news;
   news.last = loaded.size();
-  if (goes_on && loaded.size() > let_go_->mark.entries()) {
+  if (kept && loaded.size() > *kept) {
     news.kind = Change::Kind::session_appended;
-    news.first = let_go_->mark.entries() + 1;
+    news.first = *kept + 1;
     return news;
   }
-  if (!goes_on && generation_ != 0) {
+  if (!kept && generation_ != 0) {
     news.kind = Change::Kind::session_rewritten;
     news.old_generation = generation_;
     news.first = loaded.size() == kNoEntry ? kNoEntry : 1;

@@ -279,7 +279,8 @@ std::optional<ViewCache::Key> cache_key(const Row& row, const Session& session, 
   if (!guard) {
     return std::nullopt;
   }
-  const std::uint32_t epoch = row.lasts == Validity::epoch ? guard->epoch() : 0;
+  const bool may_move = session.format().reader != nullptr;  // entries of a generation, to other places in the log
+  const std::uint32_t epoch = row.lasts == Validity::epoch || may_move ? guard->epoch() : 0;
   return ViewCache::Key{guard->generation(), static_cast<std::uint8_t>(row.kind), item, epoch};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opal/message_order.h"
 #include "core/json/document.h"
@@ -20,6 +21,7 @@ constexpr std::uint64_t kLongestHeader = 1 << 20;
 struct Record {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  std::uint64_t hash = 0;
   bool has_parent = false;
   std::string role;
   std::string_view type;  // a literal
@@ -106,7 +108,7 @@ class Session {
     Ordinal leaf = kNoEntry;
     Ordinal ordinal = kNoEntry;
     for (const std::size_t at : order_of(nodes_, current)) {
-      RETURN_IF_ERROR(sink.add(fields_of(at)));
+      RETURN_IF_ERROR(sink.add(fields_of(at), records_[at].hash));
       ++ordinal;
       leaf = at == current ? ordinal : leaf;
     }
@@ -126,7 +128,11 @@ class Session {
     const auto [place, is_new] = places_.emplace(id, nodes_.size());
     const auto parent = json::string_member(message, "parent_id");
     MessageNode node{id, std::string(parent.value_or(""))};
-    Record record{line.offset, line.length, parent.has_value(), std::string(*json::string_member(message, "role")),
+    Record record{line.offset,
+                  line.length,
+                  xxh64(line.text),
+                  parent.has_value(),
+                  std::string(*json::string_member(message, "role")),
                   type_of(message)};
     if (is_new) {
       nodes_.push_back(std::move(node));
