@@ -1,0 +1,120 @@
+#include "tests/support/text_format.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/log/line_reader.h"
+#include "core/log/record_reader.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
+#include "core/store/read_only_store.h"
+
+namespace arborfs::testing {
+namespace {
+
+FieldValue text_value(std::string_view text) {
+  FieldValue value;
+  value.kind = FieldValue::Kind::string;
+  value.text = text;
+  return value;
+}
+
+Header header_of(const LineReader::Line* line) {
+  Header header;
+  header.valid = line != nullptr;
+  header.writable_version = false;
+  header.problem = line == nullptr ? "the file is empty" : "arborfs only reads sessions of text";
+  header.json = "{}";
+  header.title = line == nullptr ? "" : line->text;
+  return header;
+}
+
+class TextReader : public RecordReader {
+ public:
+  [[nodiscard]] Result<Header> read_header(const LogFile& log) const override {
+    ASSIGN_OR_RETURN(const auto size, log.size());
+    LineReader lines(log, size, nullptr);
+    ASSIGN_OR_RETURN(const auto* line, lines.next());
+    return header_of(line);
+  }
+
+  Result<void> read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override {
+    ASSIGN_OR_RETURN(const auto size, log.size());
+    LineReader lines(log, size, cancelled);
+    ASSIGN_OR_RETURN(const auto* line, lines.next());
+    sink.set_header(header_of(line));
+    for (int number = 1; line != nullptr; ++number) {
+      ASSIGN_OR_RETURN(line, lines.next());
+      if (line != nullptr) {
+        RETURN_IF_ERROR(add(*line, number, sink));
+      }
+    }
+    return {};
+  }
+
+ private:
+  static Result<void> add(const LineReader::Line& line, int number, RecordSink& sink) {
+    const std::string id = std::to_string(number);
+    const std::string parent = std::to_string(number - 1);
+    RecordFields fields;
+    fields.offset = line.offset;
+    fields.length = line.length;
+    fields.id = text_value(id);
+    fields.parent = number == 1 ? FieldValue() : text_value(parent);
+    fields.type = text_value("message");
+    fields.role = text_value(line.text.substr(0, line.text.find(':')));
+    return sink.add(fields, xxh64(line.text));
+  }
+};
+
+class TextRenderer : public RecordRenderer {
+ public:
+  void render(EntryType /*type*/, std::string_view raw, std::string& out) const override {
+    out += visible(words_of(raw)) + "\n";
+  }
+  [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
+    std::string text;
+    render(type, raw, text);
+    return TextMeasure{text.size(), {}, {}};
+  }
+  [[nodiscard]] std::string first_words(EntryType /*type*/, std::string_view raw, std::size_t columns) const override {
+    return visible_line(words_of(raw), columns);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const Content>> context(
+      const ContextPath& path, std::shared_ptr<const LogFile> log,
+      std::shared_ptr<const BlobSource> /*blobs*/) const override {
+    auto content = std::make_shared<Content>();
+    for (const auto& step : path.steps) {
+      content->add_range(log, step.entry.offset, step.length);
+      content->add_text("\n");
+    }
+    return std::shared_ptr<const Content>(std::move(content));
+  }
+
+ private:
+  static std::string_view words_of(std::string_view raw) {
+    const std::size_t colon = raw.find(": ");
+    return colon == std::string_view::npos ? raw : raw.substr(colon + 2);
+  }
+};
+
+}  // namespace
+
+const Format& text_format() {
+  static const TextReader reader;
+  static const TextRenderer renderer;
+  static const Format format{"text", "text-lines", &reader, &renderer, false};
+  return format;
+}
+
+std::shared_ptr<SessionStore> make_text_store(const std::string& folder, Disk& disk) {
+  const std::filesystem::path path(folder);
+  StorePaths paths;
+  paths.agent_dir = path.parent_path();
+  paths.sessions = path.parent_path();
+  return std::make_shared<LogFolderStore>(text_format(), std::move(paths), path.filename(), ".txt", disk);
+}
+
+}  // namespace arborfs::testing
