@@ -11,7 +11,9 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opal/message_order.h"
 #include "core/json/document.h"
+#include "core/json/scan.h"
 #include "core/log/line_reader.h"
+#include "core/model/json_cursor.h"
 
 namespace arborfs::opal {
 namespace {
@@ -34,18 +36,46 @@ FieldValue text_field(std::string_view text) {
   return value;
 }
 
-/// A compaction or the summary of a branch is a user's message that its metadata marks (opal/FORMAT.md C4).
-std::string_view type_of(const json::Value& message) {
-  const json::Value* metadata = json::member(message, "metadata");
-  const auto kind = metadata == nullptr ? std::nullopt : json::string_member(*metadata, "type");
-  if (kind == "compaction_summary") {
-    return "compaction";
-  }
-  return kind == "branch_summary" ? "branch_summary" : "message";
+/// The members of a message that the index needs. They are found without parsing the line, which may be long.
+struct Fields {
+  std::optional<std::string> id;
+  std::optional<std::string> parent;
+  std::optional<std::string> role;
+  std::string_view metadata;
+};
+
+bool is_json(std::string_view text) {
+  const json::ValueEnd end = json::scan_value(text, 0);
+  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
 }
 
-bool is_message(const json::Value& value) {
-  return json::string_member(value, "id") && json::string_member(value, "role");
+/// Nothing if the line is no message: an object with an id and a role.
+std::optional<Fields> read_fields(std::string_view line) {
+  Fields fields;
+  if (!line.starts_with('{') || !is_json(line)) {
+    return std::nullopt;
+  }
+  for (skim::Cursor cursor(line); cursor.next();) {
+    if (cursor.key_is("id")) {
+      fields.id = skim::string_value(cursor.value());
+    } else if (cursor.key_is("parent_id")) {
+      fields.parent = skim::string_value(cursor.value());
+    } else if (cursor.key_is("role")) {
+      fields.role = skim::string_value(cursor.value());
+    } else if (cursor.key_is("metadata")) {
+      fields.metadata = cursor.value();
+    }
+  }
+  return fields.id && fields.role ? std::optional(std::move(fields)) : std::nullopt;
+}
+
+/// A compaction or the summary of a branch is a user's message that its metadata marks (opal/FORMAT.md C4).
+std::string_view type_of(const Fields& message) {
+  const std::string_view kind = skim::member(message.metadata, "type");
+  if (skim::is_string(kind, "compaction_summary")) {
+    return "compaction";
+  }
+  return skim::is_string(kind, "branch_summary") ? "branch_summary" : "message";
 }
 
 Header no_header(std::string problem) {
@@ -56,11 +86,12 @@ Header no_header(std::string problem) {
 }
 
 /// The header in a log's first line (opal/FORMAT.md B2).
-Header header_of(const LineReader::Line& line, const json::Value& value) {
-  if (!value.IsObject()) {
+Header header_of(const LineReader::Line& line) {
+  json::Document value;
+  if (line.is_too_long || line.length > kLongestHeader || !json::parse(line.text, value) || !value.IsObject()) {
     return no_header("the first line is no session header, so Opal cannot load the session");
   }
-  if (is_message(value)) {
+  if (read_fields(line.text)) {
     return no_header("the first line is a message, which Opal takes for the session's header");
   }
   Header header;
@@ -80,19 +111,16 @@ Header header_of(const LineReader::Line& line, const json::Value& value) {
 class Session {
  public:
   void take(const LineReader::Line& line) {
-    json::Document value;
-    const bool is_json = !line.is_too_long && json::parse(line.text, value);
     if (is_first_) {
       is_first_ = false;
-      header_ =
-          is_json ? header_of(line, value) : no_header("the first line is not JSON, so Opal cannot load the session");
+      header_ = header_of(line);
       if (header_.valid) {
-        note_current(value);
+        note_current(line.text);
         return;
       }
     }
-    if (is_json && is_message(value)) {
-      add(line, value);
+    if (auto message = line.is_too_long ? std::nullopt : read_fields(line.text)) {
+      add(line, *std::move(message));
     } else {
       add_damage(line);
     }
@@ -117,23 +145,18 @@ class Session {
   }
 
  private:
-  void note_current(const json::Value& header) {
-    has_current_ = json::member(header, "current_id") != nullptr;
-    current_ = json::string_member(header, "current_id").value_or("");
+  void note_current(std::string_view header) {
+    const std::string_view current = skim::member(header, "current_id");
+    has_current_ = !current.empty();
+    current_ = skim::string_value(current).value_or("");
   }
 
   /// Of lines with the same id the last one counts (opal/FORMAT.md B4).
-  void add(const LineReader::Line& line, const json::Value& message) {
-    const std::string id(*json::string_member(message, "id"));
-    const auto [place, is_new] = places_.emplace(id, nodes_.size());
-    const auto parent = json::string_member(message, "parent_id");
-    MessageNode node{id, std::string(parent.value_or(""))};
-    Record record{line.offset,
-                  line.length,
-                  xxh64(line.text),
-                  parent.has_value(),
-                  std::string(*json::string_member(message, "role")),
-                  type_of(message)};
+  void add(const LineReader::Line& line, Fields message) {
+    const auto [place, is_new] = places_.emplace(*message.id, nodes_.size());
+    Record record{line.offset,   line.length,     xxh64(line.text), message.parent.has_value(),
+                  *message.role, type_of(message)};
+    MessageNode node{*std::move(message.id), message.parent.value_or("")};
     if (is_new) {
       nodes_.push_back(std::move(node));
       records_.push_back(std::move(record));
@@ -193,12 +216,7 @@ Result<Header> Reader::read_header(const LogFile& log) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, std::min(size, kLongestHeader), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
-  if (line == nullptr) {
-    return no_header("the log has no records");
-  }
-  json::Document value;
-  return json::parse(line->text, value) ? header_of(*line, value)
-                                        : no_header("the first line is not JSON, so Opal cannot load the session");
+  return line == nullptr ? no_header("the log has no records") : header_of(*line);
 }
 
 Result<void> Reader::read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
