@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/base/result_macros.h"
 #include "core/base/unique_fd.h"
 
 namespace arborfs {
@@ -88,11 +89,9 @@ Result<UniqueFd> open_log_file(const std::string& path) {
 }  // namespace
 
 Result<void> open_log(const std::string& path, LogLevel level) {
-  auto fd = path.empty() ? Result<UniqueFd>(UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3))) : open_log_file(path);
-  if (!fd) {
-    return fd.error();
-  }
-  auto fresh = std::make_shared<spdlog::logger>("arborfs", std::make_shared<FdSink>(std::move(*fd)));
+  ASSIGN_OR_RETURN(auto fd, path.empty() ? Result<UniqueFd>(UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)))
+                                         : open_log_file(path));
+  auto fresh = std::make_shared<spdlog::logger>("arborfs", std::make_shared<FdSink>(std::move(fd)));
   fresh->set_pattern(path.empty() ? "arborfs: %v" : "%Y-%m-%dT%H:%M:%S.%e %l %v");
   fresh->set_level(spdlog_level(level));
   logger() = std::move(fresh);

@@ -31,8 +31,11 @@ struct Folder {
 /// The process that a lock file names; not set if the content is not <pid>:<ms> or the pid is 0.
 std::optional<long> owner_of(const Dir& dir, const std::string& name) {
   const auto file = File::open_in(dir, name);
+  if (!file) {
+    return std::nullopt;
+  }
   std::array<char, 64> buffer{};
-  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(std::size_t{0});
+  const auto got = file->read_at(0, buffer);
   if (!got) {
     return std::nullopt;
   }

@@ -62,16 +62,16 @@ Result<std::string> Repairer::keep_copy(const File& file, const LogPlace& place)
   ASSIGN_OR_RETURN(auto folder, make_private_folder(disk(), path));
   static_cast<void>(disk().remove(folder, place.file));
   ASSIGN_OR_RETURN(auto fd, disk().create(folder, place.file, kPrivateFile));
-  auto copied = copy_bytes(file, disk(), fd.get());
-  copied = copied ? disk().sync_folder(folder) : copied;
-  return copied ? Result<std::string>(path + "/" + place.file) : copied.error();
+  RETURN_IF_ERROR(copy_bytes(file, disk(), fd.get()));
+  RETURN_IF_ERROR(disk().sync_folder(folder));
+  return path + "/" + place.file;
 }
 
 Result<std::string> Repairer::keep_copy_of(const Session& session) {
   const LogPlace place = session.place();
-  auto folder = writer_.catalog().store().folder(place);
-  const auto log = folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
-  return log ? keep_copy(*log, place) : Result<std::string>(log.error());
+  ASSIGN_OR_RETURN(const auto folder, writer_.catalog().store().folder(place));
+  ASSIGN_OR_RETURN(const auto log, File::open_in(folder, place.file));
+  return keep_copy(log, place);
 }
 
 Result<RepairResult> Repairer::mend(const SessionPtr& session) {
@@ -94,19 +94,16 @@ Result<RepairResult> Repairer::mend(const SessionPtr& session) {
 }
 
 Result<void> Repairer::rewrite(const SessionPtr& session, RepairResult& mended) {
-  auto first_look = plan_repairs(*session, writer_.catalog());
-  if (!first_look || first_look->edits.empty() || settings_.dry_run) {
-    mended.words = first_look ? std::move(first_look->words) : std::vector<std::string>{};
-    return first_look ? Result<void>() : Result<void>(first_look.error());
+  ASSIGN_OR_RETURN(auto first_look, plan_repairs(*session, writer_.catalog()));
+  if (first_look.edits.empty() || settings_.dry_run) {
+    mended.words = std::move(first_look.words);
+    return {};
   }
   const auto plan = [&](const Session& now) -> Result<std::vector<LogEdit>> {
-    auto copy = keep_copy_of(now);
-    auto repairs = copy ? plan_repairs(now, writer_.catalog()) : Result<RepairPlan>(copy.error());
-    if (!repairs) {
-      return repairs.error();
-    }
-    mended = {std::move(repairs->words), std::move(*copy)};
-    return std::move(repairs->edits);
+    ASSIGN_OR_RETURN(auto copy, keep_copy_of(now));
+    ASSIGN_OR_RETURN(auto repairs, plan_repairs(now, writer_.catalog()));
+    mended = {std::move(repairs.words), std::move(copy)};
+    return std::move(repairs.edits);
   };
   return writer_.edit(session, plan, settings_.maybe_live);
 }
@@ -127,11 +124,9 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
   if (!settings_.dry_run) {
     ASSIGN_OR_RETURN(auto signpost, json_command(std::string(kSignpost), session->read()->index().dialect(), now_ms()));
     signpost.force = settings_.maybe_live;
-    auto copy = mended.copy.empty() ? keep_copy_of(*session) : Result<std::string>(mended.copy);
-    if (!copy) {
-      return copy.error();
+    if (mended.copy.empty()) {
+      ASSIGN_OR_RETURN(mended.copy, keep_copy_of(*session));
     }
-    mended.copy = std::move(*copy);
     RETURN_IF_ERROR(writer_.append(session, std::move(signpost), target));
   }
   mended.words.push_back(std::move(words));
@@ -140,14 +135,12 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
 
 Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
   const SessionStore& store = writer_.catalog().store();
-  auto folder = leftover.kind == OrphanFile::Kind::blob ? Dir::open_root(store.paths().blobs)
-                                                        : store.folder({leftover.place.folder, leftover.log_file});
-  if (!folder) {
-    return folder.error();
-  }
+  ASSIGN_OR_RETURN(const auto folder, leftover.kind == OrphanFile::Kind::blob
+                                          ? Dir::open_root(store.paths().blobs)
+                                          : store.folder({leftover.place.folder, leftover.log_file}));
   RepairResult mended;
-  auto done = clear_away(*folder, leftover, mended);
-  return done ? Result<RepairResult>(std::move(mended)) : done.error();
+  RETURN_IF_ERROR(clear_away(folder, leftover, mended));
+  return mended;
 }
 
 Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended) {
@@ -164,10 +157,7 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
   }
   // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
   const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
-  auto lock = OmpFileLock::take(disk(), folder, path, leftover.log_file);
-  if (!lock) {
-    return lock.error();
-  }
+  ASSIGN_OR_RETURN(const auto lock, OmpFileLock::take(disk(), folder, path, leftover.log_file));
   if (leftover.kind == OrphanFile::Kind::lock) {
     return {};
   }
@@ -175,19 +165,15 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
 }
 
 Result<void> Repairer::bring_back(const Dir& folder, const OrphanFile& leftover) {
-  auto done = disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep);
-  return done ? disk().sync_folder(folder) : done;
+  RETURN_IF_ERROR(disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep));
+  return disk().sync_folder(folder);
 }
 
 Result<void> Repairer::put_away(const Dir& folder, const LogPlace& place, RepairResult& mended) {
-  auto file = File::open_in(folder, place.file);
-  auto copy = file ? keep_copy(*file, place) : Result<std::string>(file.error());
-  if (!copy) {
-    return copy.error();
-  }
-  mended.copy = std::move(*copy);
-  auto removed = disk().remove(folder, place.file);
-  return removed ? disk().sync_folder(folder) : removed;
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, place.file));
+  ASSIGN_OR_RETURN(mended.copy, keep_copy(file, place));
+  RETURN_IF_ERROR(disk().remove(folder, place.file));
+  return disk().sync_folder(folder);
 }
 
 }  // namespace arborfs

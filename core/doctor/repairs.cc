@@ -163,26 +163,23 @@ class Planner {
   }
 
   Result<void> mend_run(const Run& run) {
-    const auto bytes = run.only_nul ? Result<std::string>(std::string()) : read(run.begin, run.end);
-    const auto begin = line_begin(run.begin);
-    const auto end = line_end(run.end);
-    if (!bytes || !begin || !end) {
-      return !bytes ? bytes.error() : !begin ? begin.error() : end.error();
-    }
-    const auto records = salvage(*bytes);
+    ASSIGN_OR_RETURN(const auto bytes, run.only_nul ? Result<std::string>(std::string()) : read(run.begin, run.end));
+    ASSIGN_OR_RETURN(const auto begin, line_begin(run.begin));
+    ASSIGN_OR_RETURN(const auto end, line_end(run.end));
+    const auto records = salvage(bytes);
     if (!records.empty() && patient_.gives_ids) {
       return {};  // another record would change the ids of all entries after it
     }
-    std::string text = *begin ? "" : "\n";
+    std::string text = begin ? "" : "\n";
     for (const auto& record : records) {
       text += record + "\n";
     }
-    const bool keeps_end = *end && !records.empty() && ends_with_feed(**end);  // the line may end in LF or CRLF
+    const bool keeps_end = end && !records.empty() && ends_with_feed(*end);  // the line may end in LF or CRLF
     if (keeps_end) {
       text.pop_back();
     }
     plan_.words.push_back(words_of(run, records.size()));
-    plan_.edits.push_back({begin->value_or(run.begin), keeps_end ? run.end : end->value_or(run.end), std::move(text)});
+    plan_.edits.push_back({begin.value_or(run.begin), keeps_end ? run.end : end.value_or(run.end), std::move(text)});
     return {};
   }
 
@@ -231,19 +228,13 @@ class Planner {
   /// Moves a header that is not at the head of the log, or adds the id that it lacks.
   Result<void> move_header() {
     const std::uint64_t behind = patient_.header_entry + patient_.header_length;
-    const auto json = read(patient_.header_entry, behind);
-    const auto begin = line_begin(patient_.header_entry);
-    const auto end = line_end(behind);
-    if (!json || !begin || !end) {
-      return !json ? json.error() : !begin ? begin.error() : end.error();
-    }
-    const auto header = with_session_id(*json, session_.stem());
-    if (!header) {
-      return header.error();
-    }
-    plan_.edits.push_back({begin->value_or(patient_.header_entry), end->value_or(behind), *begin && *end ? "" : "\n"});
-    return put_header(*header, *header == *json ? "put the session header at the head of the log"
-                                                : "put the id of the log's name into the session header");
+    ASSIGN_OR_RETURN(const auto json, read(patient_.header_entry, behind));
+    ASSIGN_OR_RETURN(const auto begin, line_begin(patient_.header_entry));
+    ASSIGN_OR_RETURN(const auto end, line_end(behind));
+    ASSIGN_OR_RETURN(const auto header, with_session_id(json, session_.stem()));
+    plan_.edits.push_back({begin.value_or(patient_.header_entry), end.value_or(behind), begin && end ? "" : "\n"});
+    return put_header(header, header == json ? "put the session header at the head of the log"
+                                             : "put the id of the log's name into the session header");
   }
 
   /// Puts the header before everything but a title slot and a byte order mark.
@@ -298,8 +289,8 @@ class Planner {
 }  // namespace
 
 Result<RepairPlan> plan_repairs(const Session& session, const Catalog& catalog) {
-  auto patient = look_at(session);
-  return patient ? Planner(session, catalog, std::move(*patient)).plan() : Result<RepairPlan>(patient.error());
+  ASSIGN_OR_RETURN(auto patient, look_at(session));
+  return Planner(session, catalog, std::move(patient)).plan();
 }
 
 }  // namespace arborfs

@@ -137,14 +137,11 @@ Result<void> Content::read_rendered(const Segment& segment, std::uint64_t from, 
                                     std::string& out) const {
   std::shared_ptr<const std::string> bytes = last_rendered_->find(segment.render);
   if (!bytes) {
-    auto rendered = (*segment.render)();
-    if (!rendered) {
-      return rendered.error();
-    }
-    if (rendered->size() != segment.size) {
+    ASSIGN_OR_RETURN(auto rendered, (*segment.render)());
+    if (rendered.size() != segment.size) {
       return {Errc::stale, "the log changed while an entry was rendered; try again"};
     }
-    bytes = std::make_shared<const std::string>(std::move(*rendered));
+    bytes = std::make_shared<const std::string>(std::move(rendered));
   }
   out.append(*bytes, from, length);
   if (from + length < segment.size) {

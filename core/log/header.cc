@@ -130,15 +130,12 @@ Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect) {
   if (dialect == Dialect::omp13) {
     return head;
   }
-  auto text = window.view(0, 1);
-  if (text && text->find('\n') == std::string_view::npos) {
-    text = window.view(0, kLongestSlot);
+  ASSIGN_OR_RETURN(auto text, window.view(0, 1));
+  if (text.find('\n') == std::string_view::npos) {
+    ASSIGN_OR_RETURN(text, window.view(0, kLongestSlot));
   }
-  if (!text) {
-    return text.error();
-  }
-  const std::string_view line = text->substr(0, text->find('\n'));
-  if (line.size() == text->size()) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size()) {
     head.may_be_slot = line.size() < kLongestSlot;
     return head;
   }
@@ -204,22 +201,16 @@ Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offse
 
 Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
   // Decoded text has its own size; for a file, the size from its stat when it was opened is used.
-  const auto size = log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size);
-  if (!size) {
-    return size.error();
-  }
-  LogWindow window(log, std::min(*size, kHeadLimit), nullptr, kHeadStep);
+  ASSIGN_OR_RETURN(const auto size, log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size));
+  LogWindow window(log, std::min(size, kHeadLimit), nullptr, kHeadStep);
   ASSIGN_OR_RETURN(auto head, read_head(window, dialect));
-  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, *size));
-  auto record = scanner.next();
-  if (!record) {
-    return record.error();
+  RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, size));
+  ASSIGN_OR_RETURN(const auto record, scanner.next());
+  if (record == nullptr) {
+    return size > kHeadLimit ? invalid_header("the first MiB of the log has no record", head.slot.has_value())
+                             : missing_header(head.slot.has_value());
   }
-  if (*record == nullptr) {
-    return *size > kHeadLimit ? invalid_header("the first MiB of the log has no record", head.slot.has_value())
-                              : missing_header(head.slot.has_value());
-  }
-  ASSIGN_OR_RETURN(auto session, read_session_header(window, (*record)->offset, (*record)->length, head.slot));
+  ASSIGN_OR_RETURN(auto session, read_session_header(window, record->offset, record->length, head.slot));
   Header& header = session.header;
   if (!dialect && !head.slot && header.valid && header.title.empty() && is_uuid(header.id)) {
     ASSIGN_OR_RETURN(const auto name, find_session_name(log));

@@ -78,15 +78,9 @@ Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, 
   made.head_end = std::min(resume, slot_end + kHeadChecked);
   made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
   // Hash the tail first: the window still holds it.
-  auto tail = hash_range(window, made.tail_from, resume);
-  auto slot = hash_range(window, 0, slot_end);
-  auto head = hash_range(window, slot_end, made.head_end);
-  if (!tail || !slot || !head) {
-    return (!tail ? tail : !slot ? slot : head).error();
-  }
-  made.tail = *tail;
-  made.slot = *slot;
-  made.head = *head;
+  ASSIGN_OR_RETURN(made.tail, hash_range(window, made.tail_from, resume));
+  ASSIGN_OR_RETURN(made.slot, hash_range(window, 0, slot_end));
+  ASSIGN_OR_RETURN(made.head, hash_range(window, slot_end, made.head_end));
   return made;
 }
 
@@ -94,20 +88,12 @@ Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_
                                           const Fingerprint& before) {
   Fingerprint made = before;
   if (before.head_end != slot_end + kHeadChecked) {
-    auto afresh = take_fingerprint(window, slot_end, resume);
-    if (!afresh) {
-      return afresh;
-    }
-    made = *afresh;
+    ASSIGN_OR_RETURN(made, take_fingerprint(window, slot_end, resume));
     made.slot = before.slot;
     return made;
   }
   made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
-  const auto tail = hash_range(window, made.tail_from, resume);
-  if (!tail) {
-    return tail.error();
-  }
-  made.tail = *tail;
+  ASSIGN_OR_RETURN(made.tail, hash_range(window, made.tail_from, resume));
   return made;
 }
 
@@ -141,9 +127,8 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
       }
       dialect = Dialect::omp18;
     }
-    if (auto taken = take_first(window, *record); !taken) {
-      return taken.error();
-    } else if (!*taken && admit(*record) && noter != nullptr) {
+    ASSIGN_OR_RETURN(const auto taken, take_first(window, *record));
+    if (!taken && admit(*record) && noter != nullptr) {
       RETURN_IF_ERROR(note(*noter, *record, scanner.notes()));
     }
     if (entries.size() >= kMostEntries) {

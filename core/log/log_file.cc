@@ -30,19 +30,13 @@ Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t 
     return std::optional<std::string>();
   }
   std::string bytes(kUtf16Mark.size(), '\0');
-  auto got = file.read_at(0, bytes);
-  if (!got) {
-    return got.error();
-  }
-  if (*got < bytes.size() || bytes != kUtf16Mark) {
+  ASSIGN_OR_RETURN(auto got, file.read_at(0, bytes));
+  if (got < bytes.size() || bytes != kUtf16Mark) {
     return std::optional<std::string>();
   }
   bytes.resize(size);
-  got = file.read_at(0, bytes);
-  if (!got) {
-    return got.error();
-  }
-  bytes.resize(*got);
+  ASSIGN_OR_RETURN(got, file.read_at(0, bytes));
+  bytes.resize(got);
   return std::optional<std::string>(json::decode_utf16le(std::string_view(bytes).substr(kUtf16Mark.size())));
 }
 
@@ -51,11 +45,8 @@ Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t 
 Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::string& name,
                                                      PooledFile::Opener reopen) {
   FileStat stat;
-  auto file = File::open_in(dir, name, &stat);
-  if (!file) {
-    return file.error();
-  }
-  return of(std::move(file).value(), stat, std::move(reopen));
+  ASSIGN_OR_RETURN(auto file, File::open_in(dir, name, &stat));
+  return of(std::move(file), stat, std::move(reopen));
 }
 
 Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener reopen) {

@@ -39,8 +39,8 @@ Result<std::optional<Header>> header_of_changed_slot(LogWindow& window, const In
   if (!state.header.valid) {
     return std::optional<Header>(state.header);
   }
-  auto session = read_session_header(window, state.header.offset, state.header.length, slot);
-  return session ? Result<std::optional<Header>>(std::move(session->header)) : session.error();
+  ASSIGN_OR_RETURN(auto session, read_session_header(window, state.header.offset, state.header.length, slot));
+  return std::optional<Header>(std::move(session.header));
 }
 
 // Detects records that would change how earlier ones are read.
@@ -82,15 +82,11 @@ Result<bool> is_same_log(LogWindow& window, const IndexState& state, LogIndex::G
   }
   growth.fingerprint = now;
   if (now.slot != state.fingerprint.slot) {
-    auto header = header_of_changed_slot(window, state);
-    if (!header) {
-      return header.error();
-    }
-    growth.header = std::move(*header);
+    ASSIGN_OR_RETURN(growth.header, header_of_changed_slot(window, state));
     return growth.header.has_value();
   }
-  auto goes_on = number_goes_on(window, state.tail.resume);
-  return goes_on ? Result<bool>(!*goes_on) : goes_on.error();
+  ASSIGN_OR_RETURN(const auto goes_on, number_goes_on(window, state.tail.resume));
+  return !goes_on;
 }
 
 // False if a record conflicts with earlier ones.

@@ -190,11 +190,7 @@ Result<RecordScanner::Found> RecordScanner::read_slowly() {
 Result<RecordScanner::Found> RecordScanner::accept() {
   ASSIGN_OR_RETURN(auto first, window_.view(at_.offset, 1));
   const char lead = first.empty() ? '{' : first.front();
-  auto record = observed_.finish(window_, at_.offset, scanner_.length());
-  if (!record) {
-    return record.error();
-  }
-  record_ = *record;
+  ASSIGN_OR_RETURN(record_, observed_.finish(window_, at_.offset, scanner_.length()));
   record_.shape = lead == '{'   ? RecordFields::Shape::object
                   : lead == '[' ? RecordFields::Shape::array
                                 : RecordFields::Shape::scalar;

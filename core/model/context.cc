@@ -21,20 +21,16 @@ Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const c
   const bool is_18 = path.dialect == Dialect::omp18;
   context::MessageReader reader(path, plan, source);
   for (;;) {
-    auto drafts = reader.next(is_18 ? SIZE_MAX : kStepsAtOnce);
+    ASSIGN_OR_RETURN(auto drafts, reader.next(is_18 ? SIZE_MAX : kStepsAtOnce));
     if (!drafts) {
-      return drafts.error();
-    }
-    if (!*drafts) {
       return {};
     }
     if (is_18) {
-      context::repair_as_18(**drafts, path);
+      context::repair_as_18(*drafts, path);
     }
-    for (const context::Draft& draft : (*drafts)->list) {
-      auto done = draft.is_dropped ? Result<void>() : layout.add(draft.piece);
-      if (!done) {
-        return done;
+    for (const context::Draft& draft : drafts->list) {
+      if (!draft.is_dropped) {
+        RETURN_IF_ERROR(layout.add(draft.piece));
       }
     }
   }

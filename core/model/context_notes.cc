@@ -45,13 +45,11 @@ std::optional<std::string_view> text_of(const json::Value* data) {
 
 // The length of an entry's notes; nullopt if it has no valid ones.
 Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const Source& source) {
-  auto entry = step.length > kLongNotesEntry ? short_members_json(*source.log, step.entry.offset, step.length)
-                                             : source.log->read(step.entry.offset, step.length);
-  if (!entry) {
-    return entry.error();
-  }
+  ASSIGN_OR_RETURN(const auto entry, step.length > kLongNotesEntry
+                                         ? short_members_json(*source.log, step.entry.offset, step.length)
+                                         : source.log->read(step.entry.offset, step.length));
   json::Document data;
-  if (!skim::is_string(skim::member(*entry, "customType"), kType) || !json::parse(skim::member(*entry, "data"), data)) {
+  if (!skim::is_string(skim::member(entry, "customType"), kType) || !json::parse(skim::member(entry, "data"), data)) {
     return std::optional<std::size_t>();
   }
   const auto text = text_of(&data);

@@ -85,11 +85,7 @@ Result<void> plan_compacted(const ContextPath& path, const Source& source, std::
   RETURN_IF_ERROR(load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry));
   ASSIGN_OR_RETURN(const auto names_by_index, is_version_1(path, source));
   const Compaction compaction = read_compaction(entry, path, source, names_by_index);
-  auto request = hidden_request(path, source, last, compaction);
-  if (!request) {
-    return request.error();
-  }
-  plan.request = *request;
+  ASSIGN_OR_RETURN(plan.request, hidden_request(path, source, last, compaction));
   plan.compaction = last;
   const json::Value* system = json::member(entry, "systemMessage");
   plan.has_system_message = path.dialect == Dialect::pi && system != nullptr && system->IsObject();

@@ -17,21 +17,18 @@ bool is_typed(std::string_view custom) {
 }
 
 Result<bool> is_typed_message(const ContextPath::Step& step, const Source& source) {
-  const auto entry = source.log->read(step.entry.offset, step.length);
-  return entry ? Result<bool>(is_typed(skim::member(*entry, "message"))) : entry.error();
+  ASSIGN_OR_RETURN(const auto entry, source.log->read(step.entry.offset, step.length));
+  return is_typed(skim::member(entry, "message"));
 }
 
 // A content too long to be read is taken to be a string or an array.
 Result<bool> is_typed_entry(const ContextPath::Step& step, const Source& source) {
   const bool is_long = step.length > kLongEntry;
-  const auto entry = is_long ? short_members_json(*source.log, step.entry.offset, step.length)
-                             : source.log->read(step.entry.offset, step.length);
-  if (!entry) {
-    return entry.error();
-  }
-  const std::string_view content = skim::member(*entry, "content");
+  ASSIGN_OR_RETURN(const auto entry, is_long ? short_members_json(*source.log, step.entry.offset, step.length)
+                                             : source.log->read(step.entry.offset, step.length));
+  const std::string_view content = skim::member(entry, "content");
   const bool has_content = content.empty() ? is_long : content[0] == '"' || content[0] == '[';
-  return has_content && is_typed(*entry);
+  return has_content && is_typed(entry);
 }
 
 Result<bool> is_request(const ContextPath::Step& step, const Source& source) {

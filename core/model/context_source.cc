@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/model/blob_references.h"
 #include "core/model/json_cursor.h"
@@ -50,11 +51,9 @@ void drop_provider_payload(json::Document& entry, Dialect dialect) {
 
 Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
   const bool is_oversized = length > kLongestLoaded;
-  auto bytes = is_oversized ? short_members_json(*source.log, offset, length) : source.log->read(offset, length);
-  if (!bytes) {
-    return bytes.error();
-  }
-  if (!json::parse(*bytes, out)) {
+  ASSIGN_OR_RETURN(const auto bytes,
+                   is_oversized ? short_members_json(*source.log, offset, length) : source.log->read(offset, length));
+  if (!json::parse(bytes, out)) {
     return log_changed_meanwhile();
   }
   if (source.version_below_3) {

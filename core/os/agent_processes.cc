@@ -157,7 +157,10 @@ std::string terminal_of(int process) {
 std::vector<std::string> databases_of(long pid) {
   std::vector<std::string> folders;
   const auto descriptors = Dir::open_root("/proc/" + std::to_string(pid) + "/fd");
-  const auto entries = descriptors ? descriptors->list() : Result<std::vector<DirEntry>>(descriptors.error());
+  if (!descriptors) {
+    return folders;
+  }
+  const auto entries = descriptors->list();
   for (const auto& entry : entries ? *entries : std::vector<DirEntry>()) {
     const std::string path = link_target(descriptors->fd(), entry.name);
     const std::string_view name = last_component(path);

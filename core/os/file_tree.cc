@@ -25,35 +25,30 @@ Error too_deep() {
 }
 
 Result<void> copy_attributes(Disk& disk, const FileStat& st, int fd) {
-  auto set = disk.set_mode(fd, st.mode & kPermissions);
-  return set ? disk.set_mtime(fd, st.mtime_ns) : set;
+  RETURN_IF_ERROR(disk.set_mode(fd, st.mode & kPermissions));
+  return disk.set_mtime(fd, st.mtime_ns);
 }
 
 Result<void> copy_bytes(Disk& disk, const File& source, int fd) {
   std::vector<char> buffer(kStep);
   for (std::uint64_t at = 0;;) {
-    const auto got = source.read_at(at, buffer);
-    if (!got || *got == 0) {
-      return got ? Result<void>() : Result<void>(got.error());
+    ASSIGN_OR_RETURN(const auto got, source.read_at(at, buffer));
+    if (got == 0) {
+      return {};
     }
-    if (auto written = write_all(disk, fd, {buffer.data(), *got}); !written) {
-      return written;
-    }
-    at += *got;
+    RETURN_IF_ERROR(write_all(disk, fd, {buffer.data(), got}));
+    at += got;
   }
 }
 
 Result<void> copy_file(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name) {
-  auto source = File::open_in(from, name);
-  const auto st = source ? source->stat() : Result<FileStat>(source.error());
-  auto fd = st ? disk.create(to, new_name, kPrivateCopy) : Result<UniqueFd>(st.error());
-  if (!fd) {
-    return fd.error();
-  }
-  auto done = copy_bytes(disk, *source, fd->get());
-  done = done ? copy_attributes(disk, *st, fd->get()) : done;
-  return done ? disk.sync(fd->get()) : done;
+  ASSIGN_OR_RETURN(const auto source, File::open_in(from, name));
+  ASSIGN_OR_RETURN(const auto st, source.stat());
+  ASSIGN_OR_RETURN(const auto fd, disk.create(to, new_name, kPrivateCopy));
+  RETURN_IF_ERROR(copy_bytes(disk, source, fd.get()));
+  RETURN_IF_ERROR(copy_attributes(disk, st, fd.get()));
+  return disk.sync(fd.get());
 }
 
 Result<void> copy_link(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
@@ -69,22 +64,16 @@ Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, cons
 
 Result<void> copy_folder(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                          const std::string& new_name, int depth) {
-  const auto source = from.open_in(name);
-  const auto st = source ? source->stat() : Result<FileStat>(source.error());
-  const auto entries = st ? source->list() : Result<std::vector<DirEntry>>(st.error());
-  if (!entries) {
-    return entries.error();
+  ASSIGN_OR_RETURN(const auto source, from.open_in(name));
+  ASSIGN_OR_RETURN(const auto st, source.stat());
+  ASSIGN_OR_RETURN(const auto entries, source.list());
+  RETURN_IF_ERROR(disk.make_folder(to, new_name, kPrivateFolder));
+  ASSIGN_OR_RETURN(const auto copy, to.open_in(new_name));
+  for (const DirEntry& entry : entries) {
+    RETURN_IF_ERROR(copy_any(disk, source, entry.name, copy, entry.name, depth + 1));
   }
-  auto made = disk.make_folder(to, new_name, kPrivateFolder);
-  const auto copy = made ? to.open_in(new_name) : Result<Dir>(made.error());
-  if (!copy) {
-    return copy.error();
-  }
-  for (const DirEntry& entry : *entries) {
-    RETURN_IF_ERROR(copy_any(disk, *source, entry.name, *copy, entry.name, depth + 1));
-  }
-  auto set = copy_attributes(disk, *st, copy->fd());
-  return set ? disk.sync_folder(*copy) : set;
+  RETURN_IF_ERROR(copy_attributes(disk, st, copy.fd()));
+  return disk.sync_folder(copy);
 }
 
 Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
@@ -113,13 +102,10 @@ Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, 
   if (depth >= kMaxDepth) {
     return too_deep();
   }
-  const auto below = folder.open_in(name);
-  const auto entries = below ? below->list() : Result<std::vector<DirEntry>>(below.error());
-  if (!entries) {
-    return entries.error();
-  }
-  for (const DirEntry& entry : *entries) {
-    RETURN_IF_ERROR(remove_any(disk, *below, entry.name, depth + 1));
+  ASSIGN_OR_RETURN(const auto below, folder.open_in(name));
+  ASSIGN_OR_RETURN(const auto entries, below.list());
+  for (const DirEntry& entry : entries) {
+    RETURN_IF_ERROR(remove_any(disk, below, entry.name, depth + 1));
   }
   return disk.remove_folder(folder, name);
 }

@@ -62,13 +62,10 @@ Result<UniqueFd> bind_gate(const std::string& path) {
 
 /// The pid in a lock file, 0 if the file is malformed (omp/FORMAT.md G5). Errors: not_found, permission, io.
 Result<long> read_lock(const Dir& folder, const std::string& name) {
-  auto file = File::open_in(folder, name);
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name));
   std::array<char, 64> buffer{};
-  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
-  if (!got) {
-    return got.error();
-  }
-  const char* const end = buffer.data() + *got;
+  ASSIGN_OR_RETURN(const auto got, file.read_at(0, buffer));
+  const char* const end = buffer.data() + got;
   long pid = 0;
   std::int64_t since = 0;
   const auto read = std::from_chars(buffer.data(), end, pid);

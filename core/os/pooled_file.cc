@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 struct PooledFile::State {
@@ -127,16 +129,13 @@ Result<std::shared_ptr<const File>> PooledFile::acquire() const {
       return state_->file;
     }
   }
-  auto file = open_again(*state_);
-  if (!file) {
-    return file.error();
-  }
+  ASSIGN_OR_RETURN(auto file, open_again(*state_));
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->file) {
       return state_->file;
     }
-    state_->file = *file;
+    state_->file = file;
   }
   pool().add(state_);
   return file;

@@ -32,16 +32,27 @@ long as_pid(const std::string& name) {
 
 /// Empty if the folder has disappeared or may not be read.
 std::vector<DirEntry> entries_of(const Result<Dir>& folder) {
-  auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
+  if (!folder) {
+    return {};
+  }
+  auto entries = folder->list();
   return entries ? std::move(entries).value() : std::vector<DirEntry>();
 }
 
 std::string text_of(const Dir& folder, const std::string& name) {
-  std::string text(kMostSaid, '\0');
   const auto file = File::open_in(folder, name);
-  const auto got = file ? file->read_at(0, text) : Result<std::size_t>(file.error());
+  if (!file) {
+    return "";
+  }
+  std::string text(kMostSaid, '\0');
+  const auto got = file->read_at(0, text);
   text.resize(got ? *got : 0);
   return text;
+}
+
+bool is_own(const Dir& process) {
+  const auto st = process.stat();
+  return st && st->uid == ::getuid();
 }
 
 /// True if `wanted` is true for any other process of this user. `wanted` gets the pid and its folder in /proc.
@@ -54,8 +65,7 @@ bool any_own_process(const Wanted& wanted) {
       continue;
     }
     const auto folder = processes->open_in(entry.name);
-    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-    if (st && st->uid == ::getuid() && wanted(pid, *folder)) {
+    if (folder && is_own(*folder) && wanted(pid, *folder)) {
       return true;
     }
   }

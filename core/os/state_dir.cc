@@ -79,12 +79,9 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
 }
 
 Result<Dir> open_private_folder(const std::string& path) {
-  auto folder = Dir::open_root(path);
-  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-  if (!st) {
-    return st.error();
-  }
-  return st->uid == ::geteuid() ? std::move(folder) : Result<Dir>(of_another_user(path));
+  ASSIGN_OR_RETURN(auto folder, Dir::open_root(path));
+  ASSIGN_OR_RETURN(const auto st, folder.stat());
+  return st.uid == ::geteuid() ? Result<Dir>(std::move(folder)) : of_another_user(path);
 }
 
 Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) {
@@ -96,13 +93,10 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync) 
   if (!whole.has_parent_path() || whole.parent_path() == whole) {
     return Error{Errc::not_found, "no folder " + path};
   }
-  auto parent = folder_to_make_in(disk, whole.parent_path().string(), sync);
-  if (!parent) {
-    return parent;
-  }
-  RETURN_IF_ERROR(disk.make_folder(*parent, whole.filename().string(), kPrivate));
-  RETURN_IF_ERROR(sync ? disk.sync_folder(*parent) : Result<void>());
-  return parent->open_in(whole.filename().string());
+  ASSIGN_OR_RETURN(const auto parent, folder_to_make_in(disk, whole.parent_path().string(), sync));
+  RETURN_IF_ERROR(disk.make_folder(parent, whole.filename().string(), kPrivate));
+  RETURN_IF_ERROR(sync ? disk.sync_folder(parent) : Result<void>());
+  return parent.open_in(whole.filename().string());
 }
 
 Result<std::string> read_private_file(const Dir& folder, const std::string& name) {

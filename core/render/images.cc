@@ -103,8 +103,8 @@ Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, co
   }
   ASSIGN_OR_RETURN(auto text, log.read(entry.offset + image.data_offset + text_from, text_length));
   if (!image.plain_base64) {
-    auto whole = decode_whole(text, image);
-    return whole ? Result<std::string>(whole->substr(from, count)) : whole;
+    ASSIGN_OR_RETURN(const auto whole, decode_whole(text, image));
+    return whole.substr(from, count);
   }
   const std::string bytes = json::decode_base64(text);
   const std::uint64_t skip = from - (from / 3 * 3);
