@@ -40,10 +40,7 @@ std::string hint_for_failed_mount(const MountOptions& options) {
 
 /// Checks everything before anything is done, so that in the background only the mount itself can fail.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
-  const auto mountpoint = resolve_mountpoint(options.mountpoint);
-  if (!mountpoint) {
-    return mountpoint.error();
-  }
+  ASSIGN_OR_RETURN(const auto mountpoint, resolve_mountpoint(options.mountpoint));
   DaemonPlan plan;
   plan.store = open_store(options.agent_dir);
   if (!plan.store) {
@@ -52,11 +49,9 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   const StorePaths& paths = plan.store->paths();
   const Access access = options.read_only ? Access::look : Access::write;
   RETURN_IF_ERROR(check_owner(paths, !options.agent_dir.empty(), access));
-  RETURN_IF_ERROR(heal_mountpoint(*mountpoint));
-  if (auto done = check_apart(*mountpoint, {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}); !done) {
-    return done.error();
-  }
-  plan.settings.mountpoint = *mountpoint;
+  RETURN_IF_ERROR(heal_mountpoint(mountpoint));
+  RETURN_IF_ERROR(check_apart(mountpoint, {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}));
+  plan.settings.mountpoint = mountpoint;
   plan.settings.source = paths.agent_dir;
   plan.settings.sessions = paths.sessions;
   plan.settings.fuse_options = options.fuse_options;
@@ -69,7 +64,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   plan.settings.debug = options.debug;
   plan.settings.max_read = options.max_read;
   plan.writing = options.writing;
-  plan.writing.mountpoint = *mountpoint;
+  plan.writing.mountpoint = mountpoint;
   plan.inotify = options.inotify;
   plan.index_bytes = options.index_bytes;
   const char* home = std::getenv("HOME");

@@ -134,8 +134,8 @@ Result<void> parse_mount_options(std::string_view list, MountOptions& into) {
 
 Result<MountOptions> parse_mount_options(std::string_view list) {
   MountOptions options;
-  auto done = parse_mount_options(list, options);
-  return done ? Result<MountOptions>(std::move(options)) : Result<MountOptions>(done.error());
+  RETURN_IF_ERROR(parse_mount_options(list, options));
+  return options;
 }
 
 }  // namespace arborfs

@@ -174,7 +174,10 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
   found.stretch.count = 0;
   const Kind kind = stretch.folder.kind();
   const auto ref = session_of(state_, stretch.folder);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
+  if (!ref) {
+    return found;
+  }
+  const auto guard = guard_of(*ref);
   if (!guard || (kind == Kind::text && !guard->has_details())) {
     return found;
   }

@@ -195,9 +195,7 @@ Result<void> ControlFile::judge_early() {
   const bool must_check = writes_log && !is_checked;
   RETURN_IF_ERROR(must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>());
   if (verb.judge != nullptr) {
-    if (auto may = verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}); !may) {
-      return may;
-    }
+    RETURN_IF_ERROR(verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}));
   }
   return wanted != 0 ? make_room(wanted) : Result<void>();
 }
@@ -210,15 +208,12 @@ Result<void> ControlFile::make_room(std::size_t room) {
 }
 
 Result<void> ControlFile::run(CommandStream::Command& command) {
-  auto done = writes_.run(target_.subject.session, target_.verb->name, [&](Writer& writer) {
+  ASSIGN_OR_RETURN(auto done, writes_.run(target_.subject.session, target_.verb->name, [&](Writer& writer) {
     return run_verb(*target_.verb, writer, target_.subject, std::move(command.text), command.is_json);
-  });
-  if (!done) {
-    return done.error();
-  }
+  }));
   const std::lock_guard lock(mutex_);
-  out_ += done->line;
-  take_back_ = stream_.has_target() ? std::move(done->take_back) : nullptr;
+  out_ += done.line;
+  take_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
   return {};
 }
 
@@ -283,13 +278,10 @@ Result<std::string> ControlFile::read(RequestContext& call, std::size_t size) {
     is_fresh = !has_written_ && !has_read_content_;
   }
   if (is_fresh) {
-    auto content = target_.content(call);
-    if (!content) {
-      return content;
-    }
+    ASSIGN_OR_RETURN(const auto content, target_.content(call));
     const std::lock_guard lock(mutex_);
     has_read_content_ = true;
-    out_ += *content;
+    out_ += content;
   }
   const std::lock_guard lock(mutex_);
   std::string bytes = out_.substr(0, size);

@@ -33,13 +33,10 @@ std::string shown_name(MountState& state, const SessionPtr& session) {
 }
 
 Result<std::string> leaf_text(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  const Ordinal leaf = guard->leaf();
-  return leaf == kNoEntry ? "root\n" : std::string(guard->index().id(leaf).text) + "\n";
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const Ordinal leaf = guard.leaf();
+  return leaf == kNoEntry ? "root\n" : std::string(guard.index().id(leaf).text) + "\n";
 }
 
 }  // namespace
@@ -70,12 +67,9 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     target.subject.at = spelled_entry(guard.index(), node.item());
     file = "branches/" + names::branch_stem(guard.index(), node.item()) + "/" + file;
   } else if (node.kind() == Kind::title) {
-    auto document = document_of_node(state, call, node);
-    if (!document) {
-      return document.error();
-    }
-    target.document = *document;
-    target.content = [shown = *document](RequestContext&) { return shown->content->read_all(); };
+    ASSIGN_OR_RETURN(auto document, document_of_node(state, call, node));
+    target.document = document;
+    target.content = [shown = std::move(document)](RequestContext&) { return shown->content->read_all(); };
   } else if (verb.name == "branch") {
     target.content = [&state, node](RequestContext& reading) { return leaf_text(state, reading, node); };
   }

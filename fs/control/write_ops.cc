@@ -64,15 +64,12 @@ Result<WriteOps::LabelAt> WriteOps::label_at(RequestContext& call, const NameIn&
   if (at.folder.kind() != Kind::labels) {
     return never_done();
   }
-  const auto ref = resolve_session(vfs_.state(), call, at.folder, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  LabelAt found{ref->session, ""};
-  for (const auto& label : named_labels(guard->index())) {
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(vfs_.state(), call, at.folder, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  LabelAt found{ref.session, ""};
+  for (const auto& label : named_labels(guard.index())) {
     if (names::encode_label(label.name) == at.name) {
-      found.target = spelled_entry(guard->index(), label.target);
+      found.target = spelled_entry(guard.index(), label.target);
     }
   }
   return found;
@@ -98,11 +95,8 @@ Result<Found> WriteOps::symlink(RequestContext& call, const NameIn& at, std::str
     writes_.refused(here.session, "label", wanted.error());
     return wanted.error();
   }
-  const auto done =
-      writes_.run(here.session, "label", [&](Writer& writer) { return writer.label(here.session, {*wanted}); });
-  if (!done) {
-    return done.error();
-  }
+  RETURN_IF_ERROR(
+      writes_.run(here.session, "label", [&](Writer& writer) { return writer.label(here.session, {*wanted}); }));
   call.forget_refreshed();
   return vfs_.lookup(call, at.folder, at.name);
 }
@@ -129,10 +123,10 @@ Result<void> WriteOps::unlink(RequestContext& call, const NameIn& at, pid_t clie
   if (here.target.empty()) {
     return no_such_name();
   }
-  const auto done = writes_.run(here.session, "label", [&](Writer& writer) {
+  RETURN_IF_ERROR(writes_.run(here.session, "label", [&](Writer& writer) {
     return writer.label(here.session, {{here.target, ""}});
-  });
-  return done ? Result<void>() : Result<void>(done.error());
+  }));
+  return {};
 }
 
 Result<void> WriteOps::rmdir(RequestContext& /*call*/, const NameIn& at, pid_t client) {
@@ -161,36 +155,33 @@ Result<void> WriteOps::rename(RequestContext& call, const NameIn& from, const Na
 }
 
 Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode) {
-  const auto old = label_at(call, from);
-  const auto other = label_at(call, to);
-  if (!old || !other) {
-    return old ? other.error() : old.error();
-  }
-  if (old->target.empty()) {
+  ASSIGN_OR_RETURN(const auto old, label_at(call, from));
+  ASSIGN_OR_RETURN(const auto other, label_at(call, to));
+  if (old.target.empty()) {
     return no_such_name();
   }
   const auto refuse = [&](const Error& why) {
-    writes_.refused(old->session, "label", why);
+    writes_.refused(old.session, "label", why);
     return why;
   };
-  if (!other->target.empty() && mode == RenameMode::no_replace) {
+  if (!other.target.empty() && mode == RenameMode::no_replace) {
     return refuse({Errc::already_exists, "a label of this name exists already"});
   }
   const auto label = label_for_new(to.name);
   if (!label) {
     return refuse(label.error());
   }
-  if (other->target == old->target) {
+  if (other.target == old.target) {
     return {};
   }
   std::vector<LabelChange> changes;
-  if (!other->target.empty()) {
-    changes.push_back({other->target, ""});
+  if (!other.target.empty()) {
+    changes.push_back({other.target, ""});
   }
-  changes.push_back({old->target, *label});
-  const auto done =
-      writes_.run(old->session, "label", [&](Writer& writer) { return writer.label(old->session, changes); });
-  return done ? Result<void>() : Result<void>(done.error());
+  changes.push_back({old.target, *label});
+  RETURN_IF_ERROR(
+      writes_.run(old.session, "label", [&](Writer& writer) { return writer.label(old.session, changes); }));
+  return {};
 }
 
 Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, RenameMode mode) {
@@ -217,8 +208,8 @@ Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, Rename
   if (target->cwd.empty()) {
     return refuse({Errc::invalid_argument, "the session cannot be moved to a project without a working directory"});
   }
-  const auto done = writes_.run(session, "move", [&](Writer& writer) { return writer.move(session, target->cwd); });
-  return done ? Result<void>() : Result<void>(done.error());
+  RETURN_IF_ERROR(writes_.run(session, "move", [&](Writer& writer) { return writer.move(session, target->cwd); }));
+  return {};
 }
 
 }  // namespace arborfs

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "fs/fuse/fuse_reply.h"
 
 namespace arborfs {
@@ -91,8 +92,8 @@ struct FuseWriteOperations : FuseDispatch {
         req,
         [control = std::move(control), text = std::string(bytes, size), goes_on,
          client = client_of(req)](RequestContext& call) -> Result<std::size_t> {
-          auto done = control->write(text, goes_on, client, call.cancelled());
-          return done ? Result<std::size_t>(text.size()) : Result<std::size_t>(done.error());
+          RETURN_IF_ERROR(control->write(text, goes_on, client, call.cancelled()));
+          return text.size();
         },
         [](fuse_req_t request, std::size_t written) { fuse_reply_write(request, written); });
   }

@@ -190,7 +190,10 @@ Result<std::string> resolve_mountpoint(const std::string& path) {
 
 bool has_files(const std::string& folder) {
   const auto dir = Dir::open_root(folder);
-  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  if (!dir) {
+    return false;
+  }
+  const auto entries = dir->list();
   return entries && !entries->empty();
 }
 

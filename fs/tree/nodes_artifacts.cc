@@ -55,8 +55,8 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
 
 Result<FileStat> stat_of(const MountState& state, const Place& place) {
   if (place.path.empty()) {
-    auto dir = open_folder(state, place, "");
-    return dir ? dir->stat() : Result<FileStat>(dir.error());
+    ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, ""));
+    return dir.stat();
   }
   const auto [folder, name] = split(place.path);
   ASSIGN_OR_RETURN(auto dir, open_folder(state, place, folder));
@@ -106,40 +106,34 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 }
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
-  const auto place = place_of(state, node);
-  const auto dir = place ? open_folder(state, *place, place->path) : Result<Dir>(place.error());
-  if (!dir) {
-    return dir.error();
+  ASSIGN_OR_RETURN(const auto place, place_of(state, node));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, place.path));
+  const auto on_disk = name_on_disk(dir, name);
+  if (!on_disk) {
+    return no_such_name();
   }
-  const auto on_disk = name_on_disk(*dir, name);
-  const auto st = on_disk ? dir->stat(*on_disk) : Result<FileStat>(no_such_name());
+  const auto st = dir.stat(*on_disk);
   if (!st || (!S_ISDIR(st->mode) && !S_ISREG(st->mode))) {
     return no_such_name();
   }
-  return child_of(state, node, place->path, *on_disk, S_ISDIR(st->mode));
+  return child_of(state, node, place.path, *on_disk, S_ISDIR(st->mode));
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto place = place_of(state, node);
-  const auto dir = place ? open_folder(state, *place, place->path) : Result<Dir>(place.error());
-  if (!dir) {
-    return dir.error();
-  }
-  auto found = dir->list();
-  const auto st = dir->stat();
-  if (!found || !st) {
-    return found ? st.error() : found.error();
-  }
+  ASSIGN_OR_RETURN(const auto place, place_of(state, node));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, place.path));
+  ASSIGN_OR_RETURN(const auto found, dir.list());
+  ASSIGN_OR_RETURN(const auto st, dir.stat());
   std::vector<NamesSnapshot::Item> items;
-  for (auto& row : *found) {
+  for (const auto& row : found) {
     if (row.type != DT_DIR && row.type != DT_REG) {
       continue;
     }
-    if (const auto child = child_of(state, node, place->path, row.name, row.type == DT_DIR)) {
+    if (const auto child = child_of(state, node, place.path, row.name, row.type == DT_DIR)) {
       items.push_back({names::encode_file(row.name), *child, std::nullopt});
     }
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), static_cast<std::uint64_t>(st->mtime_ns)));
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), static_cast<std::uint64_t>(st.mtime_ns)));
 }
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -150,9 +144,9 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& /*call*/, NodeId nod
   if (!file) {
     return gone_or(file.error());
   }
-  const auto st = file->stat();
-  if (!st || state.told_otherwise(node, st->size)) {
-    return st ? stale_error() : st.error();
+  ASSIGN_OR_RETURN(const auto st, file->stat());
+  if (state.told_otherwise(node, st.size)) {
+    return stale_error();
   }
   return OpenFilePtr(std::make_shared<DiskFile>(std::make_shared<const File>(std::move(*file)), false));
 }

@@ -1,3 +1,4 @@
+#include "core/base/result_macros.h"
 #include "core/views/image_content.h"
 #include "fs/tree/nodes.h"
 
@@ -43,29 +44,29 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
 }
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto hash = hash_at(state, node);
-  const auto st = hash ? state.catalog.blobs()->stat(*hash) : Result<FileStat>(hash.error());
+  ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
+  const auto st = state.catalog.blobs()->stat(hash);
   if (!st) {
     return gone_or(st.error());
   }
-  const std::uint64_t size = shown_blob_size(*state.catalog.blobs(), *hash);
-  return Attr{node, stable_ino(0, word_of(node), *hash), FileType::file, CacheTtl::glance, size, st->mtime_ns};
+  const std::uint64_t size = shown_blob_size(*state.catalog.blobs(), hash);
+  return Attr{node, stable_ino(0, word_of(node), hash), FileType::file, CacheTtl::glance, size, st->mtime_ns};
 }
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   constexpr std::uint64_t kQuickToCheck = 4U << 20U;
-  const auto hash = hash_at(state, node);
-  const auto st = hash ? state.catalog.blobs()->stat(*hash) : Result<FileStat>(hash.error());
+  ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
+  const auto st = state.catalog.blobs()->stat(hash);
   if (!st) {
     return gone_or(st.error());
   }
   if (!call.may_take_long() && st->size > kQuickToCheck) {
     return call.defer();
   }
-  if (state.told_otherwise(node, shown_blob_size(*state.catalog.blobs(), *hash))) {
+  if (state.told_otherwise(node, shown_blob_size(*state.catalog.blobs(), hash))) {
     return stale_error();
   }
-  auto file = state.catalog.blobs()->open(*hash);
+  auto file = state.catalog.blobs()->open(hash);
   if (!file) {
     return gone_or(file.error());
   }

@@ -58,16 +58,13 @@ struct At {
 };
 
 Result<At> at(MountState& state, RequestContext& call, NodeId node) {
-  auto ref = resolve_session(state, call, node, Depth::index);
-  auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(auto guard, guard_of(ref));
   const bool is_folder = node.kind() == Kind::branches;
-  if (!is_folder && (node.item() == kNoEntry || node.item() > guard->index().size())) {
+  if (!is_folder && (node.item() == kNoEntry || node.item() > guard.index().size())) {
     return stale_error();
   }
-  return At{std::move(*ref), std::move(*guard)};
+  return At{std::move(ref), std::move(guard)};
 }
 
 }  // namespace
@@ -116,8 +113,8 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
 }
 
 Result<Attr> branch_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto here = at(state, call, node);
-  return here ? Result<Attr>(folder_attr(here->guard, here->ref.seed, node)) : Result<Attr>(here.error());
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  return folder_attr(here.guard, here.ref.seed, node);
 }
 
 Result<Child> branch_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
@@ -174,31 +171,28 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
 Result<Attr> document_attr(MountState& state, RequestContext& call, NodeId node) {
   const bool is_context = node.kind() == Kind::branch_context;
   const auto kind = is_context ? ViewKind::branch_context : ViewKind::branch_transcript;
-  const auto ref = resolve_session(state, call, node, document_depth(node.kind()));
-  if (!ref) {
-    return ref.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, document_depth(node.kind())));
   const auto known = state.documents.find(node);
-  if (!known && !call.may_take_long() && ref->session->stat().size > Session::kQuickBytes) {
+  if (!known && !call.may_take_long() && ref.session->stat().size > Session::kQuickBytes) {
     return call.defer();
   }
-  const auto facts = view_facts(*ref->session, kind, node.item(), state.catalog);
-  const auto guard = guard_of(*ref);
-  if (!facts || !guard) {
-    return guard ? facts.error() : guard.error();
+  const auto facts = view_facts(*ref.session, kind, node.item(), state.catalog);
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  if (!facts) {
+    return facts.error();
   }
-  const std::uint64_t ino = entry_ino(ref->seed, word_of(node), guard->index(), node.item());
-  return Attr{node, ino, FileType::file, CacheTtl::moment, facts->size, guard->stat().mtime_ns};
+  const std::uint64_t ino = entry_ino(ref.seed, word_of(node), guard.index(), node.item());
+  return Attr{node, ino, FileType::file, CacheTtl::moment, facts->size, guard.stat().mtime_ns};
 }
 
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto here = at(state, call, node);
-  return here ? Result<Attr>(symlink_of(here->guard, here->ref.seed, node)) : Result<Attr>(here.error());
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  return symlink_of(here.guard, here.ref.seed, node);
 }
 
 Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
-  const auto here = at(state, call, node);
-  return here ? Result<std::string>(target_of(here->guard.index(), node)) : Result<std::string>(here.error());
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
+  return target_of(here.guard.index(), node);
 }
 
 }  // namespace arborfs::branch_nodes

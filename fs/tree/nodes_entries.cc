@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "fs/tree/nodes.h"
@@ -63,16 +64,13 @@ std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal) {
 }
 
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, depth_of(node));
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  const Ordinal known = is_text(node) ? guard->details().size() : guard->index().size();
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const Ordinal known = is_text(node) ? guard.details().size() : guard.index().size();
   if (node.item() == kNoEntry || node.item() > known) {
     return stale_error();
   }
-  return (is_text(node) ? text_attr : json_attr)(*guard, ref->seed, node);
+  return (is_text(node) ? text_attr : json_attr)(guard, ref.seed, node);
 }
 
 /// A full stem names its entry for ever; an id or a number may name another entry later.
@@ -82,12 +80,9 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
     return no_such_name();
   }
   const std::string_view stem = name.substr(0, name.size() - suffix.size());
-  const auto ref = resolve_session(state, call, node, depth_of(node));
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  const LogIndex& index = guard->index();
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const LogIndex& index = guard.index();
   const Kind kind = is_text(node) ? Kind::text : Kind::entry;
   const Ordinal listed = names::leading_ordinal(stem).value_or(kNoEntry);
   if (listed != kNoEntry && listed <= index.size() && names::entry_stem(index, listed) == stem) {
@@ -101,13 +96,10 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, depth_of(node));
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  const Ordinal count = is_text(node) ? guard->details().size() : guard->index().size();
-  return ListingPtr(std::make_shared<EntriesSnapshot>(*ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const Ordinal count = is_text(node) ? guard.details().size() : guard.index().size();
+  return ListingPtr(std::make_shared<EntriesSnapshot>(ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
 }
 
 /// A blob may be missing now and be written later, in pieces.
@@ -116,17 +108,14 @@ CacheTtl name_life(const ImageRef& image) {
 }
 
 Result<Child> images_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  const auto ref = resolve_session(state, call, node, Depth::details);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::details));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   const Ordinal ordinal = names::leading_ordinal(name).value_or(kNoEntry);
-  const auto& all = guard->details().images();
+  const auto& all = guard.details().images();
   auto image = std::lower_bound(all.begin(), all.end(), ordinal,
                                 [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
   for (; image != all.end() && image->ordinal == ordinal; ++image) {
-    if (image->ordinal <= guard->index().size() && image_name(guard->index(), *image) == name) {
+    if (image->ordinal <= guard.index().size() && image_name(guard.index(), *image) == name) {
       return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())),
                    name_life(*image)};
     }
@@ -135,39 +124,33 @@ Result<Child> images_lookup(MountState& state, RequestContext& call, NodeId node
 }
 
 Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::details);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::details));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   std::vector<NamesSnapshot::Item> items;
   std::uint32_t at = 0;
-  for (const ImageRef& image : guard->details().images()) {
+  for (const ImageRef& image : guard.details().images()) {
     items.push_back(
-        {image_name(guard->index(), image), {NodeId(Kind::image, node.slot(), at), name_life(image)}, std::nullopt});
+        {image_name(guard.index(), image), {NodeId(Kind::image, node.slot(), at), name_life(image)}, std::nullopt});
     ++at;
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard->epoch()));
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
 /// Only the store knows the size of a blob, and a missing blob may be added later.
 Result<Attr> image_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::details);
-  if (!ref) {
-    return ref.error();
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::details));
+  const auto facts = view_facts(*ref.session, ViewKind::image, node.item(), state.catalog);
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  if (!facts) {
+    return facts.error();
   }
-  const auto facts = view_facts(*ref->session, ViewKind::image, node.item(), state.catalog);
-  const auto guard = guard_of(*ref);
-  if (!guard || !facts) {
-    return guard ? facts.error() : guard.error();
-  }
-  const ImageRef& image = guard->details().images()[node.item()];
+  const ImageRef& image = guard.details().images()[node.item()];
   const std::string word = std::string(word_of(node)) + std::to_string(image.number);
-  const std::uint64_t ino = entry_ino(ref->seed, word, guard->index(), image.ordinal);
+  const std::uint64_t ino = entry_ino(ref.seed, word, guard.index(), image.ordinal);
   const bool is_fixed = image.blob.empty();
   return Attr{node,           ino,
               FileType::file, is_fixed ? CacheTtl::forever : CacheTtl::glance,
-              facts->size,    entry_time(*guard, image.ordinal)};
+              facts->size,    entry_time(guard, image.ordinal)};
 }
 
 }  // namespace arborfs::entry_nodes

@@ -26,44 +26,35 @@ NodeId damage_node(const Session::Guard& guard, NodeId folder, std::uint32_t hom
 }  // namespace
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto slot = ref ? generation_slot(state, *ref) : Result<std::uint32_t>(ref.error());
-  const auto guard = slot ? guard_of(*ref) : Result<Session::Guard>(slot.error());
-  if (!guard) {
-    return guard.error();
-  }
-  for (const auto& label : named_labels(guard->index())) {
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  for (const auto& label : named_labels(guard.index())) {
     if (names::encode_label(label.name) == name) {
-      return Child{NodeId(Kind::label_link, *slot, label.target), kLabelTtl};
+      return Child{NodeId(Kind::label_link, slot, label.target), kLabelTtl};
     }
   }
   return no_such_name();
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto slot = ref ? generation_slot(state, *ref) : Result<std::uint32_t>(ref.error());
-  const auto guard = slot ? guard_of(*ref) : Result<Session::Guard>(slot.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   std::vector<NamesSnapshot::Item> items;
-  for (const auto& label : named_labels(guard->index())) {
-    const NodeId link(Kind::label_link, *slot, label.target);
+  for (const auto& label : named_labels(guard.index())) {
+    const NodeId link(Kind::label_link, slot, label.target);
     items.push_back({names::encode_label(label.name), {link, kLabelTtl}, std::nullopt});
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard->epoch()));
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto target = link_target(state, call, node);
-  const auto ref = target ? session_of(state, node) : Result<SessionRef>(target.error());
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  return symlink_attr(node, entry_ino(ref->seed, word_of(node), guard->index(), node.item()), CacheTtl::forever,
-                      *target, entry_nodes::entry_time(*guard, node.item()));
+  ASSIGN_OR_RETURN(const auto target, link_target(state, call, node));
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  return symlink_attr(node, entry_ino(ref.seed, word_of(node), guard.index(), node.item()), CacheTtl::forever, target,
+                      entry_nodes::entry_time(guard, node.item()));
 }
 
 Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
@@ -72,15 +63,12 @@ Result<std::string> link_target(MountState& state, RequestContext& call, NodeId 
 }
 
 Result<Child> damage_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   std::uint32_t at = 0;
-  for (const Damage& damage : shown_damage(*guard)) {
+  for (const Damage& damage : shown_damage(guard)) {
     if (damage_name(damage) == name) {
-      return Child{damage_node(*guard, node, ref->home, damage, at), CacheTtl::moment};
+      return Child{damage_node(guard, node, ref.home, damage, at), CacheTtl::moment};
     }
     ++at;
   }
@@ -88,34 +76,28 @@ Result<Child> damage_lookup(MountState& state, RequestContext& call, NodeId node
 }
 
 Result<ListingPtr> damage_list(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   std::vector<NamesSnapshot::Item> items;
   std::uint32_t at = 0;
-  for (const Damage& damage : shown_damage(*guard)) {
+  for (const Damage& damage : shown_damage(guard)) {
     items.push_back(
-        {damage_name(damage), {damage_node(*guard, node, ref->home, damage, at), CacheTtl::moment}, std::nullopt});
+        {damage_name(damage), {damage_node(guard, node, ref.home, damage, at), CacheTtl::moment}, std::nullopt});
     ++at;
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard->epoch()));
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
 Result<Attr> run_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (!guard) {
-    return guard.error();
-  }
-  const auto all = shown_damage(*guard);
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const auto all = shown_damage(guard);
   if (node.item() >= all.size()) {
     return stale_error();
   }
   const Damage& damage = all[node.item()];
-  const std::uint64_t ino = stable_ino(ref->seed, word_of(node), std::to_string(damage.offset));
-  return Attr{node, ino, FileType::file, CacheTtl::forever, damage.length, guard->stat().mtime_ns};
+  const std::uint64_t ino = stable_ino(ref.seed, word_of(node), std::to_string(damage.offset));
+  return Attr{node, ino, FileType::file, CacheTtl::forever, damage.length, guard.stat().mtime_ns};
 }
 
 }  // namespace arborfs::label_nodes

@@ -1,4 +1,5 @@
 #include "core/base/hash.h"
+#include "core/base/result_macros.h"
 #include "fs/tree/nodes.h"
 
 namespace arborfs::shortcut_nodes {
@@ -71,11 +72,8 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
 }
 
 Result<std::string> link_target(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto ref = session_of(state, node);
-  if (!ref) {
-    return ref.error();
-  }
-  std::string target = target_to(*ref->view, *ref->session);
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  std::string target = target_to(*ref.view, *ref.session);
   return item_of(target) == node.item() ? Result<std::string>(std::move(target)) : Result<std::string>(stale_error());
 }
 

@@ -102,11 +102,7 @@ Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionR
                          NodeId node, const Stamp& stamp, View made) {
   auto document = std::make_shared<Snapshot>();
   if (row.tie == Validity::generation) {
-    auto attr = attr_of(state, call, node);
-    if (!attr) {
-      return attr.error();
-    }
-    document->attr = *attr;
+    ASSIGN_OR_RETURN(document->attr, attr_of(state, call, node));
   } else {
     const CacheTtl life = grows(row) ? CacheTtl::moment : CacheTtl::forever;
     document->attr = {node, stable_ino(ref.seed, word_of(node)), FileType::file, life, 0, made.mtime_ns};
@@ -138,15 +134,13 @@ std::uint32_t core_item(const ViewRow& row, NodeId node, const Stamp& stamp) {
 Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContext& call, const SessionRef& ref,
                                                 const ViewRow& row, NodeId node) {
   using Tried = Result<std::optional<SnapshotPtr>>;
-  const auto wrap = [](Result<SnapshotPtr> done) {
-    return done ? Tried(std::optional(std::move(*done))) : Tried(done.error());
-  };
   ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, row));
   if (row.tie != Validity::generation && stamp.item != node.item()) {
-    return wrap(just_looked_up(state, call, node));
+    ASSIGN_OR_RETURN(auto known, just_looked_up(state, call, node));
+    return Tried(std::move(known));
   }
   if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp.raw.epoch)) {
-    return wrap(std::move(known));
+    return Tried(std::move(known));
   }
   if (row.takes_long && !call.may_take_long() && stamp.raw.stat.size > Session::kQuickBytes) {
     return call.defer();
@@ -161,7 +155,8 @@ Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContex
       return Tried(std::nullopt);
     }
   }
-  return wrap(keep(state, call, ref, row, node, stamp, std::move(*made)));
+  ASSIGN_OR_RETURN(auto document, keep(state, call, ref, row, node, stamp, std::move(*made)));
+  return Tried(std::move(document));
 }
 
 /// The present status.json. A log that cannot be read has one too, which says so.
@@ -173,15 +168,12 @@ Result<SnapshotPtr> status_now(MountState& state, RequestContext& call, const Se
       return done.error();
     }
   }
-  auto made = make_view(*ref.session, ViewKind::status, 0, state.catalog);
-  auto text = made ? made->content->read_all() : Result<std::string>(made.error());
-  if (!text) {
-    return text.error();
-  }
-  const std::uint32_t version = state.versions.version_of(ref.session->number(), xxh64(*text));
+  ASSIGN_OR_RETURN(const auto made, make_view(*ref.session, ViewKind::status, 0, state.catalog));
+  ASSIGN_OR_RETURN(const auto text, made.content->read_all());
+  const std::uint32_t version = state.versions.version_of(ref.session->number(), xxh64(text));
   const NodeId node(Kind::session_status, ref.home, version);
-  Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text->size(), made->mtime_ns};
-  return state.documents.put_recent(literal_document(attr, *text), false);
+  Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text.size(), made.mtime_ns};
+  return state.documents.put_recent(literal_document(attr, text), false);
 }
 
 Result<SnapshotPtr> status_document(MountState& state, RequestContext& call, NodeId node) {
@@ -222,11 +214,11 @@ Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, No
 Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, Kind kind) {
   const ViewRow& row = document_row(kind);
   if (row.tie == Validity::version) {
-    const auto now = status_now(state, call, ref);
-    return now ? Result<NodeId>((*now)->attr.node) : Result<NodeId>(now.error());
+    ASSIGN_OR_RETURN(const auto now, status_now(state, call, ref));
+    return now->attr.node;
   }
-  const auto stamp = stamp_now(state, ref, row);
-  return stamp ? Result<NodeId>(NodeId(kind, ref.home, stamp->item)) : Result<NodeId>(stamp.error());
+  ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, row));
+  return NodeId(kind, ref.home, stamp.item);
 }
 
 OpenFilePtr file_of(SnapshotPtr document) {
@@ -239,8 +231,8 @@ OpenFilePtr file_of(SnapshotPtr document) {
 namespace document_nodes {
 
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto document = document_of_node(state, call, node);
-  return document ? Result<Attr>((*document)->attr) : Result<Attr>(document.error());
+  ASSIGN_OR_RETURN(const auto document, document_of_node(state, call, node));
+  return document->attr;
 }
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {

@@ -50,11 +50,8 @@ Result<std::size_t> read_content(const Content& content, RequestContext& call, s
     const std::span<char> rest = into.subspan(done);
     const auto stretch = content.stretch_at(offset + done, rest.size());
     if (stretch.fd >= 0) {
-      auto got = read_stretch(stretch, rest.first(stretch.length));
-      if (!got) {
-        return got;
-      }
-      done += *got;
+      ASSIGN_OR_RETURN(const auto got, read_stretch(stretch, rest.first(stretch.length)));
+      done += got;
       continue;
     }
     if (!call.may_take_long() && content.size() > kQuickContent) {

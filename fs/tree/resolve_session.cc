@@ -47,8 +47,8 @@ Result<void> refresh_again(RequestContext& call, const SessionRef& ref, Depth de
 }
 
 Result<SessionRef> resolve_session(MountState& state, RequestContext& call, NodeId node, Depth depth) {
-  auto ref = session_of(state, node);
-  return ref ? brought_to(call, *std::move(ref), depth) : ref;
+  ASSIGN_OR_RETURN(auto ref, session_of(state, node));
+  return brought_to(call, std::move(ref), depth);
 }
 
 Result<SessionRef> brought_to(RequestContext& call, SessionRef ref, Depth depth) {
@@ -70,9 +70,9 @@ Result<Session::Guard> guard_of(const SessionRef& ref) {
 }
 
 Result<Session::Guard> guard_of_entry(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  auto guard = ref ? guard_of(*ref) : Result<Session::Guard>(ref.error());
-  if (guard && (node.item() == kNoEntry || node.item() > guard->index().size())) {
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(auto guard, guard_of(ref));
+  if (node.item() == kNoEntry || node.item() > guard.index().size()) {
     return stale_error();
   }
   return guard;

@@ -214,13 +214,10 @@ Result<ListingPtr> Vfs::snapshot(RequestContext& call, OpenDir& dir, bool afresh
       return dir.listing_;
     }
   }
-  auto listing = listing_of(call, dir.node());
-  if (!listing) {
-    return listing;
-  }
-  forget_listed(dir.node(), (*listing)->version());
+  ASSIGN_OR_RETURN(auto listing, listing_of(call, dir.node()));
+  forget_listed(dir.node(), listing->version());
   const std::lock_guard lock(dir.mutex_);
-  dir.listing_ = *listing;
+  dir.listing_ = listing;
   return listing;
 }
 
@@ -228,9 +225,9 @@ Result<void> Vfs::readdir(RequestContext& call, OpenDir& dir, std::uint64_t offs
                           const DirectorySnapshot::Emit& emit) {
   ASSIGN_OR_RETURN(const auto listing, snapshot(call, dir, offset == 0));
   if (offset < kDotNames) {
-    const auto goes_on = emit_dots(state_, call, dir.node(), offset, emit);
-    if (!goes_on || !*goes_on) {
-      return goes_on ? Result<void>() : Result<void>(goes_on.error());
+    ASSIGN_OR_RETURN(const auto goes_on, emit_dots(state_, call, dir.node(), offset, emit));
+    if (!goes_on) {
+      return {};
     }
     offset = kDotNames;
   }

@@ -1,5 +1,6 @@
 #include "fs/tree/xattrs.h"
 
+#include "core/base/result_macros.h"
 #include "core/views/attributes.h"
 #include "fs/tree/resolve_session.h"
 
@@ -9,17 +10,12 @@ namespace {
 
 Result<std::vector<std::pair<std::string, std::string>>> facts_of(MountState& state, RequestContext& call,
                                                                   NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  if (!ref) {
-    return ref.error();
-  }
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
   if (node.kind() == Kind::session) {
-    return session_attributes(*ref->session);
+    return session_attributes(*ref.session);
   }
-  auto facts = entry_attributes(*ref->session, node.item());
-  if (const auto guard = guard_of(*ref); !guard) {
-    return guard.error();  // read from another generation
-  }
+  auto facts = entry_attributes(*ref.session, node.item());
+  RETURN_IF_ERROR(guard_of(ref));  // fails if the facts were read from another generation
   return facts;
 }
 

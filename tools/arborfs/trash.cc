@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
@@ -113,8 +114,8 @@ Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine
   const std::string log = catalog.store().paths().sessions + "/" + place.folder + "/" + place.file;
   Writer writer(catalog, write_settings(line));
   const Progress progress(io, "removing");
-  auto removed = writer.remove(of.session, line.force);
-  return removed ? Result<std::string>(name_in_trash(Trash(""), log)) : removed.error();
+  RETURN_IF_ERROR(writer.remove(of.session, line.force));
+  return name_in_trash(Trash(""), log);
 }
 
 /// Restores a session, and protects again the entries that arborfs protected before the removal.

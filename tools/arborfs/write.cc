@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
@@ -39,9 +40,9 @@ Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPt
   Writer writer(catalog, write_settings(line));
   writer.take_back_parts();
   const Progress progress(io, "writing");
-  auto answer =
-      run_verb(*find_verb(command.verb), writer, {session, command.at}, std::move(command.text), command.is_json);
-  return answer ? Result<std::string>(std::move(answer->line)) : answer.error();
+  ASSIGN_OR_RETURN(auto answer, run_verb(*find_verb(command.verb), writer, {session, command.at},
+                                         std::move(command.text), command.is_json));
+  return std::move(answer.line);
 }
 
 std::string member_of(const std::string& result, std::string_view member) {

@@ -69,8 +69,10 @@ class Opened {
 void newlines(benchmark::State& state, const std::string& agent_dir) {
   Opened opened(agent_dir);
   const auto log = opened.catalog().store().open(opened.session()->place());
-  const auto bytes =
-      log ? (*log)->read(0, static_cast<std::uint64_t>(opened.log_bytes())) : Result<std::string>(log.error());
+  if (!log) {
+    fail("reading the log", log.error());
+  }
+  const auto bytes = (*log)->read(0, static_cast<std::uint64_t>(opened.log_bytes()));
   if (!bytes) {
     fail("reading the log", bytes.error());
   }
@@ -162,11 +164,11 @@ void append(benchmark::State& state) {
   const std::string text(200, 'x');
   const auto write = [&] {
     auto command = text_command(text, Dialect::omp18, 1771237231000);
-    if (command) {
-      command->force = true;  // otherwise the Writer scans for agents, and counts depend on other processes
+    if (!command) {
+      fail("appending", command.error());
     }
-    const auto written =
-        command ? writer.append(made->session, std::move(*command)) : Result<AppendResult>(command.error());
+    command->force = true;  // otherwise the Writer scans for agents, and counts depend on other processes
+    const auto written = writer.append(made->session, std::move(*command));
     if (!written) {
       fail("appending", written.error());
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/base/result_macros.h"
 #include "tools/generate/entry_text.h"
 #include "tools/generate/message_writer.h"
 #include "tools/generate/text_pool.h"
@@ -249,9 +250,7 @@ Result<SessionMade> SessionWriter::write() {
     between_turns();
     compact_if_due();
   }
-  if (const auto closed = entries_.close(); !closed) {
-    return closed.error();
-  }
+  RETURN_IF_ERROR(entries_.close());
   if (!messages_.failed()) {
     return messages_.failed().error();
   }

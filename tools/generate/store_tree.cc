@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/base/result_macros.h"
 #include "tools/generate/output.h"
 #include "tools/generate/session_log.h"
 #include "tools/generate/text_pool.h"
@@ -78,20 +79,14 @@ SessionPlan StoreWriter::next_session() {
 
 Result<void> StoreWriter::write_artifacts(const std::string& log, std::int64_t end_ms) {
   const std::string folder = log.substr(0, log.size() - std::string_view(".jsonl").size());
-  if (const auto made = make_folders(folder); !made) {
-    return made;
-  }
+  RETURN_IF_ERROR(make_folders(folder));
   const std::uint64_t count = 1 + random_.below(5);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::string text;
     TextPool::code().append_plain(text, random_, random_.spread(1'000, 60'000));
     const std::string path = folder + "/" + std::to_string(i) + ".bash.log";
-    if (const auto written = write_file(path, text); !written) {
-      return written;
-    }
-    if (const auto timed = set_time(path, end_ms); !timed) {
-      return timed;
-    }
+    RETURN_IF_ERROR(write_file(path, text));
+    RETURN_IF_ERROR(set_time(path, end_ms));
   }
   return set_time(folder, end_ms);
 }
@@ -104,24 +99,15 @@ Result<void> StoreWriter::write_breadcrumb(const std::string& cwd, const std::st
 Result<void> StoreWriter::write_one() {
   const SessionPlan session = next_session();
   const std::string folder = plan_.agent_dir + "/sessions/" + folder_for(session.cwd);
-  if (const auto ready = make_folders(folder); !ready) {
-    return ready;
-  }
+  RETURN_IF_ERROR(make_folders(folder));
   const std::string log = folder + "/" + log_name(session);
-  const auto written = write_session(log, session);
-  if (!written) {
-    return written.error();
-  }
-  if (const auto timed = set_time(log, written->end_ms); !timed) {
-    return timed;
-  }
+  ASSIGN_OR_RETURN(const auto written, write_session(log, session));
+  RETURN_IF_ERROR(set_time(log, written.end_ms));
   if (random_.one_in(8)) {
-    if (const auto artifacts = write_artifacts(log, written->end_ms); !artifacts) {
-      return artifacts;
-    }
+    RETURN_IF_ERROR(write_artifacts(log, written.end_ms));
   }
-  made_.bytes += written->bytes;
-  made_.entries += written->entries;
+  made_.bytes += written.bytes;
+  made_.entries += written.entries;
   ++made_.sessions;
   const std::uint64_t left = plan_.sessions - made_.sessions;
   return left < kTerminals ? write_breadcrumb(session.cwd, log, left) : Result<void>();
@@ -129,14 +115,10 @@ Result<void> StoreWriter::write_one() {
 
 Result<StoreMade> StoreWriter::write() {
   for (const char* folder : {"/sessions", "/blobs", "/terminal-sessions"}) {
-    if (const auto ready = make_folders(plan_.agent_dir + folder); !ready) {
-      return ready.error();
-    }
+    RETURN_IF_ERROR(make_folders(plan_.agent_dir + folder));
   }
   for (std::uint64_t i = 0; i < plan_.sessions; ++i) {
-    if (const auto one = write_one(); !one) {
-      return one.error();
-    }
+    RETURN_IF_ERROR(write_one());
   }
   return made_;
 }
