@@ -138,7 +138,7 @@ void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<F
 
 void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
   const std::string file = session.place().file;
-  const auto erased = catalog.erased().of(file);
+  const auto erased = catalog.state_of(session).erased.of(file);
   if (erased.empty()) {
     return;
   }
@@ -146,10 +146,11 @@ void find_erased(const Session& session, const Catalog& catalog, std::vector<Fin
   for (const auto& entry : erased) {
     ids += (ids.empty() ? "" : ", ") + visible_line(entry.id, 80);
   }
-  found.push_back({"erased_entries",
-                   fmt::format("another program's rewrite erased {} that arborfs had appended: {}; kept in {}",
-                               counted(erased.size(), "entry", "entries"), ids, catalog.erased().path_of(file)),
-                   std::nullopt, 0, kNoEntry});
+  found.push_back(
+      {"erased_entries",
+       fmt::format("another program's rewrite erased {} that arborfs had appended: {}; kept in {}",
+                   counted(erased.size(), "entry", "entries"), ids, catalog.state_of(session).erased.path_of(file)),
+       std::nullopt, 0, kNoEntry});
 }
 
 std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
@@ -187,7 +188,7 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
     find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);
     find_in_end(*reading, found);
-    find_in_blobs(*reading, *catalog.blobs(), found);
+    find_in_blobs(*reading, *session.store().blobs(), found);
   }
   find_erased(session, catalog, found);
   return found;

@@ -51,9 +51,9 @@ std::string cwd_in(std::string_view remains) {
   return "";
 }
 
-std::string cwd_of_terminal(const Session& session, const SessionStore& store) {
-  for (const Breadcrumb& crumb : store.breadcrumbs()) {
-    if (crumb.place == session.place() && crumb.cwd.starts_with('/')) {
+std::string cwd_of_terminal(const Session& session) {
+  for (const Breadcrumb& crumb : session.store().breadcrumbs()) {
+    if (crumb.place.has_names_of(session.place()) && crumb.cwd.starts_with('/')) {
       return crumb.cwd;
     }
   }
@@ -62,7 +62,7 @@ std::string cwd_of_terminal(const Session& session, const SessionStore& store) {
 
 /// The working directory of the other sessions in its folder; "" if they differ or there are none.
 std::string cwd_of_neighbours(const Session& session, const Catalog& catalog) {
-  const auto logs = catalog.store().logs(session.place().folder, {});
+  const auto logs = catalog.stores().logs(session.place().in(), {});
   std::string common;
   for (const FoundLog& log : logs ? *logs : std::vector<FoundLog>{}) {
     const auto neighbour = catalog.at(log.place);
@@ -87,7 +87,7 @@ Source find_cwd(const Session& session, const Catalog& catalog, std::string_view
   if (auto cwd = cwd_in(remains); !cwd.empty()) {
     return {std::move(cwd), "from the rest of the old header"};
   }
-  if (auto cwd = cwd_of_terminal(session, catalog.store()); !cwd.empty()) {
+  if (auto cwd = cwd_of_terminal(session); !cwd.empty()) {
     return {std::move(cwd), "from the terminal that used the session last"};
   }
   if (auto cwd = cwd_of_neighbours(session, catalog); !cwd.empty()) {

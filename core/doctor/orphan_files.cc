@@ -164,4 +164,15 @@ std::vector<OrphanFile> find_leftovers(const SessionStore& store) {
   return found;
 }
 
+std::vector<OrphanFile> find_leftovers(const StoreSet& stores) {
+  std::vector<OrphanFile> all;
+  for (std::size_t number = 0; number < stores.size(); ++number) {
+    for (OrphanFile& leftover : find_leftovers(*stores.at(number))) {
+      leftover.place.store = static_cast<std::uint8_t>(number);
+      all.push_back(std::move(leftover));
+    }
+  }
+  return all;
+}
+
 }  // namespace arborfs

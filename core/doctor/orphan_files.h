@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/doctor/finding.h"
-#include "core/store/session_store.h"
+#include "core/store/store_set.h"
 
 namespace arborfs {
 
@@ -23,5 +23,7 @@ std::string leftover_path(const OrphanFile& leftover, const StorePaths& paths);
 /// Finds backups, temporary files and locks without an owner in all folders of a store. Leaves out files that may still
 /// be in use: locks of running processes, files younger than a few seconds.
 std::vector<OrphanFile> find_leftovers(const SessionStore& store);
+/// The same in all stores.
+std::vector<OrphanFile> find_leftovers(const StoreSet& stores);
 
 }  // namespace arborfs

@@ -56,20 +56,31 @@ Repairer::Repairer(Writer& writer, RepairSettings settings)
       settings_(std::move(settings)),
       copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
 
+SessionStore& Repairer::store_of(const LogPlace& place) const {
+  return *writer_.catalog().stores().at(place.store);
+}
+
+/// The folder for copies of files in the place's folder. Two stores may have folders and files of the same names.
+std::string Repairer::copies_of(const LogPlace& place) const {
+  const std::string store = place.store == 0 ? "" : "/store-" + std::to_string(place.store + 1);
+  return copies_ + store + "/" + place.folder;
+}
+
 /// Makes a synced copy; replaces one of an earlier attempt.
 Result<std::string> Repairer::keep_copy(const File& file, const LogPlace& place) {
-  const std::string path = copies_ + "/" + place.folder;
-  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk(), path));
-  static_cast<void>(disk().remove(folder, place.file));
-  ASSIGN_OR_RETURN(auto fd, disk().create(folder, place.file, kPrivateFile));
-  RETURN_IF_ERROR(copy_bytes(file, disk(), fd.get()));
-  RETURN_IF_ERROR(disk().sync_folder(folder));
+  const std::string path = copies_of(place);
+  Disk& disk = store_of(place).disk();
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk, path));
+  static_cast<void>(disk.remove(folder, place.file));
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, place.file, kPrivateFile));
+  RETURN_IF_ERROR(copy_bytes(file, disk, fd.get()));
+  RETURN_IF_ERROR(disk.sync_folder(folder));
   return path + "/" + place.file;
 }
 
 Result<std::string> Repairer::keep_copy_of(const Session& session) {
   const LogPlace place = session.place();
-  ASSIGN_OR_RETURN(const auto folder, writer_.catalog().store().folder(place));
+  ASSIGN_OR_RETURN(const auto folder, session.store().folder(place));
   ASSIGN_OR_RETURN(const auto log, File::open_in(folder, place.file));
   return keep_copy(log, place);
 }
@@ -134,7 +145,7 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
 }
 
 Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
-  const SessionStore& store = writer_.catalog().store();
+  const SessionStore& store = store_of(leftover.place);
   ASSIGN_OR_RETURN(const auto folder, leftover.kind == OrphanFile::Kind::blob
                                           ? Dir::open_root(store.paths().blobs)
                                           : store.folder({leftover.place.folder, leftover.log_file}));
@@ -153,27 +164,29 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
     return {};
   }
   if (leftover.kind == OrphanFile::Kind::blob) {
-    return put_away(folder, {"blobs", leftover.place.file}, mended);
+    return put_away(folder, {"blobs", leftover.place.file, leftover.place.store}, mended);
   }
   // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
-  const std::string path = writer_.catalog().store().paths().sessions + "/" + leftover.place.folder;
-  ASSIGN_OR_RETURN(const auto lock, OmpFileLock::take(disk(), folder, path, leftover.log_file));
+  const SessionStore& store = store_of(leftover.place);
+  const std::string path = store.paths().sessions + "/" + leftover.place.folder;
+  ASSIGN_OR_RETURN(const auto lock, OmpFileLock::take(store.disk(), folder, path, leftover.log_file));
   if (leftover.kind == OrphanFile::Kind::lock) {
     return {};
   }
-  return is_only_copy ? bring_back(folder, leftover) : put_away(folder, leftover.place, mended);
+  return is_only_copy ? bring_back(store.disk(), folder, leftover) : put_away(folder, leftover.place, mended);
 }
 
-Result<void> Repairer::bring_back(const Dir& folder, const OrphanFile& leftover) {
-  RETURN_IF_ERROR(disk().rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep));
-  return disk().sync_folder(folder);
+Result<void> Repairer::bring_back(Disk& disk, const Dir& folder, const OrphanFile& leftover) {
+  RETURN_IF_ERROR(disk.rename(folder, leftover.place.file, folder, leftover.log_file, Disk::Existing::keep));
+  return disk.sync_folder(folder);
 }
 
 Result<void> Repairer::put_away(const Dir& folder, const LogPlace& place, RepairResult& mended) {
   ASSIGN_OR_RETURN(const auto file, File::open_in(folder, place.file));
   ASSIGN_OR_RETURN(mended.copy, keep_copy(file, place));
-  RETURN_IF_ERROR(disk().remove(folder, place.file));
-  return disk().sync_folder(folder);
+  Disk& disk = store_of(place).disk();
+  RETURN_IF_ERROR(disk.remove(folder, place.file));
+  return disk.sync_folder(folder);
 }
 
 }  // namespace arborfs

@@ -38,9 +38,10 @@ class Repairer {
   Result<void> rewrite(const SessionPtr& session, RepairResult& mended);
   Result<void> lead_out_of_dead_end(const SessionPtr& session, RepairResult& mended);
   Result<void> clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended);
-  Result<void> bring_back(const Dir& folder, const OrphanFile& leftover);
+  static Result<void> bring_back(Disk& disk, const Dir& folder, const OrphanFile& leftover);
   Result<void> put_away(const Dir& folder, const LogPlace& place, RepairResult& mended);
-  [[nodiscard]] Disk& disk() const { return writer_.catalog().store().disk(); }
+  [[nodiscard]] SessionStore& store_of(const LogPlace& place) const;
+  [[nodiscard]] std::string copies_of(const LogPlace& place) const;
   Writer& writer_;
   const RepairSettings settings_;
   const std::string copies_;  // this run's own folder

@@ -252,7 +252,7 @@ class Planner {
   Result<void> give_back() {
     std::string lines;
     std::size_t count = 0;
-    for (const auto& entry : catalog_.erased().of(session_.place().file)) {
+    for (const auto& entry : catalog_.state_of(session_).erased.of(session_.place().file)) {
       if (taken_.insert(entry.id).second && !has_entry(entry.id)) {
         lines += entry.json + "\n";
         ++count;

@@ -141,7 +141,8 @@ Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog) 
     message = guard ? message_behind_dead_end(guard->index()) : kNoEntry;
     leaf = message == kNoEntry ? "" : guard->index().id(guard->index().leaf()).text;
   }
-  return message != kNoEntry && catalog.erased().has_written(session.place().file, leaf) ? kNoEntry : message;
+  return message != kNoEntry && catalog.state_of(session).erased.has_written(session.place().file, leaf) ? kNoEntry
+                                                                                                         : message;
 }
 
 void find_dead_end(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {

@@ -53,9 +53,11 @@ std::string own_variable(const char* name) {
 std::vector<std::string> folders_of(const SessionStore& store) {
   const StorePaths& paths = store.paths();
   std::vector<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
-  std::error_code failed;
-  if (std::filesystem::weakly_canonical(default_agent_dir(), failed) == paths.agent_dir) {
-    folders.push_back(normal(default_agent_dir()));
+  for (const std::string& spelled : default_agent_dirs()) {
+    std::error_code failed;
+    if (std::filesystem::weakly_canonical(spelled, failed) == paths.agent_dir) {
+      folders.push_back(normal(spelled));
+    }
   }
   return folders;
 }
@@ -301,7 +303,7 @@ bool AgentLook::is_empty() const {
 
 /// Why it may hold the session, in words to follow its name; "" if it does not.
 std::string AgentLook::Agent::hold_on(const Asked& session) const {
-  if (of_store && holds && holds->place == session.names.place) {
+  if (of_store && holds && holds->place.has_names_of(session.names.place)) {
     return " has it open on terminal " + visible_line(holds->terminal, kProgramShown);
   }
   if (name_session(process.arguments, session.names, of_store)) {
@@ -331,7 +333,7 @@ std::vector<std::string> AgentLook::reasons(const Session& session, const FileSt
   Asked asked{{header.id, session.place(), ""}, header.cwd, json::parse_date(header.timestamp), now.mtime_ns, {}};
   LogPlace& place = asked.names.place;
   asked.names.id = header.id.empty() ? id_in_name(place.stem()) : header.id;
-  asked.names.path = store_.paths().sessions + "/" + place.folder + "/" + place.file;
+  asked.names.path = store_.path_of(place);
   asked.written_ns = marks.written_by_others(place.file, now);
   for (const Agent& agent : agents_) {
     if (const std::string hold = agent.hold_on(asked); !hold.empty()) {

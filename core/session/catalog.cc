@@ -4,12 +4,10 @@
 #include <list>
 #include <set>
 
-#include "core/session/awaited_blobs.h"
 #include "core/session/catalog_known.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/parallel_scan.h"
 #include "core/session/view_cache.h"
-#include "core/session/write_marks.h"
 
 namespace arborfs {
 
@@ -29,7 +27,9 @@ struct Catalog::Placing {
   /// The new place of a log that is missing; appeared.end() if it was not found.
   [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
     return std::find_if(appeared.begin(), appeared.end(),
-                        [stat = gone.stat()](const FoundLog& log) { return log.stat.same_file(stat); });
+                        [stat = gone.stat(), store = gone.store_number()](const FoundLog& log) {
+                          return log.place.store == store && log.stat.same_file(stat);
+                        });
   }
   [[nodiscard]] bool has_lost_any() {
     return std::any_of(missing.begin(), missing.end(),
@@ -37,24 +37,30 @@ struct Catalog::Placing {
   }
 };
 
-Catalog::Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
                  std::optional<std::size_t> most_index_bytes)
-    : store_(std::move(store)),
+    : stores_(std::move(stores)),
       home_(std::move(home)),
-      leaves_(state.empty() ? "" : state + "/leaves", store_->paths().sessions, store_->disk()),
-      erased_(state, store_->paths().sessions, store_->disk()),
-      marks_(std::make_unique<WriteMarks>(state.empty() ? "" : state + "/marks", store_->paths().sessions,
-                                          store_->disk())),
-      pending_(state.empty() ? "" : state + "/appending", store_->paths().sessions, store_->disk()),
       documents_(std::make_unique<ViewCache>()),
-      awaited_blobs_(std::make_shared<AwaitedBlobs>()),
       loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
-      shared_{store_, &feed_, &leaves_, &erased_, documents_.get(), loaded_.get(), {}},
+      states_(states_in(state)),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 
 Catalog::~Catalog() {
   feed_.close();
+}
+
+std::vector<std::unique_ptr<Catalog::OfStore>> Catalog::states_in(const std::string& folder) {
+  std::vector<std::unique_ptr<OfStore>> states;
+  for (const auto& store : stores_) {
+    states.push_back(std::make_unique<OfStore>(store, folder, *this));
+  }
+  return states;
+}
+
+StoreState& Catalog::state(std::uint8_t store) const {
+  return states_[store]->state;
 }
 
 CatalogViewPtr Catalog::view() const {
@@ -88,15 +94,15 @@ std::vector<SessionPtr> Catalog::all_sessions() const {
   return sessions;
 }
 
-void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) {
+void Catalog::rescan_folder_locked(const LogFolder& folder, Placing& placing) {
   std::vector<FoundLog> logs;
   const auto looked = placing.found.find(folder);
   const auto is_new = [this](const LogPlace& place) { return at(place) == nullptr; };
-  auto found = looked != placing.found.end() ? std::move(looked->second) : store_->logs(folder, is_new);
+  auto found = looked != placing.found.end() ? std::move(looked->second) : stores_.logs(folder, is_new);
   if (found) {
     logs = std::move(found).value();
   } else if (found.error().code != Errc::not_found) {
-    note_error("folder " + folder + ": " + found.error().message);
+    note_error("folder " + folder.name + ": " + found.error().message);
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -112,8 +118,8 @@ void Catalog::rescan_folder_locked(const std::string& folder, Placing& placing) 
     }
     present.insert(std::move(log.place.file));
   }
-  for (auto it = known_->sessions.lower_bound({folder, ""}); it != known_->sessions.end() && it->first.folder == folder;
-       ++it) {
+  for (auto it = known_->sessions.lower_bound({folder.name, "", folder.store});
+       it != known_->sessions.end() && it->first.in() == folder; ++it) {
     if (!present.contains(it->first.file)) {
       placing.missing.push_back(it->second);
     }
@@ -135,7 +141,9 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
     placing.appeared.erase(same);
   }
   for (; !placing.appeared.empty(); placing.appeared.pop_front()) {
-    added.push_back(std::make_shared<Session>(++known_->last_session, std::move(placing.appeared.front()), shared_));
+    FoundLog& log = placing.appeared.front();
+    Session::Shared& shared = states_[log.place.store]->shared;
+    added.push_back(std::make_shared<Session>(++known_->last_session, std::move(log), shared));
   }
 }
 
@@ -194,25 +202,36 @@ void Catalog::publish_catalog_changed() {
   feed_.publish(std::move(changed));
 }
 
-void Catalog::rescan() {
-  const std::lock_guard scanning(rescan_mutex_);
-  std::set<std::string> folders;
-  if (auto found = store_->folders()) {
-    folders.insert(found->begin(), found->end());
-  } else if (found.error().code != Errc::not_found) {
-    note_error("sessions folder: " + found.error().message);
-    return;
+/// The folders of all stores that can be listed, and those of known sessions in them.
+std::set<LogFolder> Catalog::folders_to_scan(const std::vector<SessionPtr>& known) {
+  std::set<LogFolder> folders;
+  std::vector<bool> is_readable(stores_.size(), true);
+  for (std::size_t number = 0; number < stores_.size(); ++number) {
+    if (auto found = stores_.folders(static_cast<std::uint8_t>(number))) {
+      folders.insert(found->begin(), found->end());
+    } else if (found.error().code != Errc::not_found) {
+      note_error("sessions folder: " + found.error().message);
+      is_readable[number] = false;
+    }
   }
-  const auto known = all_sessions();
   for (const auto& session : known) {
-    folders.insert(session->place().folder);
+    if (is_readable[session->store_number()]) {
+      folders.insert(session->place().in());
+    }
   }
   for (const auto& folder : submounts()) {
     folders.erase(folder);
   }
+  return folders;
+}
+
+void Catalog::rescan() {
+  const std::lock_guard scanning(rescan_mutex_);
+  const auto known = all_sessions();
+  const auto folders = folders_to_scan(known);
   Placing placing;
   if (known.empty()) {
-    placing.found = scan_folders(*store_, folders);
+    placing.found = scan_folders(stores_, folders);
   }
   rescan_locked(folders, placing);
   if (placing.has_lost_any()) {
@@ -223,14 +242,14 @@ void Catalog::rescan() {
   finish(placing);
 }
 
-void Catalog::rescan_locked(const std::set<std::string>& folders, Placing& placing) {
+void Catalog::rescan_locked(const std::set<LogFolder>& folders, Placing& placing) {
   for (const auto& folder : folders) {
     rescan_folder_locked(folder, placing);
   }
 }
 
-void Catalog::rescan_folders(const std::set<std::string>& folders) {
-  std::set<std::string> together;
+void Catalog::rescan_folders(const std::set<LogFolder>& folders) {
+  std::set<LogFolder> together;
   for (const auto& folder : folders) {
     if (is_submount(folder)) {
       rescan_in_turn(turn_of(folder), {folder});
@@ -243,7 +262,7 @@ void Catalog::rescan_folders(const std::set<std::string>& folders) {
   }
 }
 
-void Catalog::rescan_in_turn(std::mutex& turn, const std::set<std::string>& folders) {
+void Catalog::rescan_in_turn(std::mutex& turn, const std::set<LogFolder>& folders) {
   const std::lock_guard scanning(turn);
   Placing placing;
   rescan_locked(folders, placing);
@@ -257,8 +276,8 @@ SessionPtr Catalog::at(const LogPlace& place) const {
 }
 
 void Catalog::relocate(const SessionPtr& session, const LogPlace& to) {
-  std::unique_lock leaving(turn_of(session->place().folder), std::defer_lock);
-  std::unique_lock coming(turn_of(to.folder), std::defer_lock);
+  std::unique_lock leaving(turn_of(session->place().in()), std::defer_lock);
+  std::unique_lock coming(turn_of(to.in()), std::defer_lock);
   if (leaving.mutex() == coming.mutex()) {
     leaving.lock();
   } else {
@@ -278,23 +297,23 @@ void Catalog::relocate(const SessionPtr& session, const LogPlace& to) {
 void Catalog::touch(const LogPlace& place) {
   const SessionPtr session = at(place);
   if (!session) {
-    rescan_folder(place.folder);
+    rescan_folder(place.in());
     return;
   }
-  const std::lock_guard scanning(turn_of(place.folder));
+  const std::lock_guard scanning(turn_of(place.in()));
   refresh_known(session);
   if (session->head().problem.empty()) {
     return;
   }
   Placing placing;
-  rescan_folder_locked(place.folder, placing);
+  rescan_folder_locked(place.in(), placing);
   placing.changed.clear();
   finish(placing);
 }
 
 void Catalog::leaves_changed() {
   for (const auto& session : all_sessions()) {
-    if (!is_submount(session->place().folder)) {
+    if (!is_submount(session->place().in())) {
       session->reload_leaf();
     }
   }
@@ -302,30 +321,34 @@ void Catalog::leaves_changed() {
 
 void Catalog::age_tails() {
   for (const auto& session : all_sessions()) {
-    if (session->looks_changed(session->stat()) && !is_submount(session->place().folder)) {
+    if (session->looks_changed(session->stat()) && !is_submount(session->place().in())) {
       touch(session->place());
     }
   }
 }
 
 void Catalog::look_for_blobs() {
-  if (awaited_blobs_->is_empty()) {
-    return;
-  }
-  const auto folder = Dir::open_root(store_->paths().blobs);
-  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-  const auto changed = awaited_blobs_->take_changed(*blobs(), st ? std::optional(*st) : std::nullopt);
-  const auto now = view();
-  for (const std::uint32_t number : changed) {
-    if (const auto session = now->session(number)) {
-      session->begin_anew();
+  for (const auto& of : states_) {
+    AwaitedBlobs& awaited = *of->state.awaited_blobs;
+    if (awaited.is_empty()) {
+      continue;
+    }
+    const SessionStore& store = *of->shared.store;
+    const auto folder = Dir::open_root(store.paths().blobs);
+    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+    const auto changed = awaited.take_changed(*store.blobs(), st ? std::optional(*st) : std::nullopt);
+    const auto now = view();
+    for (const std::uint32_t number : changed) {
+      if (const auto session = now->session(number)) {
+        session->begin_anew();
+      }
     }
   }
 }
 
 void Catalog::tidy() {
   if (loaded_) {
-    loaded_->tidy([this](const Session& session) { return is_submount(session.place().folder); });
+    loaded_->tidy([this](const Session& session) { return is_submount(session.place().in()); });
   }
 }
 

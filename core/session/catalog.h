@@ -1,4 +1,4 @@
-// All sessions of a store, found by project, id, recency or terminal. Thread-safe.
+// All sessions of the stores of a mount, found by project, id, recency or terminal. Thread-safe.
 // Readers take an immutable view; the watcher and freshness checks make new ones. Lock: mutex_ (never held over I/O; of
 // a session's locks only its mutex_, a leaf, is taken under it).
 #pragma once
@@ -16,10 +16,10 @@
 
 #include "core/os/state_dir.h"
 #include "core/session/change_feed.h"
-#include "core/session/pending_appends.h"
 #include "core/session/session.h"
+#include "core/session/store_state.h"
 #include "core/store/blob_store.h"
-#include "core/store/session_store.h"
+#include "core/store/store_set.h"
 
 namespace arborfs {
 
@@ -42,15 +42,19 @@ struct ShownAt {
 
 /// One state of the catalog.
 struct CatalogView {
-  std::vector<ProjectPtr> projects;                           // byte order of names
-  std::vector<std::pair<std::string, SessionPtr>> by_id;      // encoded session id, byte order; duplicates get ~2
-  std::map<std::string, std::string, std::less<>> by_folder;  // the store's folder name -> project name
-  std::unordered_map<std::uint32_t, ShownAt> where;           // by session number
+  std::vector<ProjectPtr> projects;  // byte order of names
+  /// Encoded session id, byte order. Of equal ids the first keeps the plain one; others of its store get ~2, those of
+  /// other stores @<agent>.
+  std::vector<std::pair<std::string, SessionPtr>> by_id;
+  std::map<LogFolder, std::string> by_folder;        // the folder in the store -> project name
+  std::unordered_map<std::uint32_t, ShownAt> where;  // by session number
   std::uint64_t version = 0;
 
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
   [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
   [[nodiscard]] SessionPtr session(std::uint32_t number) const;
+  /// The project that the sessions of a folder with this name belong to, in the first store that has one.
+  [[nodiscard]] ProjectPtr project_of_folder(std::string_view folder) const;
   /// Finds a session by its id or a unique prefix of it; null if none or several match.
   [[nodiscard]] SessionPtr by_id_prefix(std::string_view id) const;
 };
@@ -62,41 +66,41 @@ struct NamedSession {
   SessionPtr session;
 };
 
-class AwaitedBlobs;
 class ViewCache;
-class WriteMarks;
 
 class Catalog {
  public:
   /// Does not read the disk yet; call rescan().
-  /// `state` is the folder for data that is not part of a log: moved leaves (leaf_store.h), erased entries
-  /// (erased_entries.h), write marks (write_marks.h) and appends in progress (pending_appends.h). Without it ("")
-  /// leaves are kept in memory and the rest is not kept.
+  /// `state` is the folder for data that is not part of a log (store_state.h), "" for none.
   /// `most_index_bytes` bounds the memory of unused indexes (loaded_indexes.h); nothing for no bound.
-  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+  Catalog(StoreSet stores, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt);
+  /// Of one store.
+  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+          std::optional<std::size_t> most_index_bytes = std::nullopt)
+      : Catalog(StoreSet(std::move(store)), std::move(home), state, most_index_bytes) {}
   Catalog(std::shared_ptr<SessionStore> store, std::string home)
       : Catalog(std::move(store), std::move(home), state_path("")) {}
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
-  /// Scans every folder of the store that is not a submount for new, vanished, moved and changed logs. Publishes
+  /// Scans every folder of the stores that is not a submount for new, vanished, moved and changed logs. Publishes
   /// changes. If nothing changed, this costs one listing per folder and one stat per log. Errors are kept for
-  /// status.json; an unreadable folder does not hide the others.
+  /// status.json; an unreadable store or folder does not hide the others.
   void rescan();
-  /// The same for some folders. A log that moved from one of them to another keeps its session.
-  void rescan_folders(const std::set<std::string>& folders);
-  void rescan_folder(const std::string& folder) { rescan_folders({folder}); }
+  /// The same for some folders. A log that moved from one of them to another of the same store keeps its session.
+  void rescan_folders(const std::set<LogFolder>& folders);
+  void rescan_folder(const LogFolder& folder) { rescan_folders({folder}); }
 
-  /// Folders of the store that are or contain mount points. They may hang while the other folders respond. A request
+  /// Folders of the stores that are or contain mount points. They may hang while the other folders respond. A request
   /// for a file in one of them may have to wait; a request for other folders never does.
-  [[nodiscard]] std::vector<std::string> submounts() const;
-  [[nodiscard]] bool is_submount(const std::string& folder) const;
+  [[nodiscard]] std::vector<LogFolder> submounts() const;
+  [[nodiscard]] bool is_submount(const LogFolder& folder) const;
   [[nodiscard]] bool has_submounts() const { return has_submounts_; }
   /// Finds the submounts again; until the first call there are none. Does not wait for any of them.
   void find_submounts();
   /// Does for one submount what rescan(), age_tails() and leaves_changed() do for the other folders.
-  void rescan_submount(const std::string& folder);
+  void rescan_submount(const LogFolder& folder);
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
@@ -125,16 +129,11 @@ class Catalog {
   /// The session of the log at `place`; null if it is not known (yet).
   [[nodiscard]] SessionPtr at(const LogPlace& place) const;
 
-  [[nodiscard]] SessionStore& store() const { return *store_; }
-  [[nodiscard]] LeafStore& leaves() { return leaves_; }
-  [[nodiscard]] ErasedEntries& erased() { return erased_; }
-  [[nodiscard]] const ErasedEntries& erased() const { return erased_; }
-  /// Which writes to logs were arborfs' own.
-  [[nodiscard]] WriteMarks& marks() const { return *marks_; }
-  [[nodiscard]] PendingAppends& pending() { return pending_; }
+  [[nodiscard]] const StoreSet& stores() const { return stores_; }
+  /// What arborfs keeps for the sessions of a store.
+  [[nodiscard]] StoreState& state(std::uint8_t store) const;
+  [[nodiscard]] StoreState& state_of(const Session& session) const { return state(session.store_number()); }
   [[nodiscard]] const std::string& home() const { return home_; }
-  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return store_->blobs(); }
-  [[nodiscard]] const std::shared_ptr<AwaitedBlobs>& awaited_blobs() const { return awaited_blobs_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   [[nodiscard]] ViewCache& documents() const { return *documents_; }
   /// The last few failures, in words, without content.
@@ -145,10 +144,13 @@ class Catalog {
   struct Known;
   struct Placing;
   struct Placed;
-  void rescan_folder_locked(const std::string& folder, Placing& placing);
-  void rescan_locked(const std::set<std::string>& folders, Placing& placing);
-  void rescan_in_turn(std::mutex& turn, const std::set<std::string>& folders);
-  [[nodiscard]] std::mutex& turn_of(const std::string& folder);
+  struct OfStore;
+  [[nodiscard]] std::vector<std::unique_ptr<OfStore>> states_in(const std::string& folder);
+  [[nodiscard]] std::set<LogFolder> folders_to_scan(const std::vector<SessionPtr>& known);
+  void rescan_folder_locked(const LogFolder& folder, Placing& placing);
+  void rescan_locked(const std::set<LogFolder>& folders, Placing& placing);
+  void rescan_in_turn(std::mutex& turn, const std::set<LogFolder>& folders);
+  [[nodiscard]] std::mutex& turn_of(const LogFolder& folder);
   void finish(Placing& placing);
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
   void read_heads(const std::vector<SessionPtr>& added);
@@ -157,22 +159,19 @@ class Catalog {
   void publish_catalog_changed();
   void publish_move(const CatalogView& old_view, const Placed& moved);
   void rebuild_view();
+  void name_by_id(CatalogView& view, const std::vector<Placed>& sessions) const;
   void add_projects(CatalogView& view, std::vector<Placed>& sessions);
   [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
-  const std::shared_ptr<SessionStore> store_;
+  const StoreSet stores_;
   const std::string home_;
   ChangeFeed feed_;
-  LeafStore leaves_;
-  ErasedEntries erased_;
-  const std::unique_ptr<WriteMarks> marks_;
-  PendingAppends pending_;
   const std::unique_ptr<ViewCache> documents_;
-  const std::shared_ptr<AwaitedBlobs> awaited_blobs_;
-  const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
-  Session::Shared shared_;
+  const std::unique_ptr<LoadedIndexes> loaded_;         // null: no bound
+  std::atomic<std::uint32_t> generations_{0};           // the last number given
+  const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};

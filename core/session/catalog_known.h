@@ -21,10 +21,25 @@ struct Catalog::Placed {
   bool has_moved = false;    // the previous view showed it at another path or under another id
 };
 
+/// What the sessions of one store share.
+struct Catalog::OfStore {
+  OfStore(const std::shared_ptr<SessionStore>& store, const std::string& folder, Catalog& catalog)
+      : state(*store, folder),
+        shared{store,
+               &catalog.feed_,
+               &state.leaves,
+               &state.erased,
+               catalog.documents_.get(),
+               catalog.loaded_.get(),
+               catalog.generations_} {}
+  StoreState state;
+  Session::Shared shared;
+};
+
 struct Catalog::Known {
   std::map<LogPlace, SessionPtr> sessions;
-  std::set<std::string> submounts;  // folders
-  std::map<std::string, std::unique_ptr<std::mutex>>
+  std::set<LogFolder> submounts;
+  std::map<LogFolder, std::unique_ptr<std::mutex>>
       submount_turns;                                    // like rescan_mutex_, for each folder that ever was a submount
   std::map<std::string, std::uint32_t> project_numbers;  // by cwd
   std::uint32_t last_session = 0;

@@ -47,7 +47,7 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
   std::string full = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed).string();
   for (const auto& session : all_sessions()) {
     const LogPlace place = session->place();
-    const std::string log = store_->paths().sessions + "/" + place.folder + "/" + place.file;
+    const std::string log = session->store().path_of(place);
     const std::string shown = "/" + session->shown_path();
     if (full == log || full + ".jsonl" == log || full.ends_with(shown) || full.find(shown + "/") != std::string::npos) {
       return session;

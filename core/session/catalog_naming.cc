@@ -1,6 +1,7 @@
 // How a catalog names sessions: builds one view of all projects and ids from the heads of the logs.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -47,12 +48,12 @@ void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
     by_cwd[placed.standing.cwd].push_back(&placed);
   }
   std::unordered_set<std::string> taken;
-  std::map<std::string_view, std::size_t> votes;
+  std::map<LogFolder, std::size_t> votes;
   for (const auto& [cwd, members] : by_cwd) {
     const ProjectPtr project = make_project(members, unique_name(names::project_name(cwd, home_), taken));
-    std::map<std::string_view, std::size_t> folders;
+    std::map<LogFolder, std::size_t> folders;
     for (const Placed* placed : members) {
-      ++folders[placed->place.folder];
+      ++folders[placed->place.in()];
     }
     for (std::size_t at = 0; at < project->sessions.size(); ++at) {
       view.where[project->sessions[at].second->number()] = {project, at};
@@ -60,7 +61,7 @@ void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
     for (const auto& [folder, count] : folders) {
       if (count > votes[folder]) {
         votes[folder] = count;
-        view.by_folder[std::string(folder)] = project->name;
+        view.by_folder[folder] = project->name;
       }
     }
     view.projects.push_back(project);
@@ -106,6 +107,22 @@ std::optional<std::string> Catalog::cwd_of_project(std::uint32_t number) const {
   return found == known_->project_numbers.end() ? std::nullopt : std::optional(found->first);
 }
 
+/// Names the sessions of a view by their ids. They come in the order of their stores.
+void Catalog::name_by_id(CatalogView& view, const std::vector<Placed>& sessions) const {
+  view.by_id.reserve(sessions.size());
+  std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, std::uint8_t> store_of;  // by id, of the session that has the plain one
+  for (const auto& placed : sessions) {
+    const std::string& id = placed.standing.id;
+    std::string name = names::encode(id.empty() ? placed.place.stem() : std::string_view(id), kLongestId);
+    if (store_of.try_emplace(name, placed.place.store).first->second != placed.place.store) {
+      name += "@" + std::string(placed.session->store().format().agent);
+    }
+    view.by_id.emplace_back(unique_name(std::move(name), taken), placed.session);
+  }
+  std::sort(view.by_id.begin(), view.by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
 void Catalog::rebuild_view() {
   const std::lock_guard naming(naming_mutex_);
   const auto all = all_sessions();
@@ -116,14 +133,7 @@ void Catalog::rebuild_view() {
   }
   auto view = std::make_shared<CatalogView>();
   add_projects(*view, sessions);
-  view->by_id.reserve(sessions.size());
-  std::unordered_set<std::string> taken;
-  for (const auto& placed : sessions) {
-    const std::string& id = placed.standing.id;
-    const std::string_view name = id.empty() ? placed.place.stem() : std::string_view(id);
-    view->by_id.emplace_back(unique_name(names::encode(name, kLongestId), taken), placed.session);
-  }
-  std::sort(view->by_id.begin(), view->by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  name_by_id(*view, sessions);
   const CatalogViewPtr old_view = this->view();
   {
     const std::lock_guard lock(mutex_);
@@ -139,12 +149,13 @@ void Catalog::rebuild_view() {
 
 std::vector<NamedSession> Catalog::terminals() const {
   std::vector<NamedSession> named;
-  const auto crumbs = store_->breadcrumbs();
+  const auto crumbs = stores_.breadcrumbs();
+  std::unordered_set<std::string> taken;
   const std::lock_guard lock(mutex_);
   for (const auto& crumb : crumbs) {
     const auto found = known_->sessions.find(crumb.place);
     if (found != known_->sessions.end()) {
-      named.push_back({names::encode(crumb.terminal, kLongestId), found->second});
+      named.push_back({unique_name(names::encode(crumb.terminal, kLongestId), taken), found->second});
     }
   }
   return named;

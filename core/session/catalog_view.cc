@@ -27,6 +27,12 @@ SessionPtr CatalogView::session(std::uint32_t number) const {
   return found != where.end() ? found->second.session() : nullptr;
 }
 
+ProjectPtr CatalogView::project_of_folder(std::string_view folder) const {
+  const auto found =
+      std::find_if(by_folder.begin(), by_folder.end(), [&](const auto& row) { return row.first.name == folder; });
+  return found != by_folder.end() ? project(std::string_view(found->second)) : nullptr;
+}
+
 SessionPtr CatalogView::by_id_prefix(std::string_view id) const {
   auto found = std::lower_bound(by_id.begin(), by_id.end(), id,
                                 [](const auto& row, std::string_view wanted) { return row.first < wanted; });

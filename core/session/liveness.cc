@@ -48,7 +48,7 @@ void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, 
 
 void look_for_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look,
                      Liveness& found) {
-  for (std::string& reason : look.reasons(session, now, catalog.marks())) {
+  for (std::string& reason : look.reasons(session, now, catalog.state_of(session).marks)) {
     found.reasons.push_back(std::move(reason));
     found.state = std::max(found.state, Liveness::State::maybe);
   }
@@ -62,7 +62,7 @@ void look_for_traces(const Session& session, const FileStat& now, const Catalog&
 
 Liveness check_liveness(const Session& session, const Catalog& catalog) {
   Liveness found;
-  const SessionStore& store = catalog.store();
+  const SessionStore& store = session.store();
   const LogPlace place = session.place();
   const auto folder = store.folder(place);
   if (folder) {
@@ -79,11 +79,15 @@ Liveness check_traces(const Session& session, const FileStat& now, const Catalog
   return found;
 }
 
-LivenessRound::LivenessRound(const Catalog& catalog) : catalog_(catalog), look_(AgentLook::recent(catalog.store())) {}
+LivenessRound::LivenessRound(const Catalog& catalog) : catalog_(catalog) {
+  for (const auto& store : catalog.stores()) {
+    looks_.push_back(AgentLook::recent(*store));
+  }
+}
 
-LivenessRound::Folder LivenessRound::in(const std::string& folder) const {
+LivenessRound::Folder LivenessRound::in(const LogFolder& folder) const {
   Folder looked(*this);
-  auto dir = catalog_.store().folder({folder, ""});
+  auto dir = catalog_.stores().at(folder.store)->folder({folder.name, ""});
   if (!dir) {
     return looked;
   }
@@ -105,7 +109,7 @@ Liveness LivenessRound::Folder::check(const Session& session) const {
     const bool may_be_locked = !dot_files_ || dot_files_->contains(lock_file_name(session.place().file));
     look_at_log(session, *dir_, may_be_locked, found);
   }
-  look_for_traces(session, session.stat(), round_.catalog_, round_.look_, found);
+  look_for_traces(session, session.stat(), round_.catalog_, round_.looks_[session.store_number()], found);
   return found;
 }
 

@@ -45,11 +45,11 @@ class LivenessRound {
     std::optional<Dir> dir_;                          // nothing if it cannot be opened
     std::optional<std::set<std::string>> dot_files_;  // lock files are among them; nothing if it cannot be listed
   };
-  [[nodiscard]] Folder in(const std::string& folder) const;
+  [[nodiscard]] Folder in(const LogFolder& folder) const;
 
  private:
   const Catalog& catalog_;
-  const AgentLook look_;
+  std::vector<AgentLook> looks_;  // by the store's number
 };
 
 }  // namespace arborfs

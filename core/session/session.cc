@@ -13,7 +13,7 @@ Error session_changed() {
 }
 
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
-    : number_(number), shared_(shared), place_(std::move(found.place)) {
+    : number_(number), store_number_(found.place.store), shared_(shared), place_(std::move(found.place)) {
   head_.stat = found.stat;
   if (found.head) {
     head_.header = std::move(found.head->header);

@@ -58,15 +58,15 @@ class Session : public std::enable_shared_from_this<Session> {
     bool operator==(const Standing&) const = default;
   };
 
-  /// State that the sessions of a catalog share; outlives them.
+  /// State that the sessions of one store share; outlives them.
   struct Shared {
     std::shared_ptr<SessionStore> store;
-    ChangeFeed* feed = nullptr;                 // may be null
-    LeafStore* leaves = nullptr;                // may be null
-    ErasedEntries* erased = nullptr;            // may be null
-    ViewCache* documents = nullptr;             // may be null
-    LoadedIndexes* loaded = nullptr;            // may be null: nothing is evicted
-    std::atomic<std::uint32_t> generations{0};  // the last number given; see Guard::generation
+    ChangeFeed* feed = nullptr;               // may be null
+    LeafStore* leaves = nullptr;              // may be null
+    ErasedEntries* erased = nullptr;          // may be null
+    ViewCache* documents = nullptr;           // may be null
+    LoadedIndexes* loaded = nullptr;          // may be null: nothing is evicted
+    std::atomic<std::uint32_t>& generations;  // the last number given in the catalog; see Guard::generation
   };
   Session(std::uint32_t number, FoundLog found, Shared& shared);
 
@@ -75,6 +75,9 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] LogPlace place() const;
   /// How its agent's records are read and rendered.
   [[nodiscard]] const Format& format() const { return shared_.store->format(); }
+  /// The store that its log is in. A session never changes its store.
+  [[nodiscard]] SessionStore& store() const { return *shared_.store; }
+  [[nodiscard]] std::uint8_t store_number() const { return store_number_; }
   /// The log's name on disk without .jsonl.
   [[nodiscard]] std::string stem() const;
   [[nodiscard]] Head head() const;
@@ -267,6 +270,7 @@ class Session : public std::enable_shared_from_this<Session> {
   mutable std::atomic<std::int64_t> live_ns_{0};
 
   const std::uint32_t number_;
+  const std::uint8_t store_number_;
   Shared& shared_;
 
   using Clock = std::chrono::steady_clock;

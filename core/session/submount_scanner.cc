@@ -18,15 +18,15 @@ SubmountScanner::~SubmountScanner() {
   }
 }
 
-void SubmountScanner::ask_for(const std::vector<std::string>& folders) {
+void SubmountScanner::ask_for(const std::vector<LogFolder>& folders) {
   const std::lock_guard lock(mutex_);
-  for (const auto& name : folders) {
-    auto found = folders_.find(name);
+  for (const auto& place : folders) {
+    auto found = folders_.find(place);
     if (found == folders_.end() && folders_.size() < kMost) {
       auto folder = std::make_unique<Folder>();
-      folder->name = name;
+      folder->place = place;
       if (start(*folder)) {
-        found = folders_.emplace(name, std::move(folder)).first;
+        found = folders_.emplace(place, std::move(folder)).first;
       }
     }
     if (found != folders_.end() && !found->second->is_at_work) {
@@ -65,7 +65,7 @@ void SubmountScanner::run(Folder& folder) {
     folder.is_at_work = true;
     lock.unlock();
     try {
-      catalog_.rescan_submount(folder.name);
+      catalog_.rescan_submount(folder.place);
     } catch (const std::exception&) {
       log_exception("cannot poll a folder that is a mount");
     }

@@ -1,4 +1,4 @@
-// Scans folders of a store that are or contain mount points, each on its own thread: a mount that hangs delays only
+// Scans folders of the stores that are or contain mount points, each on its own thread: a mount that hangs delays only
 // requests for files in its folder. Thread-safe.
 #pragma once
 
@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,13 +26,13 @@ class SubmountScanner {
   SubmountScanner& operator=(const SubmountScanner&) = delete;
 
   /// Requests a scan of each folder and returns at once. A folder whose scan is still in progress is skipped.
-  void ask_for(const std::vector<std::string>& folders);
+  void ask_for(const std::vector<LogFolder>& folders);
   /// Waits until all requested scans are done, at most for `longest`.
   void wait(std::chrono::milliseconds longest);
 
  private:
   struct Folder {
-    std::string name;
+    LogFolder place;
     bool is_wanted = false;   // guarded by mutex_
     bool is_at_work = false;  // guarded by mutex_
     std::thread thread;
@@ -43,8 +42,8 @@ class SubmountScanner {
   Catalog& catalog_;
   std::mutex mutex_;  // leaf
   std::condition_variable changed_;
-  std::map<std::string, std::unique_ptr<Folder>> folders_;  // guarded by mutex_
-  bool stopping_ = false;                                   // guarded by mutex_
+  std::map<LogFolder, std::unique_ptr<Folder>> folders_;  // guarded by mutex_
+  bool stopping_ = false;                                 // guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -54,6 +55,13 @@ bool is_log_name(std::string_view name) {
 }  // namespace
 
 struct Watcher::Impl {
+  enum class What : std::uint8_t { root, folder, terminals, leaves, way_to_leaves };
+  /// What a watch is for.
+  struct Watched {
+    What what = What::root;
+    LogFolder folder;  // only of a folder
+  };
+
   Impl(Catalog& owner, Mode mode) : catalog(owner), stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (mode == Mode::inotify) {
       notify = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
@@ -134,24 +142,41 @@ struct Watcher::Impl {
     return left > 0 && ::ppoll(&stopping, 1, &wait, nullptr) > 0;
   }
 
-  /// One watch on the sessions folder, one on each folder in it, one on the breadcrumbs, one on the moved leaves.
+  /// The folders of all stores that can be listed.
+  [[nodiscard]] std::vector<LogFolder> present_folders() const {
+    std::vector<LogFolder> all;
+    for (std::size_t number = 0; number < catalog.stores().size(); ++number) {
+      if (auto listed = catalog.stores().folders(static_cast<std::uint8_t>(number))) {
+        std::move(listed->begin(), listed->end(), std::back_inserter(all));
+      }
+    }
+    return all;
+  }
+
+  /// In each store, one watch on the sessions folder, one on each folder in it, one on the breadcrumbs. One on the
+  /// moved leaves of all stores.
   void renew_watches() {
     if (!notify) {
       return;
     }
-    const auto& paths = catalog.store().paths();
-    add_watch(paths.sessions, "", kRootEvents);
-    add_watch(paths.terminals, "/terminals", kFolderEvents);
+    for (const auto& store : catalog.stores()) {
+      add_watch(store->paths().sessions, {What::root, {}}, kRootEvents);
+      add_watch(store->paths().terminals, {What::terminals, {}}, kFolderEvents);
+    }
     watch_leaves();
-    const auto names = catalog.store().folders();
-    watched_folders = names ? names->size() : 0;
-    for (std::size_t i = 0; i < watched_folders; ++i) {
-      if (catalog.is_submount((*names)[i])) {
+    const auto present = present_folders();
+    watched_folders = present.size();
+    for (const LogFolder& folder : present) {
+      if (catalog.is_submount(folder)) {
         continue;  // adding a watch might also block
       }
-      add_watch(paths.sessions + "/" + (*names)[i], (*names)[i], kFolderEvents);
+      const auto& store = catalog.stores().at(folder.store);
+      add_watch(store->paths().sessions + "/" + folder.name, {What::folder, folder}, kFolderEvents);
     }
   }
+
+  /// Of all stores; the state of each is in the same folder.
+  [[nodiscard]] const std::string& leaves_folder() const { return catalog.state(0).leaves.folder(); }
 
   void look_for_mounts() {
     const auto before = catalog.submounts();
@@ -172,11 +197,11 @@ struct Watcher::Impl {
   void watch_leaves() {
     namespace fs = std::filesystem;
     constexpr int kTries = 4;  // if the folder is made meanwhile
-    const fs::path leaves = catalog.leaves().folder();
-    for (int i = 0; i < kTries && leaves.is_absolute() && !add_watch(leaves, "/leaves", kLeafEvents); ++i) {
+    const fs::path leaves = leaves_folder();
+    for (int i = 0; i < kTries && leaves.is_absolute() && !add_watch(leaves, {What::leaves, {}}, kLeafEvents); ++i) {
       fs::path missing = leaves;
       while (missing != missing.root_path() &&
-             !add_watch(missing.parent_path(), "/way to leaves", IN_CREATE | IN_MOVED_TO)) {
+             !add_watch(missing.parent_path(), {What::way_to_leaves, {}}, IN_CREATE | IN_MOVED_TO)) {
         missing = missing.parent_path();
       }
       std::error_code failed;
@@ -186,7 +211,7 @@ struct Watcher::Impl {
     }
   }
 
-  bool add_watch(const std::string& path, const std::string& meaning, std::uint32_t events) {
+  bool add_watch(const std::string& path, const Watched& meaning, std::uint32_t events) {
     const int watch = ::inotify_add_watch(notify.get(), path.c_str(), events | IN_ONLYDIR | IN_DONT_FOLLOW);
     if (watch >= 0) {
       folders[watch] = meaning;
@@ -200,7 +225,7 @@ struct Watcher::Impl {
   /// The work that some events ask for.
   struct News {
     std::set<LogPlace> touched;
-    std::set<std::string> changed_folders;
+    std::set<LogFolder> changed_folders;
     std::set<std::uint32_t> half_moves;  // cookies of moves that have left one place and not reached another yet
     bool everything = false;
   };
@@ -231,7 +256,7 @@ struct Watcher::Impl {
     }
     // An unknown log may have moved here from another folder: scan both folders together.
     std::erase_if(news.touched, [&](const LogPlace& place) {
-      return catalog.at(place) == nullptr && (news.changed_folders.insert(place.folder), true);
+      return catalog.at(place) == nullptr && (news.changed_folders.insert(place.in()), true);
     });
     if (leaves_moved || news.everything || !news.changed_folders.empty() || !news.touched.empty()) {
       last_news = Clock::now();  // not for lock files, whose events come before those of the log
@@ -239,7 +264,7 @@ struct Watcher::Impl {
     if (leaves_moved) {
       catalog.leaves_changed();
     }
-    std::erase_if(news.changed_folders, [&](const std::string& folder) { return catalog.is_submount(folder); });
+    std::erase_if(news.changed_folders, [&](const LogFolder& folder) { return catalog.is_submount(folder); });
     if (news.everything) {
       catalog.find_submounts();
       renew_watches();
@@ -268,7 +293,7 @@ struct Watcher::Impl {
 
   void touch_all(const std::set<LogPlace>& places) {
     for (const auto& place : places) {
-      if (!catalog.is_submount(place.folder)) {
+      if (!catalog.is_submount(place.in())) {
         catalog.touch(place);
       }
     }
@@ -276,7 +301,7 @@ struct Watcher::Impl {
 
   void sort_event(const inotify_event& event, News& news) {
     const auto found = folders.find(event.wd);
-    if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end() || found->second.empty()) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end() || found->second.what == What::root) {
       news.everything = true;
       return;
     }
@@ -285,21 +310,27 @@ struct Watcher::Impl {
       news.everything = true;
       return;
     }
-    if (found->second == "/terminals") {
-      Change change;
-      change.kind = Change::Kind::catalog_changed;
-      catalog.feed().publish(std::move(change));
-      return;
+    switch (found->second.what) {
+      case What::terminals: {
+        Change change;
+        change.kind = Change::Kind::catalog_changed;
+        catalog.feed().publish(std::move(change));
+        return;
+      }
+      case What::leaves:
+        leaves_moved = true;
+        return;
+      case What::way_to_leaves:
+        watch_leaves();
+        look_at_leaves();
+        return;
+      case What::root:
+      case What::folder:
+        sort_event_in(found->second.folder, event, news);
     }
-    if (found->second == "/leaves") {
-      leaves_moved = true;
-      return;
-    }
-    if (found->second == "/way to leaves") {
-      watch_leaves();
-      look_at_leaves();
-      return;
-    }
+  }
+
+  static void sort_event_in(const LogFolder& folder, const inotify_event& event, News& news) {
     const std::string name = event.len > 0 ? event.name : "";
     if (!is_log_name(name)) {
       return;
@@ -310,9 +341,9 @@ struct Watcher::Impl {
       news.half_moves.erase(event.cookie);
     }
     if ((event.mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_TO)) != 0) {
-      news.touched.insert({found->second, name});
+      news.touched.insert({folder.name, name, folder.store});
     } else {
-      news.changed_folders.insert(found->second);
+      news.changed_folders.insert(folder);
     }
   }
 
@@ -320,8 +351,7 @@ struct Watcher::Impl {
   /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
     submount_scanner.ask_for(catalog.submounts());
-    const auto names = catalog.store().folders();
-    const bool unwatched = (names ? names->size() : 0) != watched_folders;
+    const bool unwatched = present_folders().size() != watched_folders;
     if (unwatched) {
       renew_watches();
     }
@@ -335,14 +365,14 @@ struct Watcher::Impl {
 
   /// Their folder may be made at any time; its mtime changes with every leaf that is kept.
   void look_at_leaves() {
-    const auto folder = Dir::open_root(catalog.leaves().folder());
+    const auto folder = Dir::open_root(leaves_folder());
     const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
     if (!st || st->mtime_ns == leaves_seen) {
       return;
     }
     leaves_seen = st->mtime_ns;
     if (notify) {
-      add_watch(catalog.leaves().folder(), "/leaves", kLeafEvents);
+      add_watch(leaves_folder(), {What::leaves, {}}, kLeafEvents);
     }
     catalog.leaves_changed();
   }
@@ -350,7 +380,7 @@ struct Watcher::Impl {
   Catalog& catalog;
   UniqueFd stop;
   UniqueFd notify;
-  std::map<int, std::string> folders;  // watch -> store folder; "" the sessions folder
+  std::map<int, Watched> folders;  // by watch
   bool leaves_moved = false;
   std::int64_t leaves_seen = 0;  // mtime of their folder
   std::size_t watched_folders = 0;

@@ -1,5 +1,5 @@
-// Detects changes by other processes in a store: inotify where the kernel has it, plus a poll twice a second
-// (CONTRACT.md 3.2). Has its own thread. It notifies the catalog, which notifies the feed.
+// Detects changes by other processes in the stores of a catalog: inotify where the kernel has it, plus a poll twice a
+// second (CONTRACT.md 3.2). Has its own thread. It notifies the catalog, which notifies the feed.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace arborfs {
 class Watcher {
  public:
   enum class Mode { inotify, poll_only };
-  /// Adds the watches, scans the whole store (Catalog::rescan) and starts the thread, in this order: no change after
+  /// Adds the watches, scans all stores (Catalog::rescan) and starts the thread, in this order: no change after
   /// the scan is missed. `catalog` must outlive the watcher. In poll_only mode inotify is not used at all.
   Watcher(Catalog& catalog, Mode mode);
   /// Stops the thread and joins it.

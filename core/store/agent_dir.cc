@@ -45,6 +45,20 @@ std::string default_pi_dir() {
 
 }  // namespace
 
+bool is_default_pis() {
+  return !default_pi_dir().empty();
+}
+
+std::vector<std::string> default_agent_dirs() {
+  if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
+    return {chosen};
+  }
+  const std::string home = environment("HOME");
+  return {home + "/.omp/agent", home + "/.pi/agent"};
+}
+
+namespace {
+
 std::string default_agent_dir() {
   if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
     return chosen;
@@ -53,11 +67,12 @@ std::string default_agent_dir() {
   return pi.empty() ? environment("HOME") + "/.omp/agent" : pi;
 }
 
+}  // namespace
+
 StorePaths locate_agent_dir(const std::string& agent_dir) {
   const bool own = agent_dir.empty();
   StorePaths paths;
   paths.agent_dir = resolved(own ? default_agent_dir() : agent_dir);
-  paths.is_pis_default = own && !default_pi_dir().empty();
   std::string data = paths.agent_dir;
   std::string state = paths.agent_dir;
   if (own && environment("PI_CODING_AGENT_DIR").empty()) {

@@ -12,6 +12,9 @@ namespace arborfs {
 /// The paths below an agent dir; "" means the user's own, for which the XDG rule of omp/FORMAT.md D1 holds.
 StorePaths locate_agent_dir(const std::string& agent_dir);
 
+/// True if "" means pi's own agent dir: nobody named a folder, and omp has none.
+bool is_default_pis();
+
 enum class Access { look, write };
 
 /// A store of another user may only be read, and only if the user named it: files written there would belong to the

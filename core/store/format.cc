@@ -14,4 +14,9 @@ const Format& omp_format() {
   return format;
 }
 
+const Format& pi_format() {
+  static const Format format{"pi", "pi-jsonl", nullptr, &omp_renderer(), true};
+  return format;
+}
+
 }  // namespace arborfs

@@ -22,7 +22,9 @@ struct Format {
 /// The header of a log of this format, without an index. Errors: io.
 Result<Header> read_header(const Format& format, const LogFile& log);
 
-/// The logs of omp and of pi, which share their stores.
+/// The logs of omp.
 const Format& omp_format();
+/// The logs of pi, in a store that is surely its own: an agent dir that both may use counts as omp's.
+const Format& pi_format();
 
 }  // namespace arborfs

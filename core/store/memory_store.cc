@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
@@ -69,11 +70,18 @@ class MemoryBlobs : public BlobStore {
   std::map<std::string, std::shared_ptr<const File>> files_;  // guarded by mutex_
 };
 
+/// The order of logs in one store, whatever its number is.
+struct ByNames {
+  bool operator()(const LogPlace& a, const LogPlace& b) const {
+    return std::tie(a.folder, a.file) < std::tie(b.folder, b.file);
+  }
+};
+
 /// The logs by place, and which of them are locked.
 struct Shelf {
   std::mutex mutex;
-  std::map<LogPlace, SharedFd> logs;  // guarded by mutex
-  std::set<LogPlace> locked;          // guarded by mutex
+  std::map<LogPlace, SharedFd, ByNames> logs;  // guarded by mutex
+  std::set<LogPlace, ByNames> locked;          // guarded by mutex
 
   SharedFd find(const LogPlace& place) {
     const std::lock_guard lock(mutex);

@@ -66,10 +66,10 @@ LogPlace place_of(std::string_view path) {
 
 class OmpStore : public SessionStore {
  public:
-  OmpStore(StorePaths paths, Disk& disk)
-      : paths_(std::move(paths)), disk_(disk), blobs_(make_file_blobs(paths_.blobs, disk)) {}
+  OmpStore(StorePaths paths, Disk& disk, const Format& format)
+      : paths_(std::move(paths)), disk_(disk), format_(format), blobs_(make_file_blobs(paths_.blobs, disk)) {}
 
-  [[nodiscard]] const Format& format() const override { return omp_format(); }
+  [[nodiscard]] const Format& format() const override { return format_; }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
   [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
@@ -236,6 +236,7 @@ class OmpStore : public SessionStore {
 
   const StorePaths paths_;
   Disk& disk_;
+  const Format& format_;
   const std::shared_ptr<BlobStore> blobs_;
 };
 
@@ -249,8 +250,8 @@ Result<FileStat> stat_log(const Dir& folder, const std::string& file) {
   return st;
 }
 
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk) {
-  return std::make_shared<OmpStore>(std::move(paths), disk);
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format) {
+  return std::make_shared<OmpStore>(std::move(paths), disk, format);
 }
 
 }  // namespace arborfs

@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// `disk` outlives it.
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk);
+/// `disk` outlives it. `format` is omp_format() or pi_format().
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format());
 
 }  // namespace arborfs

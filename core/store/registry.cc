@@ -9,19 +9,22 @@ namespace arborfs {
 
 namespace {
 
-struct Format {
+struct Opener {
   /// Null if the agent dir is not of this format; the last row accepts any.
   std::shared_ptr<SessionStore> (*open)(const StorePaths& paths, Disk& disk);
 };
 
 constexpr std::array kFormats = {
-    Format{[](const StorePaths& paths, Disk& disk) { return make_omp_store(paths, disk); }},
+    Opener{[](const StorePaths& paths, Disk& disk) { return make_omp_store(paths, disk); }},
 };
 
 }  // namespace
 
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
   const StorePaths paths = locate_agent_dir(agent_dir);
+  if (agent_dir.empty() && is_default_pis()) {
+    return make_omp_store(paths, disk, pi_format());
+  }
   for (const auto& format : kFormats) {
     if (auto store = format.open(paths, disk)) {
       return store;

@@ -1,14 +1,16 @@
 // A place where an agent keeps sessions. One implementation per format; registry.cc has the list of them, so that a new
-// format is a folder and a row there. Thread-safe. Only the Writer (core/writer/writer.h) writes through it: it
-// serialises the writers of one process.
+// format is a folder and a row there. A mount may have several stores (store_set.h). Thread-safe. Only the Writer
+// (core/writer/writer.h) writes through it: it serialises the writers of one process.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/log/log_file.h"
@@ -20,13 +22,29 @@
 
 namespace arborfs {
 
-/// The place of one log. Names are those on disk; they never come from inside a log.
+/// A folder of logs. Names are those on disk.
+struct LogFolder {
+  std::uint8_t store = 0;  // its number among the stores of a mount (store_set.h)
+  std::string name;        // below the sessions folder
+  auto operator<=>(const LogFolder&) const = default;
+};
+
+/// The place of one log. Names are those on disk; they never come from inside a log. A store neither sets nor reads its
+/// own number.
 struct LogPlace {
-  std::string folder;  // below the sessions folder
-  std::string file;    // <name>.jsonl
+  std::string folder;      // below the sessions folder
+  std::string file;        // <name>.jsonl
+  std::uint8_t store = 0;  // as LogFolder::store
   /// <name>
   [[nodiscard]] std::string_view stem() const { return std::string_view(file).substr(0, file.rfind('.')); }
-  auto operator<=>(const LogPlace&) const = default;
+  [[nodiscard]] LogFolder in() const { return {store, folder}; }
+  /// True if the names are equal, whatever the stores are.
+  [[nodiscard]] bool has_names_of(const LogPlace& other) const { return folder == other.folder && file == other.file; }
+  bool operator==(const LogPlace&) const = default;
+  /// By store, folder and file.
+  std::strong_ordering operator<=>(const LogPlace& other) const {
+    return std::tie(store, folder, file) <=> std::tie(other.store, other.folder, other.file);
+  }
 };
 
 /// The head of a log when it was read.
@@ -61,7 +79,6 @@ struct StorePaths {
   std::string sessions;
   std::string blobs;
   std::string terminals;
-  bool is_pis_default = false;  // ~/.pi/agent, which nobody named
 };
 
 class SessionStore {
@@ -69,6 +86,10 @@ class SessionStore {
   virtual ~SessionStore() = default;
   [[nodiscard]] virtual const Format& format() const = 0;
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
+  /// The log's path on disk, for messages.
+  [[nodiscard]] virtual std::string path_of(const LogPlace& place) const {
+    return paths().sessions + "/" + place.folder + "/" + place.file;
+  }
   /// The disk that it is written through; data kept elsewhere for it uses the same.
   [[nodiscard]] virtual Disk& disk() const = 0;
   /// False while the sessions folder does not exist; checked again on each call.
@@ -111,7 +132,7 @@ class SessionStore {
 /// of omp/FORMAT.md D1, else ~/.pi/agent). A missing folder is not an error: it is used when it appears
 /// (CONTRACT.md 7.8). The store is written through `disk`, which outlives it.
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
-/// The agent dir that "" stands for.
-std::string default_agent_dir();
+/// The agent dirs of omp and of pi that nobody named, as they are spelled.
+std::vector<std::string> default_agent_dirs();
 
 }  // namespace arborfs

@@ -31,8 +31,8 @@ std::string first_user_text(const Format& format, const LogFile& log, std::uint6
 
 }  // namespace
 
-std::string first_user_text(const Session& session, const SessionStore& store, std::size_t columns) {
-  const auto log = store.open(session.place());
+std::string first_user_text(const Session& session, std::size_t columns) {
+  const auto log = session.store().open(session.place());
   const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
   if (!size) {
     return "";

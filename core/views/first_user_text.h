@@ -13,6 +13,6 @@ inline constexpr std::uint64_t kFirstUserTextBytes = 256 * 1024;
 
 /// The beginning of the first user message, as one line of at most `columns` characters; "" if there is none within
 /// kFirstUserTextBytes or the log cannot be read.
-std::string first_user_text(const Session& session, const SessionStore& store, std::size_t columns);
+std::string first_user_text(const Session& session, std::size_t columns);
 
 }  // namespace arborfs

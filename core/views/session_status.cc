@@ -108,10 +108,10 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   }
   status.last_error = session.write_error();
   const std::string file = session.place().file;
-  for (const auto& entry : catalog.erased().of(file)) {
+  for (const auto& entry : catalog.state_of(session).erased.of(file)) {
     status.erased_entries.push_back(entry.id);
   }
-  status.erased_file = status.erased_entries.empty() ? "" : catalog.erased().path_of(file);
+  status.erased_file = status.erased_entries.empty() ? "" : catalog.state_of(session).erased.path_of(file);
   if (!head.problem.empty()) {
     status.problem = head.problem;
   }
@@ -119,7 +119,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
     salvage(*log, status);
   }
   for (const auto& blob : blobs) {
-    status.missing_blobs += catalog.blobs()->open(blob) ? 0 : 1;
+    status.missing_blobs += session.store().blobs()->open(blob) ? 0 : 1;
   }
   const auto liveness = check_liveness(session, catalog);
   status.state = liveness_word(liveness.state);

@@ -74,7 +74,8 @@ ContentResult context_at(const Request& request, Ordinal ordinal) {
     path = context_path(guard.index(), ordinal == kNoEntry ? guard.leaf() : ordinal);
     log = guard.log();
   }
-  auto blobs = std::make_shared<const NotedBlobs>(request.catalog.blobs(), request.catalog.awaited_blobs(),
+  auto blobs = std::make_shared<const NotedBlobs>(request.session.store().blobs(),
+                                                  request.catalog.state_of(request.session).awaited_blobs,
                                                   request.session.number());
   return request.session.format().renderer->context(path, std::move(log), std::move(blobs));
 }
@@ -154,7 +155,7 @@ std::optional<std::uint64_t> known_size(const Request& request, ViewKind kind) {
       if (image.blob.empty()) {
         return image.size;
       }
-      return shown_blob_size(*request.catalog.blobs(), image.blob);
+      return shown_blob_size(*request.session.store().blobs(), image.blob);
     }
     default:
       return std::nullopt;
@@ -216,7 +217,7 @@ ContentResult make_image(const Request& request) {
   ASSIGN_OR_RETURN(auto found, image_at(request));
   const auto& [where, image] = found;
   return image.blob.empty() ? ContentResult(inline_image(where.log, where.entry, image))
-                            : blob_image(*request.catalog.blobs(), image.blob);
+                            : blob_image(*request.session.store().blobs(), image.blob);
 }
 
 ContentResult make_damage(const Request& request) {

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+
+#include "core/base/result_macros.h"
 
 namespace arborfs {
 
 namespace {
 
 constexpr std::size_t kMostLookedAt = 50;
+constexpr std::string_view kPi = "pi";
 
 // A Snowflake, the id that omp and arborfs assign (omp/FORMAT.md F2).
 bool is_id_of_omp(std::string_view id) {
@@ -38,18 +42,31 @@ Error of_pi() {
 
 }  // namespace
 
-Result<void> check_takes_logs(const Catalog& catalog) {
+Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
   for (const auto& [id, session] : catalog.view()->by_id) {
-    if (is_log_of_omp(session->head().header)) {
+    if (session->store_number() == store && is_log_of_omp(session->head().header)) {
       return {};
     }
   }
-  for (const auto& [name, session] : catalog.recent(kMostLookedAt)) {
-    if (is_log_of_pi(session)) {
+  std::size_t looked_at = 0;
+  for (const auto& [name, session] : catalog.recent(SIZE_MAX)) {
+    if (session->store_number() == store && looked_at++ < kMostLookedAt && is_log_of_pi(session)) {
       return of_pi();
     }
   }
-  return catalog.store().paths().is_pis_default ? Result<void>(of_pi()) : Result<void>();
+  return catalog.stores().at(store)->format().agent == kPi ? Result<void>(of_pi()) : Result<void>();
+}
+
+Result<std::uint8_t> store_for_new_logs(const Catalog& catalog) {
+  const auto omps = catalog.stores().first_of(omp_format().agent);
+  const auto pis = catalog.stores().first_of(kPi);
+  if (!omps && !pis) {
+    return Error{Errc::read_only, "new sessions are in omp's format, and no store of omp is open"};
+  }
+  const bool has_no_omp = !omps || (pis && !Dir::stat_root(catalog.stores().at(*omps)->paths().agent_dir));
+  const std::uint8_t store = has_no_omp ? *pis : *omps;
+  RETURN_IF_ERROR(check_takes_logs(catalog, store));
+  return store;
 }
 
 }  // namespace arborfs

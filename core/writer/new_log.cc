@@ -191,15 +191,16 @@ void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& heade
 }
 
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
+  const auto& store = catalog.stores().at(place.store);
   auto done = draft.finish(sync);
-  done = done ? catalog.store().publish(draft, place, Disk::Existing::keep, sync) : done;
+  done = done ? store->publish(draft, place, Disk::Existing::keep, sync) : done;
   if (!done) {
     return done.error();
   }
-  if (const auto made = catalog.store().stat(place)) {
-    catalog.marks().note_made(place.file, *made);
+  if (const auto made = store->stat(place)) {
+    catalog.state(place.store).marks.note_made(place.file, *made);
   }
-  catalog.rescan_folder(place.folder);
+  catalog.rescan_folder(place.in());
   return place;
 }
 
@@ -216,9 +217,10 @@ Result<std::string> resolved_cwd(const std::string& cwd) {
   return resolved(cwd);
 }
 
-Result<LogPlace> write_new_log(Catalog& catalog, NewHeader header, const std::vector<EntryDraft>& entries, bool sync) {
-  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id)};
-  ASSIGN_OR_RETURN(auto draft, catalog.store().draft(place));
+Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
+                               const std::vector<EntryDraft>& entries, bool sync) {
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), store};
+  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place));
   std::string bytes = new_header_lines(header);
   ASSIGN_OR_RETURN(const auto nothing, LogIndex::build(*LogFile::from_bytes("")));
   AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
@@ -241,12 +243,11 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.id = new_session_id(source.dialect, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source.header.cwd);
   put_fork_title(plan, source, header);
-  header.parent_session =
-      whole ? source.header.id : catalog.store().paths().sessions + "/" + from.folder + "/" + from.file;
+  header.parent_session = whole ? source.header.id : session.store().path_of(from);
   header.is_fork = whole && !plan.cwd;
   header.prompt_cache_key = whole && is_18 ? source.header.id : "";
-  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id)};
-  ASSIGN_OR_RETURN(auto draft, catalog.store().draft(place));
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), from.store};
+  ASSIGN_OR_RETURN(auto draft, session.store().draft(place));
   RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
   return publish(catalog, *draft, place, sync);
 }

@@ -17,8 +17,10 @@ std::string folder_for(const std::string& cwd, const Catalog& catalog);
 /// `cwd` with links resolved as far as it exists (omp/FORMAT.md F4). Errors: invalid_argument if it is not absolute.
 Result<std::string> resolved_cwd(const std::string& cwd);
 
-/// Writes a log of this header and these entries, each a child of the one before. Errors: io, no_space, already_exists.
-Result<LogPlace> write_new_log(Catalog& catalog, NewHeader header, const std::vector<EntryDraft>& entries, bool sync);
+/// Writes a log of this header and these entries, each a child of the one before, in the store of this number. Errors:
+/// io, no_space, already_exists.
+Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
+                               const std::vector<EntryDraft>& entries, bool sync);
 
 /// The part of its source that a fork copies.
 enum class ForkOf : std::uint8_t {
@@ -33,8 +35,9 @@ struct ForkPlan {
   /// (omp/FORMAT.md I1, I3).
   std::optional<std::string> title;
 };
-/// The caller must have refreshed the source to Depth::index; only its present state is read. Errors: stale if it
-/// changed meanwhile, read_only (a log that is never written to is not copied either), io, no_space.
+/// The fork is in the store of its source. The caller must have refreshed the source to Depth::index; only its present
+/// state is read. Errors: stale if it changed meanwhile, read_only (a log that is never written to is not copied
+/// either), io, no_space.
 Result<LogPlace> write_fork(Catalog& catalog, const Session& source, const ForkPlan& plan, bool sync);
 
 }  // namespace arborfs

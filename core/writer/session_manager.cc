@@ -47,7 +47,7 @@ Result<void> SessionManager::start(const std::string& cwd, const std::string& pa
   header.id = new_session_id(settings_.dialect, header.timestamp_ms);
   header.cwd = resolved;
   header.parent_session = parent_session;
-  const auto place = write_new_log(memory_->catalog, std::move(header), {}, false);
+  const auto place = write_new_log(memory_->catalog, 0, std::move(header), {}, false);
   if (!place) {
     return place.error();
   }
@@ -152,9 +152,9 @@ Result<void> SessionManager::put_on_disk() {
     return done;
   }
   if (const auto made = disk_->store->stat(place)) {
-    disk_->catalog.marks().note_made(place.file, *made);
+    disk_->catalog.state(0).marks.note_made(place.file, *made);
   }
-  disk_->catalog.rescan_folder(place.folder);
+  disk_->catalog.rescan_folder(place.in());
   const std::string leaf = leaf_id();
   session_ = disk_->catalog.at(place);
   memory_.reset();
@@ -272,7 +272,7 @@ Result<void> SessionManager::rewrite() {
 }
 
 Result<void> SessionManager::reopen() {
-  impl().catalog.leaves().forget(session_->place().file);
+  impl().catalog.state(0).leaves.forget(session_->place().file);
   session_->reload_leaf();
   return session_->refresh(Depth::index);
 }

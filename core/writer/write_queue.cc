@@ -203,11 +203,11 @@ void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
 }
 
 /// Null if agents do not matter. Otherwise scans for agents right before each write, once for a group.
-std::shared_ptr<const AgentLook> WriteQueue::look_ahead(LivePolicy policy) const {
+std::shared_ptr<const AgentLook> WriteQueue::look_ahead(const Session& session, LivePolicy policy) const {
   if (policy == LivePolicy::on_live || settings_.write_live) {
     return nullptr;
   }
-  auto look = std::make_shared<const AgentLook>(AgentLook::now(catalog_.store()));
+  auto look = std::make_shared<const AgentLook>(AgentLook::now(session.store()));
   agents_run_ = !look->is_empty();
   return look;
 }
@@ -228,14 +228,14 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
     return may ? Result<void>() : Result<void>(live(found, *session));
   };
   auto may = judge(*look);
-  return may ? may : judge(AgentLook::now(catalog_.store()));  // it may have ended during the wait for the lock
+  return may ? may : judge(AgentLook::now(session->store()));  // it may have ended during the wait for the lock
 }
 
 /// Takes the log's lock and refreshes the session under it. A long read is done before the lock.
 Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, LivePolicy policy) {
-  const auto look = look_ahead(policy);
+  const auto look = look_ahead(*session, policy);
   const auto open = [&]() -> Result<std::unique_ptr<LogWriter>> {
-    auto writer = catalog_.store().writer(session->place());
+    auto writer = session->store().writer(session->place());
     return !writer && writer.error().code == Errc::not_found ? gone() : std::move(writer);
   };
   auto writer = open();
@@ -275,7 +275,7 @@ Result<void> WriteQueue::check(const SessionPtr& session, bool force) {
 /// Marks a write as this process's own, so that a running agent is not taken for the writer.
 void WriteQueue::note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after) {
   if (after) {
-    catalog_.marks().note_written(session->place().file, before, *after, agents_run_);
+    catalog_.state_of(*session).marks.note_written(session->place().file, before, *after, agents_run_);
   }
 }
 
@@ -303,7 +303,8 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   if (const auto guard = session->read(); !has_left && (!guard || guard->index().find(lines.last) == kNoEntry)) {
     return Error{Errc::io, "another program rewrote the log at the same moment, and the append is not in it"};
   }
-  catalog_.erased().acknowledge(session->place().file, std::string_view(lines.text).substr(lines.lead));
+  catalog_.state_of(*session).erased.acknowledge(session->place().file,
+                                                 std::string_view(lines.text).substr(lines.lead));
   return {};
 }
 
@@ -311,7 +312,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const bool all_forced =
       std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
-  const auto look = look_ahead(live_policy(all_forced));
+  const auto look = look_ahead(*session, live_policy(all_forced));
   ASSIGN_OR_RETURN(auto writer, lock(session, LivePolicy::on_live));
   const auto quiet = refuse_live(session, *writer, look.get(), live_policy(all_forced));
   for (Waiting* waiting : group) {
@@ -358,7 +359,7 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
   lines.slot = planned.back()->append->slot.value_or("");
   auto written = put_lines(session, std::move(writer), lines, live_policy(any_forced));
   if (written && had_moved_leaf) {
-    catalog_.leaves().forget(session->place().file);
+    catalog_.state_of(*session).leaves.forget(session->place().file);
   }
   return written;
 }

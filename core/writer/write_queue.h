@@ -80,6 +80,7 @@ class WriteQueue {
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force);
 
  private:
+  void take_back_parts_in(std::uint8_t store);
   struct Waiting;
   /// The lines that a group of commands writes.
   struct Lines {
@@ -122,13 +123,13 @@ class WriteQueue {
   Result<void> rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
                             LivePolicy policy);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, LivePolicy policy);
-  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(LivePolicy policy) const;
+  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(const Session& session, LivePolicy policy) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
                            LivePolicy policy) const;
   void note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after);
   Result<void> move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before, LogDraft& draft,
                            const LogPlace& to, LateLines& late);
-  Result<void> carry_strays(const LogPlace& from, const LogPlace& to);
+  Result<void> carry_strays(SessionStore& store, const LogPlace& from, const LogPlace& to);
   Result<void> put_in_place(const SessionPtr& session, LogWriter& writer, LogDraft& draft, bool may_grow,
                             const LogVersion& before, const std::optional<LogPlace>& move_to, LateLines& late);
   Result<void> settle_rewrite(const SessionPtr& session, LogWriter& writer, const Lines& lines, LateLines& late);

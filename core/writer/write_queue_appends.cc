@@ -38,7 +38,7 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
 }
 
 Result<void> WriteQueue::append_and_overwrite(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
-  const auto note = catalog_.pending().note(session->place(), writer.stat(), lines.text);
+  const auto note = catalog_.state_of(*session).pending.note(session->place(), writer.stat(), lines.text);
   auto written = writer.append(lines.text);
   if (!written || lines.slot.empty()) {
     return written;
@@ -55,11 +55,12 @@ Result<void> WriteQueue::append_and_overwrite(const SessionPtr& session, LogWrit
 /// read it. Returns true if the log must be locked again.
 bool WriteQueue::take_back_part(const SessionPtr& session, LogWriter& writer) {
   const std::string log = session->place().file;
-  if (!catalog_.pending().has(log)) {
+  PendingAppends& pending = catalog_.state_of(*session).pending;
+  if (!pending.has(log)) {
     return false;
   }
-  const auto look = look_ahead(LivePolicy::on_quiet);
-  if (!refuse_live(session, writer, look.get(), LivePolicy::on_quiet) || !catalog_.pending().take_back(writer, log)) {
+  const auto look = look_ahead(*session, LivePolicy::on_quiet);
+  if (!refuse_live(session, writer, look.get(), LivePolicy::on_quiet) || !pending.take_back(writer, log)) {
     return false;
   }
   writer.release();
@@ -70,13 +71,21 @@ bool WriteQueue::take_back_part(const SessionPtr& session, LogWriter& writer) {
 }
 
 void WriteQueue::take_back_parts() {
-  for (const LogPlace& place : catalog_.pending().all()) {
+  for (std::size_t store = 0; store < catalog_.stores().size(); ++store) {
+    take_back_parts_in(static_cast<std::uint8_t>(store));
+  }
+}
+
+void WriteQueue::take_back_parts_in(std::uint8_t store) {
+  PendingAppends& pending = catalog_.state(store).pending;
+  for (LogPlace& place : pending.all()) {
+    place.store = store;
     catalog_.touch(place);
     const auto session = catalog_.at(place);
     const auto done = session ? exclusive(session, false, [](LogWriter&) { return Result<void>(); })
                               : Result<void>(Errc::not_found, "the log is gone");
     if (!done && done.error().code == Errc::not_found) {
-      catalog_.pending().forget(place.file);
+      pending.forget(place.file);
     } else if (!done) {
       write_log(LogLevel::warning, place.file + " may end in a part of an append: " + done.error().message);
     } else {

@@ -27,9 +27,9 @@ Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr
                                       LivePolicy policy) {
   const LogPlace place = session->place();
   const auto before = writer->version();
-  auto late = before ? LateLines::of(catalog_.store(), place) : Result<LateLines>(before.error());
+  auto late = before ? LateLines::of(session->store(), place) : Result<LateLines>(before.error());
   writer.reset();
-  auto draft = late ? catalog_.store().redraft(place) : Result<std::unique_ptr<LogDraft>>(late.error());
+  auto draft = late ? session->store().redraft(place) : Result<std::unique_ptr<LogDraft>>(late.error());
   const auto copied =
       draft ? write_log_anew(*session, {{}, lines.slot, lines.text}, **draft) : Result<CopiedLog>(draft.error());
   auto done = copied ? (*draft)->finish(settings_.sync) : Result<void>(copied.error());
@@ -73,7 +73,7 @@ Result<void> WriteQueue::rewrite(const SessionPtr& session, const RewriteRequest
 /// Copies the log without the lock and replaces it under the lock. Appends of other programs in between are carried
 /// over.
 Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRequest& request) {
-  SessionStore& store = catalog_.store();
+  SessionStore& store = session->store();
   const LogPlace place = session->place();
   auto writer = lock(session, request.policy);
   const auto before = writer ? (*writer)->version() : Result<LogVersion>(writer.error());
@@ -116,7 +116,7 @@ Result<void> WriteQueue::put_in_place(const SessionPtr& session, LogWriter& writ
 /// Moves the name first, as the agents do, then changes the header. If the second fails, the first is undone.
 Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& writer, const LogVersion& before,
                                      LogDraft& draft, const LogPlace& to, LateLines& late) {
-  SessionStore& store = catalog_.store();
+  SessionStore& store = session->store();
   const LogPlace from = session->place();
   RETURN_IF_ERROR(writer.verify(before));
   auto stray = LateLines::of_stray(store, to);
@@ -128,7 +128,7 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
   note_own_write(session, writer.stat(), store.stat(to));
   auto carried = late.carry_over(to, true);
   carried = carried && stray ? stray->carry_over(to, true) : carried;
-  carried = carried ? carry_strays(from, to) : carried;
+  carried = carried ? carry_strays(store, from, to) : carried;
   writer.release();
   catalog_.relocate(session, to);
   for (const LogPlace& place : {to, from}) {
@@ -138,7 +138,7 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
       return Error{Errc::io, synced.error().message + "; the session is moved, but a power cut may undo it"};
     }
   }
-  carried = carried ? carry_strays(from, to) : carried;
+  carried = carried ? carry_strays(store, from, to) : carried;
   const auto synced = settings_.sync ? late.sync(to) : Result<void>();
   if (auto read = session->refresh(Depth::index); !read) {  // not `stale`, which would make the caller move it again
     return Error{Errc::io, "the session is moved, but the log cannot be read back: " + read.error().message};
@@ -147,8 +147,8 @@ Result<void> WriteQueue::move_locked(const SessionPtr& session, LogWriter& write
 }
 
 /// A program that appends by name to a log that has just moved creates a file of that name.
-Result<void> WriteQueue::carry_strays(const LogPlace& from, const LogPlace& to) {
-  auto stray = LateLines::of_stray(catalog_.store(), from);
+Result<void> WriteQueue::carry_strays(SessionStore& store, const LogPlace& from, const LogPlace& to) {
+  auto stray = LateLines::of_stray(store, from);
   return stray ? stray->carry_over(to, true) : Result<void>();
 }
 

@@ -57,19 +57,19 @@ Result<void> Writer::check(const SessionPtr& session, bool force) {
 }
 
 Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes) {
-  auto folder = catalog_.store().folder(session->place());
+  auto folder = session->store().folder(session->place());
   if (!folder) {
     return DiskReservation();  // the store is not on a disk
   }
   RETURN_IF_ERROR(check_size_limit(*folder, session->place().file, bytes));
-  auto room = catalog_.store().disk().reserve(*folder, bytes);
+  auto room = session->store().disk().reserve(*folder, bytes);
   return room ? Result<DiskReservation>(DiskReservation(std::move(*room))) : room.error();
 }
 
-Result<void> Writer::put_blobs(const std::vector<EntryDraft>& drafts) {
+Result<void> Writer::put_blobs(const Session& session, const std::vector<EntryDraft>& drafts) {
   for (const EntryDraft& draft : drafts) {
     for (const PendingBlob& blob : draft.blobs) {
-      if (auto put = catalog_.store().blobs()->put(blob.hash, blob.bytes, settings_.durability == Durability::synced);
+      if (auto put = session.store().blobs()->put(blob.hash, blob.bytes, settings_.durability == Durability::synced);
           !put) {
         return put;
       }
@@ -91,7 +91,7 @@ Result<AppendResult> Writer::append(const SessionPtr& session, AppendCommand com
 
 /// `set_leaf` chooses the parent of the first line, under the log's lock.
 Result<AppendResult> Writer::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
-  RETURN_IF_ERROR(put_blobs(command.drafts));
+  RETURN_IF_ERROR(put_blobs(*session, command.drafts));
   AppendResult written;
   AppendRequest request;
   request.force = command.force;

@@ -153,7 +153,7 @@ class Writer {
   [[nodiscard]] Memory& memory() { return memory_; }
 
  private:
-  Result<void> put_blobs(const std::vector<EntryDraft>& drafts);
+  Result<void> put_blobs(const Session& session, const std::vector<EntryDraft>& drafts);
   struct Target;
   using SetLeaf = std::function<Result<void>(AppendBatch&)>;
   Result<Target> find_branch(const SessionPtr& session, const std::string& target, bool force);

@@ -69,7 +69,7 @@ Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& tar
       moved.agent_leaf = index.leaf() == target.ordinal ? "" : id_text(index.id(index.leaf()));
     }
     writer.release();
-    LeafStore& leaves = catalog_.leaves();
+    LeafStore& leaves = catalog_.state_of(*session).leaves;
     move.before = leaves.load(session->place().file);
     auto saved = leaves.save(session->place().file, move.made, settings_.durability == Durability::synced);
     session->reload_leaf();
@@ -82,7 +82,7 @@ Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& tar
 Result<void> Writer::move_back(const SessionPtr& session, const LeafMove& move) {
   return queue_->exclusive(session, true, [&](LogWriter& writer) -> Result<void> {
     writer.release();
-    LeafStore& leaves = catalog_.leaves();
+    LeafStore& leaves = catalog_.state_of(*session).leaves;
     const std::string log = session->place().file;
     if (leaves.load(log) != move.made) {
       return {};

@@ -59,7 +59,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
   if (!cwd) {
     return cwd.error();
   }
-  RETURN_IF_ERROR(check_takes_logs(catalog_));
+  ASSIGN_OR_RETURN(const auto store, store_for_new_logs(catalog_));
   NewHeader header;
   header.timestamp_ms = now_ms();
   header.id = new_session_id(Dialect::omp13, header.timestamp_ms);
@@ -73,7 +73,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
         EntryFields("model_change").text("model", wanted.model).text("role", "default").draft(Dialect::omp13));
     entries.push_back(std::move(draft));
   }
-  auto place = write_new_log(catalog_, std::move(header), entries, settings_.durability == Durability::synced);
+  auto place = write_new_log(catalog_, store, std::move(header), entries, settings_.durability == Durability::synced);
   return place ? made_at(*place) : place.error();
 }
 
@@ -85,13 +85,13 @@ Result<CreateResult> Writer::made_at(const LogPlace& place) {
 
 Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
   const auto known = writable_state_of(session);
-  const auto takes = known ? check_takes_logs(catalog_) : Result<void>(known.error());
+  const auto takes = known ? check_takes_logs(catalog_, session->store_number()) : Result<void>(known.error());
   const auto target = takes ? resolved_cwd(cwd) : Result<std::string>(takes.error());
   if (!target) {
     return target.error();
   }
   const LogPlace from = session->place();
-  const LogPlace to{folder_for(*target, catalog_), from.file};
+  const LogPlace to{folder_for(*target, catalog_), from.file, from.store};
   const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
     auto moved = with_member(present, "cwd", json::stringify_string(*target));
     if (!moved || known->dialect == Dialect::omp13) {
@@ -104,7 +104,7 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
         previous = json::copy(*there, header);
       }
     }
-    const std::string path = catalog_.store().paths().sessions + "/" + from.folder + "/" + from.file;
+    const std::string path = session->store().path_of(from);
     previous.PushBack(json::make_string(path, header), header.GetAllocator());
     return with_member(*moved, "previousSessionFiles", json::stringify(previous));
   };
@@ -121,13 +121,13 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   }
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    Trash trash(settings_.trash, catalog_.store().disk());
-    auto taken = trash.take(catalog_.store(), place, session->head().header.title);
+    Trash trash(settings_.trash, session->store().disk());
+    auto taken = trash.take(session->store(), place, session->head().header.title);
     writer.release();
     if (!taken) {
       return taken.error();
     }
-    ErasedEntries& erased = catalog_.erased();
+    ErasedEntries& erased = catalog_.state_of(*session).erased;
     if (auto kept = trash.keep_written(*taken, erased.written(place.file)); !kept) {
       write_log(LogLevel::warning, "the entries that were appended to " + place.file +
                                        " will not be protected after it is restored: " + kept.error().message);
@@ -135,7 +135,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     erased.forget(place.file);
     return {};
   });
-  catalog_.rescan_folder(place.folder);
+  catalog_.rescan_folder(place.in());
   return done;
 }
 

@@ -2,13 +2,13 @@
 
 namespace arborfs {
 
-std::shared_ptr<WorkerPool> SubmountPools::pool_of(const std::string& folder) {
+std::shared_ptr<WorkerPool> SubmountPools::pool_of(const LogFolder& folder) {
   const std::lock_guard lock(mutex_);
   const auto found = pools_.find(folder);
   if (found != pools_.end()) {
     return found->second;
   }
-  auto& pool = pools_[pools_.size() < kMost ? folder : ""];
+  auto& pool = pools_[pools_.size() < kMost ? folder : LogFolder{}];
   if (!pool) {
     pool = std::make_shared<WorkerPool>(kThreads);
     if (stopped_) {
@@ -19,7 +19,7 @@ std::shared_ptr<WorkerPool> SubmountPools::pool_of(const std::string& folder) {
 }
 
 void SubmountPools::stop() {
-  std::map<std::string, std::shared_ptr<WorkerPool>> pools;
+  std::map<LogFolder, std::shared_ptr<WorkerPool>> pools;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;

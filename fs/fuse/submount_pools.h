@@ -1,29 +1,29 @@
-// One worker pool for each submount of the store. Requests for a submount that hangs wait in its pool and take no
+// One worker pool for each submount of the stores. Requests for a submount that hangs wait in its pool and take no
 // threads from others. Thread-safe.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 
+#include "core/store/session_store.h"
 #include "fs/fuse/worker_pool.h"
 
 namespace arborfs {
 
 class SubmountPools {
  public:
-  void submit(const std::string& folder, WorkerPool::Job job) { pool_of(folder)->submit(std::move(job)); }
+  void submit(const LogFolder& folder, WorkerPool::Job job) { pool_of(folder)->submit(std::move(job)); }
   /// Calls WorkerPool::stop() on all pools.
   void stop();
 
  private:
   static constexpr std::size_t kThreads = 2;  // in each pool
   static constexpr std::size_t kMost = 16;    // number of pools; further folders share one
-  std::shared_ptr<WorkerPool> pool_of(const std::string& folder);
-  std::mutex mutex_;                                          // leaf
-  std::map<std::string, std::shared_ptr<WorkerPool>> pools_;  // by folder, "" for the shared one; guarded by mutex_
-  bool stopped_ = false;                                      // guarded by mutex_
+  std::shared_ptr<WorkerPool> pool_of(const LogFolder& folder);
+  std::mutex mutex_;                                        // leaf
+  std::map<LogFolder, std::shared_ptr<WorkerPool>> pools_;  // by folder, {} for the shared one; guarded by mutex_
+  bool stopped_ = false;                                    // guarded by mutex_
 };
 
 }  // namespace arborfs

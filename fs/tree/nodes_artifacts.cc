@@ -36,8 +36,8 @@ Error gone_or(const Error& error) {
   return error.code == Errc::not_found ? stale_error() : error;
 }
 
-Result<Dir> open_folder(const MountState& state, const Place& place, std::string_view path) {
-  auto dir = state.catalog.store().artifacts(place.ref.session->place());
+Result<Dir> open_folder(const Place& place, std::string_view path) {
+  auto dir = place.ref.session->store().artifacts(place.ref.session->place());
   while (dir && !path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());
     dir = dir->open_in(std::string(path.substr(0, end)));
@@ -53,13 +53,13 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
                                          : std::pair{path.substr(0, slash), path.substr(slash + 1)};
 }
 
-Result<FileStat> stat_of(const MountState& state, const Place& place) {
+Result<FileStat> stat_of(const Place& place) {
   if (place.path.empty()) {
-    ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, ""));
+    ASSIGN_OR_RETURN(const auto dir, open_folder(place, ""));
     return dir.stat();
   }
   const auto [folder, name] = split(place.path);
-  ASSIGN_OR_RETURN(auto dir, open_folder(state, place, folder));
+  ASSIGN_OR_RETURN(auto dir, open_folder(place, folder));
   auto st = dir.stat(std::string(name));
   return st ? std::move(st) : Result<FileStat>(gone_or(st.error()));
 }
@@ -94,7 +94,7 @@ Result<Child> child_of(MountState& state, NodeId node, const std::string& folder
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto place, place_of(state, node));
-  ASSIGN_OR_RETURN(const auto st, stat_of(state, place));
+  ASSIGN_OR_RETURN(const auto st, stat_of(place));
   const bool is_folder = node.kind() == Kind::artifact_dir;
   if (is_folder ? !S_ISDIR(st.mode) : !S_ISREG(st.mode)) {
     return stale_error();
@@ -107,7 +107,7 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
   ASSIGN_OR_RETURN(const auto place, place_of(state, node));
-  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, place.path));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(place, place.path));
   const auto on_disk = name_on_disk(dir, name);
   if (!on_disk) {
     return no_such_name();
@@ -121,7 +121,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, s
 
 Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto place, place_of(state, node));
-  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, place.path));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(place, place.path));
   ASSIGN_OR_RETURN(const auto found, dir.list());
   ASSIGN_OR_RETURN(const auto st, dir.stat());
   std::vector<NamesSnapshot::Item> items;
@@ -139,7 +139,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
 Result<OpenFilePtr> open(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto place, place_of(state, node));
   const auto [folder, name] = split(place.path);
-  ASSIGN_OR_RETURN(const auto dir, open_folder(state, place, folder));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(place, folder));
   auto file = File::open_in(dir, std::string(name));
   if (!file) {
     return gone_or(file.error());

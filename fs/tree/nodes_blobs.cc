@@ -22,14 +22,14 @@ Result<Attr> folder_attr(MountState& state, RequestContext& /*call*/, NodeId nod
 }
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
-  if (!BlobStore::is_blob_name(name) || !state.catalog.blobs()->stat(name)) {
+  if (!BlobStore::is_blob_name(name) || !state.catalog.stores().blobs()->stat(name)) {
     return no_such_name();
   }
   return Child{NodeId(Kind::blob, 0, state.blob_names.number_of(name)), CacheTtl::glance};
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
-  const auto names = state.catalog.blobs()->list();
+  const auto names = state.catalog.stores().blobs()->list();
   std::vector<NamesSnapshot::Item> items;
   if (names) {
     items.reserve(names->size());
@@ -45,28 +45,28 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
-  const auto st = state.catalog.blobs()->stat(hash);
+  const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {
     return gone_or(st.error());
   }
-  const std::uint64_t size = shown_blob_size(*state.catalog.blobs(), hash);
+  const std::uint64_t size = shown_blob_size(*state.catalog.stores().blobs(), hash);
   return Attr{node, stable_ino(0, word_of(node), hash), FileType::file, CacheTtl::glance, size, st->mtime_ns};
 }
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   constexpr std::uint64_t kQuickToCheck = 4U << 20U;
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
-  const auto st = state.catalog.blobs()->stat(hash);
+  const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {
     return gone_or(st.error());
   }
   if (!call.may_take_long() && st->size > kQuickToCheck) {
     return call.defer();
   }
-  if (state.told_otherwise(node, shown_blob_size(*state.catalog.blobs(), hash))) {
+  if (state.told_otherwise(node, shown_blob_size(*state.catalog.stores().blobs(), hash))) {
     return stale_error();
   }
-  auto file = state.catalog.blobs()->open(hash);
+  auto file = state.catalog.stores().blobs()->open(hash);
   if (!file) {
     return gone_or(file.error());
   }

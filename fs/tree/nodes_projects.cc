@@ -47,8 +47,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*
   if (const auto project = view->project(name)) {
     return Child{NodeId(Kind::project, 0, project->number), CacheTtl::moment};
   }
-  const auto by_folder = view->by_folder.find(name);
-  const auto project = by_folder == view->by_folder.end() ? nullptr : view->project(by_folder->second);
+  const auto project = view->project_of_folder(name);
   if (!project) {
     return no_such_name();
   }

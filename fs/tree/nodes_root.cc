@@ -43,8 +43,8 @@ std::string status_text(const MountState& state) {
   const auto view = catalog.view();
   MountStatus status;
   status.version = ARBORFS_VERSION;
-  status.agent_dir = catalog.store().paths().agent_dir;
-  status.store_present = catalog.store().present();
+  status.agent_dir = catalog.stores().main().paths().agent_dir;
+  status.store_present = catalog.stores().main().present();
   status.projects = view->projects.size();
   status.sessions = view->by_id.size();
   for (const auto& [name, session] : view->by_id) {

@@ -91,7 +91,7 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     case Presence::artifacts:
       break;
   }
-  const auto folder = state.catalog.store().artifacts(ref.session->place());
+  const auto folder = ref.session->store().artifacts(ref.session->place());
   return folder ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
 }
 
@@ -183,10 +183,10 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   }
   const Depth loaded = ref->session->read() ? Depth::details : Depth::head;
   // Skipped if the folder of the store may hang: a listing of the project must not wait for one session.
-  if (!state.catalog.is_submount(ref->session->place().folder) && !is_fresh(call, *ref->session, Depth::head) &&
+  if (!state.catalog.is_submount(ref->session->place().in()) && !is_fresh(call, *ref->session, Depth::head) &&
       ref->session->is_quick(loaded)) {
     // A session with an unreadable log has its folder too, and a listing of folders must not wait for their contents.
-    const auto seen = [&] { return call.stat(state.catalog.store(), ref->session->place()); };
+    const auto seen = [&] { return call.stat(*ref->session); };
     if (ref->session->refresh(Depth::head, seen)) {
       call.note_refreshed(ref->session->number(), Depth::head);
     }

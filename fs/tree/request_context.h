@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "core/base/error.h"
@@ -49,11 +48,12 @@ class RequestContext {
   }
   void forget_refreshed() { refreshed_ = 0; }
 
-  /// Stats a log. Keeps its folder open for the next log in it: a listing stats many.
-  Result<FileStat> stat(const SessionStore& store, const LogPlace& place) {
-    if (!folder_ || folder_->first != place.folder) {
-      ASSIGN_OR_RETURN(auto opened, store.folder(place));
-      folder_.emplace(place.folder, std::move(opened));
+  /// Stats a session's log. Keeps its folder open for the next log in it: a listing stats many.
+  Result<FileStat> stat(const Session& session) {
+    const LogPlace place = session.place();
+    if (!folder_ || folder_->first != place.in()) {
+      ASSIGN_OR_RETURN(auto opened, session.store().folder(place));
+      folder_.emplace(place.in(), std::move(opened));
     }
     return stat_log(folder_->second, place.file);
   }
@@ -65,7 +65,7 @@ class RequestContext {
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;
-  std::optional<std::pair<std::string, Dir>> folder_;  // of the log that was checked last, by name
+  std::optional<std::pair<LogFolder, Dir>> folder_;  // of the log that was checked last
 };
 
 }  // namespace arborfs

@@ -72,7 +72,7 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
   return state_.read_only && !lasts ? CacheTtl::glance : life;
 }
 
-std::optional<std::string> Vfs::submount_of(NodeId node) {
+std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
   const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::recent_link || kind == Kind::terminal_link;
   if (!state_.catalog.has_submounts() || is_shortcut) {
@@ -80,7 +80,7 @@ std::optional<std::string> Vfs::submount_of(NodeId node) {
   }
   const auto slot = state_.slots.at(node.slot());
   const auto session = slot ? state_.catalog.view()->session(slot->session) : nullptr;
-  std::string folder = session ? session->place().folder : "";
+  LogFolder folder = session ? session->place().in() : LogFolder{};
   return session && state_.catalog.is_submount(folder) ? std::optional(std::move(folder)) : std::nullopt;
 }
 

@@ -70,7 +70,7 @@ class Vfs {
 
   /// The submount of the store (Catalog::submounts) that a request for this node may have to wait for; such a request
   /// must not make others wait.
-  std::optional<std::string> submount_of(NodeId node);
+  std::optional<LogFolder> submount_of(NodeId node);
 
   MountState& state() { return state_; }
 

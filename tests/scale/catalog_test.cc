@@ -101,7 +101,7 @@ TEST_F(CatalogScale, OneNewSessionIsFoundAmongThousands) {
   const double first = cpu_seconds([&] { catalog.rescan(); });
   const std::string folder = sessions_ + "/--srv-p0--";
   std::filesystem::copy_file(log_path(sessions_, 0), folder + "/2026-02-17T10-20-30-000Z_1470cb2fffffffff.jsonl");
-  const double again = cpu_seconds([&] { catalog.rescan_folder("--srv-p0--"); });
+  const double again = cpu_seconds([&] { catalog.rescan_folder({0, "--srv-p0--"}); });
   EXPECT_EQ(catalog.view()->where.size(), kSessions + 1);
   EXPECT_LT(again, first) << "first " << first << " s";
   EXPECT_LE(catalog.recent(50).size(), 50U);

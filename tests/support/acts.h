@@ -121,7 +121,7 @@ inline bool is_written_with_its_image(Stage& stage) {
   const std::filesystem::path blobs = std::filesystem::path(stage.temp().root()) / "blobs";
   std::size_t whole = 0;
   for (const auto& blob : std::filesystem::directory_iterator(blobs)) {
-    whole += stage.catalog().blobs()->open(blob.path().filename().string()) ? 1 : 0;
+    whole += stage.store().blobs()->open(blob.path().filename().string()) ? 1 : 0;
   }
   return is_written(stage) && whole == 1;
 }

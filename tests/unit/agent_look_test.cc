@@ -97,7 +97,7 @@ class AgentLookTest : public ::testing::Test {
   [[nodiscard]] std::string held() {
     Catalog catalog(open_store(store.root()), "/home/nobody", store.root() + "/state");
     catalog.rescan();
-    const AgentLook look = AgentLook::now(catalog.store());
+    const AgentLook look = AgentLook::now(*catalog.stores().at(0));
     std::string letters;
     words.clear();
     for (const std::string letter : {"A", "B", "C", "D", "E"}) {

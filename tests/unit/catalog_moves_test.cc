@@ -50,7 +50,7 @@ TEST_F(CatalogMovesTest, CwdChangeIsReportedWithBothPaths) {
 TEST_F(CatalogMovesTest, MoveBetweenRescannedFoldersKeepsTheSession) {
   std::filesystem::create_directory(temp.sessions() / "other");
   std::filesystem::rename(temp.log(kFolder, kName), temp.log("other", kName));
-  catalog.rescan_folders({kFolder, "other"});
+  catalog.rescan_folders({{0, kFolder}, {0, "other"}});
   ASSERT_EQ(catalog.view()->by_id.size(), 1U);
   EXPECT_EQ(catalog.view()->by_id.front().second, session);
   EXPECT_EQ(session->place().folder, "other");

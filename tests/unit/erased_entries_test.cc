@@ -149,10 +149,10 @@ TEST_F(ErasedEntriesTest, EntriesNewerThanTheIndexAreNotErased) {
   ASSERT_TRUE(old);
   const std::string id = append("mine");
   const std::string file = session_->place().file;
-  EXPECT_FALSE(stage_.catalog().erased().compare(file, **old, [] { return false; }));
-  EXPECT_TRUE(stage_.catalog().erased().of(file).empty());
-  EXPECT_TRUE(stage_.catalog().erased().compare(file, **old, [] { return true; }));
-  EXPECT_EQ(stage_.catalog().erased().of(file).size(), 1U);
+  EXPECT_FALSE(stage_.catalog().state(0).erased.compare(file, **old, [] { return false; }));
+  EXPECT_TRUE(stage_.catalog().state(0).erased.of(file).empty());
+  EXPECT_TRUE(stage_.catalog().state(0).erased.compare(file, **old, [] { return true; }));
+  EXPECT_EQ(stage_.catalog().state(0).erased.of(file).size(), 1U);
 }
 
 TEST_F(ErasedEntriesTest, LockedStateFolderDelaysNoAppend) {

@@ -67,7 +67,7 @@ TEST_F(ForeignSessionTest, ViewsFollowTheFormat) {
   const auto session = only();
   ASSERT_TRUE(session);
   EXPECT_EQ(session->head().header.title, "A title");
-  EXPECT_EQ(first_user_text(*session, catalog().store(), 40), "first");
+  EXPECT_EQ(first_user_text(*session, 40), "first");
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(bytes(session, ViewKind::entry_json, 1), first);
   EXPECT_EQ(bytes(session, ViewKind::entry_text, 2), "second\n");

@@ -13,10 +13,10 @@ TEST(SubmountPools, HungFolderDelaysNoOther) {
   std::promise<void> answers;
   const auto answered = answers.get_future().share();
   for (int i = 0; i < 10; ++i) {
-    pools.submit("hung", [answered](const std::atomic<bool>*) { answered.wait(); });
+    pools.submit({0, "hung"}, [answered](const std::atomic<bool>*) { answered.wait(); });
   }
   std::promise<void> done;
-  pools.submit("other", [&](const std::atomic<bool>*) { done.set_value(); });
+  pools.submit({0, "other"}, [&](const std::atomic<bool>*) { done.set_value(); });
   done.get_future().wait();
   answers.set_value();
   pools.stop();
@@ -27,12 +27,12 @@ TEST(SubmountPools, EveryJobRunsEvenAfterStop) {
   const auto job = [&](const std::atomic<bool>*) { ++done; };
   SubmountPools pools;
   for (int i = 0; i < 50; ++i) {
-    pools.submit("folder " + std::to_string(i), job);
+    pools.submit({0, "folder " + std::to_string(i)}, job);
   }
   pools.stop();
   EXPECT_EQ(done, 50);
-  pools.submit("folder 1", job);
-  pools.submit("late", job);
+  pools.submit({0, "folder 1"}, job);
+  pools.submit({0, "late"}, job);
   EXPECT_EQ(done, 52);
 }
 

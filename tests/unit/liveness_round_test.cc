@@ -34,7 +34,7 @@ class LivenessRoundTest : public ::testing::Test {
     std::map<std::string, State> found;
     for (const auto& [id, session] : catalog.view()->by_id) {
       const std::string folder = session->place().folder;
-      const Liveness one = round.in(folder).check(*session);
+      const Liveness one = round.in({0, folder}).check(*session);
       EXPECT_EQ(one.state, check_liveness(*session, catalog).state) << folder;
       found[folder] = one.state;
     }
@@ -63,7 +63,7 @@ TEST_F(LivenessRoundTest, MissingFolderHoldsNothing) {
   catalog.rescan();
   const auto session = catalog.view()->by_id.front().second;
   std::filesystem::remove_all(store.sessions() / "-gone");
-  EXPECT_EQ(LivenessRound(catalog).in("-gone").check(*session).state, State::quiet);
+  EXPECT_EQ(LivenessRound(catalog).in({0, "-gone"}).check(*session).state, State::quiet);
 }
 
 }  // namespace

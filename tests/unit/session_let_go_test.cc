@@ -183,7 +183,7 @@ TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
   const auto move_to = [&](const char* id) {
     const EntryId last{EntryId::Kind::string, "e2"};
     const KeptLeaf kept{2, last, EntryId{EntryId::Kind::string, id}};
-    ASSERT_TRUE(catalog.leaves().save(session->place().file, kept, false));
+    ASSERT_TRUE(catalog.state(0).leaves.save(session->place().file, kept, false));
     catalog.leaves_changed();
   };
   move_to("e1");
@@ -243,7 +243,7 @@ TEST_F(LetGoTest, SlowlyLoadedIndexIsKeptForItsReader) {
   ASSERT_TRUE(slow);
   expect_ok(slow->refresh(Depth::details, [&] {
     std::this_thread::sleep_until(slow->last_used() + LoadedIndexes::kJustUsed + std::chrono::milliseconds(1));
-    return sparing.store().stat(slow->place());
+    return slow->store().stat(slow->place());
   }));
   EXPECT_TRUE(slow->read());
 }

@@ -113,7 +113,7 @@ TEST_F(StoreReads, MovedLeavesAreReadForIndexedLogsOnly) {
       const auto guard = indexed->read();
       kept = {guard->index().size(), guard->index().id(guard->index().size()), guard->index().id(1)};
     }
-    ASSERT_TRUE(catalog.leaves().save(session->place().file, kept, false));
+    ASSERT_TRUE(catalog.state(0).leaves.save(session->place().file, kept, false));
   }
   const Reads moved = reads_of([&] { catalog.leaves_changed(); });
   EXPECT_LE(moved.calls, 50U);

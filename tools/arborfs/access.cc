@@ -58,13 +58,12 @@ void print_error_json(const Error& error, Terminal& io) {
 }
 
 /// One line for each session, as `ls` prints it.
-std::string lines_of(const std::vector<Listed>& sessions, const Catalog& catalog) {
+std::string lines_of(const std::vector<Listed>& sessions) {
   Table table({{""}, {""}, {""}});
   for (const auto& of : sessions) {
     const std::string title = of.session->head().header.title;
     table.add({of.id, of.project->name,
-               title.empty() ? first_user_text(*of.session, catalog.store(), kTitleCharacters)
-                             : visible_line(title, kTitleCharacters)});
+               title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters)});
   }
   auto lines = table.lines(0);
   std::string all;
@@ -86,7 +85,7 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
   std::string message = found.error().message + ":";
   const std::size_t left_out = fits.size() - std::min(fits.size(), kShownCandidates);
   fits.resize(fits.size() - left_out);
-  message += lines_of(fits, catalog);
+  message += lines_of(fits);
   return Error{found.error().code, message + (left_out == 0 ? "" : "\n  and " + grouped(left_out) + " more")};
 }
 
@@ -164,9 +163,8 @@ WriteSettings write_settings(const CommandLine& line) {
   return settings;
 }
 
-std::string log_path(const Session& session, const Catalog& catalog) {
-  const LogPlace place = session.place();
-  return visible_line(catalog.store().paths().sessions + "/" + place.folder + "/" + place.file, 4096);
+std::string log_path(const Session& session) {
+  return visible_line(session.store().path_of(session.place()), 4096);
 }
 
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters) {

@@ -50,7 +50,7 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled);
 WriteSettings write_settings(const CommandLine& line);
 
 /// The path of the log, safe to show.
-std::string log_path(const Session& session, const Catalog& catalog);
+std::string log_path(const Session& session);
 /// The beginning of an entry's text as one line of at most `characters`; "" if it cannot be read.
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters);
 

@@ -39,7 +39,7 @@ Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& cat
 bool belongs_to(const OrphanFile& leftover, const std::vector<Listed>& sessions) {
   return std::any_of(sessions.begin(), sessions.end(), [&](const Listed& of) {
     const LogPlace place = of.session->place();
-    return place.folder == leftover.place.folder && place.file == leftover.log_file;
+    return place.in() == leftover.place.in() && place.file == leftover.log_file;
   });
 }
 
@@ -54,12 +54,12 @@ class Doctor {
     for (const auto& of : sessions) {
       if (auto findings = examine_session(*of.session, catalog_); !findings.empty()) {
         const std::string title = visible_line(of.session->head().header.title, kLineLength);
-        reports_.push_back({of.id, log_path(*of.session, catalog_), title, std::move(findings), {}, "", 0});
+        reports_.push_back({of.id, log_path(*of.session), title, std::move(findings), {}, "", 0});
         mend(of.session, [&] { return examine_session(*of.session, catalog_).size(); });
       }
       progress.step();
     }
-    for (auto& leftover : find_leftovers(catalog_.store())) {
+    for (auto& leftover : find_leftovers(catalog_.stores())) {
       if (line_.sessions.empty() || belongs_to(leftover, sessions)) {
         look_at(leftover);
       }
@@ -71,7 +71,7 @@ class Doctor {
   static RepairSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
 
   void look_at(OrphanFile& leftover) {
-    const std::string path = leftover_path(leftover, catalog_.store().paths());
+    const std::string path = leftover_path(leftover, catalog_.stores().at(leftover.place.store)->paths());
     leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
     reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
     mend(leftover, [] { return std::size_t{0}; });

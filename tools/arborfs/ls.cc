@@ -30,10 +30,10 @@ struct Row {
   std::string state;
 };
 
-Row read_row(const Listed& of, const Catalog& catalog, const LivenessRound::Folder& liveness) {
+Row read_row(const Listed& of, const LivenessRound::Folder& liveness) {
   Row row{of, of.session->head(), "", ""};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
-    row.words = first_user_text(*of.session, catalog.store(), kTitleCharacters);
+    row.words = first_user_text(*of.session, kTitleCharacters);
   }
   row.state = liveness_word(liveness.check(*of.session).state);
   return row;
@@ -67,20 +67,20 @@ std::string short_id(const CatalogView& view, const std::string& id) {
   return id.substr(0, needed);
 }
 
-std::string json_row(const Row& row, const Catalog& catalog) {
+std::string json_row(const Row& row) {
   auto json = JsonText::object();
   json.add("session", row.of.id).add("project", row.of.project->name).add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
   json.add("bytes", row.head.stat.size);
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
-  json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session, catalog));
+  json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session));
   return json.str();
 }
 
-void print_json(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
+void print_json(const std::vector<Row>& rows, Terminal& io) {
   auto all = JsonText::lines();
   for (const auto& row : rows) {
-    all.item_json(json_row(row, catalog));
+    all.item_json(json_row(row));
   }
   io.out << terminal_safe_json(all.str()) << "\n";
 }
@@ -160,10 +160,10 @@ std::size_t limit_of(const CommandLine& line, const Terminal& io) {
 }
 
 /// Indexes of the sessions by the folders of their logs.
-std::vector<std::pair<std::string, std::vector<std::size_t>>> by_folder(const std::vector<Listed>& sessions) {
-  std::map<std::string, std::vector<std::size_t>> folders;
+std::vector<std::pair<LogFolder, std::vector<std::size_t>>> by_folder(const std::vector<Listed>& sessions) {
+  std::map<LogFolder, std::vector<std::size_t>> folders;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    folders[sessions[i].session->place().folder].push_back(i);
+    folders[sessions[i].session->place().in()].push_back(i);
   }
   return {folders.begin(), folders.end()};
 }
@@ -177,7 +177,7 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
     const auto& [folder, members] = folders[i];
     const auto looked = liveness.in(folder);
     for (const std::size_t at : members) {
-      rows[at] = read_row(sessions[at], catalog, looked);
+      rows[at] = read_row(sessions[at], looked);
       progress.step();
     }
   });
@@ -214,7 +214,7 @@ int run_ls(const CommandLine& line, Terminal& io) {
     return kDone;
   }
   const auto rows = read_rows(sessions, **catalog, io);
-  line.json ? print_json(rows, **catalog, io) : print_table(rows, **catalog, io);
+  line.json ? print_json(rows, io) : print_table(rows, **catalog, io);
   if (left_out > 0 && io.err_is_terminal) {
     io.err << counted(left_out, "older session") << " not shown; -n 0 shows all\n";
   }

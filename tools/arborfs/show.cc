@@ -78,7 +78,7 @@ Facts gather(const Opened& opened) {
   facts.of = opened.of;
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
-  facts.log = log_path(session, *opened.catalog);
+  facts.log = log_path(session);
   if (const auto guard = session.read()) {
     read_index(guard->index(), guard->leaf(), facts);
     facts.usage = guard->has_details() ? guard->details().usage().json() : "";

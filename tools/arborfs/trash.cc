@@ -110,8 +110,7 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
 
 /// Removes one session. Returns its name in the trash.
 Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
-  const LogPlace place = of.session->place();
-  const std::string log = catalog.store().paths().sessions + "/" + place.folder + "/" + place.file;
+  const std::string log = of.session->store().path_of(of.session->place());
   Writer writer(catalog, write_settings(line));
   const Progress progress(io, "removing");
   RETURN_IF_ERROR(writer.remove(of.session, line.force));

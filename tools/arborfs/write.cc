@@ -79,7 +79,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
   }
   const std::string id = member_of(*result, "session");
   const auto made = catalog.find(id);
-  io.out << visible_line(id, kResultCharacters) << (made ? " " + log_path(**made, catalog) : "") << "\n";
+  io.out << visible_line(id, kResultCharacters) << (made ? " " + log_path(**made) : "") << "\n";
   return kDone;
 }
 

@@ -68,7 +68,7 @@ class Opened {
 
 void newlines(benchmark::State& state, const std::string& agent_dir) {
   Opened opened(agent_dir);
-  const auto log = opened.catalog().store().open(opened.session()->place());
+  const auto log = opened.session()->store().open(opened.session()->place());
   if (!log) {
     fail("reading the log", log.error());
   }
@@ -117,7 +117,7 @@ void context(benchmark::State& state, const std::string& agent_dir) {
     const Counted counted;
     const auto guard = opened.session()->read();
     const auto content =
-        build_context(context_path(guard->index(), guard->leaf()), guard->log(), opened.catalog().blobs());
+        build_context(context_path(guard->index(), guard->leaf()), guard->log(), opened.session()->store().blobs());
     if (!content) {
       fail("making the context", content.error());
     }

@@ -1,0 +1,146 @@
+#include "core/store/store_set.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "core/base/result_macros.h"
+
+namespace arborfs {
+
+namespace {
+
+using Stores = std::vector<std::shared_ptr<SessionStore>>;
+
+/// The blobs of several stores. A blob that the first store has only in part is taken from the next.
+class JoinedBlobs : public BlobStore {
+ public:
+  explicit JoinedBlobs(const Stores& stores) {
+    for (const auto& store : stores) {
+      parts_.push_back(store->blobs());
+    }
+  }
+
+  /// Fails only if no store can be listed.
+  [[nodiscard]] Result<std::vector<std::string>> list() const override {
+    std::set<std::string> names;
+    std::optional<Error> failed;
+    std::size_t listed = 0;
+    for (const auto& part : parts_) {
+      if (auto found = part->list()) {
+        names.insert(found->begin(), found->end());
+        ++listed;
+      } else if (!failed || failed->code == Errc::not_found) {
+        failed = found.error();
+      }
+    }
+    return listed == 0 ? Result<std::vector<std::string>>(*failed)
+                       : std::vector<std::string>(names.begin(), names.end());
+  }
+  [[nodiscard]] Result<FileStat> stat(std::string_view hash) const override {
+    return first<FileStat>([&](const BlobStore& part) { return part.stat(hash); });
+  }
+  [[nodiscard]] Result<std::shared_ptr<const File>> open(std::string_view hash) const override {
+    return first<std::shared_ptr<const File>>([&](const BlobStore& part) { return part.open(hash); });
+  }
+  Result<void> put(std::string_view hash, std::string_view bytes, bool sync) override {
+    return parts_.front()->put(hash, bytes, sync);
+  }
+
+ private:
+  /// The first success, else the first error that says more than that there is no such blob.
+  template <class T, class Ask>
+  [[nodiscard]] Result<T> first(const Ask& ask) const {
+    auto answer = ask(*parts_.front());
+    for (std::size_t i = 1; i < parts_.size() && !answer; ++i) {
+      auto next = ask(*parts_[i]);
+      if (next || answer.error().code == Errc::not_found) {
+        answer = std::move(next);
+      }
+    }
+    return answer;
+  }
+  std::vector<std::shared_ptr<BlobStore>> parts_;
+};
+
+std::shared_ptr<BlobStore> blobs_of(const Stores& stores) {
+  return stores.size() == 1 ? stores.front()->blobs() : std::make_shared<JoinedBlobs>(stores);
+}
+
+/// The part of a missing path that stands in the way: something that is no folder. "" if nothing does.
+std::string obstacle_to(std::filesystem::path path) {
+  std::error_code failed;
+  for (; !path.empty(); path = path.parent_path()) {
+    const auto status = std::filesystem::status(path, failed);
+    if (std::filesystem::exists(status)) {
+      return std::filesystem::is_directory(status) ? "" : path.string();
+    }
+    if (path == path.parent_path()) {
+      break;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+StoreSet::StoreSet(Stores stores) : stores_(std::move(stores)), blobs_(blobs_of(stores_)) {}
+
+StoreSet::StoreSet(std::shared_ptr<SessionStore> store) : StoreSet(Stores{std::move(store)}) {}
+
+const SessionStore& StoreSet::main() const {
+  const auto present = std::find_if(begin(), end(), [](const auto& store) { return store->present(); });
+  return present == end() ? *stores_.front() : **present;
+}
+
+std::optional<std::uint8_t> StoreSet::first_of(std::string_view agent) const {
+  const auto found = std::find_if(begin(), end(), [&](const auto& store) { return store->format().agent == agent; });
+  return found == end() ? std::nullopt : std::optional(static_cast<std::uint8_t>(found - begin()));
+}
+
+Result<std::vector<LogFolder>> StoreSet::folders(std::uint8_t number) const {
+  ASSIGN_OR_RETURN(auto names, stores_[number]->folders());
+  std::vector<LogFolder> folders;
+  folders.reserve(names.size());
+  for (std::string& name : names) {
+    folders.push_back({number, std::move(name)});
+  }
+  return folders;
+}
+
+Result<std::vector<FoundLog>> StoreSet::logs(const LogFolder& folder, const HeadWanted& wants_head) const {
+  const auto wants = [&](const LogPlace& place) { return wants_head({place.folder, place.file, folder.store}); };
+  ASSIGN_OR_RETURN(auto logs, stores_[folder.store]->logs(folder.name, wants_head ? HeadWanted(wants) : HeadWanted()));
+  for (FoundLog& log : logs) {
+    log.place.store = folder.store;
+  }
+  return logs;
+}
+
+std::vector<Breadcrumb> StoreSet::breadcrumbs() const {
+  std::vector<Breadcrumb> all;
+  for (std::size_t number = 0; number < size(); ++number) {
+    for (Breadcrumb& crumb : stores_[number]->breadcrumbs()) {
+      crumb.place.store = static_cast<std::uint8_t>(number);
+      all.push_back(std::move(crumb));
+    }
+  }
+  return all;
+}
+
+std::optional<StoreProblem> problem_of(const SessionStore& store) {
+  const auto listed = store.folders();
+  if (listed) {
+    return std::nullopt;
+  }
+  if (listed.error().code != Errc::not_found) {
+    return StoreProblem{false, listed.error().message};
+  }
+  if (const std::string obstacle = obstacle_to(store.paths().sessions); !obstacle.empty()) {
+    return StoreProblem{false, obstacle + " is not a folder"};
+  }
+  return StoreProblem{true, "there is no folder " + store.paths().sessions};
+}
+
+}  // namespace arborfs

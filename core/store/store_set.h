@@ -1,0 +1,56 @@
+// The stores of one mount. Each has a number, its place in the list, which LogPlace and LogFolder carry. Of equal
+// names the first store has precedence. The list never changes. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+class StoreSet {
+ public:
+  static constexpr std::size_t kMost = std::numeric_limits<std::uint8_t>::max();
+
+  /// From 1 to kMost stores, none of which lies in the place of another.
+  explicit StoreSet(std::vector<std::shared_ptr<SessionStore>> stores);
+  explicit StoreSet(std::shared_ptr<SessionStore> store);
+
+  [[nodiscard]] std::size_t size() const { return stores_.size(); }
+  [[nodiscard]] const std::shared_ptr<SessionStore>& at(std::size_t number) const { return stores_[number]; }
+  [[nodiscard]] auto begin() const { return stores_.begin(); }
+  [[nodiscard]] auto end() const { return stores_.end(); }
+  /// The first store that is present, else the first: for messages that name one folder.
+  [[nodiscard]] const SessionStore& main() const;
+  /// The number of the first store of this agent.
+  [[nodiscard]] std::optional<std::uint8_t> first_of(std::string_view agent) const;
+
+  /// As SessionStore::folders, for one store.
+  [[nodiscard]] Result<std::vector<LogFolder>> folders(std::uint8_t number) const;
+  /// As SessionStore::logs.
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const LogFolder& folder, const HeadWanted& wants_head) const;
+  /// Those of all stores.
+  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const;
+  /// The blobs of all stores as one, for reading.
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
+
+ private:
+  const std::vector<std::shared_ptr<SessionStore>> stores_;
+  const std::shared_ptr<BlobStore> blobs_;
+};
+
+/// Why the sessions of a store cannot be listed.
+struct StoreProblem {
+  bool is_absent = false;  // there is nothing yet, as opposed to something that cannot be read
+  std::string words;
+};
+/// Nothing if they can be listed now.
+std::optional<StoreProblem> problem_of(const SessionStore& store);
+
+}  // namespace arborfs
