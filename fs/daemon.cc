@@ -96,7 +96,7 @@ class Daemon {
  public:
   explicit Daemon(const DaemonPlan& plan)
       : plan_(plan),
-        catalog_(plan.store, plan.home, state_path(""), plan.index_bytes),
+        catalog_(plan.stores, plan.home, state_path(""), plan.index_bytes),
         vfs_(catalog_, plan.settings.read_only),
         news_(catalog_.feed()),
         writer_(catalog_, plan.writing),

@@ -4,22 +4,21 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "core/store/session_store.h"
+#include "core/store/store_set.h"
 #include "core/writer/writer.h"
 #include "fs/fuse/mount_settings.h"
 
 namespace arborfs {
 
 struct DaemonPlan {
-  std::shared_ptr<SessionStore> store;
-  MountSettings settings;
-  WriteSettings writing;
+  StoreSet stores;
+  MountSettings settings{};
+  WriteSettings writing{};
   bool inotify = true;
   std::size_t index_bytes = 0;  // limit of LoadedIndexes
-  std::string home;
+  std::string home{};
 };
 
 /// Mounts and serves until unmounted or until SIGTERM, SIGINT, SIGHUP, SIGQUIT or SIGXCPU, which is a success too.

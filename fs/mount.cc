@@ -13,7 +13,6 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/base/unique_fd.h"
-#include "core/store/agent_dir.h"
 #include "fs/daemon.h"
 #include "fs/fuse/fuse_messages.h"
 #include "fs/fuse/mountpoint.h"
@@ -38,19 +37,27 @@ std::string hint_for_failed_mount(const MountOptions& options) {
   return "";
 }
 
+std::vector<std::string> folders_of(const StoreSet& stores) {
+  std::vector<std::string> folders;
+  for (const auto& store : stores) {
+    const StorePaths& paths = store->paths();
+    for (const std::string& path : {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}) {
+      if (!path.empty()) {
+        folders.push_back(path);
+      }
+    }
+  }
+  return folders;
+}
+
 /// Checks everything before anything is done, so that in the background only the mount itself can fail.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
   ASSIGN_OR_RETURN(const auto mountpoint, resolve_mountpoint(options.mountpoint));
-  DaemonPlan plan;
-  plan.store = open_store(options.agent_dir);
-  if (!plan.store) {
-    return Error{Errc::not_found, "the agent's folder has no sessions"};
-  }
-  const StorePaths& paths = plan.store->paths();
-  const Access access = options.read_only ? Access::look : Access::write;
-  RETURN_IF_ERROR(check_owner(paths, !options.agent_dir.empty(), access));
+  ASSIGN_OR_RETURN(auto stores, open_stores(options.stores, options.read_only ? Access::look : Access::write));
+  DaemonPlan plan{.stores = std::move(stores)};
   RETURN_IF_ERROR(heal_mountpoint(mountpoint));
-  RETURN_IF_ERROR(check_apart(mountpoint, {paths.agent_dir, paths.sessions, paths.blobs, paths.terminals}));
+  RETURN_IF_ERROR(check_apart(mountpoint, folders_of(plan.stores)));
+  const StorePaths& paths = plan.stores.main().paths();
   plan.settings.mountpoint = mountpoint;
   plan.settings.source = paths.agent_dir;
   plan.settings.sessions = paths.sessions;

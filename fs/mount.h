@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/formats/registry.h"
 #include "core/session/loaded_indexes.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
 
 struct MountOptions {
-  std::string agent_dir;  // "" for the user's own
+  std::vector<ChosenStore> stores;  // none: the own stores of the user's agents
   std::string mountpoint;
   bool foreground = false;
   bool read_only = false;

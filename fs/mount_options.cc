@@ -77,8 +77,9 @@ Result<void> apply_max_read(const std::string& word, std::string_view value, Mou
 }
 
 Result<void> apply_value(const std::string& word, std::string_view name, std::string value, MountOptions& into) {
-  if (name == "agent_dir") {
-    into.agent_dir = std::move(value);
+  if (name == "agent_dir" || name == "store") {
+    ASSIGN_OR_RETURN(auto store, parse_chosen_store(name == "store" ? value : "omp=" + value));
+    into.stores.push_back(std::move(store));
     return {};
   }
   if (name == "log") {

@@ -59,6 +59,17 @@ json::Value damage_list(const std::vector<Damage>& damage, json::Document& owner
   return list;
 }
 
+json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Document& owner) {
+  json::Value list(rapidjson::kArrayType);
+  for (const MountStatus::Store& store : stores) {
+    Object object(owner);
+    object.text("agent", store.agent).text("place", store.place).number("sessions", store.sessions);
+    object.text_or_null("problem", store.problem);
+    list.PushBack(object.take(), owner.GetAllocator());
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string session_json(const Header& header) {
@@ -94,7 +105,7 @@ std::string mount_status_json(const MountStatus& status) {
   object.number("projects", status.projects).number("sessions", status.sessions);
   object.number("unreadableSessions", status.unreadable_sessions).number("indexedSessions", status.indexed_sessions);
   object.number("indexBytes", status.index_bytes).text_or_null("watching", status.watching);
-  object.texts("lastErrors", status.last_errors);
+  object.put("stores", store_list(status.stores, owner)).texts("lastErrors", status.last_errors);
   return pretty(object.take());
 }
 

@@ -81,6 +81,13 @@ struct MountStatus {
   std::uint64_t indexed_sessions = 0;
   std::uint64_t index_bytes = 0;
   std::string watching;  // "inotify" or "polling" with the reason
+  struct Store {
+    std::string agent;
+    std::string place;
+    std::uint64_t sessions = 0;
+    std::string problem;  // why its sessions cannot be listed, "" if they can
+  };
+  std::vector<Store> stores;
   std::vector<std::string> last_errors;
 };
 std::string mount_status_json(const MountStatus& status);

@@ -34,57 +34,42 @@ std::string xdg_folder(const char* variable) {
   return !base.empty() && is_folder(base + "/omp") ? base + "/omp" : std::string();
 }
 
-/// Where pi keeps its state, if that is what the default means: nobody named a folder, and omp has none.
-std::string default_pi_dir() {
-  const std::string home = environment("HOME");
-  const bool has_omp = !environment("PI_CODING_AGENT_DIR").empty() || is_folder(home + "/.omp/agent") ||
-                       !xdg_folder("XDG_DATA_HOME").empty() || !xdg_folder("XDG_STATE_HOME").empty();
-  const std::string pi = home + "/.pi/agent";
-  return !has_omp && is_folder(pi) ? pi : "";
+StorePaths paths_in(const std::string& dir, const std::string& data, const std::string& state) {
+  return {dir, data + "/sessions", data + "/blobs", state + "/terminal-sessions"};
 }
 
 }  // namespace
 
-bool is_default_pis() {
-  return !default_pi_dir().empty();
+std::string own_omp_dir() {
+  const std::string chosen = environment("PI_CODING_AGENT_DIR");
+  return chosen.empty() ? environment("HOME") + "/.omp/agent" : chosen;
+}
+
+std::optional<std::string> own_pi_dir() {
+  return environment("PI_CODING_AGENT_DIR").empty() ? std::optional(environment("HOME") + "/.pi/agent") : std::nullopt;
 }
 
 std::vector<std::string> default_agent_dirs() {
-  if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
-    return {chosen};
+  std::vector<std::string> dirs{own_omp_dir()};
+  if (auto pi = own_pi_dir()) {
+    dirs.push_back(std::move(*pi));
   }
-  const std::string home = environment("HOME");
-  return {home + "/.omp/agent", home + "/.pi/agent"};
+  return dirs;
 }
 
-namespace {
-
-std::string default_agent_dir() {
-  if (const std::string chosen = environment("PI_CODING_AGENT_DIR"); !chosen.empty()) {
-    return chosen;
-  }
-  const std::string pi = default_pi_dir();
-  return pi.empty() ? environment("HOME") + "/.omp/agent" : pi;
+StorePaths agent_dir_paths(const std::string& agent_dir) {
+  const std::string dir = resolved(agent_dir);
+  return paths_in(dir, dir, dir);
 }
 
-}  // namespace
-
-StorePaths locate_agent_dir(const std::string& agent_dir) {
-  const bool own = agent_dir.empty();
-  StorePaths paths;
-  paths.agent_dir = resolved(own ? default_agent_dir() : agent_dir);
-  std::string data = paths.agent_dir;
-  std::string state = paths.agent_dir;
-  if (own && environment("PI_CODING_AGENT_DIR").empty()) {
-    const std::string xdg_data = xdg_folder("XDG_DATA_HOME");
-    const std::string xdg_state = xdg_folder("XDG_STATE_HOME");
-    data = xdg_data.empty() ? data : resolved(xdg_data);
-    state = xdg_state.empty() ? state : resolved(xdg_state);
+StorePaths own_omp_paths() {
+  const std::string dir = resolved(own_omp_dir());
+  if (!environment("PI_CODING_AGENT_DIR").empty()) {
+    return paths_in(dir, dir, dir);
   }
-  paths.sessions = data + "/sessions";
-  paths.blobs = data + "/blobs";
-  paths.terminals = state + "/terminal-sessions";
-  return paths;
+  const std::string data = xdg_folder("XDG_DATA_HOME");
+  const std::string state = xdg_folder("XDG_STATE_HOME");
+  return paths_in(dir, data.empty() ? dir : resolved(data), state.empty() ? dir : resolved(state));
 }
 
 Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
@@ -98,7 +83,7 @@ Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
     }
     const std::string whose = path + " belongs to another user (uid " + std::to_string(st.st_uid) + ")";
     return Error{Errc::permission, named ? whose + ": you can read it (mount it with -o ro) but not write to it"
-                                         : whose + ": run arborfs as that user, or read it with --agent-dir"};
+                                         : whose + ": run arborfs as that user, or read it with --store"};
   }
   return {};
 }

@@ -1,7 +1,8 @@
-// Where an agent keeps its state on this machine (CONTRACT.md 1, omp/FORMAT.md D1). Reads the environment; any thread
-// that does not race with setenv.
+// Where omp and pi keep their state on this machine (CONTRACT.md 1, omp/FORMAT.md D1), and if arborfs may use it. Reads
+// the environment; any thread that does not race with setenv.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/base/error.h"
@@ -9,17 +10,21 @@
 
 namespace arborfs {
 
-/// The paths below an agent dir; "" means the user's own, for which the XDG rule of omp/FORMAT.md D1 holds.
-StorePaths locate_agent_dir(const std::string& agent_dir);
+/// The agent dir of omp that nobody named, as it is spelled: $PI_CODING_AGENT_DIR, else ~/.omp/agent.
+std::string own_omp_dir();
+/// That of pi: ~/.pi/agent. Nothing if $PI_CODING_AGENT_DIR names one folder for both, which counts as omp's.
+std::optional<std::string> own_pi_dir();
 
-/// True if "" means pi's own agent dir: nobody named a folder, and omp has none.
-bool is_default_pis();
+/// The paths below an agent dir that was named.
+StorePaths agent_dir_paths(const std::string& agent_dir);
+/// Those of omp's own, for which the XDG rule of omp/FORMAT.md D1 holds.
+StorePaths own_omp_paths();
 
 enum class Access { look, write };
 
 /// A store of another user may only be read, and only if the user named it: files written there would belong to the
-/// wrong user, and HOME kept by `sudo -E` leads there by accident (FAILURES.md S14). `named` is false for the default
-/// agent dir. Succeeds if there is no store yet. Errors: permission, with advice on what to do instead.
+/// wrong user, and HOME kept by `sudo -E` leads there by accident (FAILURES.md S14). `named` is false for an agent's
+/// own store. Succeeds if there is no store yet. Errors: permission, with advice on what to do instead.
 Result<void> check_owner(const StorePaths& paths, bool named, Access access);
 
 }  // namespace arborfs

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/store/agent_dir.h"
 #include "core/store/omp_log_change.h"
 
 namespace arborfs {
@@ -252,6 +253,10 @@ Result<FileStat> stat_log(const Dir& folder, const std::string& file) {
 
 std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format) {
   return std::make_shared<OmpStore>(std::move(paths), disk, format);
+}
+
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
+  return make_omp_store(agent_dir.empty() ? own_omp_paths() : agent_dir_paths(agent_dir), disk);
 }
 
 }  // namespace arborfs

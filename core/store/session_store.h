@@ -1,6 +1,6 @@
-// A place where an agent keeps sessions. One implementation per format; registry.cc has the list of them, so that a new
-// format is a folder and a row there. A mount may have several stores (store_set.h). Thread-safe. Only the Writer
-// (core/writer/writer.h) writes through it: it serialises the writers of one process.
+// A place where an agent keeps sessions. One implementation per format; core/formats/registry.cc has the list of them,
+// so that a new format is a folder and a row there. A mount may have several stores (store_set.h). Thread-safe. Only
+// the Writer (core/writer/writer.h) writes through it: it serialises the writers of one process.
 #pragma once
 
 #include <compare>
@@ -128,9 +128,9 @@ class SessionStore {
   virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;
 };
 
-/// Opens the store of an agent dir; "" means the user's own ($PI_CODING_AGENT_DIR, else ~/.omp/agent with the XDG rule
-/// of omp/FORMAT.md D1, else ~/.pi/agent). A missing folder is not an error: it is used when it appears
-/// (CONTRACT.md 7.8). The store is written through `disk`, which outlives it.
+/// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
+/// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
+/// all agents see core/formats/registry.h.
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
 /// The agent dirs of omp and of pi that nobody named, as they are spelled.
 std::vector<std::string> default_agent_dirs();

@@ -91,7 +91,12 @@ StoreSet::StoreSet(std::shared_ptr<SessionStore> store) : StoreSet(Stores{std::m
 
 const SessionStore& StoreSet::main() const {
   const auto present = std::find_if(begin(), end(), [](const auto& store) { return store->present(); });
-  return present == end() ? *stores_.front() : **present;
+  if (present != end()) {
+    return **present;
+  }
+  const auto begun = std::find_if(
+      begin(), end(), [](const auto& store) { return Dir::stat_root(store->paths().agent_dir).has_value(); });
+  return begun == end() ? *stores_.front() : **begun;
 }
 
 std::optional<std::uint8_t> StoreSet::first_of(std::string_view agent) const {

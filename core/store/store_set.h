@@ -26,7 +26,8 @@ class StoreSet {
   [[nodiscard]] const std::shared_ptr<SessionStore>& at(std::size_t number) const { return stores_[number]; }
   [[nodiscard]] auto begin() const { return stores_.begin(); }
   [[nodiscard]] auto end() const { return stores_.end(); }
-  /// The first store that is present, else the first: for messages that name one folder.
+  /// The first store that is present, else the first whose agent has a folder, else the first: for messages that name
+  /// one folder.
   [[nodiscard]] const SessionStore& main() const;
   /// The number of the first store of this agent.
   [[nodiscard]] std::optional<std::uint8_t> first_of(std::string_view agent) const;

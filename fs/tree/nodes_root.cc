@@ -38,6 +38,15 @@ std::string readme_text(const MountState& state) {
   return mount_readme(ARBORFS_VERSION, state.read_only);
 }
 
+std::vector<MountStatus::Store> rows_of(const StoreSet& stores) {
+  std::vector<MountStatus::Store> rows;
+  for (const auto& store : stores) {
+    const auto problem = problem_of(*store);
+    rows.push_back({std::string(store->format().agent), store->paths().agent_dir, 0, problem ? problem->words : ""});
+  }
+  return rows;
+}
+
 std::string status_text(const MountState& state) {
   const Catalog& catalog = state.catalog;
   const auto view = catalog.view();
@@ -47,7 +56,9 @@ std::string status_text(const MountState& state) {
   status.store_present = catalog.stores().main().present();
   status.projects = view->projects.size();
   status.sessions = view->by_id.size();
+  status.stores = rows_of(catalog.stores());
   for (const auto& [name, session] : view->by_id) {
+    ++status.stores[session->store_number()].sessions;
     const std::size_t bytes = session->memory_bytes();
     status.index_bytes += bytes;
     status.indexed_sessions += bytes != 0 ? 1 : 0;

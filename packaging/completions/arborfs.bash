@@ -19,13 +19,13 @@ _arborfs_entries() {
 }
 
 _arborfs() {
-  local cur prev verb='' agent_dir=() given=() i option options
+  local cur prev verb='' stores=() given=() i option options
   cur=${COMP_WORDS[COMP_CWORD]}
   prev=${COMP_WORDS[COMP_CWORD - 1]}
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | doctor | completion | \
+      mount | umount | ls | show | tree | context | text | doctor | stores | completion | \
         append | branch | label | title | fork | new | rm | restore)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -33,11 +33,16 @@ _arborfs() {
       -f)
         [[ $verb != append ]] || ((++i))
         ;;
-      --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | --title | --model | \
-        --parent-session)
+      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | --title | \
+        --model | --parent-session)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
-        [[ $option != --agent-dir ]] || agent_dir=(--agent-dir "${COMP_WORDS[i]-}")
+        if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
+          stores+=(--store "${COMP_WORDS[i]}=${COMP_WORDS[i + 2]-}")
+          ((i += 2))
+        elif [[ $option == --store || $option == --agent-dir ]]; then
+          stores+=("$option" "${COMP_WORDS[i]-}")
+        fi
         ;;
       -*) ;;
       *)
@@ -47,22 +52,27 @@ _arborfs() {
   done
 
   case $prev in
+    --store)
+      compopt -o nospace 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -W 'omp= pi=' -- "$cur")
+      return
+      ;;
     --agent-dir)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       return
       ;;
     -o | --options)
-      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
     -p | --project)
-      mapfile -t COMPREPLY < <(compgen -W "$(arborfs ls --json "${agent_dir[@]}" 2>/dev/null |
+      mapfile -t COMPREPLY < <(compgen -W "$(arborfs ls --json "${stores[@]}" 2>/dev/null |
         sed -n 's/.*"project":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
       return
       ;;
     --at)
-      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${agent_dir[@]}")" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
     -n | --limit | --title | --model)
@@ -73,7 +83,7 @@ _arborfs() {
       return
       ;;
     --parent-session)
-      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       return
       ;;
   esac
@@ -86,20 +96,20 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text append branch label title fork new rm restore doctor completion'
+      options='mount umount ls show tree context text append branch label title fork new rm restore doctor stores completion'
       options+=' help --help --version'
       ;;
-    mount) options='--json --agent-dir --durability --foreground --options --help' ;;
+    mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
-    ls) options='--json --agent-dir --limit --project --quiet --help' ;;
-    append) options='--json --agent-dir --file --at --force --durability --help' ;;
-    fork) options='--json --agent-dir --title --force --durability --help' ;;
-    branch) options='--json --agent-dir --pin --force --durability --help' ;;
-    label | title) options='--json --agent-dir --force --durability --help' ;;
-    new) options='--json --agent-dir --title --model --parent-session --durability --help' ;;
-    rm) options='--json --agent-dir --force --yes --help' ;;
-    doctor) options='--json --agent-dir --repair --dry-run --force --help' ;;
-    *) options='--json --agent-dir --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --quiet --help' ;;
+    append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
+    fork) options='--json --store --agent-dir --title --force --durability --help' ;;
+    branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
+    label | title) options='--json --store --agent-dir --force --durability --help' ;;
+    new) options='--json --store --agent-dir --title --model --parent-session --durability --help' ;;
+    rm) options='--json --store --agent-dir --force --yes --help' ;;
+    doctor) options='--json --store --agent-dir --repair --dry-run --force --help' ;;
+    *) options='--json --store --agent-dir --help' ;;
   esac
   if [[ -z $verb || $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
@@ -117,13 +127,13 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
       ;;
     doctor | rm)
-      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       ;;
     show | tree | context | text | append | branch | label | title | fork)
       if ((${#given[@]} == 0)); then
-        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${agent_dir[@]}")" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]}" "${agent_dir[@]}")" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]}" "${stores[@]}")" -- "$cur")
       fi
       ;;
   esac

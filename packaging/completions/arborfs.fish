@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text append branch label title fork new rm restore doctor completion
+set -l verbs mount umount ls show tree context text append branch label title fork new rm restore doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -29,16 +29,18 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Creat
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a session to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or restore a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print the options of a verb'
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text append branch label title fork new rm doctor
-complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The folder that holds the state of the agent'
+set -l store mount ls show tree context text append branch label title fork new rm doctor stores
+complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
+complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
-complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'List at most this many'

@@ -205,7 +205,7 @@ def test_system_mount_command_mounts_and_umount_unmounts(case):
 
 
 def test_agent_dir_comes_from_the_environment(case):
-    """Without --agent-dir the agent's own variable gives the agent dir, else it is ~/.omp/agent, else ~/.pi/agent."""
+    """Without --store the agents' own variable gives the agent dir, else ~/.omp/agent and ~/.pi/agent are shown."""
     session = case.agent.talk()
     other = case.new_path("other")
     other.mkdir()

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -374,6 +375,48 @@ TEST_F(CommandLineTest, CompletionPrintsTheScript) {
   }
   EXPECT_EQ(run({"completion", "fish", "--json"}), kDone);
   EXPECT_EQ(json::string_member(parsed(), "shell"), "fish");
+}
+
+TEST_F(CommandLineTest, StoresAreListedWithTheirState) {
+  write_two_entries();
+  const TempStore other;
+  std::filesystem::remove_all(other.sessions());
+  std::ofstream(other.sessions()) << "no folder";
+  ASSERT_EQ(run({"stores", "--json", "--agent-dir", store.root(), "--store", "pi=" + other.root(), "--store",
+                 "omp=" + other.root() + "/none"}),
+            kDone)
+      << err();
+  const auto rows = parsed();
+  ASSERT_TRUE(rows.IsArray());
+  ASSERT_EQ(rows.Size(), 3U);
+  const auto text = [&](unsigned row, const char* key) {
+    return std::string(json::string_member(rows[row], key).value_or("null"));
+  };
+  EXPECT_EQ(text(0, "agent") + " " + text(0, "state") + " " + text(0, "problem"), "omp ok null");
+  EXPECT_EQ(json::member(rows[0], "sessions")->GetDouble(), 1);
+  EXPECT_EQ(text(1, "agent") + " " + text(1, "state"), "pi unreadable");
+  EXPECT_THAT(text(1, "problem"), HasSubstr("is not a folder"));
+  EXPECT_EQ(text(2, "agent") + " " + text(2, "state"), "omp absent");
+  EXPECT_THAT(text(2, "problem"), HasSubstr("there is no folder"));
+}
+
+TEST_F(CommandLineTest, SeveralStoresAreReadAndABrokenOneIsNamed) {
+  write_two_entries();
+  const TempStore other;
+  other.write(kFolder, kName, TempStore::header("bbbb", "/home/dev/src/kite") + "\n");
+  ASSERT_EQ(run({"ls", "-q", "--store", "omp=" + store.root(), "--store", "pi=" + other.root()}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr(kId));
+  EXPECT_THAT(out(), HasSubstr("bbbb"));
+  EXPECT_THAT(err(), IsEmpty());
+  EXPECT_EQ(run({"ls", "-q", "--store", "omp=" + store.root(), "--store", "pi=" + other.root() + "/none"}), kDone);
+  EXPECT_THAT(err(), HasSubstr("pi: there is no folder"));
+}
+
+TEST_F(CommandLineTest, AStoreNeedsAKnownAgent) {
+  EXPECT_EQ(run({"ls", "--store", "nobody=/x"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("the known agents are omp, pi"));
+  EXPECT_EQ(run({"ls", "--store", "/x"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("AGENT=DIR"));
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ TEST(MountOptions, KnownOptionsAreTaken) {
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->read_only && options->allow_other && options->xattr && options->debug);
   EXPECT_FALSE(options->inotify || options->notify);
-  EXPECT_EQ(options->agent_dir, "/a b");
+  ASSERT_EQ(options->stores.size(), 1U);
+  EXPECT_EQ(options->stores[0].agent, "omp");
+  EXPECT_EQ(options->stores[0].dir, "/a b");
 }
 
 TEST(MountOptions, WriteDefaultsAreConservative) {
@@ -59,7 +61,7 @@ TEST(MountOptions, UnknownOptionsAreNamed) {
 }
 
 TEST(MountOptions, BackslashEscapesAComma) {
-  EXPECT_EQ(parse_mount_options("agent_dir=/a\\,b\\\\c,ro")->agent_dir, "/a,b\\c");
+  EXPECT_EQ(parse_mount_options("agent_dir=/a\\,b\\\\c,ro")->stores.at(0).dir, "/a,b\\c");
 }
 
 class MountpointTest : public ::testing::Test {
@@ -110,6 +112,19 @@ TEST_F(MountpointTest, UnmountOfAPlainFolderIsNoError) {
 TEST_F(MountpointTest, ForeignMountsAreNotUnmounted) {
   EXPECT_EQ(mount_at("/proc")->type, "proc");
   EXPECT_FALSE(unmount("/proc"));
+}
+
+TEST(MountOptions, StoresAreRepeatableAndNameAKnownAgent) {
+  const auto options = parse_mount_options("store=pi=/p,agent_dir=/o,store=omp=/a=b");
+  ASSERT_TRUE(options);
+  ASSERT_EQ(options->stores.size(), 3U);
+  EXPECT_EQ(options->stores[0].agent, "pi");
+  EXPECT_EQ(options->stores[0].dir, "/p");
+  EXPECT_EQ(options->stores[1].agent, "omp");
+  EXPECT_EQ(options->stores[2].dir, "/a=b");
+  const auto unknown = parse_mount_options("store=nobody=/p");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message.find("omp, pi"), std::string::npos) << unknown.error().message;
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/render", {"core/model"}},
     {"core/store", {"core/render"}},
     {"core/formats/opal", {"core/store"}},
+    {"core/formats", {"core/formats/opal"}},
     {"core/session", {"core/store"}},
     {"core/write", {"core/model"}},
     {"core/views", {"core/session"}},
@@ -40,7 +41,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/cache", {"fs/tree"}},
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
-    {"fs", {"fs/fuse"}},
+    {"fs", {"fs/fuse", "core/formats"}},
     {"tools", {"fs", "core/doctor"}},
 };
 

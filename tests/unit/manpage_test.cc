@@ -76,7 +76,7 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
     std::set<std::string> documented = options_in(part);
     documented.insert(kOfEveryVerb.begin(), kOfEveryVerb.end());
     if (takes_store(of.verb)) {
-      documented.insert("--agent-dir");
+      documented.insert({"--agent-dir", "--store"});
     }
     if (changes_session(of.verb)) {
       documented.insert({"--force", "--durability"});
@@ -84,7 +84,8 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
     EXPECT_EQ(documented, std::set<std::string>(of.options.begin(), of.options.end())) << of.verb;
   }
   const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
-  EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--force", "--durability"}));
+  EXPECT_EQ(common,
+            (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--store", "--force", "--durability"}));
 }
 
 TEST(ManPage, ListsOnlyExistingVerbs) {
@@ -108,7 +109,8 @@ std::set<std::string> documented_mount_options() {
   for (auto at = std::sregex_iterator(part.begin(), part.end(), kItem); at != std::sregex_iterator(); ++at) {
     const std::string line = (*at)[1];
     for (auto word = std::sregex_iterator(line.begin(), line.end(), kWord); word != std::sregex_iterator(); ++word) {
-      found.insert((*word)[1].str() + ((*word)[2].matched ? "=1" : ""));
+      const std::string value = (*word)[1] == "store" ? "=omp=1" : "=1";
+      found.insert((*word)[1].str() + ((*word)[2].matched ? value : ""));
     }
   }
   return found;

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "core/base/result_macros.h"
+#include "core/os/state_dir.h"
 #include "core/render/text.h"
-#include "core/store/agent_dir.h"
 #include "core/views/first_user_text.h"
 #include "core/writer/resolve_target.h"
 #include "fs/fuse/errno_map.h"
@@ -34,7 +34,7 @@ std::string home_of(const Terminal& io) {
 }
 
 bool only_looks(const CommandLine& line) {
-  constexpr std::array kLooking = {Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text};
+  constexpr std::array kLooking = {Verb::stores, Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text};
   return std::find(kLooking.begin(), kLooking.end(), line.verb) != kLooking.end() ||
          (line.verb == Verb::doctor && !line.repair);
 }
@@ -73,6 +73,33 @@ std::string lines_of(const std::vector<Listed>& sessions) {
   return all;
 }
 
+/// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read.
+Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet, Terminal& io) {
+  std::vector<std::string> warnings;
+  std::string missing;
+  std::size_t unreadable = 0;
+  for (const auto& store : stores) {
+    const auto problem = problem_of(*store);
+    if (!problem) {
+      continue;
+    }
+    const std::string sessions = store->paths().sessions;
+    missing += (missing.empty() ? "no sessions folder at " : ", nor at ") + visible(sessions) +
+               (problem->is_absent ? "" : " (" + visible(problem->words) + ")");
+    if (are_named || !problem->is_absent) {
+      warnings.push_back(std::string(store->format().agent) + ": " + visible(problem->words));
+    }
+    ++unreadable;
+  }
+  if (unreadable == stores.size()) {
+    return Error{Errc::not_found, missing};
+  }
+  for (const std::string& warning : warnings) {
+    io.err << (is_quiet ? "" : "arborfs: " + warning + "\n");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled) {
@@ -89,14 +116,23 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
   return Error{found.error().code, message + (left_out == 0 ? "" : "\n  and " + grouped(left_out) + " more")};
 }
 
-Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
-  auto store = open_store(line.agent_dir);
-  const Access access = only_looks(line) ? Access::look : Access::write;
-  RETURN_IF_ERROR(check_owner(store->paths(), !line.agent_dir.empty(), access));
-  if (!store->present()) {
-    return Error{Errc::not_found, "no sessions folder at " + visible(store->paths().sessions)};
+Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line) {
+  std::vector<ChosenStore> chosen;
+  if (!line.agent_dir.empty()) {
+    chosen.push_back({"omp", line.agent_dir});
   }
-  auto catalog = std::make_unique<Catalog>(std::move(store), home_of(io));
+  for (const std::string& word : line.stores) {
+    ASSIGN_OR_RETURN(auto store, parse_chosen_store(word));
+    chosen.push_back(std::move(store));
+  }
+  return chosen;
+}
+
+Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
+  ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
+  ASSIGN_OR_RETURN(auto stores, open_stores(chosen, only_looks(line) ? Access::look : Access::write));
+  RETURN_IF_ERROR(check_stores(stores, !chosen.empty(), line.json, io));
+  auto catalog = std::make_unique<Catalog>(std::move(stores), home_of(io), state_path(""));
   const Progress progress(io, "looking for sessions");
   catalog->rescan();
   return catalog;

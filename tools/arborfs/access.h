@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/views/session_views.h"
 #include "core/writer/writer.h"
@@ -12,8 +13,12 @@
 
 namespace arborfs::cli {
 
-/// Opens the catalog of the agent dir that the command line names, and reads every session's head. Errors: not_found if
-/// the agent dir has no sessions folder; those of check_owner.
+/// The stores that the command line names.
+Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line);
+
+/// Opens the catalog of the stores that the command line names, else of the user's own, and reads every session's head.
+/// A store that cannot be read hides no other; a warning names it. Errors: not_found if no store has a sessions folder;
+/// those of open_stores.
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io);
 
 /// Lists show at most this much of a title.

@@ -28,6 +28,7 @@ enum class Verb {
   rm,
   restore,
   doctor,
+  stores,
   completion
 };
 
@@ -35,7 +36,8 @@ struct CommandLine {
   Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; see `status`
   int status = 0;
   bool json = false;
-  std::string agent_dir;  // "" for the user's own
+  std::string agent_dir;            // "" if it is not given
+  std::vector<std::string> stores;  // AGENT=DIR, checked; none: the own stores of the user's agents
 
   std::string mountpoint;  // mount, umount
   bool foreground = false;

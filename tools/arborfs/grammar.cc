@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/formats/registry.h"
 #include "core/render/text.h"
 
 namespace arborfs::cli {
@@ -42,6 +43,11 @@ std::string complain_of_model(const std::string& word) {
   const std::size_t slash = word.find('/');
   const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
   return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' does not have the form PROVIDER/MODEL";
+}
+
+std::string complain_of_store(const std::string& word) {
+  const auto chosen = parse_chosen_store(word);
+  return chosen ? "" : visible_line(chosen.error().message, 400);
 }
 
 }  // namespace
@@ -87,8 +93,13 @@ CLI::App* Grammar::add(const char* name, Verb verb, const char* help) {
 
 CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help) {
   CLI::App* sub = add(name, verb, help);
-  sub->add_option("--agent-dir", into_.agent_dir,
-                  "The folder with the agent's state; default: $PI_CODING_AGENT_DIR, else ~/.omp/agent, else ~/.pi/agent")
+  sub->add_option("--store", into_.stores,
+                  "A folder with an agent's state; may be repeated; default: each that 'arborfs stores' lists")
+      ->option_text("AGENT=DIR")
+      ->expected(1)
+      ->take_all()
+      ->check(complain_of_store);
+  sub->add_option("--agent-dir", into_.agent_dir, "The same as --store omp=DIR")
       ->option_text("DIR")
       ->check(needs("a folder"));
   return sub;
@@ -215,6 +226,7 @@ CLI::Option* Grammar::add_entry(CLI::App* sub) {
 }
 
 void Grammar::add_checking() {
+  add_with_store("stores", Verb::stores, "List the stores: agent, folder, sessions, state");
   CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and repair it with --repair");
   CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Repair what can be repaired, after making a copy");
   doctor->add_flag("--dry-run", into_.dry_run, "Only report what --repair would do");

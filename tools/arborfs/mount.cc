@@ -33,9 +33,11 @@ int run_mount(const CommandLine& line, Terminal& io) {
     fail(io, options.error());
     return kUsage;
   }
-  if (!line.agent_dir.empty()) {
-    options->agent_dir = line.agent_dir;
+  auto chosen = chosen_stores(line);
+  if (!chosen) {
+    return fail(io, chosen.error());
   }
+  options->stores.insert(options->stores.begin(), chosen->begin(), chosen->end());
   if (!line.durability.empty()) {
     options->writing.durability = line.durability == "none" ? Durability::none : Durability::synced;
   }

@@ -1,0 +1,176 @@
+#include "core/formats/registry.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/base/result_macros.h"
+#include "core/store/omp_store.h"
+
+namespace arborfs {
+
+namespace {
+
+using StorePtr = std::shared_ptr<SessionStore>;
+
+/// The place of an agent's own store, or why it has none.
+struct OwnPlace {
+  std::string dir;
+  std::string why_none;
+};
+
+struct Agent {
+  std::string_view name;
+  OwnPlace (*own_place)();
+  /// Opens the store in a folder. `is_own`: nobody named it.
+  StorePtr (*open)(const std::string& dir, bool is_own, Disk& disk);
+};
+
+OwnPlace own_place_of_omp() {
+  return {own_omp_dir(), ""};
+}
+
+StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
+  return make_omp_store(is_own ? own_omp_paths() : agent_dir_paths(dir), disk);
+}
+
+OwnPlace own_place_of_pi() {
+  const auto dir = own_pi_dir();
+  return dir ? OwnPlace{*dir, ""} : OwnPlace{"", "$PI_CODING_AGENT_DIR names one folder for omp and pi; see omp"};
+}
+
+StorePtr open_pi(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_omp_store(agent_dir_paths(dir), disk, pi_format());
+}
+
+/// New sessions are of the first agent.
+constexpr std::array kAgents = {
+    Agent{"omp", own_place_of_omp, open_omp},
+    Agent{"pi", own_place_of_pi, open_pi},
+};
+
+const Agent* find_agent(std::string_view name) {
+  const auto found =
+      std::find_if(kAgents.begin(), kAgents.end(), [&](const Agent& agent) { return agent.name == name; });
+  return found == kAgents.end() ? nullptr : &*found;
+}
+
+Error unknown_agent(std::string_view name) {
+  std::string known;
+  for (const Agent& agent : kAgents) {
+    known += (known.empty() ? "" : ", ") + std::string(agent.name);
+  }
+  return {Errc::invalid_argument, "unknown agent '" + std::string(name) + "'; the known agents are " + known};
+}
+
+/// Also true if it cannot be told.
+bool is_there(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::status(path, failed).type() != std::filesystem::file_type::not_found;
+}
+
+/// The row whose store is in the same place; null if there is none.
+const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const SessionStore& store) {
+  const auto same = std::find_if(rows.begin(), rows.end(), [&](const FoundStore& row) {
+    return row.store && row.store->paths().sessions == store.paths().sessions;
+  });
+  return same == rows.end() ? nullptr : &*same;
+}
+
+FoundStore find_own(const Agent& agent, const std::vector<FoundStore>& before, Access access, Disk& disk) {
+  const OwnPlace own = agent.own_place();
+  FoundStore row{agent.name, own.dir, nullptr, own.why_none, std::nullopt};
+  if (own.dir.empty()) {
+    return row;
+  }
+  if (!before.empty() && !is_there(own.dir)) {
+    row.why_not = "there is no folder " + own.dir;
+    return row;
+  }
+  StorePtr store = agent.open(own.dir, true, disk);
+  row.place = store->paths().agent_dir;
+  if (const FoundStore* same = in_same_place(before, *store)) {
+    row.why_not = "its folder is that of " + std::string(same->agent);
+  } else if (auto may = check_owner(store->paths(), false, access); !may) {
+    row.refused = may.error();
+    row.why_not = may.error().message;
+  } else {
+    row.store = std::move(store);
+  }
+  return row;
+}
+
+Result<FoundStore> find_chosen(const ChosenStore& chosen, const std::vector<FoundStore>& before, Access access,
+                               Disk& disk) {
+  const Agent* agent = find_agent(chosen.agent);
+  if (agent == nullptr) {
+    return unknown_agent(chosen.agent);
+  }
+  StorePtr store = agent->open(chosen.dir, false, disk);
+  RETURN_IF_ERROR(check_owner(store->paths(), true, access));
+  if (in_same_place(before, *store) != nullptr) {
+    return Error{Errc::invalid_argument, "two of the stores are at " + store->paths().agent_dir};
+  }
+  std::string place = store->paths().agent_dir;
+  return FoundStore{agent->name, std::move(place), std::move(store), "", std::nullopt};
+}
+
+}  // namespace
+
+std::vector<std::string_view> known_agents() {
+  std::vector<std::string_view> names;
+  for (const Agent& agent : kAgents) {
+    names.push_back(agent.name);
+  }
+  return names;
+}
+
+Result<ChosenStore> parse_chosen_store(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals + 1 == word.size()) {
+    return Error{Errc::invalid_argument, "'" + std::string(word) + "' does not have the form AGENT=DIR"};
+  }
+  const std::string_view name = word.substr(0, equals);
+  if (find_agent(name) == nullptr) {
+    return unknown_agent(name);
+  }
+  return ChosenStore{std::string(name), std::string(word.substr(equals + 1))};
+}
+
+Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk) {
+  std::vector<FoundStore> found;
+  if (chosen.size() > StoreSet::kMost) {
+    return Error{Errc::invalid_argument, "a mount has at most " + std::to_string(StoreSet::kMost) + " stores"};
+  }
+  for (const ChosenStore& one : chosen) {
+    ASSIGN_OR_RETURN(auto row, find_chosen(one, found, access, disk));
+    found.push_back(std::move(row));
+  }
+  if (chosen.empty()) {
+    for (const Agent& agent : kAgents) {
+      found.push_back(find_own(agent, found, access, disk));
+    }
+  }
+  return found;
+}
+
+Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk) {
+  ASSIGN_OR_RETURN(auto found, find_stores(chosen, access, disk));
+  std::vector<StorePtr> stores;
+  bool is_any_present = false;
+  std::optional<Error> refused;
+  for (FoundStore& row : found) {
+    if (row.store) {
+      is_any_present = is_any_present || row.store->present();
+      stores.push_back(std::move(row.store));
+    } else if (row.refused && !refused) {
+      refused = row.refused;
+    }
+  }
+  if (refused && !is_any_present) {
+    return *refused;
+  }
+  return StoreSet(std::move(stores));
+}
+
+}  // namespace arborfs

@@ -1,0 +1,49 @@
+// The one list of agents whose sessions arborfs reads. A row of registry.cc gives an agent's name, the place of its own
+// store and how a store is opened; discovery, --store and `arborfs stores` need no more. Reads the environment; any
+// thread that does not race with setenv.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/store/agent_dir.h"
+#include "core/store/store_set.h"
+
+namespace arborfs {
+
+/// A store that the user named.
+struct ChosenStore {
+  std::string agent;
+  std::string dir;
+};
+
+/// Their names, in the order in which their stores are shown.
+std::vector<std::string_view> known_agents();
+
+/// Parses AGENT=DIR. Errors: invalid_argument, for an unknown agent with the list of the known ones.
+Result<ChosenStore> parse_chosen_store(std::string_view word);
+
+/// The place of a store.
+struct FoundStore {
+  std::string_view agent;
+  std::string place;                    // the folder with the agent's state, "" if it has none of its own
+  std::shared_ptr<SessionStore> store;  // null: it is not opened
+  std::string why_not;                  // if it is not opened, in words
+  std::optional<Error> refused;         // of check_owner, if that is the reason
+};
+
+/// The chosen stores or, without any, a row for the own store of each agent. Own stores that exist are opened, and that
+/// of the first agent even before it exists, since it is used when it appears (CONTRACT.md 7.8). Of two own stores in
+/// one place the first counts. The stores are written through `disk`, which outlives them. Errors: invalid_argument for
+/// two chosen stores in one place; those of check_owner for chosen stores.
+Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chosen, Access access,
+                                            Disk& disk = Disk::real());
+
+/// The stores of find_stores that are opened. Errors: those of find_stores; permission if there is none, or none that
+/// is present, because another user owns one.
+Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk = Disk::real());
+
+}  // namespace arborfs
