@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/base/result_macros.h"
+#include "core/formats/opal/opal_format.h"
 #include "core/store/omp_store.h"
 
 namespace arborfs {
@@ -43,10 +44,19 @@ StorePtr open_pi(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_omp_store(agent_dir_paths(dir), disk, pi_format());
 }
 
+OwnPlace own_place_of_opal() {
+  return {own_opal_dir(), ""};
+}
+
+StorePtr open_opal(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_opal_store(dir, disk);
+}
+
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
     Agent{"omp", own_place_of_omp, open_omp},
     Agent{"pi", own_place_of_pi, open_pi},
+    Agent{"opal", own_place_of_opal, open_opal},
 };
 
 const Agent* find_agent(std::string_view name) {

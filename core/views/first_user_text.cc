@@ -1,8 +1,10 @@
 #include "core/views/first_user_text.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/log/record_scanner.h"
+#include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 
@@ -13,13 +15,13 @@ namespace {
 constexpr std::size_t kWindowBytes = 16 * 1024;
 constexpr std::uint64_t kLongestRead = 4 << 20;
 
-/// Of another agent's log, which has to be read whole.
+/// Of the path to the leaf of another agent's log, which has to be read whole.
 std::string first_user_text(const Format& format, const LogFile& log, std::uint64_t size, std::size_t columns) {
   LogIndex::Options options;
   options.reader = format.reader;
   const auto index = size <= kLongestRead ? LogIndex::build(log, options)
                                           : Result<std::unique_ptr<LogIndex>>(Errc::too_large, "the log is long");
-  for (Ordinal ordinal = 1; index && ordinal <= (*index)->size(); ++ordinal) {
+  for (const Ordinal ordinal : index ? path_to(**index, (*index)->leaf()) : std::vector<Ordinal>()) {
     if ((*index)->name(ordinal) == "user") {
       const Entry& entry = (*index)->entry(ordinal);
       const auto raw = log.read(entry.offset, entry.length);

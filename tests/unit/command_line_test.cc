@@ -414,7 +414,7 @@ TEST_F(CommandLineTest, SeveralStoresAreReadAndABrokenOneIsNamed) {
 
 TEST_F(CommandLineTest, AStoreNeedsAKnownAgent) {
   EXPECT_EQ(run({"ls", "--store", "nobody=/x"}), kUsage);
-  EXPECT_THAT(err(), HasSubstr("the known agents are omp, pi"));
+  EXPECT_THAT(err(), HasSubstr("the known agents are omp, pi, opal"));
   EXPECT_EQ(run({"ls", "--store", "/x"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("AGENT=DIR"));
 }

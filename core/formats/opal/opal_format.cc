@@ -4,6 +4,7 @@
 
 #include "core/formats/opal/opal_reader.h"
 #include "core/formats/opal/opal_renderer.h"
+#include "core/store/agent_dir.h"
 #include "core/store/read_only_store.h"
 
 namespace arborfs {
@@ -15,7 +16,7 @@ const Format& opal_format() {
   return format;
 }
 
-std::string default_opal_dir() {
+std::string own_opal_dir() {
   if (const char* chosen = std::getenv("OPAL_DATA_DIR"); chosen != nullptr && *chosen != '\0') {
     return chosen;
   }
@@ -25,8 +26,8 @@ std::string default_opal_dir() {
 
 std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk) {
   StorePaths paths;
-  paths.agent_dir = data_dir;
-  paths.sessions = data_dir;
+  paths.agent_dir = agent_dir_paths(data_dir).agent_dir;
+  paths.sessions = paths.agent_dir;
   return std::make_shared<LogFolderStore>(opal_format(), std::move(paths), "sessions", ".jsonl", disk);
 }
 

@@ -12,7 +12,7 @@ namespace arborfs {
 const Format& opal_format();
 
 /// The data folder that Opal uses by itself: $OPAL_DATA_DIR, else ~/.opal.
-std::string default_opal_dir();
+std::string own_opal_dir();
 
 /// The store in that data folder, which need not exist. `disk` outlives it.
 std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk);

@@ -1,0 +1,96 @@
+"""Sessions of Opal are shown by Opal's rules (core/formats/opal/FORMAT.md) and never written (tests/opal)."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from mounting import equal, visible_within
+from views import entry_ids, status
+
+SAMPLES = Path(__file__).resolve().parent.parent / "opal"
+CONTROLS = {"append", "branch", "label", "fork"}
+
+
+def opal_dir(case):
+    """A data folder of Opal with the samples."""
+    folder = case.new_path("opal")
+    shutil.copytree(SAMPLES / "sessions", folder / "sessions")
+    return folder
+
+
+def state_of(folder):
+    """Names, sizes, times and bytes of all files."""
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def contents(folder):
+    return [message["content"] for message in json.loads((folder / "context.json").read_text())["messages"]]
+
+
+def line(message_id, parent, content, **more):
+    return json.dumps({"content": content, "id": message_id, "is_error": False, "parent_id": parent, "role": "user", **more})
+
+
+def test_opal_sessions_have_the_expected_values(case):
+    """Titles, entries, paths and contexts of the samples, beside sessions of omp; reading changes no byte of the store."""
+    case.agent.session().write()
+    opal = opal_dir(case)
+    before = state_of(opal)
+    with case.mount(f"store=opal={opal}") as mount:
+        for session in json.loads((SAMPLES / "expected.json").read_text()):
+            folder = mount / "by-id" / session["id"]
+            equal(json.loads((folder / "session.json").read_text())["agent"], "opal", folder)
+            equal((folder / "title").read_text().rstrip("\n"), session["title"] or "", folder)
+            equal(len(os.listdir(folder / "entries")), session["entries"], folder)
+            equal(contents(folder), session["texts"], folder)
+            equal(len(os.listdir(folder / "text")), session["entries"], folder)
+            for name in os.listdir(folder / "text"):
+                assert (folder / "text" / name).read_text().endswith("\n"), name
+            leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if "-" in name}
+            equal(leaves | {session["activeLeaf"]}, {*session["leaves"], session["activeLeaf"]}, folder)
+            equal(status(folder)["writable"], False, folder)
+            assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+        equal(len(os.listdir(mount / "by-id")), 5, "sessions")
+    equal(state_of(opal), before, "the store")
+
+
+def test_opal_session_follows_its_program(case):
+    """A message that Opal adds by writing its file anew shows at once, behind the earlier ones."""
+    opal = opal_dir(case)
+    log = opal / "sessions" / "feed.jsonl"
+
+    def save(current, *lines):
+        header = json.dumps({"current_id": current, "metadata": {"title": "Live"}, "session_id": "feed"})
+        log.write_text("\n".join([header, *lines]) + "\n")
+
+    first, second = line("a1", None, "one"), line("b2", "a1", "two")
+    save("b2", second, first)
+    with case.mount(f"store=opal={opal}") as mount:
+        folder = mount / "by-id" / "feed"
+        equal(entry_ids(folder), ["a1", "b2"], "entries")
+        third = line("00", "b2", "three")
+        visible_within(1, lambda: save("00", third, second, first), lambda: contents(folder) == ["one", "two", "three"],
+                       "the third message")
+        equal(entry_ids(folder), ["a1", "b2", "00"], "entries")
+        visible_within(1, lambda: save("a1", third, first, second), lambda: contents(folder) == ["one"], "the pointer")
+        visible_within(1, lambda: log.unlink(), lambda: "feed" not in os.listdir(mount / "by-id"), "the removal")
+
+
+def test_damage_in_an_opal_log_stays_its_own(case):
+    """Torn lines, lines without an id, loops of parents and a file without header harm no other session."""
+    opal = opal_dir(case)
+    sessions = opal / "sessions"
+    header = json.dumps({"current_id": "a", "metadata": [], "session_id": "bad"})
+    (sessions / "bad.jsonl").write_text("\n".join([header, line("a", "b", "x"), line("b", "a", "y"), "[]", "torn {"]))
+    os.utime(sessions / "bad.jsonl", (1, 1))
+    (sessions / "empty.jsonl").write_text("")
+    (sessions / "headless.jsonl").write_text(line("a", None, "lost") + "\n")
+    os.mkfifo(sessions / "pipe.jsonl")
+    with case.mount(f"store=opal={opal}") as mount:
+        folder = mount / "by-id" / "bad"
+        equal(sorted(entry_ids(folder)), ["a", "b"], "entries")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed", "unfinished"], "damage")
+        assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
+        assert status(mount / "by-id" / "headless")["problem"], "a session without header"
+        equal(len(os.listdir(mount / "by-id")), 7, "sessions")
