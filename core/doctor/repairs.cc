@@ -54,6 +54,7 @@ struct Patient {
 
 Result<Patient> look_at(const Session& session) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  RETURN_IF_ERROR(check_writable(guard.format()));
   if (guard.log()->is_decoded()) {
     return Error{Errc::read_only, "arborfs does not write to logs in UTF-16"};
   }

@@ -213,6 +213,7 @@ Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
   ASSIGN_OR_RETURN(auto session, read_session_header(window, record->offset, record->length, head.slot));
   Header& header = session.header;
   if (!dialect && !head.slot && header.valid && header.title.empty() && is_uuid(header.id)) {
+    header.of_pi = true;
     ASSIGN_OR_RETURN(const auto name, find_session_name(log));
     if (name) {
       set_name(header, *name);

@@ -244,6 +244,7 @@ bool IndexState::changes_writer(const std::vector<RecordFields>& records) const 
 
 void IndexState::settle_writer(std::optional<std::string> name) {
   const bool is_pis = is_of_pi(marks_);
+  header.of_pi = is_pis;
   if (is_pis && name) {
     set_name(header, *name);
   }

@@ -97,6 +97,7 @@ struct Header {
   std::string problem;           // why it is invalid, or why the log is read-only although it is valid
   bool has_slot = false;         // an omp18 title slot precedes it
   bool migrated = false;         // from version 1 or 2, in memory only (omp/FORMAT.md E8)
+  bool of_pi = false;            // a log of pi (omp/FORMAT.md O2)
   bool writable_version = true;  // false for versions above 3, and for logs of pi
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
@@ -110,7 +111,7 @@ struct Header {
 };
 
 /// Reads only the head of a log as it was opened (4 KiB; up to 1 MiB if the first value is long or late). The result is
-/// the header of the full index, except that a log of pi is not recognised by its entries and a first record past the
+/// the header of the full index, except that a log of pi is recognised by its header only and a first record past the
 /// first MiB is not found. Errors: io.
 Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect = std::nullopt);
 

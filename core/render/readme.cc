@@ -16,6 +16,7 @@ them; reading changes nothing in the logs.
     status.json        health: the store, the number of sessions, how changes are detected, the last errors
     projects/          one folder per working directory, and in it one per session
     by-id/             every session by its id; a unique prefix of an id is found too
+    by-agent/          the sessions of each agent, by their ids
     recent/            the 50 sessions that changed last, newest first
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
@@ -23,7 +24,7 @@ them; reading changes nothing in the logs.
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. The file `cwd`
 in it has the full path. A session's folder has the name of its log:
 
-    session.json       the header of the log, with the current title
+    session.json       the header of the log, with the current title, the agent and the format
     title              the title
     raw.jsonl          the log, byte for byte
     leaf               link to the entry from which the conversation continues

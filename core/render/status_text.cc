@@ -23,6 +23,8 @@ class Object {
  public:
   explicit Object(json::Document& owner) : owner_(owner), object_(rapidjson::kObjectType) {}
   Object& text(std::string_view key, std::string_view value) { return put(key, json::make_string(value, owner_)); }
+  /// Leaves the member out if the value is "".
+  Object& known(std::string_view key, std::string_view value) { return value.empty() ? *this : text(key, value); }
   Object& text_or_null(std::string_view key, std::string_view value) {
     return value.empty() ? put(key, json::Value()) : text(key, value);
   }
@@ -72,12 +74,26 @@ json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Docu
 
 }  // namespace
 
-std::string session_json(const Header& header) {
-  json::Document document;
-  if (header.json.empty() || !json::parse(header.json, document)) {
-    return "{}\n";
+std::string session_json(const Header& header, const SessionOrigin& origin) {
+  json::Document native;
+  const bool has_native = json::parse(header.json, native);
+  Object object(native);
+  if (!origin.is_of_omp_or_pi) {
+    object.known("id", header.id).known("cwd", header.cwd).known("title", header.title);
+    object.known("timestamp", header.timestamp).known("parentSession", header.parent_session);
+  } else if (has_native && native.IsObject()) {
+    for (const auto& member : native.GetObject()) {
+      const std::string_view key = json::as_string(member.name);
+      if (key != "agent" && key != "format") {
+        object.put(key, json::copy(member.value, native));
+      }
+    }
   }
-  return pretty(document);
+  object.text("agent", origin.agent).text("format", origin.format);
+  if (!origin.is_of_omp_or_pi && has_native) {
+    object.put("native", json::copy(native, native));
+  }
+  return pretty(object.take());
 }
 
 std::string session_status_json(const SessionStatus& status) {

@@ -41,8 +41,16 @@ class TreeText {
 };
 std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text);
 
-/// session.json: the header with the current title (Header::json), pretty-printed; `{}` without a header.
-std::string session_json(const Header& header);
+/// Which agent a session belongs to, for session.json.
+struct SessionOrigin {
+  std::string_view agent;
+  std::string_view format;  // of its files
+  bool is_of_omp_or_pi = false;
+};
+/// session.json. For omp and pi: the members of the header with the current title (Header::json), then `agent` and
+/// `format`, which replace members of the same names. For other agents: the members that all agents have in common, as
+/// far as they are known, `agent`, `format`, and in `native` the agent's own header.
+std::string session_json(const Header& header, const SessionOrigin& origin);
 
 /// status.json of a session: live / maybe / quiet and why, damage found, dangling labels, orphans, last error.
 struct SessionStatus {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/os/state_dir.h"
@@ -28,7 +29,11 @@ struct Project {
   std::string name;                                          // as shown, unique
   std::string cwd;                                           // "" when unknown
   std::vector<std::pair<std::string, SessionPtr>> sessions;  // by shown name, byte order
+  /// The sessions of other agents than omp and pi by their names without the agent, byte order; names that several
+  /// have, and names that are shown, are left out.
+  std::vector<std::pair<std::string, SessionPtr>> native_names;
   [[nodiscard]] SessionPtr find(std::string_view shown_name) const;
+  [[nodiscard]] SessionPtr find_native(std::string_view native_name) const;
 };
 using ProjectPtr = std::shared_ptr<const Project>;
 
@@ -46,6 +51,8 @@ struct CatalogView {
   /// Encoded session id, byte order. Of equal ids the first keeps the plain one; others of its store get ~2, those of
   /// other stores @<agent>.
   std::vector<std::pair<std::string, SessionPtr>> by_id;
+  std::map<std::string_view, std::vector<std::uint32_t>>
+      by_agent;                                      // places in by_id, ascending, of each agent that has sessions
   std::map<LogFolder, std::string> by_folder;        // the folder in the store -> project name
   std::unordered_map<std::uint32_t, ShownAt> where;  // by session number
   std::uint64_t version = 0;
@@ -57,6 +64,14 @@ struct CatalogView {
   [[nodiscard]] ProjectPtr project_of_folder(std::string_view folder) const;
   /// Finds a session by its id or a unique prefix of it; null if none or several match.
   [[nodiscard]] SessionPtr by_id_prefix(std::string_view id) const;
+  /// The same among the sessions of one agent.
+  [[nodiscard]] SessionPtr by_id_prefix(std::string_view id, std::string_view agent) const;
+  /// Splits AGENT:ID; the agent is "" if the word does not begin with an agent that has sessions.
+  struct AgentAndId {
+    std::string_view agent;
+    std::string_view id;
+  };
+  [[nodiscard]] AgentAndId split_agent(std::string_view spelled) const;
 };
 using CatalogViewPtr = std::shared_ptr<const CatalogView>;
 
@@ -120,8 +135,9 @@ class Catalog {
   [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
   [[nodiscard]] std::vector<NamedSession> terminals() const;
 
-  /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix or `latest`.
-  /// Errors: not_found, invalid_argument (several sessions match).
+  /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix, its name in
+  /// projects/, the name of its log, or `latest`; all but a path may follow the agent and a colon. Errors: not_found,
+  /// invalid_argument (several sessions match).
   [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const;
 
   /// This process has just moved the session's log to `to`.
@@ -162,9 +178,13 @@ class Catalog {
   void name_by_id(CatalogView& view, const std::vector<Placed>& sessions) const;
   void add_projects(CatalogView& view, std::vector<Placed>& sessions);
   [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
+  static std::string shown_name(const Placed& placed);
+  static std::vector<std::pair<std::string, SessionPtr>> native_names(const std::vector<Placed*>& members,
+                                                                      const std::unordered_set<std::string>& shown);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
+  [[nodiscard]] Result<SessionPtr> find_latest(std::string_view agent) const;
   const StoreSet stores_;
   const std::string home_;
   ChangeFeed feed_;

@@ -17,6 +17,31 @@ bool looks_like_path(const std::string& word) {
          std::filesystem::exists(word, failed);
 }
 
+bool is_of(const Session& session, std::string_view agent) {
+  return agent.empty() || session.agent() == agent;
+}
+
+/// The sessions with this name in projects/ or on disk, one of each agent: a copy of a log has its name. `agent`: ""
+/// for all.
+std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
+  std::vector<SessionPtr> found;
+  for (const auto& project : view.projects) {
+    for (const auto& [shown, session] : project->sessions) {
+      const auto is_same_agent = [&](const SessionPtr& other) { return other->agent() == session->agent(); };
+      if (is_of(*session, agent) && (shown == name || session->stem() == name) &&
+          std::none_of(found.begin(), found.end(), is_same_agent)) {
+        found.push_back(session);
+      }
+    }
+  }
+  return found;
+}
+
+std::ptrdiff_t count_prefix(const CatalogView& view, std::string_view id, std::string_view agent) {
+  return std::count_if(view.by_id.begin(), view.by_id.end(),
+                       [&](const auto& row) { return row.first.starts_with(id) && is_of(*row.second, agent); });
+}
+
 }  // namespace
 
 std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
@@ -60,29 +85,44 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
   return Error{Errc::not_found, "no session of this store is at " + path};
 }
 
-Result<SessionPtr> Catalog::find(const std::string& spelled) const {
-  if (spelled == "latest") {
-    auto newest = recent(1);
-    return newest.empty() ? Result<SessionPtr>(Errc::not_found, "there are no sessions yet")
-                          : Result<SessionPtr>(newest.front().session);
+Result<SessionPtr> Catalog::find_latest(std::string_view agent) const {
+  SessionPtr newest;
+  for (const auto& session : all_sessions()) {
+    if (is_of(*session, agent) && (!newest || session->mtime_ns() > newest->mtime_ns())) {
+      newest = session;
+    }
   }
+  return newest ? Result<SessionPtr>(std::move(newest)) : Error{Errc::not_found, "there are no sessions yet"};
+}
+
+Result<SessionPtr> Catalog::find(const std::string& spelled) const {
   const auto seen = view();
-  if (auto session = seen->by_id_prefix(spelled)) {
+  const auto [agent, id] = seen->split_agent(spelled);
+  if (id == "latest") {
+    return find_latest(agent);
+  }
+  if (auto session = agent.empty() ? seen->by_id_prefix(id) : seen->by_id_prefix(id, agent)) {
     return session;
   }
-  for (const auto& session : all_sessions()) {
-    if (session->stem() == spelled) {
-      return session;
-    }
+  const auto named = with_name(*seen, id, agent);
+  if (named.size() > 1) {
+    return Error{Errc::invalid_argument,
+                 std::to_string(named.size()) + " sessions have this name; put the agent and a colon before it"};
+  }
+  if (!named.empty()) {
+    return named.front();
   }
   if (spelled.find('/') != std::string::npos || spelled.ends_with(".jsonl")) {
     return find_by_path(spelled);
   }
-  const auto matches = std::count_if(seen->by_id.begin(), seen->by_id.end(),
-                                     [&](const auto& row) { return row.first.starts_with(spelled); });
-  if (matches > 1 && !spelled.empty()) {
+  const auto matches = count_prefix(*seen, id, agent);
+  if (matches > 1 && !id.empty()) {
     return Error{Errc::invalid_argument,
                  std::to_string(matches) + " sessions have an id with this prefix; give more of the id"};
+  }
+  if (!agent.empty()) {
+    return Error{Errc::not_found, "no session of " + std::string(agent) + " has an id that starts with '" +
+                                      std::string(id) + "'; 'arborfs ls -a " + std::string(agent) + "' lists them"};
   }
   return find_by_path(spelled);
 }

@@ -69,6 +69,43 @@ void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
   std::sort(view.projects.begin(), view.projects.end(), [](const auto& a, const auto& b) { return a->name < b->name; });
 }
 
+namespace {
+
+bool has_lesser_name(const std::pair<std::string, SessionPtr>& a, const std::pair<std::string, SessionPtr>& b) {
+  return a.first < b.first;
+}
+
+}  // namespace
+
+/// The log's name for omp and pi; for other agents it follows the agent's.
+std::string Catalog::shown_name(const Placed& placed) {
+  const std::string stem(placed.place.stem());
+  const Format& format = placed.session->format();
+  return names::encode(is_of_omp_or_pi(format) ? stem : std::string(format.agent) + "-" + stem, kLongestId);
+}
+
+/// See Project::native_names. `shown`: the names of all sessions of the project.
+std::vector<std::pair<std::string, SessionPtr>> Catalog::native_names(const std::vector<Placed*>& members,
+                                                                      const std::unordered_set<std::string>& shown) {
+  std::vector<std::pair<std::string, SessionPtr>> all;
+  for (const Placed* placed : members) {
+    std::string name = names::encode(placed->place.stem(), kLongestId);
+    if (!is_of_omp_or_pi(placed->session->format()) && !shown.contains(name)) {
+      all.emplace_back(std::move(name), placed->session);
+    }
+  }
+  std::sort(all.begin(), all.end(), has_lesser_name);
+  std::vector<std::pair<std::string, SessionPtr>> unique;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const bool is_repeated =
+        (at > 0 && all[at - 1].first == all[at].first) || (at + 1 < all.size() && all[at + 1].first == all[at].first);
+    if (!is_repeated) {
+      unique.push_back(all[at]);
+    }
+  }
+  return unique;
+}
+
 /// Makes the project of these sessions, which share one cwd, and sets the shown path of each.
 ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::string name) {
   auto project = std::make_shared<Project>();
@@ -79,15 +116,14 @@ ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::strin
   std::unordered_set<std::string> taken;
   for (Placed* placed : members) {
     const Session& session = *placed->session;
-    project->sessions.emplace_back(unique_name(names::encode(placed->place.stem(), kLongestId), taken),
-                                   placed->session);
+    project->sessions.emplace_back(unique_name(shown_name(*placed), taken), placed->session);
     std::string path = "projects/" + project->name + "/" + project->sessions.back().first;
     placed->shown_before = session.shown_path();
-    placed->has_moved = !placed->shown_before.empty() && (placed->shown_before != path || session.is_misplaced());
+    placed->has_moved = !placed->shown_before.empty() && (placed->shown_before != path || session.is_renamed());
     placed->session->set_shown_path(std::move(path), placed->standing);
   }
-  std::sort(project->sessions.begin(), project->sessions.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(project->sessions.begin(), project->sessions.end(), has_lesser_name);
+  project->native_names = native_names(members, taken);
   return project;
 }
 
@@ -120,7 +156,10 @@ void Catalog::name_by_id(CatalogView& view, const std::vector<Placed>& sessions)
     }
     view.by_id.emplace_back(unique_name(std::move(name), taken), placed.session);
   }
-  std::sort(view.by_id.begin(), view.by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(view.by_id.begin(), view.by_id.end(), has_lesser_name);
+  for (std::uint32_t at = 0; at < view.by_id.size(); ++at) {
+    view.by_agent[view.by_id[at].second->agent()].push_back(at);
+  }
 }
 
 void Catalog::rebuild_view() {

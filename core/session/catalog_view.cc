@@ -4,10 +4,22 @@
 
 namespace arborfs {
 
-SessionPtr Project::find(std::string_view shown_name) const {
-  const auto found = std::lower_bound(sessions.begin(), sessions.end(), shown_name,
+namespace {
+
+SessionPtr find_in(const std::vector<std::pair<std::string, SessionPtr>>& rows, std::string_view name) {
+  const auto found = std::lower_bound(rows.begin(), rows.end(), name,
                                       [](const auto& row, std::string_view wanted) { return row.first < wanted; });
-  return found != sessions.end() && found->first == shown_name ? found->second : nullptr;
+  return found != rows.end() && found->first == name ? found->second : nullptr;
+}
+
+}  // namespace
+
+SessionPtr Project::find(std::string_view shown_name) const {
+  return find_in(sessions, shown_name);
+}
+
+SessionPtr Project::find_native(std::string_view native_name) const {
+  return find_in(native_names, native_name);
 }
 
 ProjectPtr CatalogView::project(std::string_view name) const {
@@ -42,6 +54,29 @@ SessionPtr CatalogView::by_id_prefix(std::string_view id) const {
   const auto next = std::next(found);
   const bool unique = found->first == id || next == by_id.end() || !next->first.starts_with(id);
   return unique ? found->second : nullptr;
+}
+
+SessionPtr CatalogView::by_id_prefix(std::string_view id, std::string_view agent) const {
+  const auto members = by_agent.find(agent);
+  if (id.empty() || members == by_agent.end()) {
+    return nullptr;
+  }
+  const auto& places = members->second;
+  const auto found =
+      std::lower_bound(places.begin(), places.end(), id,
+                       [this](std::uint32_t at, std::string_view wanted) { return by_id[at].first < wanted; });
+  if (found == places.end() || !by_id[*found].first.starts_with(id)) {
+    return nullptr;
+  }
+  const auto next = std::next(found);
+  const bool unique = by_id[*found].first == id || next == places.end() || !by_id[*next].first.starts_with(id);
+  return unique ? by_id[*found].second : nullptr;
+}
+
+CatalogView::AgentAndId CatalogView::split_agent(std::string_view spelled) const {
+  const std::size_t colon = spelled.find(':');
+  const auto agent = colon == std::string_view::npos ? by_agent.end() : by_agent.find(spelled.substr(0, colon));
+  return agent == by_agent.end() ? AgentAndId{"", spelled} : AgentAndId{agent->first, spelled.substr(colon + 1)};
 }
 
 }  // namespace arborfs

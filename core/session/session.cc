@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/log/header.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/log_age.h"
 
@@ -45,7 +46,7 @@ Session::Head Session::head() const {
 
 Session::Standing Session::standing() const {
   const std::shared_lock lock(mutex_);
-  return {head_.header.cwd, head_.header.id};
+  return {head_.header.cwd, head_.header.id, agent_locked()};
 }
 
 std::int64_t Session::mtime_ns() const {
@@ -79,7 +80,38 @@ bool Session::is_misplaced() const {
 }
 
 bool Session::is_misplaced_locked() const {
+  return is_renamed_locked() || agent_locked() != shown_by_.agent;
+}
+
+bool Session::is_renamed() const {
+  const std::shared_lock lock(mutex_);
+  return is_renamed_locked();
+}
+
+bool Session::is_renamed_locked() const {
   return head_.header.cwd != shown_by_.cwd || head_.header.id != shown_by_.id;
+}
+
+std::string_view Session::agent() const {
+  const std::shared_lock lock(mutex_);
+  return agent_locked();
+}
+
+std::string_view Session::format_name() const {
+  const std::shared_lock lock(mutex_);
+  return format_locked().name;
+}
+
+std::string_view Session::agent_locked() const {
+  return format_locked().agent;
+}
+
+/// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
+const Format& Session::format_locked() const {
+  if (!is_of_omp_or_pi(format()) || !head_.header.valid) {
+    return format();
+  }
+  return head_.header.of_pi ? pi_format() : omp_format();
 }
 
 std::optional<Session::Guard> Session::read() const {
@@ -151,6 +183,27 @@ void Session::set_shown_path(std::string path, const Standing& by) {
 std::string Session::shown_path() const {
   const std::shared_lock lock(mutex_);
   return shown_path_;
+}
+
+/// Copied into place under mutex_, so that unchanged parts stay where they are in memory: otherwise each reload of
+/// indexes would leave holes in the heap where the old heads were.
+void Session::keep_head(const FileStat& st, const Header& header) {
+  head_.stat = st;
+  head_.header = header;
+  head_.problem.clear();
+  head_loaded_ = true;
+}
+
+/// The head of a grown log shows less than was read before: no earlier name, no entries that only pi or omp writes.
+void Session::keep_findings(const FileStat& st, Header& header) const {
+  const bool has_grown =
+      head_loaded_ && head_.stat.same_file(st) && st.size >= head_.stat.size && head_.header.id == header.id;
+  if (has_grown && head_.header.is_named && !header.is_named && header.title.empty()) {
+    set_name(header, head_.header.title);
+  }
+  if (has_grown && head_.header.has_slot == header.has_slot && head_.header.length == header.length) {
+    header.of_pi = head_.header.of_pi;
+  }
 }
 
 void Session::moved_to(const LogPlace& place) {

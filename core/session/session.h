@@ -14,6 +14,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -54,7 +55,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The header fields that its place and its names in the tree come from.
   struct Standing {
     std::string cwd;
-    std::string id;  // "" when the log has none
+    std::string id;          // "" when the log has none
+    std::string_view agent;  // Session::agent
     bool operator==(const Standing&) const = default;
   };
 
@@ -73,13 +75,19 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Never reused in the life of a catalog, from 1.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] LogPlace place() const;
-  /// How its agent's records are read and rendered.
-  [[nodiscard]] const Format& format() const { return shared_.store->format(); }
   /// The store that its log is in. A session never changes its store.
   [[nodiscard]] SessionStore& store() const { return *shared_.store; }
   [[nodiscard]] std::uint8_t store_number() const { return store_number_; }
   /// The log's name on disk without .jsonl.
   [[nodiscard]] std::string stem() const;
+  /// The format of its store: how its agent's records are read and rendered.
+  [[nodiscard]] const Format& format() const { return shared_.store->format(); }
+  /// The agent that it belongs to: its format's, but for logs of omp and pi that of the agent whose log it is. The
+  /// log's index decides that; until it is read, the header does.
+  [[nodiscard]] std::string_view agent() const;
+  /// The format of that agent's files, as session.json has it (Format::name). The generation of omp is not part of it,
+  /// because the header does not always show it.
+  [[nodiscard]] std::string_view format_name() const;
   [[nodiscard]] Head head() const;
   [[nodiscard]] Standing standing() const;
   /// True if the head was read, by the scan that found the log or since.
@@ -134,6 +142,8 @@ class Session : public std::enable_shared_from_this<Session> {
     /// Changes when earlier raw bytes may read differently.
     [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
     [[nodiscard]] const FileStat& stat() const { return session_->head_.stat; }
+    [[nodiscard]] const Format& format() const { return session_->format(); }
+    [[nodiscard]] std::string_view agent() const { return session_->agent_locked(); }
     /// The log's unterminated end has not changed for 2 s: it is damage now, not a write in progress (CONTRACT.md 3.3).
     [[nodiscard]] bool tail_aged() const { return session_->tail_aged_; }
 
@@ -227,14 +237,19 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_gone() const;
   /// Heap held by index and details.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Where the catalog shows it, and the header fields that it was placed by. Set by the catalog; events use the path.
+  /// Where the catalog shows it, and the facts that it was placed by. Set by the catalog; events use the path.
   void set_shown_path(std::string path, const Standing& by);
-  /// True if the header no longer has the fields that the catalog placed it by.
+  /// True if the header no longer has the fields that the catalog placed it by, or it belongs to another agent.
   [[nodiscard]] bool is_misplaced() const;
+  /// True if the header no longer has them.
+  [[nodiscard]] bool is_renamed() const;
   [[nodiscard]] std::string shown_path() const;
 
  private:
   [[nodiscard]] bool is_misplaced_locked() const;
+  [[nodiscard]] bool is_renamed_locked() const;
+  [[nodiscard]] const Format& format_locked() const;
+  [[nodiscard]] std::string_view agent_locked() const;
   Result<void> refresh_as(const Look& stat, Depth depth, const std::atomic<bool>* cancelled);
   Result<void> refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled);
   Result<void> note_look(std::chrono::steady_clock::time_point start, Result<void> outcome);
@@ -245,7 +260,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Result<bool> keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const;
   void note_used() const { last_used_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   void note_loaded();
-  void keep_name(const FileStat& st, Header& header) const;
+  void keep_findings(const FileStat& st, Header& header) const;
   void keep_head(const FileStat& st, const Header& header);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
   Result<bool> grow_index(const FileStat& looked);

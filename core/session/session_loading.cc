@@ -87,28 +87,10 @@ class LongWork {
 
 }  // namespace
 
-/// Copied into place under mutex_, so that unchanged parts stay where they are in memory: otherwise each reload of
-/// indexes would leave holes in the heap where the old heads were.
-void Session::keep_head(const FileStat& st, const Header& header) {
-  head_.stat = st;
-  head_.header = header;
-  head_.problem.clear();
-  head_loaded_ = true;
-}
-
-/// The head of a grown log names the session only if it was named lately; otherwise the earlier name still holds.
-void Session::keep_name(const FileStat& st, Header& header) const {
-  const bool has_grown =
-      head_loaded_ && head_.stat.same_file(st) && st.size >= head_.stat.size && head_.header.id == header.id;
-  if (has_grown && head_.header.is_named && !header.is_named && header.title.empty()) {
-    set_name(header, head_.header.title);
-  }
-}
-
 Result<void> Session::load_head(const FileStat& st) {
   ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
   ASSIGN_OR_RETURN(auto header, read_header(format(), *log));
-  keep_name(st, header);
+  keep_findings(st, header);
   bool news = false;
   {
     const std::unique_lock lock(mutex_);
@@ -141,7 +123,7 @@ Result<void> Session::load_raw(const FileStat& st) {
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
   if (slot) {
-    keep_name(seen, *header);
+    keep_findings(seen, *header);
   }
   auto mark = slot ? ContentFingerprint::of(**log, slot->size(), seen.size) : Result<ContentFingerprint>(slot.error());
   const auto kept = mark ? keeps_bytes(**log, seen, *slot) : Result<bool>(mark.error());
@@ -233,7 +215,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   {
     const std::unique_lock lock(mutex_);
     const bool raw_goes_on = kept && slot == slot_bytes_;
-    const bool is_same = raw_goes_on && st == head_.stat;
+    const bool is_same = raw_goes_on && st == head_.stat && (*index)->header().of_pi == head_.header.of_pi;
     news = news_of(**index, kept_entries, is_same);
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;

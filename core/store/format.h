@@ -26,5 +26,12 @@ Result<Header> read_header(const Format& format, const LogFile& log);
 const Format& omp_format();
 /// The logs of pi, in a store that is surely its own: an agent dir that both may use counts as omp's.
 const Format& pi_format();
+/// True for both: arborfs reads their logs alike, and one folder may have logs of both.
+bool is_of_omp_or_pi(const Format& format);
+
+/// The refusal of a write to a session of this format.
+Error only_reads(const Format& format);
+/// Errors: only_reads() if arborfs changes no session of this format.
+Result<void> check_writable(const Format& format);
 
 }  // namespace arborfs

@@ -13,7 +13,7 @@ ReadOnlyStore::ReadOnlyStore(const Format& format, StorePaths paths, Disk& disk)
     : format_(format), paths_(std::move(paths)), disk_(disk), blobs_(make_memory_blobs()) {}
 
 Error ReadOnlyStore::refusal() const {
-  return {Errc::read_only, "arborfs only reads sessions of " + std::string(format_.agent)};
+  return only_reads(format_);
 }
 
 Result<Dir> ReadOnlyStore::artifacts(const LogPlace& /*place*/) const {

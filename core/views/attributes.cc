@@ -75,6 +75,7 @@ Result<AttributeList> session_attributes(const Session& session) {
   const Header& header = index.header();
   AttributeList list;
   add(list, "id", header.id);
+  add(list, "agent", guard.agent());
   add(list, "cwd", header.cwd);
   add(list, "title", header.title);
   if (guard.leaf() != kNoEntry) {

@@ -15,7 +15,7 @@ using AttributeList = std::vector<std::pair<std::string, std::string>>;
 
 /// id, parent, type, role, timestamp, model, label: those that the entry has. Errors: stale, io.
 Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal);
-/// id, cwd, title, leaf, entries, parent-session: those that the session has. Errors: stale.
+/// id, agent, cwd, title, leaf, entries, parent-session: those that the session has. Errors: stale.
 Result<AttributeList> session_attributes(const Session& session);
 
 }  // namespace arborfs

@@ -44,8 +44,12 @@ std::string moved_leaf(const LogIndex& index, Ordinal leaf) {
                                     name(index.leaf()) + " until the next append";
 }
 
-void judge_header(const Header& header, SessionStatus& status) {
-  if (!header.valid) {
+void judge(const Format& format, const Header& header, SessionStatus& status) {
+  if (const auto writable = check_writable(format); !writable) {
+    status.writable = false;
+    status.problem = header.problem;
+    status.read_only_reason = writable.error().message;
+  } else if (!header.valid) {
     status.writable = false;
     status.problem = header.problem.empty() ? "the log has no session header" : header.problem;
     status.read_only_reason = "the log has no valid header, so arborfs does not write to it; see arborfs doctor";
@@ -89,12 +93,12 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   SessionStatus status;
   const auto head = session.head();
   status.bytes = head.stat.size;
-  judge_header(head.header, status);
+  judge(session.format(), head.header, status);
   std::shared_ptr<const LogFile> log;
   std::set<std::string> blobs;
   if (const auto guard = session.read()) {
     log = guard->log();
-    status.dialect = dialect_word(guard->index().dialect());
+    status.dialect = is_of_omp_or_pi(session.format()) ? dialect_word(guard->index().dialect()) : "";
     count_tree(guard->index(), status);
     status.damage = shown_damage(*guard);
     status.moved_leaf = moved_leaf(guard->index(), guard->leaf());

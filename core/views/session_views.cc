@@ -36,7 +36,9 @@ struct Request {
 };
 
 ContentResult make_session_json(const Request& request) {
-  return literal(session_json(request.session.head().header));
+  const Session& session = request.session;
+  const SessionOrigin origin{session.agent(), session.format_name(), is_of_omp_or_pi(session.format())};
+  return literal(session_json(session.head().header, origin));
 }
 
 ContentResult make_title(const Request& request) {

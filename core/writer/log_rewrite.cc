@@ -123,6 +123,7 @@ Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end,
 }  // namespace
 
 Result<void> check_writable(const Session::Guard& guard) {
+  RETURN_IF_ERROR(check_writable(guard.format()));
   const Header& header = guard.index().header();
   if (!header.valid) {
     return Error{Errc::read_only, "the log has no valid header, so arborfs does not write to it; see arborfs doctor"};

@@ -13,6 +13,7 @@ std::string title_source_of(const Header& header) {
 }
 
 Result<WritableState> writable_state_of(const SessionPtr& session) {
+  RETURN_IF_ERROR(check_writable(session->format()));
   RETURN_IF_ERROR(session->refresh(Depth::index));
   ASSIGN_OR_RETURN(const auto guard, session->read_index());
   RETURN_IF_ERROR(check_writable(guard));

@@ -119,6 +119,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     return Error{Errc::not_permitted,
                  "sessions can be removed only in a mount with -o allow_delete or with arborfs rm"};
   }
+  RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
     Trash trash(settings_.trash, session->store().disk());

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/render/names.h"
+#include "fs/tree/nodes.h"
 
 namespace arborfs {
 
@@ -104,15 +105,23 @@ void InvalidationMap::add_folder_names(std::vector<Invalidation>& out) const {
   }
 }
 
-/// Names in by-id/ that a session with this id affects: prefixes of the id, the id itself, and longer names of others
-/// with the same id.
-void InvalidationMap::add_ids(const std::string& id, std::vector<Invalidation>& out) const {
-  const NodeId by_id(Kind::by_id, 0, 0);
+/// Names in by-id/, or in the folder of an agent, that a session with this id affects: prefixes of the id, the id
+/// itself, and longer names of others with the same id.
+void InvalidationMap::add_ids(NodeId folder, const std::string& id, std::vector<Invalidation>& out) const {
   for (std::size_t length = 1; length < id.size(); ++length) {
-    out.push_back({by_id, id.substr(0, length)});
+    out.push_back({folder, id.substr(0, length)});
   }
-  auto names = state_.kernel.names_in(by_id, id);
+  auto names = state_.kernel.names_in(folder, id);
   std::move(names.begin(), names.end(), std::back_inserter(out));
+}
+
+/// The names of sessions without their agent, which a project resolves but does not list.
+void InvalidationMap::add_unlisted_names(NodeId folder, const Project& project, std::vector<Invalidation>& out) const {
+  for (auto& known : state_.kernel.names_in(folder)) {
+    if (!project.find(known.name)) {
+      out.push_back(std::move(known));
+    }
+  }
 }
 
 void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation>& out) const {
@@ -120,8 +129,17 @@ void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation
   const NodeId by_id(Kind::by_id, 0, 0);
   out.push_back({projects, ""});
   out.push_back({by_id, ""});
+  const auto view = state_.catalog.view();
+  add_all_in(NodeId(Kind::by_agent, 0, 0), out);
+  for (const auto& [agent, places] : view->by_agent) {
+    out.push_back({shortcut_nodes::agent_folder(agent), ""});
+  }
   if (!change.session_id.empty()) {
-    add_ids(names::encode(change.session_id, kLongestIdName), out);
+    const std::string name = names::encode(change.session_id, kLongestIdName);
+    add_ids(by_id, name, out);
+    for (const auto& [agent, places] : view->by_agent) {
+      add_ids(shortcut_nodes::agent_folder(agent), name, out);
+    }
   }
   // projects/<project>/<session>
   const std::size_t first = change.path.find('/');
@@ -131,10 +149,11 @@ void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation
   }
   const std::string project_name = change.path.substr(first + 1, second - first - 1);
   out.push_back({projects, project_name});
-  if (const auto project = state_.catalog.view()->project(project_name)) {
+  if (const auto project = view->project(project_name)) {
     const NodeId node(Kind::project, 0, project->number);
     out.push_back({node, ""});
     out.push_back({node, change.path.substr(second + 1)});
+    add_unlisted_names(node, *project, out);
   }
 }
 

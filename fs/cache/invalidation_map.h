@@ -24,7 +24,8 @@ class InvalidationMap {
   void add_session(const Change& change, std::vector<Invalidation>& out) const;
   void add_catalog(const Change& change, std::vector<Invalidation>& out) const;
   void add_folder_names(std::vector<Invalidation>& out) const;
-  void add_ids(const std::string& id, std::vector<Invalidation>& out) const;
+  void add_unlisted_names(NodeId folder, const Project& project, std::vector<Invalidation>& out) const;
+  void add_ids(NodeId folder, const std::string& id, std::vector<Invalidation>& out) const;
   void add_all_in(NodeId folder, std::vector<Invalidation>& out) const;
   MountState& state_;
 };

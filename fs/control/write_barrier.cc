@@ -1,6 +1,7 @@
 #include "fs/control/write_barrier.h"
 
 #include "core/render/names.h"
+#include "fs/tree/nodes.h"
 #include "fs/tree/resolve_session.h"
 
 namespace arborfs {
@@ -77,7 +78,11 @@ void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Inva
   out.push_back({projects, ""});
   out.push_back({projects, project_name});
   out.push_back({NodeId(Kind::by_id, 0, 0), was.id_name});
-  if (const auto project = state_.catalog.view()->project(project_name)) {
+  const auto view = state_.catalog.view();
+  for (const auto& [agent, places] : view->by_agent) {
+    out.push_back({shortcut_nodes::agent_folder(agent), was.id_name});
+  }
+  if (const auto project = view->project(project_name)) {
     const NodeId node(Kind::project, 0, project->number);
     out.push_back({node, ""});
     out.push_back({node, was.path.substr(slash + 1)});

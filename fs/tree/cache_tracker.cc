@@ -10,6 +10,8 @@ bool is_told_of(Kind kind) {
     case Kind::root:
     case Kind::projects:
     case Kind::by_id:
+    case Kind::by_agent:
+    case Kind::agent:
     case Kind::recent:
     case Kind::terminals:
     case Kind::project:

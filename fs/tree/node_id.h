@@ -20,13 +20,18 @@ enum class Kind : std::uint8_t {
   new_control,
   projects,
   by_id,
+  by_agent,
   recent,
   terminals,
   blobs,
   project,        // item: Project::number
   project_cwd,    // item: Project::number
   project_alias,  // symlink; item: Project::number, slot: hash of its name
-  by_id_link,     // these three: slot of the session, item: hash of the target
+  agent,          // item: hash of its name
+  session_alias,  // symlink to a session in its project; as for these four: slot of the session, item: hash of the
+                  // target
+  by_id_link,
+  by_agent_link,
   recent_link,
   terminal_link,
   session,       // slot of the session, as for all kinds up to `artifact_file`

@@ -38,8 +38,15 @@ Result<Attr> alias_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> alias_target(MountState&, RequestContext&, NodeId);
 }  // namespace project_nodes
 
-/// by-id/, recent/, terminals/: symlinks to sessions.
+/// by-id/, by-agent/, recent/, terminals/: symlinks to sessions, and those in projects.
 namespace shortcut_nodes {
+/// The folder of an agent in by-agent/.
+NodeId agent_folder(std::string_view agent);
+/// The node of a symlink to a session.
+NodeId link_node(MountState&, const CatalogView&, Kind kind, const Session&);
+Result<Child> agents_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> agents_list(MountState&, RequestContext&, NodeId);
+Result<Attr> agent_attr(MountState&, RequestContext&, NodeId);
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
@@ -104,6 +111,8 @@ Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).
 namespace control_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
+/// False on a read-only mount, and for sessions of a format that arborfs does not write.
+bool are_in(const MountState& state, const Session& session);
 /// The node of a session's control file for `verb`: the first of its inodes (control_inodes.h). `home` is the session's
 /// slot.
 NodeId in_session(std::uint32_t home, std::string_view verb);

@@ -17,13 +17,13 @@ struct BranchRow {
   std::string_view name;
   Kind kind;
   bool takes_work;
-  bool on_read_only = true;
+  bool is_control = false;
 };
 
 constexpr std::array kBranchRows = {
     BranchRow{"context.json", Kind::branch_context, true},
     BranchRow{"transcript.md", Kind::branch_transcript, true},
-    BranchRow{"append", Kind::branch_append, false, false},
+    BranchRow{"append", Kind::branch_append, false, true},
     BranchRow{"entries", Kind::branch_entries, false},
 };
 
@@ -118,10 +118,10 @@ Result<Attr> branch_attr(MountState& state, RequestContext& call, NodeId node) {
 }
 
 Result<Child> branch_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  RETURN_IF_ERROR(at(state, call, node));
+  ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   const auto row = std::find_if(kBranchRows.begin(), kBranchRows.end(),
                                 [&](const BranchRow& candidate) { return candidate.name == name; });
-  if (row == kBranchRows.end() || (state.read_only && !row->on_read_only)) {
+  if (row == kBranchRows.end() || (row->is_control && !control_nodes::are_in(state, *here.ref.session))) {
     return no_such_name();
   }
   return Child{NodeId(row->kind, node.slot(), node.item()), CacheTtl::forever};
@@ -131,7 +131,7 @@ Result<ListingPtr> branch_list(MountState& state, RequestContext& call, NodeId n
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   std::vector<NamesSnapshot::Item> items;
   for (const BranchRow& row : kBranchRows) {
-    if (state.read_only && !row.on_read_only) {
+    if (row.is_control && !control_nodes::are_in(state, *here.ref.session)) {
       continue;
     }
     const NodeId child(row.kind, node.slot(), node.item());

@@ -16,6 +16,10 @@ Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
 
 }  // namespace
 
+bool are_in(const MountState& state, const Session& session) {
+  return !state.read_only && session.format().is_writable;
+}
+
 NodeId in_session(std::uint32_t home, std::string_view verb) {
   const auto& verbs = all_verbs();
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& row) { return row.name == verb; });

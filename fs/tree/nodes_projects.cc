@@ -84,7 +84,11 @@ Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId
   if (name == kCwdName) {
     return Child{NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever};
   }
+  const auto view = state.catalog.view();
   const auto session = (*project)->find(name);
+  if (const auto native = session ? nullptr : (*project)->find_native(name)) {
+    return Child{shortcut_nodes::link_node(state, *view, Kind::session_alias, *native), CacheTtl::moment};
+  }
   const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
   if (slot == 0) {
     return no_such_name();

@@ -29,6 +29,7 @@ constexpr std::array kRootRows = {
     RootRow{kStream, Kind::events, false, false},
     RootRow{"projects", Kind::projects},
     RootRow{"by-id", Kind::by_id},
+    RootRow{"by-agent", Kind::by_agent},
     RootRow{"recent", Kind::recent},
     RootRow{"terminals", Kind::terminals},
     RootRow{"blobs", Kind::blobs},

@@ -6,28 +6,99 @@ namespace arborfs::shortcut_nodes {
 
 namespace {
 
-std::string target_to(const CatalogView& view, const Session& session) {
-  return "../" + shown_path(view, session);
+/// The target of a link of this kind, relative to its folder.
+std::string target_to(const CatalogView& view, Kind kind, const Session& session) {
+  const std::string path = shown_path(view, session);
+  switch (kind) {
+    case Kind::session_alias:
+      return path.substr(path.rfind('/') + 1);
+    case Kind::by_agent_link:
+      return "../../" + path;
+    default:
+      return "../" + path;
+  }
 }
 
-/// The kernel caches the targets of symlinks, so another target needs another node.
-std::uint32_t item_of(const std::string& target) {
-  return static_cast<std::uint32_t>(xxh64(target));
+std::uint32_t short_hash(std::string_view text) {
+  return static_cast<std::uint32_t>(xxh64(text));
 }
 
-NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Session& session) {
-  return {kind, state.slots.slot_of(session.number(), 0), item_of(target_to(view, session))};
+/// The agent of a folder in by-agent/; "" if it has no sessions any more.
+std::string_view agent_of(const CatalogView& view, NodeId folder) {
+  for (const auto& [agent, places] : view.by_agent) {
+    if (short_hash(agent) == folder.item()) {
+      return agent;
+    }
+  }
+  return "";
 }
 
 std::vector<NamedSession> sessions_of(const MountState& state, Kind folder) {
   return folder == Kind::recent ? state.catalog.recent() : state.catalog.terminals();
 }
 
+bool is_by_id(NodeId folder) {
+  return folder.kind() == Kind::by_id || folder.kind() == Kind::agent;
+}
+
 Kind link_kind(Kind folder) {
-  return folder == Kind::recent ? Kind::recent_link : Kind::terminal_link;
+  switch (folder) {
+    case Kind::by_id:
+      return Kind::by_id_link;
+    case Kind::agent:
+      return Kind::by_agent_link;
+    case Kind::recent:
+      return Kind::recent_link;
+    default:
+      return Kind::terminal_link;
+  }
+}
+
+/// The session that a name in by-id/ or in an agent's folder means.
+SessionPtr by_id(const CatalogView& view, NodeId folder, std::string_view name) {
+  return folder.kind() == Kind::by_id ? view.by_id_prefix(name) : view.by_id_prefix(name, agent_of(view, folder));
+}
+
+/// Adds a link to a session by its id.
+void add_by_id(MountState& state, const CatalogView& view, Kind kind, std::size_t at,
+               std::vector<NamesSnapshot::Item>& items) {
+  const auto& [name, session] = view.by_id[at];
+  items.push_back({name, {link_node(state, view, kind, *session), CacheTtl::moment}, std::nullopt});
 }
 
 }  // namespace
+
+NodeId agent_folder(std::string_view agent) {
+  return {Kind::agent, 0, short_hash(agent)};
+}
+
+/// The kernel caches the targets of symlinks, so another target needs another node.
+NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Session& session) {
+  return {kind, state.slots.slot_of(session.number(), 0), short_hash(target_to(view, kind, session))};
+}
+
+Result<Child> agents_lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  return state.catalog.view()->by_agent.contains(name) ? Result<Child>(Child{agent_folder(name), CacheTtl::moment})
+                                                       : Result<Child>(no_such_name());
+}
+
+Result<ListingPtr> agents_list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  std::vector<NamesSnapshot::Item> items;
+  const auto view = state.catalog.view();
+  for (const auto& [agent, places] : view->by_agent) {
+    items.push_back({std::string(agent), {agent_folder(agent), CacheTtl::moment}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
+Result<Attr> agent_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto view = state.catalog.view();
+  const std::string_view agent = agent_of(*view, node);
+  if (agent.empty()) {
+    return stale_error();
+  }
+  return directory_attr(node, stable_ino(0, word_of(node), agent), state.view_time(*view));
+}
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   std::int64_t time = state.view_time(*state.catalog.view());
@@ -41,9 +112,9 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
   const auto view = state.catalog.view();
-  if (node.kind() == Kind::by_id) {
-    const auto session = view->by_id_prefix(name);
-    return session ? Result<Child>(Child{link_node(state, *view, Kind::by_id_link, *session), CacheTtl::moment})
+  if (is_by_id(node)) {
+    const auto session = by_id(*view, node, name);
+    return session ? Result<Child>(Child{link_node(state, *view, link_kind(node.kind()), *session), CacheTtl::moment})
                    : Result<Child>(no_such_name());
   }
   for (const auto& row : sessions_of(state, node.kind())) {
@@ -59,8 +130,13 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
   const auto view = state.catalog.view();
   if (node.kind() == Kind::by_id) {
     items.reserve(view->by_id.size());
-    for (const auto& [name, session] : view->by_id) {
-      items.push_back({name, {link_node(state, *view, Kind::by_id_link, *session), CacheTtl::moment}, std::nullopt});
+    for (std::size_t at = 0; at < view->by_id.size(); ++at) {
+      add_by_id(state, *view, Kind::by_id_link, at, items);
+    }
+  } else if (node.kind() == Kind::agent) {
+    const auto members = view->by_agent.find(agent_of(*view, node));
+    for (const std::uint32_t at : members == view->by_agent.end() ? std::vector<std::uint32_t>() : members->second) {
+      add_by_id(state, *view, Kind::by_agent_link, at, items);
     }
   } else {
     for (auto& row : sessions_of(state, node.kind())) {
@@ -73,8 +149,9 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
 
 Result<std::string> link_target(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  std::string target = target_to(*ref.view, *ref.session);
-  return item_of(target) == node.item() ? Result<std::string>(std::move(target)) : Result<std::string>(stale_error());
+  std::string target = target_to(*ref.view, node.kind(), *ref.session);
+  return short_hash(target) == node.item() ? Result<std::string>(std::move(target))
+                                           : Result<std::string>(stale_error());
 }
 
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {

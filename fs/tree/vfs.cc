@@ -74,7 +74,8 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
 
 std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
-  const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::recent_link || kind == Kind::terminal_link;
+  const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::by_agent_link || kind == Kind::session_alias ||
+                           kind == Kind::recent_link || kind == Kind::terminal_link;
   if (!state_.catalog.has_submounts() || is_shortcut) {
     return std::nullopt;
   }

@@ -33,7 +33,7 @@ _arborfs() {
       -f)
         [[ $verb != append ]] || ((++i))
         ;;
-      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | --title | \
+      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | \
         --model | --parent-session)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
@@ -71,6 +71,11 @@ _arborfs() {
         sed -n 's/.*"project":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
       return
       ;;
+    -a | --agent)
+      mapfile -t COMPREPLY < <(compgen -W "$(arborfs ls --json "${stores[@]}" 2>/dev/null |
+        sed -n 's/.*"agent":"\([^"]*\)".*/\1/p' | sort -u)" -- "$cur")
+      return
+      ;;
     --at)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
@@ -101,7 +106,7 @@ _arborfs() {
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --quiet --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;

@@ -387,6 +387,8 @@ def check_documents(sample, session):
     header = json.loads((session / "session.json").read_text("utf-8"))
     if sample.readable:
         wanted = json.loads(sample.oracle["header"])
+        assert header.get("agent") in ("omp", "pi"), f"agent {header.get('agent')!r}"
+        wanted |= {"agent": header["agent"], "format": f"{header['agent']}-jsonl"}
         assert header == wanted, f"session.json {header}, expected {wanted}"
     status = json.loads((session / "status.json").read_text("utf-8"))
     assert isinstance(status, dict)
@@ -396,7 +398,8 @@ def check_documents(sample, session):
 
 
 def test_session_documents_are_valid_json_or_utf8(case):
-    """session.json is the header with the current title; the other documents are valid JSON or UTF-8 text."""
+    """session.json is the header with the current title, agent and format; the other documents are valid JSON or UTF-8
+    text."""
     for_each_sample(case, check_documents)
 
 

@@ -51,6 +51,9 @@ def test_pi_logs_are_shown_by_the_rules_of_pi(case):
             equal([message["role"] for message in context["messages"]], [role for role, _ in session["context"]], folder)
             equal((folder / "title").read_text().rstrip("\n"), session["title"], folder)
             equal(status(folder)["flavour"], "pi", folder)
+            header = json.loads((folder / "session.json").read_text())
+            equal((header["agent"], header["format"]), ("pi", "pi-jsonl"), folder)
+        equal(os.listdir(mount / "by-agent"), ["pi"], "agents")
         assert any(link.endswith("-greeting-work") for link in os.listdir(mount / "recent")), os.listdir(mount / "recent")
         session = expected[0]
         folder = folders[Path(session["file"]).stem]

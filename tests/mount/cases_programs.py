@@ -437,8 +437,8 @@ def test_getfattr_finds_nothing_without_the_xattr_option(case):
 
 @needs("getfattr")
 def test_xattrs_describe_entries_and_sessions(case):
-    """With -o xattr entries have id, parent, type, role, time, model and label; sessions have id, cwd, title and
-    leaf."""
+    """With -o xattr entries have id, parent, type, role, time, model and label; sessions have id, agent, cwd,
+    title and leaf."""
     with case.browse("xattr") as mount:
         session = case.store["shop"]
         answer = session.entries[7]
@@ -448,7 +448,7 @@ def test_xattrs_describe_entries_and_sessions(case):
         equal(found, {"id": answer["id"], "parent": answer["parentId"], "type": "message", "role": "assistant",
                       "timestamp": answer["timestamp"], "label": "checkpoint"}, "entry")
         said = attributes(mount.session(session))
-        wanted = {"id": session.id, "cwd": "/srv/shop", "title": "Mend the checkout",
+        wanted = {"id": session.id, "agent": "omp", "cwd": "/srv/shop", "title": "Mend the checkout",
                   "entries": str(len(session.entries))}
         equal({key: said.get(key) for key in wanted}, wanted, "session")
         assert session.leaf in said["leaf"], said

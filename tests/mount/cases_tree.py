@@ -8,7 +8,7 @@ import stat
 
 from agentdir import PNG, START_MS, STEP_MS
 from crawl import is_control, paths_below
-from mounting import equal, fails_with, output_of
+from mounting import equal, fails_with, output_of, visible_within
 
 
 def numbers(root):
@@ -20,7 +20,7 @@ def test_root_lists_the_documented_names(case):
     """The root of a mount lists the documented names."""
     with case.browse() as mount:
         names = set(os.listdir(mount.path))
-        missing = {"README.md", "status.json", "projects", "by-id", "recent", "terminals", "blobs"} - names
+        missing = {"README.md", "status.json", "projects", "by-id", "by-agent", "recent", "terminals", "blobs"} - names
         assert not missing, f"{missing} are missing in {names}"
         assert json.loads((mount / "status.json").read_text())["version"], "status.json tells the version"
         assert "arborfs" in (mount / "README.md").read_text()
@@ -134,6 +134,24 @@ def test_sessions_resolve_by_id_and_unique_prefix(case):
         assert os.path.samefile(mount / "by-id" / "7c0f", mount.session(lone)), "a unique prefix"
 
 
+def test_by_agent_lists_the_sessions_of_each_agent(case):
+    """by-agent/ has one folder for each agent that has sessions, with the names of by-id/; a prefix that is unique
+    among the agent's sessions resolves. A new session of another agent shows at once, and a removed one goes."""
+    with case.browse() as mount:
+        by_agent = mount / "by-agent"
+        equal(os.listdir(by_agent), ["omp"], "agents")
+        equal(sorted(os.listdir(by_agent / "omp")), sorted(os.listdir(mount / "by-id")), "the only agent's sessions")
+        shop = case.store["shop"]
+        assert os.path.samefile(by_agent / "omp" / shop.id, mount.session(shop)), "a link to the session"
+        fails_with(errno.ENOENT, os.stat, by_agent / "pi")
+        pi = case.agent.session("/srv/shop", session_id="01a1ffda-dc19-779e-873a-5cc104ef1649")
+        pi.talk(1)
+        visible_within(1, pi.write, lambda: sorted(os.listdir(by_agent)) == ["omp", "pi"], "an agent's first session")
+        assert os.path.samefile(by_agent / "pi" / "01a1", mount.session(pi)), "a unique prefix"
+        assert pi.id not in os.listdir(by_agent / "omp")
+        visible_within(1, pi.path.unlink, lambda: os.listdir(by_agent) == ["omp"], "an agent's last session")
+
+
 def test_branches_resolve_by_any_name_of_an_entry(case):
     """branches/<id>, <ordinal>, <label> and the listed name all resolve to the branch that ends there."""
     with case.browse() as mount:
@@ -157,7 +175,7 @@ def test_symbolic_links_are_relative_and_resolve(case):
             assert os.path.realpath(mount / relative).startswith(str(mount.path)), f"{relative} -> {target}"
             assert os.path.exists(mount / relative), f"{relative} -> {target} leads nowhere"
         kinds = {relative.split("/")[0] for relative in links}
-        assert {"by-id", "recent", "terminals", "projects"} <= kinds, kinds
+        assert {"by-id", "by-agent", "recent", "terminals", "projects"} <= kinds, kinds
 
 
 def test_recent_lists_the_newest_first(case):

@@ -185,6 +185,7 @@ TEST_F(CommandLineTest, LsJsonIsOneArray) {
   const auto rows = parsed();
   ASSERT_EQ(rows.Size(), 1U);
   EXPECT_EQ(json::string_member(rows[0], "session"), kId);
+  EXPECT_EQ(json::string_member(rows[0], "agent"), "omp");
   EXPECT_EQ(json::string_member(rows[0], "cwd"), "/home/dev/src/kite");
   EXPECT_GT(json::member(rows[0], "bytes")->GetDouble(), 0);
 }
@@ -200,6 +201,20 @@ TEST_F(CommandLineTest, LsLimitsAndFilters) {
   EXPECT_EQ(out(), "bbbb\n");
   EXPECT_EQ(run_here({"ls", "-p", "nosuch"}), kFailed);
   EXPECT_EQ(err(), "arborfs: no project is named 'nosuch'; 'arborfs ls' lists all projects\n");
+}
+
+TEST_F(CommandLineTest, LsSelectsAnAgent) {
+  constexpr char kOfPi[] = "01a1ffda-dc19-779e-873a-5cc104ef1649";
+  write_two_entries();
+  store.write(kFolder, "of-pi", TempStore::header(kOfPi, "/home/dev/other") + "\n");
+  EXPECT_EQ(run_here({"ls", "-q", "-a", "pi"}), kDone);
+  EXPECT_EQ(out(), std::string(kOfPi) + "\n");
+  EXPECT_EQ(run_here({"ls", "-a", "omp", "--json"}), kDone);
+  EXPECT_EQ(json::string_member(parsed()[0], "agent"), "omp");
+  EXPECT_EQ(run_here({"ls", "-a", "nosuch"}), kFailed);
+  EXPECT_EQ(err(), "arborfs: there are no sessions of 'nosuch'; there are sessions of omp and pi\n");
+  EXPECT_EQ(run_here({"ls", "-a", "pi", "-p", "kite"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no sessions of pi in a project named 'kite'"));
 }
 
 TEST_F(CommandLineTest, BadLogHidesNoOther) {

@@ -124,8 +124,8 @@ class VfsTest : public ::testing::Test {
 };
 
 TEST_F(VfsTest, RootListsItsNames) {
-  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "new",  "events",
-                                             "projects", "by-id", "recent",    "terminals",   "blobs"};
+  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "new",       "events",
+                                             "projects", "by-id", "by-agent",  "recent",      "terminals", "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 

@@ -181,12 +181,33 @@ TEST(DrawTree, EmptyLogGivesNoLines) {
   EXPECT_EQ(draw_tree(*session_of("").index, kNoEntry, NoWords()), "");
 }
 
-TEST(SessionJson, IsTheHeader) {
-  const std::string text = session_json(session_of("").index->header());
+constexpr SessionOrigin kOmp{"omp", "omp-jsonl", true};
+constexpr SessionOrigin kHeron{"heron", "heron-jsonl", false};
+
+TEST(SessionJson, IsTheHeaderWithAgentAndFormat) {
+  const std::string text = session_json(session_of("").index->header(), kOmp);
   EXPECT_EQ(text,
             "{\n  \"type\": \"session\",\n  \"version\": 3,\n  \"id\": \"s\",\n"
-            "  \"timestamp\": \"2026-02-16T10:20:30.000Z\",\n  \"cwd\": \"/srv/pi\"\n}\n");
-  EXPECT_EQ(session_json(Header()), "{}\n");
+            "  \"timestamp\": \"2026-02-16T10:20:30.000Z\",\n  \"cwd\": \"/srv/pi\",\n"
+            "  \"agent\": \"omp\",\n  \"format\": \"omp-jsonl\"\n}\n");
+  EXPECT_EQ(session_json(Header(), kOmp), "{\n  \"agent\": \"omp\",\n  \"format\": \"omp-jsonl\"\n}\n");
+}
+
+TEST(SessionJson, AgentAndFormatReplaceMembersOfTheHeader) {
+  Header header;
+  header.json = R"({"agent":"x","id":"s","format":[1]})";
+  EXPECT_EQ(session_json(header, kOmp), "{\n  \"id\": \"s\",\n  \"agent\": \"omp\",\n  \"format\": \"omp-jsonl\"\n}\n");
+}
+
+TEST(SessionJson, OfOtherAgentsHasWhatIsKnownAndTheNativeHeader) {
+  Header header;
+  header.id = "h1";
+  header.title = "A title";
+  header.json = R"({"sessionId":"h1","id":5})";
+  EXPECT_EQ(session_json(header, kHeron),
+            "{\n  \"id\": \"h1\",\n  \"title\": \"A title\",\n  \"agent\": \"heron\",\n"
+            "  \"format\": \"heron-jsonl\",\n  \"native\": {\n    \"sessionId\": \"h1\",\n    \"id\": 5\n  }\n}\n");
+  EXPECT_EQ(session_json(Header(), kHeron), "{\n  \"agent\": \"heron\",\n  \"format\": \"heron-jsonl\"\n}\n");
 }
 
 TEST(StatusJson, SessionMatchesTheGoldenFile) {
@@ -263,10 +284,10 @@ TEST(Readme, DescribesTheMount) {
   for (const bool read_only : {false, true}) {
     const std::string text = mount_readme("1.2.3", read_only);
     EXPECT_TRUE(text.starts_with("# arborfs 1.2.3\n"));
-    for (const char* name :
-         {"projects/", "by-id/", "recent/",      "terminals/",    "blobs/",   "session.json", "title",
-          "raw.jsonl", "leaf",   "context.json", "transcript.md", "tree.txt", "usage.json",   "status.json",
-          "entries/",  "text/",  "images/",      "branches/",     "labels/",  "damage/",      "artifacts/"}) {
+    for (const char* name : {"projects/",    "by-id/",     "by-agent/",   "recent/",   "terminals/",   "blobs/",
+                             "session.json", "title",      "raw.jsonl",   "leaf",      "context.json", "transcript.md",
+                             "tree.txt",     "usage.json", "status.json", "entries/",  "text/",        "images/",
+                             "branches/",    "labels/",    "damage/",     "artifacts/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);

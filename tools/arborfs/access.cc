@@ -108,7 +108,12 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
     return found;
   }
   auto fits = all_sessions(catalog);
-  std::erase_if(fits, [&](const Listed& of) { return !of.id.starts_with(spelled); });
+  const auto view = catalog.view();
+  const auto [agent, id] = view->split_agent(spelled);
+  std::erase_if(fits, [agent = agent, id = id](const Listed& of) {
+    const bool is_of_agent = agent.empty() || of.session->agent() == agent;
+    return !is_of_agent || !(of.id.starts_with(id) || of.session->stem() == id);
+  });
   std::string message = found.error().message + ":";
   const std::size_t left_out = fits.size() - std::min(fits.size(), kShownCandidates);
   fits.resize(fits.size() - left_out);

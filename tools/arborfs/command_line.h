@@ -45,6 +45,7 @@ struct CommandLine {
 
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
+  std::string agent;
   bool only_ids = false;
 
   std::string session;                // verbs on one session: show to text, append to fork

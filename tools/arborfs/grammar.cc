@@ -9,12 +9,13 @@
 namespace arborfs::cli {
 namespace {
 
-constexpr const char* kSessionHelp = "Path, id, unique prefix of the id, or 'latest'";
+constexpr const char* kSessionHelp = "Path, id, unique prefix of the id, AGENT:ID, or 'latest'";
 constexpr const char* kEntryHelp =
     "Id, unique prefix of the id (at least 4 characters), number (#42), file name, or label";
 constexpr const char* kFooter =
     "SESSION is the path of a log or of a session's folder in a mount, an id, a unique\n"
-    "prefix of an id, or 'latest'. Options may stand before the verb.\n"
+    "prefix of an id, or 'latest'; AGENT:ID names one of that agent. Options may stand\n"
+    "before the verb.\n"
     "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
     "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
 
@@ -144,6 +145,9 @@ void Grammar::add_reading() {
                  "Only projects with this name, part of a name, or working directory (. is the current one)")
       ->option_text("PROJECT")
       ->check(needs("a project"));
+  ls->add_option("-a,--agent", into_.agent, "Only sessions of this agent, such as omp or pi")
+      ->option_text("AGENT")
+      ->check(needs("an agent"));
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");
   add_with_session("tree", Verb::tree, "Draw the tree of a session");

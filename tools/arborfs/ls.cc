@@ -69,7 +69,10 @@ std::string short_id(const CatalogView& view, const std::string& id) {
 
 std::string json_row(const Row& row) {
   auto json = JsonText::object();
-  json.add("session", row.of.id).add("project", row.of.project->name).add("cwd", row.head.header.cwd);
+  json.add("session", row.of.id)
+      .add("agent", row.of.session->agent())
+      .add("project", row.of.project->name)
+      .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
   json.add("bytes", row.head.stat.size);
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
@@ -93,11 +96,17 @@ Style style_of(const Row& row) {
 }
 
 void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
-  Table table({{"MODIFIED"}, {"SESSION"}, {"PROJECT", false, true}, {"TITLE", false, true}, {"SIZE", true}, {"STATE"}});
+  Table table({{"MODIFIED"},
+               {"SESSION"},
+               {"AGENT"},
+               {"PROJECT", false, true},
+               {"TITLE", false, true},
+               {"SIZE", true},
+               {"STATE"}});
   const auto view = catalog.view();
   for (const auto& row : rows) {
-    table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), row.of.project->name, title_of(row),
-               size_words(row.head.stat.size), row.state});
+    table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), std::string(row.of.session->agent()),
+               row.of.project->name, title_of(row), size_words(row.head.stat.size), row.state});
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";
@@ -141,16 +150,51 @@ std::vector<Listed> of_project(const std::vector<Listed>& all, const std::string
   return chosen;
 }
 
-std::vector<Listed> chosen(const CommandLine& line, const Catalog& catalog) {
-  auto all = all_sessions(catalog);
-  return line.project.empty() ? all : of_project(all, line.project);
+/// "omp, pi and opal"; "" for none.
+std::string agents_with_sessions(const CatalogView& view) {
+  std::string words;
+  for (const auto& [agent, places] : view.by_agent) {
+    const bool is_last = agent == view.by_agent.rbegin()->first;
+    words += (words.empty() ? "" : is_last ? " and " : ", ") + std::string(agent);
+  }
+  return words;
 }
 
-Error no_sessions_of(const std::string& project) {
-  const std::string folder = folder_meant(project);
-  return {Errc::not_found, (folder.empty() ? "no project is named '" + visible_line(project, kTitleCharacters) + "'"
-                                           : "no session was started in " + visible_line(folder, kTitleCharacters)) +
-                               "; 'arborfs ls' lists all projects"};
+Error no_sessions_of_agent(const std::string& agent, const CatalogView& view) {
+  const std::string others = agents_with_sessions(view);
+  return {Errc::not_found, "there are no sessions of '" + visible_line(agent, kTitleCharacters) + "'" +
+                               (others.empty() ? " or of any other agent" : "; there are sessions of " + others)};
+}
+
+Error no_sessions_of(const CommandLine& line) {
+  const std::string folder = folder_meant(line.project);
+  const std::string of_agent = line.agent.empty() ? "" : " of " + visible_line(line.agent, kTitleCharacters);
+  const std::string project = visible_line(folder.empty() ? line.project : folder, kTitleCharacters);
+  if (!of_agent.empty()) {
+    return {Errc::not_found, "there are no sessions" + of_agent + (folder.empty() ? " in a project named '" : " in '") +
+                                 project + "'; 'arborfs ls' lists all projects"};
+  }
+  return {Errc::not_found,
+          (folder.empty() ? "no project is named '" + project + "'" : "no session was started in " + project) +
+              "; 'arborfs ls' lists all projects"};
+}
+
+/// The sessions that the options select. Errors: not_found if an option selects none.
+Result<std::vector<Listed>> chosen(const CommandLine& line, const Catalog& catalog) {
+  auto all = all_sessions(catalog);
+  if (!line.agent.empty()) {
+    std::erase_if(all, [&](const Listed& of) { return of.session->agent() != line.agent; });
+    if (all.empty()) {
+      return no_sessions_of_agent(line.agent, *catalog.view());
+    }
+  }
+  if (!line.project.empty()) {
+    all = of_project(all, line.project);
+    if (all.empty()) {
+      return no_sessions_of(line);
+    }
+  }
+  return all;
 }
 
 std::size_t limit_of(const CommandLine& line, const Terminal& io) {
@@ -202,10 +246,11 @@ int run_ls(const CommandLine& line, Terminal& io) {
   if (!catalog) {
     return fail(io, catalog.error());
   }
-  auto sessions = chosen(line, **catalog);
-  if (sessions.empty() && !line.project.empty()) {
-    return fail(io, no_sessions_of(line.project));
+  auto found = chosen(line, **catalog);
+  if (!found) {
+    return fail(io, found.error());
   }
+  std::vector<Listed> sessions = std::move(found).value();
   const std::size_t limit = limit_of(line, io);
   const std::size_t left_out = sessions.size() - std::min(limit, sessions.size());
   sessions.resize(sessions.size() - left_out);

@@ -31,6 +31,7 @@ struct Point {
 /// The facts to show, copied out of the index.
 struct Facts {
   Listed of;
+  std::string_view agent;
   Header header;
   SessionStatus status;
   std::map<std::string, std::uint64_t> counts;  // by role or type
@@ -76,6 +77,7 @@ Facts gather(const Opened& opened) {
   const Session& session = *opened.of.session;
   Facts facts;
   facts.of = opened.of;
+  facts.agent = session.agent();
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session);
@@ -100,7 +102,8 @@ void print_json(const Facts& facts, Terminal& io) {
     counts.add(name, count);
   }
   auto json = JsonText::object();
-  json.add("session", facts.of.id).add("project", facts.of.project ? facts.of.project->name : "");
+  json.add("session", facts.of.id).add("agent", facts.agent);
+  json.add("project", facts.of.project ? facts.of.project->name : "");
   json.add("log", facts.log).add("modified", json::iso_time(facts.of.mtime_ns / 1'000'000));
   json.add_json("header", facts.header.json.empty() ? "null" : facts.header.json);
   std::string status;
@@ -182,6 +185,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   const std::string title = visible_line(facts.header.title, kFieldCharacters);
   row(io, "title", title.empty() ? "(untitled)" : title);
   row(io, "session", facts.of.id);
+  row(io, "agent", std::string(facts.agent));
   const std::string project = facts.of.project ? facts.of.project->name : "";
   row(io, "project",
       facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kFieldCharacters) + ")");
