@@ -6,8 +6,8 @@
 #include "core/base/clock.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 #include "core/json/scan.h"
-#include "core/model/json_cursor.h"
 #include "core/render/text.h"
 #include "core/write/header_text.h"
 

@@ -11,7 +11,7 @@
 #include "core/doctor/finding.h"
 #include "core/doctor/lost_header.h"
 #include "core/json/document.h"
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
 #include "core/views/session_views.h"

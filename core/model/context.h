@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/content.h"
 #include "core/log/log_index.h"
+#include "core/model/content.h"
 
 namespace arborfs {
 

@@ -5,8 +5,8 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/js_text.h"
+#include "core/json/json_cursor.h"
 #include "core/log/log_window.h"
-#include "core/model/json_cursor.h"
 
 namespace arborfs::context {
 namespace {

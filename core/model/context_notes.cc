@@ -2,7 +2,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/js_text.h"
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 #include "core/model/oversized.h"
 #include "core/model/prompt_format.h"
 

@@ -1,7 +1,7 @@
 #include "core/model/context_request.h"
 
 #include "core/base/result_macros.h"
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 #include "core/model/oversized.h"
 
 namespace arborfs::context {

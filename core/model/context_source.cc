@@ -5,8 +5,8 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
+#include "core/json/json_cursor.h"
 #include "core/model/blob_references.h"
-#include "core/model/json_cursor.h"
 #include "core/model/oversized.h"
 
 namespace arborfs::context {

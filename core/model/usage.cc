@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 #include "core/json/number.h"
-#include "core/model/json_cursor.h"
 
 namespace arborfs {
 namespace {

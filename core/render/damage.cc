@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/json/json_cursor.h"
 #include "core/json/scan.h"
-#include "core/model/json_cursor.h"
 #include "core/render/views.h"
 
 namespace arborfs {

@@ -5,7 +5,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/base64.h"
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 #include "core/render/names.h"
 
 namespace arborfs {

@@ -6,7 +6,7 @@
 
 #include "core/base/simd_classify.h"
 #include "core/json/escapes.h"
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 
 namespace arborfs {
 

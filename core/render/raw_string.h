@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 #include "core/render/chars.h"
 
 namespace arborfs {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "core/model/context.h"
 #include "core/render/text_measurer.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/content.h"
 #include "core/log/log_index.h"
+#include "core/model/content.h"
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 

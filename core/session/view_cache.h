@@ -11,7 +11,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 
 namespace arborfs {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "core/render/text_sizes.h"
 #include "core/store/blob_store.h"
 

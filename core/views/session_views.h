@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "core/views/session_status.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "core/session/session.h"
 
 namespace arborfs {

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "core/session/session.h"
 #include "fs/tree/attr.h"
 

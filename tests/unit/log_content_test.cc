@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "core/log/content.h"
+#include "core/model/content.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {

@@ -11,9 +11,9 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opal/message_order.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/log/line_reader.h"
-#include "core/model/json_cursor.h"
 
 namespace arborfs::opal {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/log/content.h"
+#include "core/model/content.h"
 
 #include <algorithm>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "core/model/json_cursor.h"
+#include "core/json/json_cursor.h"
 
 #include <cstring>
 
