@@ -77,8 +77,15 @@ Result<void> apply_max_read(const std::string& word, std::string_view value, Mou
 }
 
 Result<void> apply_value(const std::string& word, std::string_view name, std::string value, MountOptions& into) {
-  if (name == "agent_dir" || name == "store") {
-    ASSIGN_OR_RETURN(auto store, parse_chosen_store(name == "store" ? value : "omp=" + value));
+  if (name == "agent_dir") {
+    std::erase_if(into.stores, [](const ChosenStore& store) { return store.is_agent_dir; });
+    if (!value.empty()) {
+      into.stores.push_back({"omp", std::move(value), true});
+    }
+    return {};
+  }
+  if (name == "store") {
+    ASSIGN_OR_RETURN(auto store, parse_chosen_store(value));
     into.stores.push_back(std::move(store));
     return {};
   }

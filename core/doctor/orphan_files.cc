@@ -167,6 +167,9 @@ std::vector<OrphanFile> find_leftovers(const SessionStore& store) {
 std::vector<OrphanFile> find_leftovers(const StoreSet& stores) {
   std::vector<OrphanFile> all;
   for (std::size_t number = 0; number < stores.size(); ++number) {
+    if (!is_of_omp_or_pi(stores.at(number)->format())) {
+      continue;  // such files are omp's and pi's
+    }
     for (OrphanFile& leftover : find_leftovers(*stores.at(number))) {
       leftover.place.store = static_cast<std::uint8_t>(number);
       all.push_back(std::move(leftover));

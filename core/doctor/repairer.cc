@@ -146,6 +146,7 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
 
 Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
   const SessionStore& store = store_of(leftover.place);
+  RETURN_IF_ERROR(check_writable(store.format()));
   ASSIGN_OR_RETURN(const auto folder, leftover.kind == OrphanFile::Kind::blob
                                           ? Dir::open_root(store.paths().blobs)
                                           : store.folder({leftover.place.folder, leftover.log_file}));

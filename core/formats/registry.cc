@@ -79,10 +79,16 @@ bool is_there(const std::string& path) {
   return std::filesystem::status(path, failed).type() != std::filesystem::file_type::not_found;
 }
 
+/// True if both paths lead to one folder, also through a link.
+bool is_same_folder(const std::string& one, const std::string& other) {
+  std::error_code failed;
+  return one == other || (std::filesystem::equivalent(one, other, failed) && !failed);
+}
+
 /// The row whose store is in the same place; null if there is none.
 const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const SessionStore& store) {
   const auto same = std::find_if(rows.begin(), rows.end(), [&](const FoundStore& row) {
-    return row.store && row.store->paths().sessions == store.paths().sessions;
+    return row.store && is_same_folder(row.store->paths().sessions, store.paths().sessions);
   });
   return same == rows.end() ? nullptr : &*same;
 }
@@ -144,7 +150,7 @@ Result<ChosenStore> parse_chosen_store(std::string_view word) {
   if (find_agent(name) == nullptr) {
     return unknown_agent(name);
   }
-  return ChosenStore{std::string(name), std::string(word.substr(equals + 1))};
+  return ChosenStore{std::string(name), std::string(word.substr(equals + 1)), false};
 }
 
 Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk) {

@@ -18,6 +18,7 @@ namespace arborfs {
 struct ChosenStore {
   std::string agent;
   std::string dir;
+  bool is_agent_dir = false;  // named by agent_dir or --agent-dir, of which the last one counts
 };
 
 /// Their names, in the order in which their stores are shown.

@@ -21,16 +21,22 @@ bool is_of(const Session& session, std::string_view agent) {
   return agent.empty() || session.agent() == agent;
 }
 
-/// The sessions with this name in projects/ or on disk, one of each agent: a copy of a log has its name. `agent`: ""
-/// for all.
+/// The sessions with this name in projects/ or on disk, one of each agent: of several logs with the name, that of the
+/// first store. `agent`: "" for all.
 std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
   std::vector<SessionPtr> found;
   for (const auto& project : view.projects) {
     for (const auto& [shown, session] : project->sessions) {
-      const auto is_same_agent = [&](const SessionPtr& other) { return other->agent() == session->agent(); };
-      if (is_of(*session, agent) && (shown == name || session->stem() == name) &&
-          std::none_of(found.begin(), found.end(), is_same_agent)) {
+      if (!is_of(*session, agent) || (shown != name && session->stem() != name)) {
+        continue;
+      }
+      const auto other =
+          std::find_if(found.begin(), found.end(),
+                       [agent_of = session->agent()](const SessionPtr& known) { return known->agent() == agent_of; });
+      if (other == found.end()) {
         found.push_back(session);
+      } else if (session->place() < (*other)->place()) {
+        *other = session;
       }
     }
   }

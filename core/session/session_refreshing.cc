@@ -30,7 +30,8 @@ bool Session::is_quick(Depth depth, const FileStat& now) const {
     return true;
   }
   const bool same_file = log_ && log_->opened().same_file(now);
-  const std::uint64_t indexed = index_ && same_file ? std::min(index_->scanned_size(), now.size) : 0;
+  const bool is_read_whole = format().reader != nullptr && (!(now == head_.stat) || racy_);  // if anything changed
+  const std::uint64_t indexed = index_ && same_file && !is_read_whole ? std::min(index_->scanned_size(), now.size) : 0;
   const std::uint64_t to_detail = depth == Depth::details && !details_ ? now.size : 0;
   return now.size - indexed + to_detail <= kQuickBytes;
 }

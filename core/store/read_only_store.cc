@@ -76,7 +76,7 @@ bool LogFolderStore::read_head(const Dir& dir, FoundLog& log) const {
 }
 
 Result<std::vector<FoundLog>> LogFolderStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
-  ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(paths().sessions, folder));
+  ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
   ASSIGN_OR_RETURN(auto entries, dir.list());
   std::vector<FoundLog> found;
   for (auto& entry : entries) {
@@ -110,7 +110,13 @@ Result<std::shared_ptr<const LogFile>> LogFolderStore::open(const LogPlace& plac
 }
 
 Result<Dir> LogFolderStore::folder(const LogPlace& place) const {
-  return Dir::open_below_root(paths().sessions, place.folder);
+  return open_folder(place.folder);
+}
+
+/// Other folders of the agent are none of the store's, whoever asks for them.
+Result<Dir> LogFolderStore::open_folder(const std::string& folder) const {
+  return folder == folder_ ? Dir::open_below_root(paths().sessions, folder)
+                           : Result<Dir>(Errc::not_found, "no folder of sessions");
 }
 
 }  // namespace arborfs

@@ -51,6 +51,7 @@ class LogFolderStore : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
 
  private:
+  [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const;
   [[nodiscard]] bool is_log_name(std::string_view name) const;
   [[nodiscard]] bool read_head(const Dir& dir, FoundLog& log) const;
   const std::string folder_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <filesystem>
 
 #include "core/base/result_macros.h"
 
@@ -57,13 +58,23 @@ Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
   return catalog.stores().at(store)->format().agent == kPi ? Result<void>(of_pi()) : Result<void>();
 }
 
+namespace {
+
+/// True if the agent's folder, or the one with its data, exists: then it is in use.
+bool has_folder(const SessionStore& store) {
+  const std::string data = std::filesystem::path(store.paths().sessions).parent_path().string();
+  return Dir::stat_root(store.paths().agent_dir) || Dir::stat_root(data);
+}
+
+}  // namespace
+
 Result<std::uint8_t> store_for_new_logs(const Catalog& catalog) {
   const auto omps = catalog.stores().first_of(omp_format().agent);
   const auto pis = catalog.stores().first_of(kPi);
   if (!omps && !pis) {
     return Error{Errc::read_only, "new sessions are in omp's format, and no store of omp is open"};
   }
-  const bool has_no_omp = !omps || (pis && !Dir::stat_root(catalog.stores().at(*omps)->paths().agent_dir));
+  const bool has_no_omp = !omps || (pis && !has_folder(*catalog.stores().at(*omps)));
   const std::uint8_t store = has_no_omp ? *pis : *omps;
   RETURN_IF_ERROR(check_takes_logs(catalog, store));
   return store;

@@ -77,6 +77,19 @@ def test_opal_session_follows_its_program(case):
         visible_within(1, lambda: log.unlink(), lambda: "feed" not in os.listdir(mount / "by-id"), "the removal")
 
 
+def test_doctor_changes_nothing_in_an_opal_folder(case):
+    """doctor --repair removes no file of Opal and brings none back, whatever it would do with files of omp."""
+    opal = opal_dir(case)
+    for name in ("gone.jsonl.1234.bak", ".feed.jsonl.1234.tmp", ".feed.jsonl.lock"):
+        (opal / "sessions" / name).write_text("left over\n")
+        os.utime(opal / "sessions" / name, (1, 1))
+    (opal / "sessions" / "torn.jsonl").write_text('{"current_id":null,"metadata":{},"session_id":"torn"}\n{"id"')
+    os.utime(opal / "sessions" / "torn.jsonl", (1, 1))
+    before = state_of(opal)
+    case.arborfs("doctor", "--repair", "--store", f"opal={opal}", check=False)
+    equal(state_of(opal), before, "the store")
+
+
 def test_damage_in_an_opal_log_stays_its_own(case):
     """Torn lines, lines without an id, loops of parents and a file without header harm no other session."""
     opal = opal_dir(case)

@@ -136,3 +136,13 @@ def test_stores_without_a_session_are_absent(case):
                for row in rows), rows
     failed = case.arborfs("ls", "--store", "nobody=/x", check=False)
     assert failed.returncode == 2 and b"omp, pi" in failed.stderr, failed
+
+
+def test_new_sessions_are_of_omp_where_only_its_data_has_a_folder(case):
+    """omp may keep its data below XDG_DATA_HOME; a folder of pi does not take its place then."""
+    data = case.root / "data" / "omp"
+    data.mkdir(parents=True)
+    (case.home / ".pi" / "agent" / "sessions").mkdir(parents=True)
+    case.arborfs("new", "/tmp")
+    equal(len(list((data / "sessions").glob("*/*.jsonl"))), 1, "sessions of omp")
+    equal(os.listdir(case.home / ".pi" / "agent" / "sessions"), [], "pi's folder")

@@ -122,6 +122,11 @@ TEST(MountOptions, StoresAreRepeatableAndNameAKnownAgent) {
   EXPECT_EQ(options->stores[0].dir, "/p");
   EXPECT_EQ(options->stores[1].agent, "omp");
   EXPECT_EQ(options->stores[2].dir, "/a=b");
+  const auto last = parse_mount_options("agent_dir=/o,store=omp=/a,agent_dir=/p");
+  ASSERT_TRUE(last);
+  ASSERT_EQ(last->stores.size(), 2U);
+  EXPECT_EQ(last->stores[1].dir, "/p");
+  EXPECT_TRUE(parse_mount_options("agent_dir=")->stores.empty());
   const auto unknown = parse_mount_options("store=nobody=/p");
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message.find("omp, pi"), std::string::npos) << unknown.error().message;

@@ -78,6 +78,16 @@ TEST_F(StoreSetTest, EqualPlacesInTwoStoresAreTwoSessions) {
   EXPECT_EQ(catalog.at({kFolder, kFile, 1}), two) << "a rescan must not take one for the other";
 }
 
+TEST_F(StoreSetTest, LogNameMeansTheLogOfTheFirstStore) {
+  first.write(kFolder, kName, TempStore::header(kId, "/z") + "\n");
+  second.write(kFolder, kName, TempStore::header(kId, "/a") + "\n");
+  Catalog catalog(both(), "/home/nobody", "");
+  catalog.rescan();
+  const auto found = catalog.find(kName);
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)->store_number(), 0U);
+}
+
 TEST_F(StoreSetTest, ATakenSecondIdGetsANumber) {
   const std::string taken = std::string(kId) + "@pi";
   first.write(kFolder, kName, session_of(kId, "one"));

@@ -124,7 +124,7 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
 Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line) {
   std::vector<ChosenStore> chosen;
   if (!line.agent_dir.empty()) {
-    chosen.push_back({"omp", line.agent_dir});
+    chosen.push_back({"omp", line.agent_dir, true});
   }
   for (const std::string& word : line.stores) {
     ASSIGN_OR_RETURN(auto store, parse_chosen_store(word));

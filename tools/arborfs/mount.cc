@@ -37,6 +37,9 @@ int run_mount(const CommandLine& line, Terminal& io) {
   if (!chosen) {
     return fail(io, chosen.error());
   }
+  if (!line.agent_dir.empty()) {
+    std::erase_if(options->stores, [](const ChosenStore& store) { return store.is_agent_dir; });
+  }
   options->stores.insert(options->stores.begin(), chosen->begin(), chosen->end());
   if (!line.durability.empty()) {
     options->writing.durability = line.durability == "none" ? Durability::none : Durability::synced;
