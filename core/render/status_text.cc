@@ -82,7 +82,7 @@ std::string session_json(const Header& header, const SessionOrigin& origin) {
     object.known("id", header.id).known("cwd", header.cwd).known("title", header.title);
     object.known("timestamp", header.timestamp).known("parentSession", header.parent_session);
   } else if (has_native && native.IsObject()) {
-    for (const auto& member : native.GetObject()) {
+    for (const auto& member : json::members(std::as_const(native))) {
       const std::string_view key = json::as_string(member.name);
       if (key != "agent" && key != "format") {
         object.put(key, json::copy(member.value, native));
