@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/store/agent_dir.h"
+#include "core/store/log_listing.h"
 #include "core/store/omp_log_change.h"
 
 namespace arborfs {
@@ -29,19 +29,6 @@ std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   return line;
-}
-
-/// False if it cannot be read.
-bool read_head(const Dir& dir, FoundLog& log) {
-  const std::int64_t started = now_ns();
-  const auto file = LogFile::open(dir, log.place.file);
-  auto header = file ? read_header(**file) : Result<Header>(file.error());
-  if (!header) {
-    return false;
-  }
-  log.stat = (*file)->opened();
-  log.head = FoundHead{std::move(header).value(), started};
-  return true;
 }
 
 /// The session that a breadcrumb's path refers to. The agent wrote an absolute path, so only the part after its last
@@ -89,22 +76,8 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override {
-    ASSIGN_OR_RETURN(auto dir, open_folder(folder));
-    ASSIGN_OR_RETURN(auto entries, dir.list());
-    std::vector<FoundLog> found;
-    for (auto& entry : entries) {
-      if (entry.type != DT_REG || !is_log_name(entry.name)) {
-        continue;
-      }
-      FoundLog log{LogPlace{folder, std::move(entry.name)}, {}, {}};
-      if (wants_head && wants_head(log.place) && read_head(dir, log)) {
-        found.push_back(std::move(log));
-      } else if (auto st = dir.stat(log.place.file)) {
-        log.stat = *st;
-        found.push_back(std::move(log));
-      }
-    }
-    return found;
+    ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
+    return list_logs(dir, folder, format(), is_log_name, wants_head);
   }
 
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {

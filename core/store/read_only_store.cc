@@ -1,11 +1,9 @@
 #include "core/store/read_only_store.h"
 
-#include <dirent.h>
-
 #include <utility>
 
-#include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/store/log_listing.h"
 
 namespace arborfs {
 
@@ -62,38 +60,10 @@ bool LogFolderStore::is_log_name(std::string_view name) const {
   return name.size() > suffix_.size() && name.front() != '.' && name.ends_with(suffix_);
 }
 
-/// False if it cannot be read.
-bool LogFolderStore::read_head(const Dir& dir, FoundLog& log) const {
-  const std::int64_t started = now_ns();
-  const auto file = LogFile::open(dir, log.place.file);
-  auto header = file ? read_header(format(), **file) : Result<Header>(file.error());
-  if (!header) {
-    return false;
-  }
-  log.stat = (*file)->opened();
-  log.head = FoundHead{std::move(header).value(), started};
-  return true;
-}
-
 Result<std::vector<FoundLog>> LogFolderStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
   ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
-  ASSIGN_OR_RETURN(auto entries, dir.list());
-  std::vector<FoundLog> found;
-  for (auto& entry : entries) {
-    if (entry.type != DT_REG || !is_log_name(entry.name)) {
-      continue;
-    }
-    FoundLog log;
-    log.place.folder = folder;
-    log.place.file = std::move(entry.name);
-    if (wants_head && wants_head(log.place) && read_head(dir, log)) {
-      found.push_back(std::move(log));
-    } else if (const auto st = dir.stat(log.place.file)) {
-      log.stat = *st;
-      found.push_back(std::move(log));
-    }
-  }
-  return found;
+  return list_logs(
+      dir, folder, format(), [this](std::string_view name) { return is_log_name(name); }, wants_head);
 }
 
 Result<FileStat> LogFolderStore::stat(const LogPlace& place) const {

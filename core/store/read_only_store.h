@@ -53,7 +53,6 @@ class LogFolderStore : public ReadOnlyStore {
  private:
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const;
   [[nodiscard]] bool is_log_name(std::string_view name) const;
-  [[nodiscard]] bool read_head(const Dir& dir, FoundLog& log) const;
   const std::string folder_;
   const std::string suffix_;
 };
