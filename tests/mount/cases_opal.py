@@ -49,7 +49,8 @@ def test_opal_sessions_have_the_expected_values(case):
                 assert (folder / "text" / name).read_text().endswith("\n"), name
             leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if "-" in name}
             equal(leaves | {session["activeLeaf"]}, {*session["leaves"], session["activeLeaf"]}, folder)
-            equal(status(folder)["writable"], False, folder)
+            equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
+            assert "only reads" in status(folder)["readOnlyReason"], status(folder)
             assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
         equal(len(os.listdir(mount / "by-id")), 5, "sessions")
     equal(state_of(opal), before, "the store")

@@ -24,8 +24,7 @@ FieldValue text_value(std::string_view text) {
 Header header_of(const LineReader::Line* line) {
   Header header;
   header.valid = line != nullptr;
-  header.writable_version = false;
-  header.problem = line == nullptr ? "the file is empty" : "arborfs only reads sessions of text";
+  header.problem = line == nullptr ? "the file is empty" : "";
   header.json = "{}";
   header.title = line == nullptr ? "" : line->text;
   return header;

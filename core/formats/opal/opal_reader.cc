@@ -81,7 +81,6 @@ std::string_view type_of(const Fields& message) {
 Header no_header(std::string problem) {
   Header header;
   header.problem = std::move(problem);
-  header.writable_version = false;
   return header;
 }
 
@@ -96,8 +95,6 @@ Header header_of(const LineReader::Line& line) {
   }
   Header header;
   header.valid = true;
-  header.writable_version = false;
-  header.problem = "arborfs only reads sessions of opal";
   header.json = json::stringify(value);
   header.id = json::string_member(value, "session_id").value_or("");
   const json::Value* metadata = json::member(value, "metadata");
