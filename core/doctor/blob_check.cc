@@ -30,7 +30,7 @@ void each_reference(std::string_view text, const Report& report) {
 
 }  // namespace
 
-std::vector<BadBlob> bad_blobs(const LogFile& log, std::uint64_t size, const BlobStore& blobs) {
+std::vector<BadBlob> bad_blobs(const LogSource& log, std::uint64_t size, const BlobStore& blobs) {
   std::vector<BadBlob> bad;
   std::set<std::string, std::less<>> seen;
   for (std::uint64_t start = 0; start < size; start += kPiece) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs {
@@ -19,6 +19,6 @@ struct BadBlob {
 /// Finds the blobs named by a JSON string of their own ("blob:sha256:<64 digits>") in the first `size` bytes of the log
 /// that are missing or whose bytes do not match the name, once each. Reads the log in pieces and skips those that
 /// cannot be read.
-std::vector<BadBlob> bad_blobs(const LogFile& log, std::uint64_t size, const BlobStore& blobs);
+std::vector<BadBlob> bad_blobs(const LogSource& log, std::uint64_t size, const BlobStore& blobs);
 
 }  // namespace arborfs

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxSalvaged = 1 << 20;
 
 /// A copy of the session's state, so that the work needs no guard.
 struct Reading {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::uint64_t size = 0;
   std::vector<Damage> damage;
   std::vector<std::pair<std::uint64_t, Ordinal>> places;  // offsets of the entries, ascending
@@ -74,7 +74,7 @@ std::string_view words_of(Damage::Kind kind) {
 }
 
 /// "; whole records in it: a1b2c3d4".
-std::string salvage_words(const LogFile& log, const Damage& damage) {
+std::string salvage_words(const LogSource& log, const Damage& damage) {
   if (damage.kind == Damage::Kind::nul) {
     return "";
   }

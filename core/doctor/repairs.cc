@@ -39,7 +39,7 @@ struct Run {
 
 /// One state of a log: everything that is needed to plan its repair.
 struct Patient {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   Header header;
   std::uint64_t size = 0;
   std::uint64_t first_entry = 0;   // its offset; `size` if there are no entries

@@ -159,7 +159,7 @@ void find_dead_end(const Session& session, const Catalog& catalog, std::vector<F
                                     entry_words(index, leaf), entry_words(index, message))));
 }
 
-void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found) {
+void find_in_references(const Session& session, const LogSource& log, std::vector<Finding>& found) {
   for (const Referring& referring : referring_entries(session)) {
     const auto bytes = log.read(referring.entry.offset, referring.entry.length);
     json::Document document;

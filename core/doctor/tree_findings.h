@@ -13,7 +13,7 @@ namespace arborfs {
 void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 
 /// Finds compactions and branch summaries whose content refers to an entry that the log does not have.
-void find_in_references(const Session& session, const LogFile& log, std::vector<Finding>& found);
+void find_in_references(const Session& session, const LogSource& log, std::vector<Finding>& found);
 
 /// Returns the newest message if agents would continue without it: the log's last entry is only bookkeeping, and the
 /// newest message is not among its ancestors (FAILURES.md F6). Otherwise kNoEntry.

@@ -199,7 +199,7 @@ Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offse
   return make_header(text.substr(0, size), offset, slot);
 }
 
-Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect) {
+Result<Header> read_header(const LogSource& log, std::optional<Dialect> dialect) {
   // Decoded text has its own size; for a file, the size from its stat when it was opened is used.
   ASSIGN_OR_RETURN(const auto size, log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size));
   LogWindow window(log, std::min(size, kHeadLimit), nullptr, kHeadStep);

@@ -102,7 +102,7 @@ bool IndexState::is_younger(const RecordFields& record) {
   return is_omp18_type(type) || (record.telltales != 0 && has_omp18_key(record.telltales, type));
 }
 
-Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserver* noter) {
+Result<bool> IndexState::scan(const LogSource& log, LogWindow& window, ScanObserver* noter) {
   ASSIGN_OR_RETURN(auto found, read_head(window, forced));
   head = found;
   header = missing_header(head.slot.has_value());
@@ -146,7 +146,7 @@ Result<bool> IndexState::scan(const LogFile& log, LogWindow& window, ScanObserve
   return true;
 }
 
-Result<void> IndexState::read(const LogFile& log, std::uint64_t size, const RecordReader& reader,
+Result<void> IndexState::read(const LogSource& log, std::uint64_t size, const RecordReader& reader,
                               const std::atomic<bool>* cancelled) {
   is_of_reader = true;
   header = missing_header(false);

@@ -41,9 +41,9 @@ struct IndexState {
 
   /// Reads the whole log. Returns false if a record of the younger dialect appears after records of type `session` were
   /// dropped: the caller must then scan again with a new state that assumes omp18. `noter` may be null.
-  Result<bool> scan(const LogFile& log, LogWindow& window, ScanObserver* noter);
+  Result<bool> scan(const LogSource& log, LogWindow& window, ScanObserver* noter);
   /// Reads the whole log of another agent; `size` is its size before that. Errors: those of the reader.
-  Result<void> read(const LogFile& log, std::uint64_t size, const RecordReader& reader,
+  Result<void> read(const LogSource& log, std::uint64_t size, const RecordReader& reader,
                     const std::atomic<bool>* cancelled);
   /// Adds the next record, which must not be the header. False if the record is dropped and makes no entry.
   bool admit(const RecordFields& record);

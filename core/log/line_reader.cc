@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-LineReader::LineReader(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled)
+LineReader::LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled)
     : window_(log, end, cancelled) {}
 
 /// Finds the line feed that ends the line at at_; false if the log has none. Looks at one step of the log at a time, so

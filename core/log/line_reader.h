@@ -24,7 +24,7 @@ class LineReader {
   };
 
   /// Reads the bytes of `log` before `end`. `cancelled` may be null. Both must outlive the reader.
-  LineReader(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled);
+  LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled);
 
   /// The next line that is not blank; null at the end. Valid until the next call. Errors: io, interrupted.
   Result<const Line*> next();

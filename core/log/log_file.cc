@@ -1,7 +1,5 @@
 #include "core/log/log_file.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -14,15 +12,6 @@ namespace {
 // Below this size the agents decode the whole text, UTF-16 included; above they stream UTF-8 (omp/FORMAT.md A16).
 constexpr std::uint64_t kDecodedBelow = 8 * 1024 * 1024;
 constexpr std::string_view kUtf16Mark = "\xFF\xFE";
-
-std::size_t copy_from(std::string_view bytes, std::uint64_t offset, std::span<char> into) {
-  if (offset >= bytes.size()) {
-    return 0;
-  }
-  const std::size_t count = std::min(into.size(), bytes.size() - static_cast<std::size_t>(offset));
-  std::memcpy(into.data(), bytes.data() + offset, count);
-  return count;
-}
 
 // The decoded text of a small UTF-16LE log, nullopt for other logs.
 Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t size) {
@@ -42,82 +31,53 @@ Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t 
 
 }  // namespace
 
-Result<std::shared_ptr<const LogFile>> LogFile::open(const Dir& dir, const std::string& name,
-                                                     PooledFile::Opener reopen) {
+LogFile::LogFile(File file, const FileStat& stat, PooledFile::Opener reopen, std::optional<std::string> decoded)
+    : LogSource(stat),
+      file_(std::move(file), stat, std::move(reopen)),
+      decoded_(decoded ? log_from_bytes(*std::move(decoded)) : nullptr) {}
+
+Result<std::shared_ptr<const LogSource>> LogFile::open(const Dir& dir, const std::string& name,
+                                                       PooledFile::Opener reopen) {
   FileStat stat;
   ASSIGN_OR_RETURN(auto file, File::open_in(dir, name, &stat));
   return of(std::move(file), stat, std::move(reopen));
 }
 
-Result<std::shared_ptr<const LogFile>> LogFile::of(File file, PooledFile::Opener reopen) {
-  ASSIGN_OR_RETURN(auto stat, file.stat());
+Result<std::shared_ptr<const LogSource>> LogFile::of(File file, PooledFile::Opener reopen) {
+  ASSIGN_OR_RETURN(const auto stat, file.stat());
   return of(std::move(file), stat, std::move(reopen));
 }
 
-Result<std::shared_ptr<const LogFile>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen) {
+Result<std::shared_ptr<const LogSource>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen) {
   ASSIGN_OR_RETURN(auto decoded, decode_utf16(file, stat.size));
-  const std::shared_ptr<LogFile> log(new LogFile);
-  log->opened_ = stat;
-  log->file_.emplace(std::move(file), stat, std::move(reopen));
-  log->memory_ = std::move(decoded);
-  return std::shared_ptr<const LogFile>(log);
-}
-
-std::shared_ptr<const LogFile> LogFile::from_bytes(std::string bytes) {
-  const std::shared_ptr<LogFile> log(new LogFile);
-  log->opened_.size = bytes.size();
-  log->memory_ = std::move(bytes);
-  return log;
+  return std::shared_ptr<const LogSource>(new LogFile(std::move(file), stat, std::move(reopen), std::move(decoded)));
 }
 
 Result<std::uint64_t> LogFile::size() const {
-  if (memory_) {
-    return static_cast<std::uint64_t>(memory_->size());
+  if (decoded_) {
+    return decoded_->size();
   }
-  ASSIGN_OR_RETURN(auto now, stat());
+  ASSIGN_OR_RETURN(const auto now, stat());
   return now.size;
 }
 
 Result<FileStat> LogFile::stat() const {
-  if (!file_) {
-    return opened_;
-  }
-  ASSIGN_OR_RETURN(auto file, file_->acquire());
+  ASSIGN_OR_RETURN(const auto file, file_.acquire());
   return file->stat();
 }
 
 Result<std::size_t> LogFile::read_at(std::uint64_t offset, std::span<char> into) const {
-  return memory_ ? Result<std::size_t>(copy_from(*memory_, offset, into)) : read_file(offset, into);
-}
-
-Result<std::size_t> LogFile::read_file(std::uint64_t offset, std::span<char> into) const {
-  ASSIGN_OR_RETURN(auto file, file_->acquire());
-  return file->read_at(offset, into);
-}
-
-Result<std::string> LogFile::read(std::uint64_t offset, std::uint64_t length) const {
-  ASSIGN_OR_RETURN(auto total, size());
-  if (offset > total || length > total - offset) {
-    return Error{Errc::stale, "the log changed during the read; open the file again"};
-  }
-  std::string bytes(length, '\0');
-  ASSIGN_OR_RETURN(auto got, read_at(offset, bytes));
-  if (got < length) {
-    return Error{Errc::stale, "the log was truncated during the read; try again"};
-  }
-  return bytes;
-}
-
-std::shared_ptr<const File> LogFile::splice_file() const {
-  if (memory_) {
-    return nullptr;
-  }
-  auto file = file_->acquire();
-  return file ? *file : nullptr;
+  return decoded_ ? decoded_->read_at(offset, into) : read_raw_at(offset, into);
 }
 
 Result<std::size_t> LogFile::read_raw_at(std::uint64_t offset, std::span<char> into) const {
-  return file_ ? read_file(offset, into) : read_at(offset, into);
+  ASSIGN_OR_RETURN(const auto file, file_.acquire());
+  return file->read_at(offset, into);
+}
+
+std::shared_ptr<const File> LogFile::splice_file() const {
+  const auto file = decoded_ ? Result<std::shared_ptr<const File>>(nullptr) : file_.acquire();
+  return file ? *file : nullptr;
 }
 
 }  // namespace arborfs

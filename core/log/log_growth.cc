@@ -111,14 +111,14 @@ Result<std::optional<std::string>> last_name(LogWindow& window, const std::vecto
 }
 
 // True if the log must be read again from the start, whatever the new bytes are.
-bool must_rebuild(const LogFile& log, const IndexState& state, std::uint64_t size) {
+bool must_rebuild(const LogSource& log, const IndexState& state, std::uint64_t size) {
   return state.is_of_reader || state.values == 0 || state.tail.has_records || state.head.may_be_slot ||
          size < state.tail.resume.offset || has_lenient_boms(log, size) != has_lenient_boms(log, state.scanned_size);
 }
 
 }  // namespace
 
-Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogFile& log) const {
+Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogSource& log) const {
   ASSIGN_OR_RETURN(auto size, log.size());
   if (must_rebuild(log, *impl_, size)) {
     return GrowthPtr();

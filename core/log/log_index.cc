@@ -29,7 +29,7 @@ std::string_view damage_word(Damage::Kind kind) {
 LogIndex::LogIndex() = default;
 LogIndex::~LogIndex() = default;
 
-Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogFile& log, const Options& options) {
+Result<std::unique_ptr<LogIndex>> LogIndex::build(const LogSource& log, const Options& options) {
   ASSIGN_OR_RETURN(auto size, log.size());
   LogWindow window(log, size, options.cancelled);
   std::unique_ptr<LogIndex> index(new LogIndex);

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -113,7 +113,7 @@ struct Header {
 /// Reads only the head of a log as it was opened (4 KiB; up to 1 MiB if the first value is long or late). The result is
 /// the header of the full index, except that a log of pi is recognised by its header only and a first record past the
 /// first MiB is not found. Errors: io.
-Result<Header> read_header(const LogFile& log, std::optional<Dialect> dialect = std::nullopt);
+Result<Header> read_header(const LogSource& log, std::optional<Dialect> dialect = std::nullopt);
 
 class RecordReader;
 class ScanObserver;
@@ -127,8 +127,8 @@ class LogIndex {
     const RecordReader* reader = nullptr;          // of another agent's log; dialect and noter are not used then
   };
   /// Scans the log from its first byte to its current end. Errors: io, interrupted, too_large, those of the noter.
-  static Result<std::unique_ptr<LogIndex>> build(const LogFile& log, const Options& options);
-  static Result<std::unique_ptr<LogIndex>> build(const LogFile& log) { return build(log, Options{}); }
+  static Result<std::unique_ptr<LogIndex>> build(const LogSource& log, const Options& options);
+  static Result<std::unique_ptr<LogIndex>> build(const LogSource& log) { return build(log, Options{}); }
   ~LogIndex();
   LogIndex(const LogIndex&) = delete;
   LogIndex& operator=(const LogIndex&) = delete;
@@ -142,7 +142,7 @@ class LogIndex {
   /// Reads from where the scan ended. Null, which means that build() is needed, if earlier entries would now be read
   /// differently: the last known bytes changed, the dialect changed, or a new id is a duplicate or the missing parent
   /// of an earlier entry. Always null for the log of another agent.
-  [[nodiscard]] Result<GrowthPtr> read_growth(const LogFile& log) const;
+  [[nodiscard]] Result<GrowthPtr> read_growth(const LogSource& log) const;
   /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
   void apply(GrowthPtr growth);

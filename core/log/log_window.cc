@@ -8,7 +8,7 @@
 
 namespace arborfs {
 
-LogWindow::LogWindow(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled, std::size_t step)
+LogWindow::LogWindow(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled, std::size_t step)
     : log_(log), end_(end), cancelled_(cancelled), step_(step) {}
 
 Result<std::string_view> LogWindow::view(std::uint64_t offset, std::size_t want) {

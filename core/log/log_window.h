@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -21,7 +21,7 @@ class LogWindow {
 
   /// A window over the bytes of `log` before `end`. `cancelled` may be null; it is checked before each read. Both must
   /// outlive the window.
-  LogWindow(const LogFile& log, std::uint64_t end, const std::atomic<bool>* cancelled = nullptr,
+  LogWindow(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled = nullptr,
             std::size_t step = kStep);
 
   /// The bytes in memory from `offset` on, at least `want` unless the log ends before. Valid until the next call.
@@ -36,7 +36,7 @@ class LogWindow {
   Result<void> fill(std::uint64_t offset, std::size_t want);
   void make_room(std::size_t keep_from, std::size_t kept, std::size_t capacity);
 
-  const LogFile& log_;
+  const LogSource& log_;
   std::uint64_t end_;
   const std::atomic<bool>* cancelled_;
   std::size_t step_;

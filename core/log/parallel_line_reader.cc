@@ -18,7 +18,7 @@ constexpr std::size_t kPadding = DomRecordParser::kPadding;
 class StepBytes {
  public:
   /// `bytes` must have room for all bytes that will be read, plus kPadding.
-  StepBytes(const LogFile& log, std::uint64_t offset, std::uint64_t end, char* bytes)
+  StepBytes(const LogSource& log, std::uint64_t offset, std::uint64_t end, char* bytes)
       : log_(log), offset_(offset), end_(end), bytes_(bytes) {}
 
   /// Reads up to `size` more bytes; false if none could be read.
@@ -47,7 +47,7 @@ class StepBytes {
   [[nodiscard]] std::string_view text() const { return {bytes_, filled_}; }
 
  private:
-  const LogFile& log_;
+  const LogSource& log_;
   const std::uint64_t offset_;
   const std::uint64_t end_;
   char* const bytes_;
@@ -63,7 +63,7 @@ std::string_view without_trailing_space(std::string_view text) {
 
 }  // namespace
 
-ParallelLineReader::ParallelLineReader(const LogFile& log, std::uint64_t begin, std::uint64_t end,
+ParallelLineReader::ParallelLineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end,
                                        const std::atomic<bool>* cancelled, const ScanObserver* noter, std::size_t step)
     : log_(log),
       begin_(begin),

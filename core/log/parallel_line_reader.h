@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/helper_thread.h"
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 #include "core/log/record_parser_dom.h"
 #include "core/log/scan_observer.h"
 
@@ -34,7 +34,7 @@ class ParallelLineReader {
 
   /// Reads the lines of `log` from `begin`, which must be the start of a line, to `end`. `cancelled` and `noter` may be
   /// null. All pointers and references must outlive this object.
-  ParallelLineReader(const LogFile& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
+  ParallelLineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled,
                      const ScanObserver* noter, std::size_t step = kStep);
   ~ParallelLineReader();
   ParallelLineReader(const ParallelLineReader&) = delete;
@@ -64,7 +64,7 @@ class ParallelLineReader {
   void fill(Chunk& chunk, std::uint64_t number, DomRecordParser& parser) const;
   void help();
 
-  const LogFile& log_;
+  const LogSource& log_;
   const std::uint64_t begin_;
   const std::uint64_t end_;
   const std::atomic<bool>* const cancelled_;

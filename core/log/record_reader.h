@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/log/log_file.h"
 #include "core/log/log_index.h"
+#include "core/log/log_source.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
@@ -29,9 +29,9 @@ class RecordReader {
  public:
   virtual ~RecordReader() = default;
   /// Reads what a listing of sessions needs, at most a few MiB. Errors: io.
-  [[nodiscard]] virtual Result<Header> read_header(const LogFile& log) const = 0;
+  [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
   /// Reads the whole log. Errors: io, those of the sink; interrupted once `cancelled`, which may be null, is true.
-  virtual Result<void> read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const = 0;
+  virtual Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const = 0;
 };
 
 }  // namespace arborfs

@@ -40,7 +40,7 @@ std::string_view without_space_at_end(std::string_view text) {
 
 }  // namespace
 
-bool has_lenient_boms(const LogFile& log, std::uint64_t size) {
+bool has_lenient_boms(const LogSource& log, std::uint64_t size) {
   return !log.is_decoded() && size >= kStreamedFrom;
 }
 

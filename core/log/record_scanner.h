@@ -34,7 +34,7 @@ struct ScanPoint {
 };
 
 /// True if a log of this size may have a BOM at the start of any line (omp/FORMAT.md A16).
-bool has_lenient_boms(const LogFile& log, std::uint64_t size);
+bool has_lenient_boms(const LogSource& log, std::uint64_t size);
 
 /// The damage that a scan found.
 struct ScanLosses {

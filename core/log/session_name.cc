@@ -6,7 +6,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -40,7 +40,7 @@ Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uin
 }
 
 /// From the last line to the first, each parsed once at most.
-Result<std::optional<std::string>> find_session_name(const LogFile& log) {
+Result<std::optional<std::string>> find_session_name(const LogSource& log) {
   ASSIGN_OR_RETURN(const auto size, log.size());
   const std::uint64_t from = size - std::min(size, kSearched);
   auto read = log.read(from, size - from);

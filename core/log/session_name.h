@@ -22,6 +22,6 @@ inline constexpr std::uint64_t kLongestNamingEntry = 64 << 10;
 
 /// The name in the last session_info of the log, found from its end without an index. Nothing if the last 4 MiB have
 /// none: reading the head of a log must stay quick. Errors: io.
-Result<std::optional<std::string>> find_session_name(const LogFile& log);
+Result<std::optional<std::string>> find_session_name(const LogSource& log);
 
 }  // namespace arborfs

@@ -54,7 +54,7 @@ void Content::add_text(std::string_view text) {
   size_ += text.size();
 }
 
-void Content::add_range(std::shared_ptr<const LogFile> log, std::uint64_t offset, std::uint64_t length) {
+void Content::add_range(std::shared_ptr<const LogSource> log, std::uint64_t offset, std::uint64_t length) {
   if (length == 0) {
     return;
   }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -22,7 +22,7 @@ class Content {
   Content();
 
   void add_text(std::string_view text);  // appended to a preceding literal segment, if any
-  void add_range(std::shared_ptr<const LogFile> log, std::uint64_t offset, std::uint64_t length);
+  void add_range(std::shared_ptr<const LogSource> log, std::uint64_t offset, std::uint64_t length);
   /// `render` is called from any thread and must always return exactly `size` bytes; else reads fail with `stale`.
   void add_rendered(std::uint64_t size, Renderer render);
 
@@ -52,7 +52,7 @@ class Content {
     std::uint64_t start = 0;  // in the content
     std::uint64_t size = 0;
     std::string text;  // literal, used if log and render are null
-    std::shared_ptr<const LogFile> log;
+    std::shared_ptr<const LogSource> log;
     std::uint64_t log_offset = 0;
     std::shared_ptr<const Renderer> render;
   };

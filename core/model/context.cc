@@ -38,7 +38,7 @@ Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const c
 
 }  // namespace
 
-Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogFile> log,
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs) {
   using namespace context;
   const auto source =

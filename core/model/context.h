@@ -56,7 +56,7 @@ ContextPath context_path(const LogIndex& index, Ordinal leaf);
 
 /// `{"messages":[` newline, each message on its own line, `],"thinkingLevel":...}` newline. Without the newlines it is
 /// JSON.stringify of the context that the agent computes. Errors: stale (the log changed), io.
-Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogFile> log,
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs);
 
 }  // namespace arborfs

@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kLongestLoaded = 64U * 1024 * 1024;
 
 /// Must live as long as the context that was built from it, because parts of that are rendered when they are read.
 struct Source {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::shared_ptr<const BlobSource> blobs;
   Dialect dialect = Dialect::omp13;
   bool version_below_3 = false;

@@ -92,7 +92,7 @@ void MemberScan::take(char c, std::uint64_t position) {
 
 }  // namespace
 
-Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64_t offset, std::uint64_t length) {
+Result<std::vector<PlacedMember>> placed_members(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
   LogWindow window(log, offset + length);
   MemberScan scan;
   for (std::uint64_t at = offset; at < offset + length;) {
@@ -121,7 +121,7 @@ const PlacedMember* find_member(const std::vector<PlacedMember>& members, std::s
   return found == members.rend() ? nullptr : &*found;
 }
 
-Result<std::string> short_members_json(const LogFile& log, std::uint64_t offset, std::uint64_t length) {
+Result<std::string> short_members_json(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
   ASSIGN_OR_RETURN(auto members, placed_members(log, offset, length));
   std::string out = "{";
   for (const PlacedMember& member : members) {

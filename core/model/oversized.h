@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -23,12 +23,12 @@ inline constexpr std::size_t kMostMembers = 100'000;
 
 /// The members of the object at `offset`, in order; none if the value there is not an object. Errors: io, stale;
 /// too_large if there are more than kMostMembers.
-Result<std::vector<PlacedMember>> placed_members(const LogFile& log, std::uint64_t offset, std::uint64_t length);
+Result<std::vector<PlacedMember>> placed_members(const LogSource& log, std::uint64_t offset, std::uint64_t length);
 
 /// The last member with that key, or nullptr.
 const PlacedMember* find_member(const std::vector<PlacedMember>& members, std::string_view key);
 
 /// The object as JSON text, with only its short members (1 MiB or less). Errors: those of placed_members.
-Result<std::string> short_members_json(const LogFile& log, std::uint64_t offset, std::uint64_t length);
+Result<std::string> short_members_json(const LogSource& log, std::uint64_t offset, std::uint64_t length);
 
 }  // namespace arborfs

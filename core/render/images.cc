@@ -91,7 +91,7 @@ void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vec
   find_in(raw, skim::member(owner, "images"), next, images);
 }
 
-Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, const ImageRef& image,
+Result<std::string> read_inline_image(const LogSource& log, const Entry& entry, const ImageRef& image,
                                       std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t from = std::min(offset, image.size);
   const std::uint64_t count = std::min(length, image.size - from);

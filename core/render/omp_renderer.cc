@@ -20,7 +20,7 @@ class OmpRenderer : public RecordRenderer {
     return arborfs::first_words(type, raw, columns);
   }
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
-                                                               std::shared_ptr<const LogFile> log,
+                                                               std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override {
     return build_context(path, std::move(log), std::move(blobs));
   }

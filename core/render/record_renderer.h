@@ -24,7 +24,7 @@ class RecordRenderer {
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
   /// What the agent would send to the model: as build_context() for omp (context.h). Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
-      const ContextPath& path, std::shared_ptr<const LogFile> log, std::shared_ptr<const BlobSource> blobs) const = 0;
+      const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;
 };
 
 }  // namespace arborfs

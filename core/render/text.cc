@@ -166,8 +166,8 @@ std::uint64_t too_long_size(std::uint64_t length) {
   return too_long_text(length).size();
 }
 
-Result<std::string> read_text(const RecordRenderer& renderer, const LogFile& log, EntryType type, std::uint64_t offset,
-                              std::uint64_t length) {
+Result<std::string> read_text(const RecordRenderer& renderer, const LogSource& log, EntryType type,
+                              std::uint64_t offset, std::uint64_t length) {
   if (length > kMaxRenderedEntry) {
     std::string out;
     render_too_long(length, out);

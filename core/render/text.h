@@ -27,8 +27,8 @@ std::uint64_t text_size(EntryType type, std::string_view raw);
 
 /// The text of an entry of `length` bytes at `offset` of a log; does not read the entry if it is too long. `length` is
 /// LogIndex::length; lengths that do not fit in Entry::length all give the same text. Errors: stale, io.
-Result<std::string> read_text(const RecordRenderer& renderer, const LogFile& log, EntryType type, std::uint64_t offset,
-                              std::uint64_t length);
+Result<std::string> read_text(const RecordRenderer& renderer, const LogSource& log, EntryType type,
+                              std::uint64_t offset, std::uint64_t length);
 /// Appends the text of an entry longer than kMaxRenderedEntry.
 void render_too_long(std::uint64_t length, std::string& out);
 

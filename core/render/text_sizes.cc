@@ -17,7 +17,7 @@ struct NotedMeasure : ScanNotes {
   TextMeasure measure;
 };
 
-Result<TextMeasure> measure_in(const LogFile& log, const Entry& entry, std::uint64_t length) {
+Result<TextMeasure> measure_in(const LogSource& log, const Entry& entry, std::uint64_t length) {
   if (length > kMaxRenderedEntry) {
     return TextMeasure{too_long_size(length), {}, {}};
   }
@@ -27,7 +27,7 @@ Result<TextMeasure> measure_in(const LogFile& log, const Entry& entry, std::uint
 }
 
 /// Adds the notes on an entry, or else measures it now.
-Result<void> add(TextSizes::Delta& delta, const LogFile& log, const Entry& entry, std::uint64_t length,
+Result<void> add(TextSizes::Delta& delta, const LogSource& log, const Entry& entry, std::uint64_t length,
                  const ScanNotes* notes) {
   if (notes != nullptr) {
     delta.add(entry.type, static_cast<const NotedMeasure*>(notes)->measure);
@@ -45,7 +45,7 @@ std::uint64_t end_of(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-Result<TextSizes::Delta> TextSizes::read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
+Result<TextSizes::Delta> TextSizes::read(const LogSource& log, Ordinal first, const std::vector<Entry>& entries,
                                          const std::atomic<bool>* cancelled) const {
   Delta delta;
   delta.first = first;
@@ -65,7 +65,7 @@ Result<TextSizes::Delta> TextSizes::read(const LogFile& log, Ordinal first, cons
   return delta;
 }
 
-Result<TextSizes::Delta> TextSizes::measure(const LogFile& log, const RecordRenderer& renderer, const LogIndex& index,
+Result<TextSizes::Delta> TextSizes::measure(const LogSource& log, const RecordRenderer& renderer, const LogIndex& index,
                                             const std::atomic<bool>* cancelled) {
   Delta delta;
   delta.usage.set_dialect(index.dialect());

@@ -45,11 +45,11 @@ class TextSizes {
 
   /// Reads the new entries of a log. `entries` is a copy of the new part of the index, whose first entry has ordinal
   /// `first`. Errors: stale, io, interrupted.
-  [[nodiscard]] Result<Delta> read(const LogFile& log, Ordinal first, const std::vector<Entry>& entries,
+  [[nodiscard]] Result<Delta> read(const LogSource& log, Ordinal first, const std::vector<Entry>& entries,
                                    const std::atomic<bool>* cancelled) const;
   /// Measures every entry of another agent's log, whose entries may be in any order. Errors: as read().
-  [[nodiscard]] static Result<Delta> measure(const LogFile& log, const RecordRenderer& renderer, const LogIndex& index,
-                                             const std::atomic<bool>* cancelled);
+  [[nodiscard]] static Result<Delta> measure(const LogSource& log, const RecordRenderer& renderer,
+                                             const LogIndex& index, const std::atomic<bool>* cancelled);
   void apply(Delta delta);
 
   [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }
@@ -67,7 +67,7 @@ class TextSizes {
 class TextSizesObserver : public ScanObserver {
  public:
   /// `log` is the log that is indexed; it must outlive this.
-  explicit TextSizesObserver(const LogFile& log) : log_(log) {}
+  explicit TextSizesObserver(const LogSource& log) : log_(log) {}
 
   [[nodiscard]] std::unique_ptr<ScanNotes> read(EntryType type, std::string_view text,
                                                 const json::Places& places) const override;
@@ -78,12 +78,12 @@ class TextSizesObserver : public ScanObserver {
   [[nodiscard]] TextSizes take_details(Dialect dialect);
 
  private:
-  const LogFile& log_;
+  const LogSource& log_;
   TextSizes::Delta delta_;
 };
 
 /// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.
-Result<std::string> read_inline_image(const LogFile& log, const Entry& entry, const ImageRef& image,
+Result<std::string> read_inline_image(const LogSource& log, const Entry& entry, const ImageRef& image,
                                       std::uint64_t offset, std::uint64_t length);
 
 }  // namespace arborfs

@@ -52,7 +52,7 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
   return steps;
 }
 
-std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log,
+std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogSource> log,
                                                 const RecordRenderer& renderer) {
   auto content = std::make_shared<Content>();
   for (const TranscriptStep& step : steps) {

@@ -29,7 +29,7 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
                                              const std::vector<std::uint32_t>& text_sizes_of_path);
 /// `## user · 2026-02-16 10:20:30 UTC · a1b2c3d4`, a blank line, the text, a blank line, for each step. Later entries
 /// never change earlier text, so that `tail -f` can follow a branch.
-std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogFile> log,
+std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogSource> log,
                                                 const RecordRenderer& renderer);
 
 /// The whole tree drawn with box characters: ordinal, role or type, id, the first words, labels in [..], `<- leaf`.

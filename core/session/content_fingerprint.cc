@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kHashed = ContentFingerprint::kWhole / 2;  // bytes at either end
 
 /// Hashes at most kHashed bytes from `from` on, as far as the log has them.
-Result<std::uint64_t> hash_of(const LogFile& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
+Result<std::uint64_t> hash_of(const LogSource& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
   std::string bytes(std::min(to - from, kHashed), '\0');
   ASSIGN_OR_RETURN(auto got, log.read_raw_at(from, bytes));
   bytes.resize(got);
@@ -22,7 +22,7 @@ Result<std::uint64_t> hash_of(const LogFile& log, std::uint64_t from, std::uint6
 
 }  // namespace
 
-Result<ContentFingerprint> ContentFingerprint::of(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
+Result<ContentFingerprint> ContentFingerprint::of(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
   ContentFingerprint mark;
   mark.size_ = size;
   mark.slot_ = std::min(slot, size);
@@ -37,7 +37,7 @@ Result<ContentFingerprint> ContentFingerprint::of(const LogFile& log, std::uint6
   return mark;
 }
 
-Result<bool> ContentFingerprint::is_of(const LogFile& log) const {
+Result<bool> ContentFingerprint::is_of(const LogSource& log) const {
   const auto now = of(log, slot_, size_);
   return now ? Result<bool>(now->hash_ == hash_) : now.error();
 }

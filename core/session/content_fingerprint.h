@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -15,9 +15,9 @@ class ContentFingerprint {
   static constexpr std::uint64_t kWhole = std::uint64_t{8} << 10U;
 
   /// Of the first `size` bytes on disk, without the first `slot`. Errors: io.
-  static Result<ContentFingerprint> of(const LogFile& log, std::uint64_t slot, std::uint64_t size);
+  static Result<ContentFingerprint> of(const LogSource& log, std::uint64_t slot, std::uint64_t size);
   /// True if the log has the same bytes there now. Errors: io.
-  [[nodiscard]] Result<bool> is_of(const LogFile& log) const;
+  [[nodiscard]] Result<bool> is_of(const LogSource& log) const;
 
  private:
   std::uint64_t slot_ = 0;

@@ -131,7 +131,7 @@ class Session : public std::enable_shared_from_this<Session> {
     [[nodiscard]] bool has_details() const {
       return session_->details_ && session_->details_->size() == index().size();
     }
-    [[nodiscard]] const std::shared_ptr<const LogFile>& log() const { return session_->log_; }
+    [[nodiscard]] const std::shared_ptr<const LogSource>& log() const { return session_->log_; }
     /// The entry that the next append becomes a child of: the log's last one, or the one it was moved to
     /// (CONTRACT.md 6.7); kNoEntry for the root.
     [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
@@ -162,7 +162,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// One state of the log's raw bytes.
   struct Raw {
-    std::shared_ptr<const LogFile> log;
+    std::shared_ptr<const LogSource> log;
     FileStat stat;
     std::string slot_bytes;        // of a title slot at that time (it is overwritten in place), "" without one
     std::uint32_t generation = 0;  // Guard::raw_generation
@@ -257,7 +257,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<void> load_head(const FileStat& st);
   Result<void> load_raw(const FileStat& st);
   [[nodiscard]] bool is_at_rest() const;
-  [[nodiscard]] Result<bool> keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const;
+  [[nodiscard]] Result<bool> keeps_bytes(const LogSource& log, const FileStat& st, const std::string& slot) const;
   void note_used() const { last_used_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   void note_loaded();
   void keep_findings(const FileStat& st, Header& header) const;
@@ -266,7 +266,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<bool> grow_index(const FileStat& looked);
   [[nodiscard]] Result<std::string> current_slot() const;
   Result<void> load_details(const std::atomic<bool>* cancelled);
-  [[nodiscard]] Result<std::unique_ptr<TextSizes>> read_details(const LogFile& log, const LogIndex& index,
+  [[nodiscard]] Result<std::unique_ptr<TextSizes>> read_details(const LogSource& log, const LogIndex& index,
                                                                 const std::atomic<bool>* cancelled) const;
   Result<void> fail(const Error& error);
   void age_tail(const FileStat& st);
@@ -274,7 +274,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
   [[nodiscard]] bool is_same_after_all(const FileStat& st, Depth depth) const;
   void forget_documents(std::uint32_t generation);
-  void look_for_erased(const LogFile& log, const LogIndex& index);
+  void look_for_erased(const LogSource& log, const LogIndex& index);
   [[nodiscard]] std::optional<Ordinal> entries_kept(const LogIndex& loaded, bool keeps_bytes) const;
   [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, std::optional<Ordinal> kept, bool is_same) const;
   void publish(Change change);
@@ -305,7 +305,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Head head_;
   bool head_loaded_ = false;
   bool gone_ = false;
-  std::shared_ptr<const LogFile> log_;
+  std::shared_ptr<const LogSource> log_;
   std::unique_ptr<LogIndex> index_;
   std::unique_ptr<TextSizes> details_;
   std::optional<ContentFingerprint>

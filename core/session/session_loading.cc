@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxSlot = 4096;
 
 /// The first line, newline included; "" when it is longer than any slot.
-Result<std::string> first_line(const LogFile& log) {
+Result<std::string> first_line(const LogSource& log) {
   std::string bytes(kMaxSlot, '\0');
   ASSIGN_OR_RETURN(auto got, log.read_raw_at(0, bytes));
   bytes.resize(got);
@@ -24,7 +24,7 @@ Result<std::string> first_line(const LogFile& log) {
 }
 
 /// The bytes of the title slot, "" without one.
-Result<std::string> slot_of(const LogFile& log, const Header& header) {
+Result<std::string> slot_of(const LogSource& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
@@ -33,18 +33,18 @@ constexpr std::chrono::milliseconds kWriteInProgress{1};
 
 /// The log's stat before it was read: `look`, or the stat at open if another file was opened. Later changes are taken
 /// in by the next refresh. A mixture of the two would make the next check report a write that never happened.
-FileStat seen_at(const FileStat& look, const LogFile& log) {
+FileStat seen_at(const FileStat& look, const LogSource& log) {
   return log.opened().same_file(look) ? look : log.opened();
 }
 
 /// The fingerprint of a log short enough to be hashed completely; nothing for a longer one and on a read error.
-std::optional<ContentFingerprint> short_mark(const LogFile& log, std::uint64_t slot, std::uint64_t size) {
+std::optional<ContentFingerprint> short_mark(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
   const auto mark = size <= ContentFingerprint::kWhole ? ContentFingerprint::of(log, slot, size)
                                                        : Result<ContentFingerprint>(Errc::unsupported, "too long");
   return mark ? std::optional(*mark) : std::nullopt;
 }
 
-bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogFile& log) {
+bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogSource& log) {
   const auto same = mark ? mark->is_of(log) : Result<bool>(false);
   return same && *same;
 }
@@ -52,7 +52,7 @@ bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogFile& l
 /// The state of a short log before it is read.
 class BeforeReading {
  public:
-  BeforeReading(const LogFile& log, std::uint64_t size) : log_(log), size_(size) {
+  BeforeReading(const LogSource& log, std::uint64_t size) : log_(log), size_(size) {
     if (size <= ContentFingerprint::kWhole) {
       const auto line = first_line(log);
       line_ = line ? *line : "";
@@ -67,7 +67,7 @@ class BeforeReading {
   }
 
  private:
-  const LogFile& log_;
+  const LogSource& log_;
   const std::uint64_t size_;
   std::string line_;
   std::optional<ContentFingerprint> mark_;
@@ -106,7 +106,7 @@ Result<void> Session::load_head(const FileStat& st) {
 
 /// True if all known bytes of the log after the slot are still there. Always false if its index is loaded, which
 /// detects this itself.
-Result<bool> Session::keeps_bytes(const LogFile& log, const FileStat& st, const std::string& slot) const {
+Result<bool> Session::keeps_bytes(const LogSource& log, const FileStat& st, const std::string& slot) const {
   if (!log_mark_ || !log_->opened().same_file(log.opened()) || st.size < head_.stat.size) {
     return false;
   }
@@ -118,7 +118,7 @@ Result<bool> Session::keeps_bytes(const LogFile& log, const FileStat& st, const 
 
 Result<void> Session::load_raw(const FileStat& st) {
   const bool is_open = log_ && log_->opened().same_file(st) && !log_->is_decoded();
-  auto log = is_open ? Result<std::shared_ptr<const LogFile>>(log_) : shared_.store->open(place());
+  auto log = is_open ? Result<std::shared_ptr<const LogSource>>(log_) : shared_.store->open(place());
   auto header = log ? read_header(format(), **log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
@@ -164,7 +164,7 @@ Result<void> Session::load_raw(const FileStat& st) {
 }
 
 /// Reads the details of a whole log.
-Result<std::unique_ptr<TextSizes>> Session::read_details(const LogFile& log, const LogIndex& index,
+Result<std::unique_ptr<TextSizes>> Session::read_details(const LogSource& log, const LogIndex& index,
                                                          const std::atomic<bool>* cancelled) const {
   auto details = std::make_unique<TextSizes>(index.dialect());
   std::vector<Entry> entries;
@@ -382,7 +382,7 @@ Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
   return {};
 }
 
-void Session::look_for_erased(const LogFile& log, const LogIndex& index) {
+void Session::look_for_erased(const LogSource& log, const LogIndex& index) {
   const auto is_current = [&] {
     const auto now = shared_.store->stat(place());
     return now && now->same_file(log.opened()) && now->size == index.scanned_size();

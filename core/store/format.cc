@@ -7,7 +7,7 @@
 
 namespace arborfs {
 
-Result<Header> read_header(const Format& format, const LogFile& log) {
+Result<Header> read_header(const Format& format, const LogSource& log) {
   return format.reader != nullptr ? format.reader->read_header(log) : read_header(log);
 }
 

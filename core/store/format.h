@@ -20,7 +20,7 @@ struct Format {
 };
 
 /// The header of a log of this format, without an index. Errors: io.
-Result<Header> read_header(const Format& format, const LogFile& log);
+Result<Header> read_header(const Format& format, const LogSource& log);
 
 /// The logs of omp.
 const Format& omp_format();

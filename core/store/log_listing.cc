@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/log/log_file.h"
 
 namespace arborfs {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/log/log_file.h"
 #include "core/store/log_change.h"
 
 namespace arborfs {
@@ -194,9 +195,9 @@ class MemoryStore : public SessionStore {
     return reader ? reader->stat() : Result<FileStat>(reader.error());
   }
 
-  [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
     auto reader = reader_of(place);
-    return reader ? LogFile::of(std::move(*reader)) : Result<std::shared_ptr<const LogFile>>(reader.error());
+    return reader ? LogFile::of(std::move(*reader)) : Result<std::shared_ptr<const LogSource>>(reader.error());
   }
 
   [[nodiscard]] Result<Dir> folder(const LogPlace& /*place*/) const override { return nothing_there(); }

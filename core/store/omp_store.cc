@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/result_macros.h"
+#include "core/log/log_file.h"
 #include "core/store/agent_dir.h"
 #include "core/store/log_listing.h"
 #include "core/store/omp_log_change.h"
@@ -85,7 +86,7 @@ class OmpStore : public SessionStore {
     return stat_log(dir, place.file);
   }
 
-  [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
     return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
       const auto folder = Dir::open_below_root(sessions, place.folder);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/log/log_file.h"
 #include "core/store/log_listing.h"
 
 namespace arborfs {
@@ -71,7 +72,7 @@ Result<FileStat> LogFolderStore::stat(const LogPlace& place) const {
   return stat_log(dir, place.file);
 }
 
-Result<std::shared_ptr<const LogFile>> LogFolderStore::open(const LogPlace& place) const {
+Result<std::shared_ptr<const LogSource>> LogFolderStore::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
   return LogFile::open(dir, place.file, [root = paths().sessions, place]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, place.folder));

@@ -47,7 +47,7 @@ class LogFolderStore : public ReadOnlyStore {
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
-  [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
 
  private:

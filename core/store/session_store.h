@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/log/log_file.h"
 #include "core/log/log_index.h"
+#include "core/log/log_source.h"
 #include "core/os/file.h"
 #include "core/store/blob_store.h"
 #include "core/store/format.h"
@@ -102,7 +102,7 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
-  [[nodiscard]] virtual Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const = 0;
+  [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const = 0;
   /// The folder that holds the log, for access to other files there or to many of its logs.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.

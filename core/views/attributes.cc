@@ -37,7 +37,7 @@ void add_from_json(AttributeList& list, std::string_view raw) {
 
 Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal) {
   AttributeList list;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   {

@@ -16,7 +16,7 @@ constexpr std::size_t kWindowBytes = 16 * 1024;
 constexpr std::uint64_t kLongestRead = 4 << 20;
 
 /// Of the path to the leaf of another agent's log, which has to be read whole.
-std::string first_user_text(const Format& format, const LogFile& log, std::uint64_t size, std::size_t columns) {
+std::string first_user_text(const Format& format, const LogSource& log, std::uint64_t size, std::size_t columns) {
   LogIndex::Options options;
   options.reader = format.reader;
   const auto index = size <= kLongestRead ? LogIndex::build(log, options)

@@ -14,7 +14,7 @@ constexpr std::string_view kHashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427a
 
 }  // namespace
 
-std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogFile>& log, const Entry& entry,
+std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogSource>& log, const Entry& entry,
                                             const ImageRef& image) {
   auto content = std::make_shared<Content>();
   const std::uint64_t step = image.plain_base64 ? kStep : image.size;

@@ -11,7 +11,7 @@
 namespace arborfs {
 
 /// An image that is base64 in its entry.
-std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogFile>& log, const Entry& entry,
+std::shared_ptr<const Content> inline_image(const std::shared_ptr<const LogSource>& log, const Entry& entry,
                                             const ImageRef& image);
 /// An image in the blob store. Errors: corrupt if the blob cannot be opened or does not match its hash; io.
 Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::string& hash);

@@ -60,7 +60,7 @@ void judge(const Format& format, const Header& header, SessionStatus& status) {
   }
 }
 
-void salvage(const LogFile& log, SessionStatus& status) {
+void salvage(const LogSource& log, SessionStatus& status) {
   for (std::size_t run = 0; run < std::min(status.damage.size(), kMaxSalvagedRuns); ++run) {
     const Damage& damage = status.damage[run];
     if (damage.kind == Damage::Kind::nul) {
@@ -94,7 +94,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   const auto head = session.head();
   status.bytes = head.stat.size;
   judge(session.format(), head.header, status);
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::set<std::string> blobs;
   if (const auto guard = session.read()) {
     log = guard->log();

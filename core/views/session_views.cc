@@ -70,7 +70,7 @@ ContentResult make_raw(const Request& request) {
 
 ContentResult context_at(const Request& request, Ordinal ordinal) {
   ContextPath path;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   {
     ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
     path = context_path(guard.index(), ordinal == kNoEntry ? guard.leaf() : ordinal);
@@ -91,7 +91,7 @@ ContentResult make_branch_context(const Request& request) {
 
 ContentResult transcript_at(const Request& request, Ordinal ordinal) {
   std::vector<TranscriptStep> steps;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   {
     const auto guard = request.session.read();
     if (!guard || !guard->has_details()) {
@@ -166,7 +166,7 @@ std::optional<std::uint64_t> known_size(const Request& request, ViewKind kind) {
 
 /// The bytes of one entry's JSON value; `item` is its ordinal.
 struct EntryBytes {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   Entry entry;
   std::uint64_t length = 0;
 };

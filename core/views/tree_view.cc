@@ -34,7 +34,7 @@ struct Place {
   std::uint64_t length = 0;
 };
 
-Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, const LogFile& log,
+Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, const LogSource& log,
                                                const std::vector<Place>& places) {
   std::vector<std::string> words;
   words.reserve(places.size());
@@ -109,7 +109,7 @@ class Making {
   }
 
   const std::uint32_t generation_;
-  const std::shared_ptr<const LogFile> log_;
+  const std::shared_ptr<const LogSource> log_;
   TreeReader reader_;
   TreeDrawing drawing_;
   const Ordinal size_;

@@ -29,7 +29,7 @@ bool is_key(const PlacedMember& member, std::string_view key) {
 /// The edits that change members of one object in a log, with the same result as with_member() on a text.
 class MemberEdits {
  public:
-  static Result<MemberEdits> of(const LogFile& log, std::uint64_t offset, std::uint64_t length) {
+  static Result<MemberEdits> of(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
     auto members = placed_members(log, offset, length);
     return members ? Result<MemberEdits>(MemberEdits(offset, std::move(*members))) : members.error();
   }
@@ -101,7 +101,7 @@ std::vector<LogEdit> MemberEdits::take() {
 }
 
 /// The value of a member that is a short scalar; null for others.
-Result<json::Document> short_value(const LogFile& log, const PlacedMember& member) {
+Result<json::Document> short_value(const LogSource& log, const PlacedMember& member) {
   json::Document value;
   if (member.length <= kLongestScalar) {
     ASSIGN_OR_RETURN(auto text, log.read(member.offset, member.length));
@@ -110,7 +110,7 @@ Result<json::Document> short_value(const LogFile& log, const PlacedMember& membe
   return value;
 }
 
-Result<void> name_kept_entry(const LogFile& log, const IdOfValue& id_of, MemberEdits& edits) {
+Result<void> name_kept_entry(const LogSource& log, const IdOfValue& id_of, MemberEdits& edits) {
   const PlacedMember* index = edits.find("firstKeptEntryIndex");
   const auto value = index != nullptr ? short_value(log, *index) : Result<json::Document>(json::Document());
   if (!value) {
@@ -126,7 +126,7 @@ Result<void> name_kept_entry(const LogFile& log, const IdOfValue& id_of, MemberE
   return {};
 }
 
-Result<void> rename_role(const LogFile& log, MemberEdits& edits) {
+Result<void> rename_role(const LogSource& log, MemberEdits& edits) {
   const PlacedMember* message = edits.find("message");
   if (message == nullptr) {
     return {};
@@ -144,7 +144,7 @@ Result<void> rename_role(const LogFile& log, MemberEdits& edits) {
   return {};
 }
 
-Result<std::vector<LogEdit>> edits_of(const LogFile& log, std::uint64_t offset, std::uint64_t length,
+Result<std::vector<LogEdit>> edits_of(const LogSource& log, std::uint64_t offset, std::uint64_t length,
                                       const EntryChange& change, const IdOfValue& id_of) {
   auto first = log.read(offset, 1);
   if (!first || *first != "{") {
@@ -179,7 +179,7 @@ Result<std::string> changed_text(std::string text, const EntryChange& change, co
 
 }  // namespace
 
-Result<void> copy_bytes(const LogFile& log, std::uint64_t from, std::uint64_t end, const ByteSink& write) {
+Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write) {
   while (from < end) {
     ASSIGN_OR_RETURN(auto bytes, log.read(from, std::min(kStep, end - from)));
     RETURN_IF_ERROR(write(bytes));
@@ -188,7 +188,7 @@ Result<void> copy_bytes(const LogFile& log, std::uint64_t from, std::uint64_t en
   return {};
 }
 
-Result<void> copy_entry(const LogFile& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
+Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
                         const IdOfValue& id_of, const ByteSink& write, std::uint64_t longest_held) {
   if (!change.migration && change.parent_json.empty()) {
     return copy_bytes(log, offset, offset + length, write);

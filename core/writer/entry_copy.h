@@ -26,12 +26,12 @@ struct EntryChange {
 inline constexpr std::uint64_t kLongestHeldEntry = 4 << 20;
 
 /// Passes the log's bytes from `from` up to `end` to `write`, in steps. Errors: stale, io, those of `write`.
-Result<void> copy_bytes(const LogFile& log, std::uint64_t from, std::uint64_t end, const ByteSink& write);
+Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write);
 
 /// Passes the entry at `offset` to `write`, changed. Errors: as copy_bytes; too_large if a long entry must be changed
 /// and has more members than kMostMembers (oversized.h); invalid_argument if a short entry gets a parent but is not an
 /// object.
-Result<void> copy_entry(const LogFile& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
+Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
                         const IdOfValue& id_of, const ByteSink& write, std::uint64_t longest_held = kLongestHeldEntry);
 
 }  // namespace arborfs

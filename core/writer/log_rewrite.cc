@@ -26,7 +26,7 @@ struct Span {
 
 /// One state of a log: everything that is needed to copy it.
 struct Original {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   Header header;
   FileStat stat;
   std::uint32_t generation = 0;
@@ -52,12 +52,12 @@ Result<Original> original_of(const Session& session) {
   return original;
 }
 
-Result<void> copy_range(const LogFile& log, std::uint64_t from, std::uint64_t end, LogDraft& draft) {
+Result<void> copy_range(const LogSource& log, std::uint64_t from, std::uint64_t end, LogDraft& draft) {
   return copy_bytes(log, from, end, [&](std::string_view bytes) { return draft.write(bytes); });
 }
 
 /// Copies the bytes from `from` to `begin`, then adds the text.
-Result<void> copy_and_put(const LogFile& log, std::uint64_t from, std::uint64_t begin, std::string_view text,
+Result<void> copy_and_put(const LogSource& log, std::uint64_t from, std::uint64_t begin, std::string_view text,
                           LogDraft& draft) {
   auto copied = copy_range(log, from, begin, draft);
   return copied && !text.empty() ? draft.write(text) : copied;
@@ -92,7 +92,7 @@ Result<void> put_migrated(const Original& original, const Span& span, const IdOf
 }
 
 /// True if an open value at `from` takes the rest of the log and `lead` as its own.
-Result<bool> swallows(const LogFile& log, std::uint64_t from, std::uint64_t end, std::string_view lead) {
+Result<bool> swallows(const LogSource& log, std::uint64_t from, std::uint64_t end, std::string_view lead) {
   using Verdict = json::ValueScanner::Verdict;
   LogWindow window(log, end);
   json::ValueScanner scanner;
@@ -138,7 +138,7 @@ Result<void> check_writable(const Session::Guard& guard) {
   return {};
 }
 
-Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size) {
+Result<std::string> lead_for(const LogSource& log, const std::vector<Damage>& damage, std::uint64_t size) {
   if (size == 0) {
     return std::string();
   }
@@ -157,7 +157,7 @@ Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& dama
   return lead;
 }
 
-Result<bool> fits_in_place(const LogFile& log, std::string_view slot) {
+Result<bool> fits_in_place(const LogSource& log, std::string_view slot) {
   ASSIGN_OR_RETURN(const auto bytes, log.read(0, slot.size()));
   return bytes.size() == slot.size() && bytes.find('\n') == slot.size() - 1 &&
          parse_title_slot_line(std::string_view(bytes).substr(0, slot.size() - 1)).has_value();
@@ -198,7 +198,7 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
 }
 
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   FileStat stat;
   if (const auto guard = session.read()) {
     log = guard->log();

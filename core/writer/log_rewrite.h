@@ -40,7 +40,7 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
 
 /// True if `slot` can overwrite the log's first line, because that is a title slot of the same length. Reads the log.
 /// Errors: io.
-Result<bool> fits_in_place(const LogFile& log, std::string_view slot);
+Result<bool> fits_in_place(const LogSource& log, std::string_view slot);
 
 /// Replaces the bytes from `offset` up to `end` with `text`.
 struct LogEdit {
@@ -55,6 +55,6 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
 
 /// The text to write between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends
 /// an open bracket, which would swallow what follows (omp/FORMAT.md A5, B1). Errors: io.
-Result<std::string> lead_for(const LogFile& log, const std::vector<Damage>& damage, std::uint64_t size);
+Result<std::string> lead_for(const LogSource& log, const std::vector<Damage>& damage, std::uint64_t size);
 
 }  // namespace arborfs

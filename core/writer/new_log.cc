@@ -56,7 +56,7 @@ struct Copied {
 struct Source {
   Header header;
   Dialect dialect = Dialect::omp13;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::vector<Copied> entries;
   std::string labels;  // lines of new label entries
 };
@@ -222,7 +222,7 @@ Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader h
   const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), store};
   ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place));
   std::string bytes = new_header_lines(header);
-  ASSIGN_OR_RETURN(const auto nothing, LogIndex::build(*LogFile::from_bytes("")));
+  ASSIGN_OR_RETURN(const auto nothing, LogIndex::build(*log_from_bytes("")));
   AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
   for (const EntryDraft& entry : entries) {
     lines.add(entry);

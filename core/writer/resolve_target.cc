@@ -83,7 +83,7 @@ Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled
 
 Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   std::vector<Step> turn;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   {
     const auto guard = session.read();
     if (!guard || ordinal > guard->index().size()) {

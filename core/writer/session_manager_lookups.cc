@@ -15,7 +15,7 @@ std::string SessionManager::leaf_id() const {
 }
 
 Result<std::string> SessionManager::entry(const std::string& id) const {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   {

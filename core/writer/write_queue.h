@@ -85,12 +85,12 @@ class WriteQueue {
   /// The lines that a group of commands writes.
   struct Lines {
     std::string text;
-    EntryId last;                        // the id of the last line
-    std::size_t lead = 0;                // bytes of the text that only separate it from the log's end
-    std::string slot;                    // the title slot to write with the lines, "" for none
-    std::shared_ptr<const LogFile> log;  // the log that the lines were made for
-    bool migrates = false;               // that log is of an old version
-    std::uint64_t size = 0;              // of that log
+    EntryId last;                          // the id of the last line
+    std::size_t lead = 0;                  // bytes of the text that only separate it from the log's end
+    std::string slot;                      // the title slot to write with the lines, "" for none
+    std::shared_ptr<const LogSource> log;  // the log that the lines were made for
+    bool migrates = false;                 // that log is of an old version
+    std::uint64_t size = 0;                // of that log
   };
   /// Commands linked by Waiting::next. Nothing here allocates, so that every waiting thread is woken.
   struct Chain {

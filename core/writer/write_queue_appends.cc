@@ -21,7 +21,7 @@ Result<void> WriteQueue::put_lines(const SessionPtr& session, std::unique_ptr<Lo
 
 Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writer, Lines& lines) {
   std::vector<Damage> damage;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   {
     const auto guard = session->read();
     if (!guard) {

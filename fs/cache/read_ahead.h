@@ -55,7 +55,7 @@ class ReadAhead {
     ReadAheadRange stretch;  // as far as files exist
     bool is_at_end = false;  // it ends where the folder ends
     const RecordRenderer* renderer = nullptr;
-    std::shared_ptr<const LogFile> log;
+    std::shared_ptr<const LogSource> log;
     FileStat log_stat;
     std::vector<File> files;
   };

@@ -25,7 +25,7 @@ struct Snapshot {
 
   // The source of the content, so that a reader can check that it is still there; null without a log.
   SessionPtr session;
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   FileStat log_stat;          // the log's stat at that time
   std::uint32_t bytes = 0;    // Session::Raw::bytes at that time
   std::uint32_t entries = 0;  // Session::Raw::entries at that time; 0 if the bytes of the document are not entries

@@ -81,7 +81,7 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(written->parent_id, leaf);
     EXPECT_TRUE(migrated || after.starts_with(before));
-    const auto fresh = LogIndex::build(*LogFile::from_bytes(after));
+    const auto fresh = LogIndex::build(*log_from_bytes(after));
     ASSERT_TRUE(fresh);
     EXPECT_EQ((*fresh)->size(), entries + round + (GetParam() == kSwallows ? 1 : 0));
     EXPECT_EQ((*fresh)->id((*fresh)->leaf()).text, written->id);

@@ -35,7 +35,7 @@ class Log {
 
   // The messages of the context at the end: role and text of each, and for a summary the time of the rewrite.
   [[nodiscard]] std::string shown() const {
-    const std::shared_ptr<const LogFile> log = LogFile::from_bytes(bytes_);
+    const std::shared_ptr<const LogSource> log = log_from_bytes(bytes_);
     const auto index = LogIndex::build(*log);
     EXPECT_TRUE(index && (*index)->dialect() == Dialect::omp18);
     const auto content = build_context(context_path(**index, (*index)->leaf()), log, nullptr);

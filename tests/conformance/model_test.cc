@@ -16,13 +16,13 @@ constexpr std::string_view kHeader =
     R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z"})";
 
 struct TestSession {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::unique_ptr<LogIndex> index;
 };
 
 TestSession session_of(const std::string& lines) {
   TestSession session;
-  session.log = LogFile::from_bytes(std::string(kHeader) + "\n" + lines);
+  session.log = log_from_bytes(std::string(kHeader) + "\n" + lines);
   auto index = LogIndex::build(*session.log);
   EXPECT_TRUE(index);
   session.index = std::move(*index);
@@ -209,7 +209,7 @@ TEST(Context, EmptyLogHasAnEmptyContext) {
 TEST(Context, TruncatedLogIsStale) {
   const TestSession session =
       session_of(entry("a", "", R"("type":"message","message":{"role":"user","content":"hello"})"));
-  const auto shorter = LogFile::from_bytes(std::string(kHeader) + "\n");
+  const auto shorter = log_from_bytes(std::string(kHeader) + "\n");
   const auto content = build_context(context_path(*session.index, 1), shorter, nullptr);
   ASSERT_FALSE(content);
   EXPECT_EQ(content.error().code, Errc::stale);

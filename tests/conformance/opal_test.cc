@@ -29,7 +29,7 @@ using Texts = std::vector<std::string>;
 
 class OpalLog {
  public:
-  explicit OpalLog(std::string bytes) : log_(LogFile::from_bytes(std::move(bytes))) {
+  explicit OpalLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
     LogIndex::Options options;
     options.reader = opal_format().reader;
     auto index = LogIndex::build(*log_, options);
@@ -81,7 +81,7 @@ class OpalLog {
   }
 
  private:
-  std::shared_ptr<const LogFile> log_;
+  std::shared_ptr<const LogSource> log_;
   std::unique_ptr<LogIndex> index_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json/document.h"
+#include "core/log/log_file.h"
 #include "core/model/context.h"
 #include "core/model/tree.h"
 #include "core/model/usage.h"
@@ -41,14 +42,14 @@ std::string text_of(const json::Value& message) {
 
 class PiLog {
  public:
-  explicit PiLog(std::string bytes) : log_(LogFile::from_bytes(std::move(bytes))) {
+  explicit PiLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
     auto index = LogIndex::build(*log_);
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
 
   [[nodiscard]] const LogIndex& index() const { return *index_; }
-  [[nodiscard]] const LogFile& log() const { return *log_; }
+  [[nodiscard]] const LogSource& log() const { return *log_; }
   /// An entry's id, or its number in a log without ids.
   [[nodiscard]] std::string name(Ordinal ordinal) const {
     return index_->gives_ids() ? std::to_string(ordinal) : '"' + index_->id(ordinal).text + '"';
@@ -73,7 +74,7 @@ class PiLog {
   }
 
  private:
-  std::shared_ptr<const LogFile> log_;
+  std::shared_ptr<const LogSource> log_;
   std::unique_ptr<LogIndex> index_;
 };
 

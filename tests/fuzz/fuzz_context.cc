@@ -27,7 +27,7 @@ class SomeBlobs : public BlobSource {
   }
 };
 
-void check_context(const LogIndex& index, const std::shared_ptr<const LogFile>& log, Ordinal leaf) {
+void check_context(const LogIndex& index, const std::shared_ptr<const LogSource>& log, Ordinal leaf) {
   static const auto blobs = std::make_shared<const SomeBlobs>();
   const auto content = build_context(context_path(index, leaf), log, blobs);
   check(content.has_value(), "a context of bytes in memory fails", content ? "" : content.error().message);
@@ -72,7 +72,7 @@ void check_names(const LogIndex& index) {
 }
 
 void check_log(std::string_view input, Dialect dialect) {
-  const auto log = LogFile::from_bytes(std::string(input));
+  const auto log = log_from_bytes(std::string(input));
   LogIndex::Options options;
   options.dialect = dialect;
   const auto index = LogIndex::build(*log, options);

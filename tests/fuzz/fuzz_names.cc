@@ -51,7 +51,7 @@ void check_entry_names(std::string_view text) {
                           "\n"
                           R"({"type":"message","id":"m","parentId":)" +
                           literal + R"(,"message":{"role":)" + literal + "}}\n";
-  const auto index = LogIndex::build(*LogFile::from_bytes(log));
+  const auto index = LogIndex::build(*log_from_bytes(log));
   check(index.has_value(), "an index of bytes in memory cannot fail");
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     const std::string stem = names::entry_stem(**index, o);

@@ -48,7 +48,7 @@ void run(std::string_view input) {
   if (input.size() > kLongest || input.starts_with("\xFF\xFE")) {
     return;
   }
-  const auto log = LogFile::from_bytes(std::string(input));
+  const auto log = log_from_bytes(std::string(input));
   LogIndex::Options options;
   options.reader = opal_format().reader;
   const auto built = LogIndex::build(*log, options);

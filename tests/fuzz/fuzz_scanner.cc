@@ -16,7 +16,7 @@ namespace {
 using Verdict = json::ValueScanner::Verdict;
 
 std::unique_ptr<LogIndex> index_of(std::string_view bytes) {
-  auto built = LogIndex::build(*LogFile::from_bytes(std::string(bytes)));
+  auto built = LogIndex::build(*log_from_bytes(std::string(bytes)));
   check(built.has_value(), "an index of bytes in memory cannot fail");
   return std::move(*built);
 }
@@ -102,7 +102,7 @@ void check_damage(std::string_view text, const LogIndex& index) {
 void check_growth(std::string_view text, std::size_t cut) {
   const auto whole = index_of(text);
   const auto grown = index_of(text.substr(0, cut));
-  auto growth = grown->read_growth(*LogFile::from_bytes(std::string(text)));
+  auto growth = grown->read_growth(*log_from_bytes(std::string(text)));
   check(growth.has_value(), "growth in memory cannot fail");
   if (*growth) {
     grown->apply(std::move(*growth));

@@ -40,7 +40,7 @@ void check_text(EntryType type, std::string_view raw, std::uint64_t promised) {
   check(characters(words) <= kColumns, "too many first words", words);
 }
 
-void check_images(const LogFile& log, const LogIndex& index, const TextSizes& details) {
+void check_images(const LogSource& log, const LogIndex& index, const TextSizes& details) {
   for (const ImageRef& image : details.images()) {
     check(image.ordinal >= 1 && image.ordinal <= index.size(), "an image of no entry");
     if (!image.blob.empty()) {
@@ -61,7 +61,7 @@ void run(std::string_view input) {
   if (input.size() > kLongest) {
     return;
   }
-  const auto log = LogFile::from_bytes(std::string(input));
+  const auto log = log_from_bytes(std::string(input));
   TextSizesObserver noter(*log);
   LogIndex::Options options;
   options.noter = &noter;

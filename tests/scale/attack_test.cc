@@ -24,13 +24,13 @@ std::string repeated(std::string_view piece, std::uint64_t times) {
 
 double harmless_seconds(std::size_t bytes) {
   const std::string line = entry_line("00000001", "null", std::string(60, 'x'));
-  const auto log = LogFile::from_bytes(std::string(kHeaderLine) + repeated(line, bytes / line.size() + 1));
+  const auto log = log_from_bytes(std::string(kHeaderLine) + repeated(line, bytes / line.size() + 1));
   return least_cpu_seconds(3, [&] { index_of(*log); });
 }
 
 std::unique_ptr<LogIndex> index_within_bounds(const std::string& text) {
   const double harmless = harmless_seconds(text.size());
-  const auto log = LogFile::from_bytes(text);
+  const auto log = log_from_bytes(text);
   std::unique_ptr<LogIndex> index;
   double built = 0;
   const std::uint64_t grown = peak_growth([&] { built = cpu_seconds([&] { index = index_of(*log); }); });

@@ -11,7 +11,7 @@ constexpr std::uint64_t kDepth = 100'000 / kShrink;
 constexpr double kBuilds = 40;
 
 struct Indexed {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::unique_ptr<LogIndex> index;
   double seconds = 0;
 };
@@ -19,7 +19,7 @@ struct Indexed {
 // Indexing this log is the unit of time below.
 Indexed index_text(std::string text) {
   Indexed made;
-  made.log = LogFile::from_bytes(std::move(text));
+  made.log = log_from_bytes(std::move(text));
   made.seconds = least_cpu_seconds(3, [&] { made.index = index_of(*made.log); });
   return made;
 }

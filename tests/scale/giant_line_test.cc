@@ -37,7 +37,7 @@ class GiantLine : public ::testing::Test {
     ASSERT_TRUE(log_);
   }
   TempDir dir_;
-  std::shared_ptr<const LogFile> log_;
+  std::shared_ptr<const LogSource> log_;
 };
 
 TEST_F(GiantLine, IndexedInConstantMemoryWithinAFewScans) {

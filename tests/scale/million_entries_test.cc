@@ -33,7 +33,7 @@ class MillionEntries : public ::testing::Test {
     ASSERT_TRUE(log_);
   }
   TempDir dir_;
-  std::shared_ptr<const LogFile> log_;
+  std::shared_ptr<const LogSource> log_;
 };
 
 TEST_F(MillionEntries, IndexIsCompact) {

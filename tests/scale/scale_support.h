@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/log/log_file.h"
 #include "core/log/log_index.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -140,7 +141,7 @@ inline double least_cpu_seconds(int times, const std::function<void()>& work) {
 }
 
 /// Reads every byte of the log once, looking for line feeds: the minimum for any reader.
-inline std::uint64_t count_lines(const LogFile& log) {
+inline std::uint64_t count_lines(const LogSource& log) {
   std::vector<char> piece(1 << 20);
   std::uint64_t offset = 0;
   std::uint64_t lines = 0;
@@ -157,11 +158,11 @@ inline std::uint64_t count_lines(const LogFile& log) {
   }
 }
 
-inline double scan_seconds(const LogFile& log) {
+inline double scan_seconds(const LogSource& log) {
   return least_cpu_seconds(3, [&] { count_lines(log); });
 }
 
-inline std::shared_ptr<const LogFile> open_log(const TempDir& dir, const std::string& name) {
+inline std::shared_ptr<const LogSource> open_log(const TempDir& dir, const std::string& name) {
   const auto opened = Dir::open_root(dir.path());
   if (!opened) {
     return nullptr;
@@ -170,7 +171,7 @@ inline std::shared_ptr<const LogFile> open_log(const TempDir& dir, const std::st
   return log ? *log : nullptr;
 }
 
-inline std::unique_ptr<LogIndex> index_of(const LogFile& log) {
+inline std::unique_ptr<LogIndex> index_of(const LogSource& log) {
   auto built = LogIndex::build(log);
   EXPECT_TRUE(built.has_value()) << (built ? "" : built.error().message);
   return built ? std::move(*built) : nullptr;

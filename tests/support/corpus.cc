@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/hash.h"
+#include "core/log/log_file.h"
 #include "tests/support/paths.h"
 
 namespace arborfs::conformance {

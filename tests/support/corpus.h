@@ -35,7 +35,7 @@ std::string read_bytes(const std::string& path);
 
 /// Log and index of a case, read by the rules of its generation.
 struct CorpusSession {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::unique_ptr<LogIndex> index;
 };
 CorpusSession open_session(const CorpusCase& corpus_case);

@@ -30,7 +30,7 @@ class ForeignStore : public SessionStore {
     return files_->logs(folder, wants);
   }
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override { return files_->stat(place); }
-  [[nodiscard]] Result<std::shared_ptr<const LogFile>> open(const LogPlace& place) const override {
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
     return files_->open(place);
   }
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return files_->folder(place); }

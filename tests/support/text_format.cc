@@ -32,14 +32,14 @@ Header header_of(const LineReader::Line* line) {
 
 class TextReader : public RecordReader {
  public:
-  [[nodiscard]] Result<Header> read_header(const LogFile& log) const override {
+  [[nodiscard]] Result<Header> read_header(const LogSource& log) const override {
     ASSIGN_OR_RETURN(const auto size, log.size());
     LineReader lines(log, size, nullptr);
     ASSIGN_OR_RETURN(const auto* line, lines.next());
     return header_of(line);
   }
 
-  Result<void> read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override {
+  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override {
     ASSIGN_OR_RETURN(const auto size, log.size());
     LineReader lines(log, size, cancelled);
     ASSIGN_OR_RETURN(const auto* line, lines.next());
@@ -82,7 +82,7 @@ class TextRenderer : public RecordRenderer {
     return visible_line(words_of(raw), columns);
   }
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(
-      const ContextPath& path, std::shared_ptr<const LogFile> log,
+      const ContextPath& path, std::shared_ptr<const LogSource> log,
       std::shared_ptr<const BlobSource> /*blobs*/) const override {
     auto content = std::make_shared<Content>();
     for (const auto& step : path.steps) {

@@ -145,7 +145,7 @@ TEST_F(ErasedEntriesTest, RewritesThatKeepAllEntriesEraseNothing) {
 }
 
 TEST_F(ErasedEntriesTest, EntriesNewerThanTheIndexAreNotErased) {
-  const auto old = LogIndex::build(*LogFile::from_bytes(stage_.bytes(session_)));
+  const auto old = LogIndex::build(*log_from_bytes(stage_.bytes(session_)));
   ASSERT_TRUE(old);
   const std::string id = append("mine");
   const std::string file = session_->place().file;

@@ -93,7 +93,7 @@ std::unique_ptr<LogIndex> index_of(const std::vector<std::pair<std::string, int>
            R"(Z","message":{"role":"user","content":"x"}})"
            "\n";
   }
-  return std::move(LogIndex::build(*LogFile::from_bytes(log)).value());
+  return std::move(LogIndex::build(*log_from_bytes(log)).value());
 }
 
 TEST(InodeNumber, EntryInodesAscendWithTimestamps) {

@@ -1,8 +1,9 @@
-// Content and LogFile: bytes by position.
+// Content and LogSource: bytes by position.
 #include <unistd.h>
 
 #include <atomic>
 
+#include "core/log/log_file.h"
 #include "core/model/content.h"
 #include "tests/unit/log_test_support.h"
 
@@ -10,7 +11,7 @@ namespace arborfs {
 namespace {
 
 TEST(Content, JoinsTextRangesAndRenderedParts) {
-  const auto log = LogFile::from_bytes("0123456789");
+  const auto log = log_from_bytes("0123456789");
   Content content;
   content.add_text("a");
   content.add_text("b");
@@ -44,7 +45,7 @@ TEST(Content, RendersOnceWhenReadPieceByPiece) {
 
 TEST(Content, IsStaleWhenItsSourceChanged) {
   Content short_log;
-  short_log.add_range(LogFile::from_bytes("abc"), 1, 5);
+  short_log.add_range(log_from_bytes("abc"), 1, 5);
   EXPECT_EQ(short_log.read_all().error().code, Errc::stale);
   Content other_size;
   other_size.add_rendered(3, [] { return Result<std::string>("four"); });
@@ -59,7 +60,7 @@ class LogFiles : public testing::Test {
     folder_ = path;
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::shared_ptr<const LogFile> open(std::string_view bytes) {
+  std::shared_ptr<const LogSource> open(std::string_view bytes) {
     std::ofstream(folder_ / "log", std::ios::binary) << bytes;
     auto log = LogFile::open(*Dir::open_root(folder_), "log");
     EXPECT_TRUE(log.has_value());

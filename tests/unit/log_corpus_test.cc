@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, LogCorpus, testing::ValuesIn(test::corpus_cases(
 });
 
 // The values of an index as JSON: the header if it is valid, and the entries.
-std::string values_json(const LogFile& log, const LogIndex& index) {
+std::string values_json(const LogSource& log, const LogIndex& index) {
   std::string out = "[";
   if (index.header().valid) {
     json::canonicalize(*log.read(index.header().offset, index.header().length), out);
@@ -126,7 +126,7 @@ void compare_vectors(const char* file_name) {
     if (input.starts_with("\xEF\xBB\xBF")) {
       input.insert(0, 1, '\n');  // the vectors are text that is already decoded: this BOM is a character
     }
-    const auto log = LogFile::from_bytes(input);
+    const auto log = log_from_bytes(input);
     const auto index = build(*log, Dialect::omp18);
     EXPECT_EQ(values_json(*log, *index), json::string_member(vector, "values").value()) << line;
     EXPECT_EQ(std::to_string(index->malformed_records()), member_json(vector, "malformed")) << line;

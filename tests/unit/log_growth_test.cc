@@ -25,7 +25,7 @@ std::string slot_line(const std::string& title) {
 
 // Extends the index to these bytes; false if it had to be rebuilt.
 bool follow(std::unique_ptr<LogIndex>& index, const std::string& bytes) {
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   auto growth = index->read_growth(*log);
   EXPECT_TRUE(growth.has_value());
   if (*growth == nullptr) {

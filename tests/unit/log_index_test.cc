@@ -111,7 +111,7 @@ TEST(LogIndexDialect, MayChangeWithGrowth) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
   const auto index = build(bytes);
   EXPECT_EQ(index->dialect(), Dialect::omp13);
-  const auto grown = LogFile::from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
+  const auto grown = log_from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
   const auto growth = index->read_growth(*grown);
   ASSERT_TRUE(growth);
   EXPECT_EQ(*growth, nullptr) << "what was read by the other rules must be read anew";

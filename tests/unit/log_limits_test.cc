@@ -79,7 +79,7 @@ TEST(LogLimits, QuadraticAttackIsAbandoned) {
   EXPECT_LT(seconds_since(start), 60);
   ASSERT_FALSE(index->damage().empty());
   EXPECT_EQ(index->damage().back().kind, Damage::Kind::too_tangled);
-  auto growth = index->read_growth(*LogFile::from_bytes(bytes + "{}\n"));
+  auto growth = index->read_growth(*log_from_bytes(bytes + "{}\n"));
   ASSERT_TRUE(growth.has_value());
   EXPECT_EQ(*growth, nullptr);
 }
@@ -89,7 +89,7 @@ TEST(LogLimits, GiantLinesAreReadInPieces) {
   const std::string giant = std::string(R"({"type":"message","id":"0000000g","message":{"content":")") +
                             std::string(40'000'000, 'x') +
                             R"(","role":"assistant"},"parentId":"p","timestamp":"2026-02-16T10:20:30.000Z"})";
-  const auto log = LogFile::from_bytes(std::string(kHeader) + giant + " \r\n" + giant + "garbage\n{\"id\":1}\n");
+  const auto log = log_from_bytes(std::string(kHeader) + giant + " \r\n" + giant + "garbage\n{\"id\":1}\n");
   const auto index = build(*log);
   ASSERT_EQ(index->size(), 3U);
   EXPECT_EQ(index->length(1), giant.size());
@@ -116,7 +116,7 @@ TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
 
 TEST(LogLimits, CancelledScanStops) {
   const std::atomic<bool> cancelled = true;
-  auto index = LogIndex::build(*LogFile::from_bytes(chain(10)), LogIndex::Options{std::nullopt, &cancelled});
+  auto index = LogIndex::build(*log_from_bytes(chain(10)), LogIndex::Options{std::nullopt, &cancelled});
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }

@@ -30,7 +30,7 @@ struct Scanned {
   bool operator==(const Scanned&) const = default;
 };
 
-Scanned scan(const LogFile& log, std::uint64_t size, ParallelLineReader* ahead) {
+Scanned scan(const LogSource& log, std::uint64_t size, ParallelLineReader* ahead) {
   LogWindow window(log, size);
   RecordScanner scanner(window, {}, false, ahead);
   Scanned scanned;
@@ -80,7 +80,7 @@ TEST(ParallelLineReader, GivesTheScannerTheSameResult) {
       bytes += some_line(random);
     }
     bytes += round % 3 == 0 ? "{\"id\":\"unended\"}" : round % 3 == 1 ? "{\"id\":" : "";
-    const auto log = LogFile::from_bytes(bytes);
+    const auto log = log_from_bytes(bytes);
     const Scanned wanted = scan(*log, bytes.size(), nullptr);
     for (const std::size_t step : {1U, 7U, 64U, 500U, 4096U, 1000000U}) {
       ParallelLineReader ahead(*log, 0, bytes.size(), nullptr, nullptr, step);
@@ -100,7 +100,7 @@ std::string chain(std::size_t count) {
 
 TEST(ParallelLineReader, FindsEveryPlainLine) {
   const std::string bytes = chain(5000);
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   ParallelLineReader ahead(*log, 0, bytes.size(), nullptr, nullptr, 8192);
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < 5000; ++i) {
@@ -115,7 +115,7 @@ TEST(ParallelLineReader, FindsEveryPlainLine) {
 
 TEST(ParallelLineReader, AllowsSkippedLines) {
   const std::string bytes = chain(5000);
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   for (int round = 0; round < 50; ++round) {
     ParallelLineReader ahead(*log, 0, bytes.size(), nullptr, nullptr, 512);
     std::uint64_t offset = 0;
@@ -129,7 +129,7 @@ TEST(ParallelLineReader, AllowsSkippedLines) {
 
 TEST(ParallelLineReader, FindsOnlyTheRestOfATruncatedLog) {
   const std::string bytes = chain(100);
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   ParallelLineReader ahead(*log, 0, bytes.size() * 3, nullptr, nullptr, 700);
   EXPECT_NE(ahead.line_at(0), nullptr);
   EXPECT_EQ(ahead.line_at(bytes.size() * 2), nullptr);
@@ -137,7 +137,7 @@ TEST(ParallelLineReader, FindsOnlyTheRestOfATruncatedLog) {
 
 TEST(ParallelLineReader, FindsNothingAfterCancellation) {
   const std::string bytes = chain(100);
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   std::atomic<bool> cancelled{false};
   ParallelLineReader ahead(*log, 0, bytes.size(), &cancelled, nullptr, 700);
   EXPECT_NE(ahead.line_at(0), nullptr);
@@ -160,7 +160,7 @@ class NoMemory : public ScanObserver {
 
 TEST(ParallelLineReader, LeavesStepsWithoutMemoryToTheScanner) {
   const std::string bytes = chain(100);
-  const auto log = LogFile::from_bytes(bytes);
+  const auto log = log_from_bytes(bytes);
   const Scanned wanted = scan(*log, bytes.size(), nullptr);
   const NoMemory noter;
   for (int round = 0; round < 20; ++round) {  // the failure hits one thread or the other

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/log/log_file.h"
+#include "core/log/log_source.h"
 #include "core/log/record_parser_stream.h"
 
 namespace arborfs {
@@ -17,7 +17,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& members) {
   const std::string log =
       "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-02-16T10:20:30.000Z\"}\n{" + members +
       ",\"deep\":" + deep + "}\n";
-  auto index = LogIndex::build(*LogFile::from_bytes(log));
+  auto index = LogIndex::build(*log_from_bytes(log));
   EXPECT_TRUE(index);
   EXPECT_EQ((*index)->size(), 1U);
   return std::move(*index);
@@ -47,7 +47,7 @@ TEST(StreamedRecord, LastOfTwoFieldsWins) {
 
 TEST(StreamedRecord, LongTextIsCutAtACharacterBoundary) {
   StreamedRecord record;
-  const auto log = LogFile::from_bytes("");
+  const auto log = log_from_bytes("");
   LogWindow window(*log, 0);
   record.on_scalar("", "type", R"("abc\u00)", false);
   record.on_scalar("", "id", "null", true);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/json/document.h"
+#include "core/log/log_file.h"
 #include "core/log/log_index.h"
 #include "tests/support/paths.h"
 
@@ -38,7 +39,7 @@ inline std::vector<std::string> corpus_cases() {
   return names;
 }
 
-inline std::shared_ptr<const LogFile> open_log(const std::string& name) {
+inline std::shared_ptr<const LogSource> open_log(const std::string& name) {
   auto dir = Dir::open_root(corpus() / name);
   EXPECT_TRUE(dir.has_value());
   auto log = LogFile::open(*dir, "session.jsonl");
@@ -46,14 +47,14 @@ inline std::shared_ptr<const LogFile> open_log(const std::string& name) {
   return *log;
 }
 
-inline std::unique_ptr<LogIndex> build(const LogFile& log, std::optional<Dialect> dialect = std::nullopt) {
+inline std::unique_ptr<LogIndex> build(const LogSource& log, std::optional<Dialect> dialect = std::nullopt) {
   auto index = LogIndex::build(log, LogIndex::Options{dialect, nullptr});
   EXPECT_TRUE(index.has_value());
   return std::move(*index);
 }
 
 inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<Dialect> dialect = std::nullopt) {
-  return build(*LogFile::from_bytes(std::move(bytes)), dialect);
+  return build(*log_from_bytes(std::move(bytes)), dialect);
 }
 
 /// Appends `"key":value` with the id's JSON, or nothing for a missing id. `first`: no comma is needed yet.

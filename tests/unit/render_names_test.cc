@@ -15,9 +15,9 @@ namespace {
 
 std::unique_ptr<LogIndex> index_of(const std::string& lines) {
   const auto log =
-      LogFile::from_bytes(R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"})"
-                          "\n" +
-                          lines);
+      log_from_bytes(R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"})"
+                     "\n" +
+                     lines);
   auto index = LogIndex::build(*log);
   return index ? std::move(index).value() : nullptr;
 }

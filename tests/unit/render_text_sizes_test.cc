@@ -23,7 +23,7 @@ constexpr const char* kHash = "a93986913d2ad2b9eba4313888b1edfbb6e09e2a3e443a7ba
 
 /// A log of consecutive entries, without an index.
 struct CreateResult {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::vector<Entry> entries;
 };
 CreateResult make_log(const std::vector<std::pair<EntryType, std::string>>& records) {
@@ -37,7 +37,7 @@ CreateResult make_log(const std::vector<std::pair<EntryType, std::string>>& reco
     made.entries.push_back(entry);
     bytes += raw + "\n";
   }
-  made.log = LogFile::from_bytes(std::move(bytes));
+  made.log = log_from_bytes(std::move(bytes));
   return made;
 }
 
@@ -84,7 +84,7 @@ TEST(TextSizes, SizesAreRightAcrossWindows) {
 }
 
 /// Sizes gathered while the index is built equal those gathered in a separate pass.
-void expect_same_when_noted(const LogFile& log) {
+void expect_same_when_noted(const LogSource& log) {
   TextSizesObserver noter(log);
   LogIndex::Options options;
   options.noter = &noter;
@@ -135,7 +135,7 @@ TEST(TextSizes, SizesNotedDuringIndexingAreTheSame) {
     }
   }
   ASSERT_GT(bytes.size(), ParallelLineReader::kHelpsFrom);
-  expect_same_when_noted(*LogFile::from_bytes(bytes));
+  expect_same_when_noted(*log_from_bytes(bytes));
 }
 
 TEST(TextSizes, LineWithAnInvalidEscapeIsNoEntry) {
@@ -144,7 +144,7 @@ TEST(TextSizes, LineWithAnInvalidEscapeIsNoEntry) {
     for (int i = 0; i < lines; ++i) {
       bytes += user(i % 3 == 0 ? R"("a\n")" : i % 3 == 1 ? R"("b\q")" : R"("\u00e")") + "\n";
     }
-    const auto log = LogFile::from_bytes(bytes);
+    const auto log = log_from_bytes(bytes);
     TextSizesObserver noter(*log);
     LogIndex::Options options;
     options.noter = &noter;
@@ -163,7 +163,7 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     }
     std::ifstream file(item.path(), std::ios::binary);
     CreateResult made;
-    made.log = LogFile::from_bytes({std::istreambuf_iterator<char>(file), {}});
+    made.log = log_from_bytes({std::istreambuf_iterator<char>(file), {}});
     const auto index = LogIndex::build(*made.log);
     ASSERT_TRUE(index.has_value());
     for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {

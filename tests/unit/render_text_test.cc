@@ -69,7 +69,7 @@ void check_entry(EntryType type, const std::string& raw) {
 }
 
 void for_each_entry(const std::string& log_bytes, const std::function<void(const LogIndex&, Ordinal, std::string)>& f) {
-  const auto log = LogFile::from_bytes(log_bytes);
+  const auto log = log_from_bytes(log_bytes);
   const auto index = LogIndex::build(*log);
   ASSERT_TRUE(index.has_value());
   for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
@@ -270,7 +270,7 @@ TEST(RenderText, TooLongEntriesAreNotParsed) {
   EXPECT_EQ(text, "This entry of " + std::to_string(raw.size()) +
                       " bytes is too long to be shown as text; its JSON is in entries/.\n");
   EXPECT_EQ(text_size(EntryType::message, raw), text.size());
-  const auto log = LogFile::from_bytes("short");
+  const auto log = log_from_bytes("short");
   const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, raw.size());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(*read, text);
@@ -285,7 +285,7 @@ TEST(RenderText, GrowingTextsAreLimited) {
 }
 
 TEST(RenderText, ReadTextReportsAShrunkLog) {
-  const auto log = LogFile::from_bytes("{}");
+  const auto log = log_from_bytes("{}");
   const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, 10);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, Errc::stale);

@@ -34,12 +34,12 @@ void expect_golden(const std::string& name, const std::string& got) {
 }
 
 struct Session {
-  std::shared_ptr<const LogFile> log;
+  std::shared_ptr<const LogSource> log;
   std::unique_ptr<LogIndex> index;
 };
 Session session_of(const std::string& lines) {
   Session session;
-  session.log = LogFile::from_bytes(kHeader + lines);
+  session.log = log_from_bytes(kHeader + lines);
   auto index = LogIndex::build(*session.log);
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();

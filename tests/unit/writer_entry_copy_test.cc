@@ -8,7 +8,7 @@ namespace arborfs {
 namespace {
 
 Result<std::string> copied(const std::string& entry, const EntryChange& change, std::uint64_t longest_held) {
-  const auto log = LogFile::from_bytes("{}\n" + entry + "\n{}\n");
+  const auto log = log_from_bytes("{}\n" + entry + "\n{}\n");
   const IdOfValue id_of = [](std::uint64_t value) { return value == 2 ? R"("aaaa0002")" : std::string(); };
   std::string out;
   auto done = copy_entry(

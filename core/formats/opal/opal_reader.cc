@@ -209,14 +209,14 @@ class Session {
 
 }  // namespace
 
-Result<Header> Reader::read_header(const LogFile& log) const {
+Result<Header> Reader::read_header(const LogSource& log) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, std::min(size, kLongestHeader), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
   return line == nullptr ? no_header("the log has no records") : header_of(*line);
 }
 
-Result<void> Reader::read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, size, cancelled);
   Session session;

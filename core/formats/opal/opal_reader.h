@@ -7,8 +7,8 @@ namespace arborfs::opal {
 
 class Reader : public RecordReader {
  public:
-  [[nodiscard]] Result<Header> read_header(const LogFile& log) const override;
-  Result<void> read(const LogFile& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
+  [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
+  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
 };
 
 }  // namespace arborfs::opal

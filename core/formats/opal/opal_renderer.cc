@@ -50,7 +50,7 @@ std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Valu
   return message;
 }
 
-Result<std::shared_ptr<const Content>> Renderer::context(const ContextPath& path, std::shared_ptr<const LogFile> log,
+Result<std::shared_ptr<const Content>> Renderer::context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                          std::shared_ptr<const BlobSource> /*blobs*/) const {
   auto content = std::make_shared<Content>();
   content->add_text("{\"messages\":[");

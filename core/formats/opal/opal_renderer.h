@@ -9,7 +9,7 @@ class Renderer : public MessageRenderer {
  public:
   /// `{"messages":[` newline, each message of the path on its own line as it is in the log, `]}` newline.
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
-                                                               std::shared_ptr<const LogFile> log,
+                                                               std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;
 
  protected:

@@ -1,0 +1,54 @@
+// The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
+// are no single file makes them one by a source of its own. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/os/file.h"
+
+namespace arborfs {
+
+class LogSource {
+ public:
+  virtual ~LogSource() = default;
+  LogSource(const LogSource&) = delete;
+  LogSource& operator=(const LogSource&) = delete;
+
+  /// Identity and version of the session when it was opened: of a file, its stat. A store's stat() of the same state is
+  /// equal.
+  [[nodiscard]] const FileStat& opened() const { return opened_; }
+  /// How many bytes can be read now; grows with a file.
+  [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
+  /// Identity and version now.
+  [[nodiscard]] virtual Result<FileStat> stat() const = 0;
+  /// Reads until `into` is full or the bytes end; returns how many were read. Errors: io; stale once the state that
+  /// was opened can no longer be read.
+  [[nodiscard]] virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const = 0;
+  /// Exactly these bytes; `stale` if the source does not have them any more.
+  [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
+  /// An open file with the same offsets, for splicing; null if there is none.
+  [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
+  /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
+  [[nodiscard]] virtual bool is_decoded() const { return false; }
+  /// As read_at, but the bytes on disk even if is_decoded() (raw.jsonl).
+  [[nodiscard]] virtual Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const {
+    return read_at(offset, into);
+  }
+
+ protected:
+  explicit LogSource(const FileStat& opened) : opened_(opened) {}
+
+ private:
+  const FileStat opened_;
+};
+
+/// A source over bytes in memory.
+std::shared_ptr<const LogSource> log_from_bytes(std::string bytes);
+/// The same for a session that was in this state when its bytes were composed.
+std::shared_ptr<const LogSource> log_from_bytes(std::string bytes, const FileStat& opened);
+
+}  // namespace arborfs
