@@ -14,6 +14,7 @@
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/session/watcher.h"
 #include "fs/fuse/events_file.h"
@@ -99,15 +100,15 @@ class Daemon {
         catalog_(plan.stores, plan.home, state_path(""), plan.index_bytes),
         vfs_(catalog_, plan.settings.read_only),
         news_(catalog_.feed()),
-        writer_(catalog_, plan.writing),
-        changes_(vfs_, writer_, news_, plan.settings.mountpoint),
+        writer_(make_writer(catalog_, plan.writing)),
+        changes_(vfs_, *writer_, news_, plan.settings.mountpoint),
         events_(catalog_.feed()),
         server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings) {}
 
   Result<void> run(const std::function<void()>& on_ready, const std::function<void()>& on_leaving) {
     watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
     if (!plan_.settings.read_only) {
-      writer_.take_back_parts();
+      writer_->take_back_parts();
     }
     vfs_.state().watching = [this] { return watcher_->how(); };
     RETURN_IF_ERROR(server_.mount());
@@ -151,7 +152,7 @@ class Daemon {
   Catalog catalog_;
   Vfs vfs_;
   InvalidationQueue news_;
-  Writer writer_;
+  const std::unique_ptr<Writer> writer_;
   WriteOps changes_;
   EventsFile events_;
   FuseServer server_;

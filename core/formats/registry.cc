@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
-#include "core/store/omp_store.h"
 
 namespace arborfs {
 
@@ -187,6 +189,10 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
     return *refused;
   }
   return StoreSet(std::move(stores));
+}
+
+std::unique_ptr<Writer> make_writer(Catalog& catalog, WriteSettings settings) {
+  return std::make_unique<OmpWriter>(catalog, std::move(settings));
 }
 
 }  // namespace arborfs

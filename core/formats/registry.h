@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/store/agent_dir.h"
+#include "core/store/store_owner.h"
 #include "core/store/store_set.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 
@@ -46,5 +47,8 @@ Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chos
 /// The stores of find_stores that are opened. Errors: those of find_stores; permission if there is none, or none that
 /// is present, because another user owns one.
 Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk = Disk::real());
+
+/// The writer for the sessions of a catalog. `catalog` outlives it.
+std::unique_ptr<Writer> make_writer(Catalog& catalog, WriteSettings settings);
 
 }  // namespace arborfs

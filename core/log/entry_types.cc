@@ -50,13 +50,4 @@ std::string_view entry_type_word(EntryType type) {
   return kWords[static_cast<std::size_t>(type)];
 }
 
-bool is_pi_type(EntryType type) {
-  return type == EntryType::session_info || type == EntryType::context_edit || type == EntryType::usage;
-}
-
-bool is_omp18_type(EntryType type) {
-  return type == EntryType::title_change || type == EntryType::model_usage || type == EntryType::credential_pin ||
-         type == EntryType::reset_boundary;
-}
-
 }  // namespace arborfs

@@ -13,10 +13,4 @@ EntryType entry_type_of(std::string_view word);
 /// The word of a known type, "" for `none` and `other`.
 std::string_view entry_type_word(EntryType type);
 
-/// True for types that only the younger generation writes (omp/FORMAT.md J3).
-bool is_omp18_type(EntryType type);
-
-/// Only pi writes these (omp/FORMAT.md O2).
-bool is_pi_type(EntryType type);
-
 }  // namespace arborfs

@@ -18,13 +18,12 @@
 
 namespace arborfs {
 
-/// An entry's place in the log, from 1, in file order.
+/// An entry's place in the log, from 1, in the order of the reader: that of the file, or of the tree.
 using Ordinal = std::uint32_t;
 inline constexpr Ordinal kNoEntry = 0;
 
-/// The rules by which a log is read: those of a generation of omp (CONTRACT.md 6.2, omp/FORMAT.md J3), pi's
-/// (omp/FORMAT.md O2), or those of another agent's RecordReader.
-enum class Dialect : std::uint8_t { omp13, omp18, pi, foreign };
+/// The rules by which a format's reader read a log, in a numbering of its own; 0 if it has only one set of rules.
+using DialectNumber = std::uint8_t;
 
 enum class EntryType : std::uint8_t {
   none,  // a record without a string `type`, scalars included
@@ -95,63 +94,49 @@ struct Label {
 struct Header {
   bool valid = false;            // omp/FORMAT.md A12
   std::string problem;           // why it is invalid, or why the log is read-only although it is valid
-  bool has_slot = false;         // an omp18 title slot precedes it
-  bool migrated = false;         // from version 1 or 2, in memory only (omp/FORMAT.md E8)
-  bool of_pi = false;            // a log of pi (omp/FORMAT.md O2)
-  bool writable_version = true;  // false for versions above 3, and for logs of pi
+  bool has_slot = false;         // a first line that the agent overwrites in place precedes it
+  bool migrated = false;         // from an older version, in memory only
+  bool of_other_agent = false;   // of the other agent that keeps logs in such folders (SessionStore::format_of)
+  bool writable_version = true;  // false if arborfs cannot write logs of this version
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
   std::string cwd;
-  std::string title;      // from the slot if there is one, else from the header; for pi, from the last session_info
-  bool is_named = false;  // a session_info sets the title, even to ""
+  std::string title;
+  bool is_named = false;  // a later record than the header sets the title, even to ""
   std::string parent_session;
   std::string timestamp;
   std::uint64_t offset = 0;  // of the header's value in the log
   std::uint64_t length = 0;
 };
 
-/// Reads only the head of a log as it was opened (4 KiB; up to 1 MiB if the first value is long or late). The result is
-/// the header of the full index, except that a log of pi is recognised by its header only and a first record past the
-/// first MiB is not found. Errors: io.
-Result<Header> read_header(const LogSource& log, std::optional<Dialect> dialect = std::nullopt);
-
-class RecordReader;
-class ScanObserver;
+struct IndexState;
 
 class LogIndex {
  public:
-  struct Options {
-    std::optional<Dialect> dialect;                // forced, for conformance tests; else chosen per log
-    const std::atomic<bool>* cancelled = nullptr;  // checked before each read; fails with `interrupted`
-    ScanObserver* noter = nullptr;                 // receives every entry; see scan_observer.h
-    const RecordReader* reader = nullptr;          // of another agent's log; dialect and noter are not used then
-  };
-  /// Scans the log from its first byte to its current end. Errors: io, interrupted, too_large, those of the noter.
-  static Result<std::unique_ptr<LogIndex>> build(const LogSource& log, const Options& options);
-  static Result<std::unique_ptr<LogIndex>> build(const LogSource& log) { return build(log, Options{}); }
-  ~LogIndex();
+  explicit LogIndex(std::unique_ptr<IndexState> state);
+  virtual ~LogIndex();
   LogIndex(const LogIndex&) = delete;
   LogIndex& operator=(const LogIndex&) = delete;
 
-  /// The part of the log after the indexed part. Computing it does not change the index, so readers can continue.
-  class Growth;
-  struct GrowthDeleter {
-    void operator()(Growth*) const;
+  /// The part of the log after the indexed part, as a format's index read it.
+  class Growth {
+   public:
+    virtual ~Growth() = default;
   };
-  using GrowthPtr = std::unique_ptr<Growth, GrowthDeleter>;
-  /// Reads from where the scan ended. Null, which means that build() is needed, if earlier entries would now be read
-  /// differently: the last known bytes changed, the dialect changed, or a new id is a duplicate or the missing parent
-  /// of an earlier entry. Always null for the log of another agent.
-  [[nodiscard]] Result<GrowthPtr> read_growth(const LogSource& log) const;
+  using GrowthPtr = std::unique_ptr<Growth>;
+  /// Reads from where the scan ended. Does not change the index, so readers can continue. Null, which means that the
+  /// log must be indexed anew, if earlier entries would now be read differently, and always for a format that cannot
+  /// tell. Errors: io, interrupted.
+  [[nodiscard]] virtual Result<GrowthPtr> read_growth(const LogSource& log) const;
   /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
-  [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const;
-  void apply(GrowthPtr growth);
+  [[nodiscard]] virtual std::vector<Entry> new_entries(const Growth& growth) const;
+  virtual void apply(GrowthPtr growth);
 
-  /// True if the first entries are those of `before`, although they may lie elsewhere in the log. Only for logs of
-  /// another agent, which may be rewritten whole to add an entry; false for others.
+  /// True if the first entries are those of `before`, although they may lie elsewhere in the log. Only for
+  /// formats whose logs may be rewritten whole to add an entry; false for others.
   [[nodiscard]] bool begins_with(const LogIndex& before) const;
 
-  [[nodiscard]] Dialect dialect() const;
+  [[nodiscard]] DialectNumber dialect() const;
   [[nodiscard]] const Header& header() const;
   /// True for version 1: ids and parents are generated, and those in the log are ignored (omp/FORMAT.md E9).
   [[nodiscard]] bool gives_ids() const;
@@ -182,8 +167,7 @@ class LogIndex {
   /// Number of entries without children.
   [[nodiscard]] Ordinal tip_count() const;
   [[nodiscard]] std::vector<Ordinal> tips() const;  // file order
-  /// Where the agent continues: the last entry of a log of omp or pi (omp/FORMAT.md C1), the one that another agent's
-  /// reader found; kNoEntry if there is none.
+  /// Where the agent continues: the entry that the reader found, else the last one; kNoEntry if there is none.
   [[nodiscard]] Ordinal leaf() const;
   /// The entry that is value `index` of the log (omp/FORMAT.md E9); a valid header is value 0. kNoEntry if that value
   /// is not an entry.
@@ -191,16 +175,18 @@ class LogIndex {
 
   [[nodiscard]] const std::vector<Label>& labels() const;
   [[nodiscard]] std::vector<Damage> damage() const;
-  /// The number of malformed records as omp18 counts them (oracle `malformedRecords`).
+  /// The number of malformed records, as the agent counts them.
   [[nodiscard]] std::uint64_t malformed_records() const;
   [[nodiscard]] bool has_duplicate_ids() const;
   /// Heap use in bytes, for status.json and the memory tests.
   [[nodiscard]] std::size_t memory_bytes() const;
 
+ protected:
+  [[nodiscard]] const IndexState& state() const { return *state_; }
+  [[nodiscard]] IndexState& state() { return *state_; }
+
  private:
-  LogIndex();
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  const std::unique_ptr<IndexState> state_;
 };
 
 }  // namespace arborfs

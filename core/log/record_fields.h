@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/log/dialect_hints.h"
 #include "core/log/log_index.h"
 
 namespace arborfs {
@@ -37,8 +36,8 @@ struct RecordFields {
   FieldValue timestamp;
   FieldValue target;  // targetId of labels
   FieldValue label;
-  FieldValue role;  // of `message`, if that is an object
-  DialectHints telltales = 0;
+  FieldValue role;          // of `message`, if that is an object
+  std::uint32_t hints = 0;  // bits of the format's reader: which of the keys that it looks for are there
 
   [[nodiscard]] EntryType entry_type() const;
 };

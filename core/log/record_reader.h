@@ -1,16 +1,16 @@
-// How the log of an agent other than omp and pi becomes entries. One constant object a format. Thread-safe.
+// A LogReader that passes the records of a whole log to a sink, which makes the index of them. Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
-#include "core/log/log_index.h"
-#include "core/log/log_source.h"
+#include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
 
-/// Receives what a reader finds, and makes the index of it. Texts need to live only during the call.
+/// Receives what a reader finds. Texts need to live only during the call.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
@@ -25,13 +25,12 @@ class RecordSink {
   virtual void set_leaf(Ordinal leaf) = 0;
 };
 
-class RecordReader {
+class RecordReader : public LogReader {
  public:
-  virtual ~RecordReader() = default;
-  /// Reads what a listing of sessions needs, at most a few MiB. Errors: io.
-  [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
   /// Reads the whole log. Errors: io, those of the sink; interrupted once `cancelled`, which may be null, is true.
   virtual Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const = 0;
+  [[nodiscard]] Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
+                                                        const IndexOptions& options) const override;
 };
 
 }  // namespace arborfs

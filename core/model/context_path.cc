@@ -1,7 +1,8 @@
+#include "core/model/context_path.h"
+
 #include <algorithm>
 
 #include "core/json/document.h"
-#include "core/model/context.h"
 #include "core/model/tree.h"
 
 namespace arborfs {

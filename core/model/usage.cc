@@ -1,215 +1,40 @@
 #include "core/model/usage.h"
 
-#include <algorithm>
-#include <array>
-#include <limits>
-
 #include "core/json/document.h"
-#include "core/json/json_cursor.h"
-#include "core/json/number.h"
 
 namespace arborfs {
-namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-// The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
-// absent value, a string or a container.
-double as_addend(std::string_view literal) {
-  if (literal == "null" || literal == "false") {
-    return 0;
-  }
-  if (literal == "true") {
-    return 1;
-  }
-  const bool is_number = !literal.empty() && (literal[0] == '-' || (literal[0] >= '0' && literal[0] <= '9'));
-  return is_number ? json::number_value(literal) : kMissing;
-}
-
-constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0};  // the last two are optional
-
-// The sum for a member with the raw key `key`; null for other members.
-struct Field {
-  std::string_view key;
-  double Usage::*sum;
-};
-double* sum_of(Usage& usage, std::string_view key) {
-  constexpr std::array kFields{Field{"input", &Usage::input},
-                               Field{"output", &Usage::output},
-                               Field{"cacheRead", &Usage::cache_read},
-                               Field{"cacheWrite", &Usage::cache_write},
-                               Field{"totalTokens", &Usage::total_tokens},
-                               Field{"premiumRequests", &Usage::premium_requests}};
-  const auto* const found =
-      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return skim::means(key, field.key); });
-  return found == kFields.end() ? nullptr : &(usage.*found->sum);
-}
-
-// A JSON value as a piece of text; empty if it is absent.
-class TextValue {
- public:
-  explicit TextValue(std::string_view text) : text_(text) {}
-  [[nodiscard]] bool is_object() const { return text_.starts_with('{'); }
-  [[nodiscard]] bool is_null() const { return text_ == "null"; }
-  [[nodiscard]] bool is(std::string_view string) const { return skim::is_string(text_, string); }
-  [[nodiscard]] double addend() const { return as_addend(text_); }
-  [[nodiscard]] TextValue member(std::string_view key) const { return TextValue(skim::member(text_, key)); }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (skim::Cursor members(text_); members.next();) {
-      visit(members.key(), TextValue(members.value()));
-    }
-  }
-
- private:
-  std::string_view text_;
-};
-
-// The same for an entry that was indexed as Places.
-class PlacedValue {
- public:
-  using Place = json::Places::Place;
-  PlacedValue(const json::Places& places, std::optional<Place> place)
-      : places_(places), place_(place), lead_(place ? places.lead(*place) : '\0') {}
-  [[nodiscard]] bool is_object() const { return lead_ == '{'; }
-  [[nodiscard]] bool is_null() const { return lead_ == 'n'; }
-  [[nodiscard]] bool is(std::string_view string) const {
-    return lead_ == '"' && skim::means(places_.string(*place_), string);
-  }
-  [[nodiscard]] double addend() const {
-    return !place_ || lead_ == '"' || lead_ == '{' || lead_ == '[' ? kMissing : as_addend(places_.scalar(*place_));
-  }
-  [[nodiscard]] PlacedValue member(std::string_view key) const {
-    return {places_, place_ ? skim::member(places_, *place_, key) : std::nullopt};
-  }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (json::Places::Cursor members(places_, *place_); !members.done(); members.step()) {
-      visit(members.key(), PlacedValue(places_, members.value()));
-    }
-  }
-
- private:
-  const json::Places& places_;
-  std::optional<Place> place_;
-  char lead_;
-};
-
-// The usage object of an entry, if it has one.
-template <class Value>
-std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task) {
-  if (type != EntryType::message) {
-    return entry.member("usage");
-  }
-  const Value message = entry.member("message");
-  const Value role = message.member("role");
-  if (role.is("assistant")) {
-    return message.member("usage");
-  }
-  is_task = role.is("toolResult") && message.member("toolName").is("task");
-  return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
-}
-
-template <class Value>
-std::optional<Usage> find_in(EntryType type, const Value& entry) {
-  Usage usage = kNothing;
-  const auto object = usage_of(type, entry, usage.is_task);
-  if (!object || !object->is_object()) {
-    return std::nullopt;
-  }
-  object->each_member([&usage](std::string_view key, const Value& value) {
-    if (double* const sum = sum_of(usage, key)) {
-      *sum = value.addend();
-    } else if (skim::means(key, "cost")) {
-      usage.cost = value.is_null() ? 0 : value.member("total").addend();
-    }
-  });
-  return usage;
-}
-
-bool may_have_usage(EntryType type) {
-  switch (type) {
-    case EntryType::message:
-    case EntryType::model_usage:
-    case EntryType::usage:  // this one and the next two of pi only (pi/FORMAT.md C10)
-    case EntryType::compaction:
-    case EntryType::branch_summary:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
-  const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
-  return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
-}
-
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
-  return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
-}
-
-namespace {
-
-/// Only pi counts the usage of these (pi/FORMAT.md C10).
-bool is_counted_by_pi_only(EntryType type) {
-  return type == EntryType::usage || type == EntryType::compaction || type == EntryType::branch_summary;
-}
-
-void add_to(Usage& sums, const Usage& usage) {
-  for (double Usage::*sum : {&Usage::input, &Usage::output, &Usage::cache_read, &Usage::cache_write,
-                             &Usage::total_tokens, &Usage::premium_requests, &Usage::cost}) {
-    sums.*sum += usage.*sum;
-  }
-}
-
-}  // namespace
-
-// The dialect of a log may turn out to be pi only at its end, so both sums are kept.
-void UsageTotals::add(EntryType type, const Usage& usage) {
+void UsageTotals::add(const Usage& usage) {
   is_empty_ = false;
-  if (is_counted_by_pi_only(type)) {
-    add_to(pi_sums_, usage);
-    return;
-  }
-  if (type != EntryType::model_usage || dialect_ == Dialect::omp18) {
-    add_to(sums_, usage);
-  }
-  if (type == EntryType::message && !usage.is_task) {
-    add_to(pi_sums_, usage);
+  for (std::size_t which = 0; which < kSums; ++which) {
+    if ((usage.counts_in >> which & 1U) == 0) {
+      continue;
+    }
+    for (double Usage::*sum : {&Usage::input, &Usage::output, &Usage::cache_read, &Usage::cache_write,
+                               &Usage::total_tokens, &Usage::premium_requests, &Usage::cost}) {
+      sums_[which].*sum += usage.*sum;
+    }
   }
 }
 
-std::string UsageTotals::json() const {
-  if (dialect_ == Dialect::foreign && is_empty_) {
+UsageText& UsageText::add(std::string_view key, double value) {
+  text_.append(text_.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(json::number_text(value));
+  return *this;
+}
+
+std::string plain_usage_json(const UsageTotals& totals) {
+  if (totals.is_empty()) {
     return "{}";
   }
-  std::string out = "{";
-  const auto field = [&out](std::string_view key, double value) {
-    out.append(out.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(json::number_text(value));
-  };
-  const bool is_pi = dialect_ == Dialect::pi;
-  const bool is_omp = dialect_ == Dialect::omp13 || dialect_ == Dialect::omp18;
-  const Usage& sums = is_pi ? pi_sums_ : sums_;
-  field("input", sums.input);
-  field("output", sums.output);
-  field("cacheRead", sums.cache_read);
-  field("cacheWrite", sums.cache_write);
-  if (dialect_ != Dialect::omp13) {
-    field("totalTokens", sums.total_tokens);
-  }
-  if (dialect_ == Dialect::omp18) {
-    field("orchestrationInput", 0);
-    field("orchestrationOutput", 0);
-    field("orchestrationCacheRead", 0);
-  }
-  if (is_omp) {
-    field("premiumRequests", sums.premium_requests);
-  }
-  field("cost", sums.cost);
-  return out + "}";
+  const Usage& sum = totals.sum();
+  return UsageText()
+      .add("input", sum.input)
+      .add("output", sum.output)
+      .add("cacheRead", sum.cache_read)
+      .add("cacheWrite", sum.cache_write)
+      .add("totalTokens", sum.total_tokens)
+      .add("cost", sum.cost)
+      .text();
 }
 
 }  // namespace arborfs

@@ -1,12 +1,11 @@
-// Tokens and cost of a whole session (omp/FORMAT.md C24): the sum over all entries, on any branch.
+// Tokens and cost of a whole session: the sum over all entries, on any branch.
 #pragma once
 
-#include <optional>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "core/json/places.h"
-#include "core/log/log_index.h"
 
 namespace arborfs {
 
@@ -19,30 +18,35 @@ struct Usage {
   double total_tokens = 0;
   double premium_requests = 0;
   double cost = 0;
-  bool is_task = false;  // of a sub-agent, as omp's task tool reports it
+  /// The sums that it counts in, one bit each. A format needs more than one if the rest of a log decides what counts.
+  std::uint8_t counts_in = 1;
 };
-/// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
-std::optional<Usage> find_usage(EntryType type, std::string_view raw);
-/// The same for an entry that was indexed as Places.
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 
 /// Sums computed the way JavaScript does: a sum may be NaN, which is printed as null.
 class UsageTotals {
  public:
-  explicit UsageTotals(Dialect dialect) : dialect_(dialect) {}
-  /// The dialect whose rules add() and json() follow from now on.
-  void set_dialect(Dialect dialect) { dialect_ = dialect; }
-  /// Adds the usage of an entry of that type.
-  void add(EntryType type, const Usage& usage);
-  /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13. `{}` for another
-  /// agent's log that tells no usage.
-  [[nodiscard]] std::string json() const;
+  static constexpr std::size_t kSums = 3;
+  void add(const Usage& usage);
+  /// True if no entry told its usage.
+  [[nodiscard]] bool is_empty() const { return is_empty_; }
+  [[nodiscard]] const Usage& sum(std::size_t which = 0) const { return sums_.at(which); }
 
  private:
-  Dialect dialect_;
   bool is_empty_ = true;
-  Usage sums_;     // by omp's rules
-  Usage pi_sums_;  // by pi's (pi/FORMAT.md C10)
+  std::array<Usage, kSums> sums_;
 };
+
+/// Writes a JSON object of numbers, member by member.
+class UsageText {
+ public:
+  UsageText& add(std::string_view key, double value);
+  [[nodiscard]] std::string text() const { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+/// The first sum as a JSON object with the keys that most agents have; `{}` if it is empty.
+std::string plain_usage_json(const UsageTotals& totals);
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
 // The blocks of a rendered entry: paragraphs, fences, lists of names, with a blank line between them and one newline at
-// the end. The base of message_text.h and entry_text.h.
+// the end. The base of what formats render with.
 #pragma once
 
 #include <string>

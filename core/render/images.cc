@@ -6,13 +6,9 @@
 #include "core/base/result_macros.h"
 #include "core/json/base64.h"
 #include "core/json/json_cursor.h"
-#include "core/render/names.h"
 
 namespace arborfs {
 namespace {
-
-constexpr std::string_view kBlobPrefix = "blob:sha256:";
-constexpr std::size_t kHashDigits = 64;
 
 constexpr std::array<bool, 256> kBase64 = [] {
   std::array<bool, 256> table{};
@@ -22,52 +18,10 @@ constexpr std::array<bool, 256> kBase64 = [] {
   return table;
 }();
 
-bool is_blob_hash(std::string_view text) {
-  return text.size() == kHashDigits &&
-         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
 bool is_plain_base64(std::string_view text) {
   const std::string_view digits = text.substr(0, text.find_last_not_of('=') + 1);
   return text.size() - digits.size() <= 2 &&
          std::all_of(digits.begin(), digits.end(), [](char c) { return kBase64[static_cast<unsigned char>(c)]; });
-}
-
-/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
-bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
-  const std::string_view spelled = literal.substr(1, literal.size() - 2);
-  const bool escaped = spelled.find('\\') != std::string_view::npos;
-  const std::string meant = escaped ? skim::string_value(literal).value_or("") : "";
-  const std::string_view text = escaped ? std::string_view(meant) : spelled;
-  if (text.starts_with(kBlobPrefix)) {
-    image.blob = text.substr(kBlobPrefix.size());
-    return is_blob_hash(image.blob);
-  }
-  image.data_offset = static_cast<std::uint64_t>(spelled.data() - raw.data());
-  image.data_length = spelled.size();
-  image.size = json::decoded_base64_size(text);
-  image.plain_base64 = !escaped && is_plain_base64(text);
-  return true;
-}
-
-void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
-  if (!list.starts_with('[')) {
-    return;
-  }
-  skim::Cursor items(list);
-  while (items.next()) {
-    const std::string_view data = skim::member(items.value(), "data");
-    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
-      continue;
-    }
-    ++next.number;
-    ImageRef image = next;
-    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
-    image.extension = names::image_extension(mime_type.value_or(""));
-    if (locate(raw, data, image)) {
-      images.push_back(std::move(image));
-    }
-  }
 }
 
 /// The decoded text of an image that cannot be decoded piecewise, checked against the size that was found when it was
@@ -83,12 +37,14 @@ Result<std::string> decode_whole(std::string_view spelled, const ImageRef& image
 
 }  // namespace
 
-void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images) {
-  const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;
-  ImageRef next;
-  next.ordinal = ordinal;
-  find_in(raw, skim::member(owner, "content"), next, images);
-  find_in(raw, skim::member(owner, "images"), next, images);
+void locate_base64(std::string_view raw, std::string_view literal, ImageRef& image) {
+  const std::string_view spelled = literal.substr(1, literal.size() - 2);
+  const bool escaped = spelled.find('\\') != std::string_view::npos;
+  const std::string meant = escaped ? skim::string_value(literal).value_or("") : "";
+  image.data_offset = static_cast<std::uint64_t>(spelled.data() - raw.data());
+  image.data_length = spelled.size();
+  image.size = json::decoded_base64_size(escaped ? std::string_view(meant) : spelled);
+  image.plain_base64 = !escaped && is_plain_base64(spelled);
 }
 
 Result<std::string> read_inline_image(const LogSource& log, const Entry& entry, const ImageRef& image,

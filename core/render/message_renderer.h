@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/json/document.h"
 #include "core/model/message.h"
 #include "core/render/record_renderer.h"
 

@@ -1,28 +1,41 @@
 // What the records of one agent say to people and to models. One constant object a format. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/model/blob_source.h"
 #include "core/model/content.h"
-#include "core/model/context.h"
-#include "core/render/text_measurer.h"
+#include "core/model/context_path.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 
 class RecordRenderer {
  public:
   virtual ~RecordRenderer() = default;
-  /// Appends the text of an entry, whose bytes are `raw`, as render_text() does for omp (text.h). Entries longer than
-  /// kMaxRenderedEntry do not come here.
+  /// Appends the text of an entry, whose bytes are `raw`, ending in one newline. Entries longer than
+  /// kMaxRenderedEntry (text.h) do not come here.
   virtual void render(EntryType type, std::string_view raw, std::string& out) const = 0;
   /// The size of that text, its images and its usage.
   [[nodiscard]] virtual TextMeasure measure(EntryType type, std::string_view raw) const = 0;
+  /// Adds the measures of `entries`, which follow one another in the index, to `delta`. Errors: stale, io, interrupted.
+  [[nodiscard]] virtual Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
+                                                         const std::vector<Entry>& entries,
+                                                         const std::atomic<bool>* cancelled) const;
+  /// Measures entries for a reader that serves_observers(); null if there is no such way. `log` outlives it.
+  [[nodiscard]] virtual std::unique_ptr<TextSizesObserver> observe(const LogSource& /*log*/) const { return nullptr; }
+  /// The usage of a whole log as the agent prints it. `dialect` is LogIndex::dialect().
+  [[nodiscard]] virtual std::string usage_json(const UsageTotals& totals, DialectNumber /*dialect*/) const {
+    return plain_usage_json(totals);
+  }
   /// The first words of that text on one line, at most `columns` characters.
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
-  /// What the agent would send to the model: as build_context() for omp (context.h). Errors: stale, io.
+  /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;
 };

@@ -78,7 +78,7 @@ std::string session_json(const Header& header, const SessionOrigin& origin) {
   json::Document native;
   const bool has_native = json::parse(header.json, native);
   Object object(native);
-  if (!origin.is_of_omp_or_pi) {
+  if (!origin.is_plain) {
     object.known("id", header.id).known("cwd", header.cwd).known("title", header.title);
     object.known("timestamp", header.timestamp).known("parentSession", header.parent_session);
   } else if (has_native && native.IsObject()) {
@@ -90,7 +90,7 @@ std::string session_json(const Header& header, const SessionOrigin& origin) {
     }
   }
   object.text("agent", origin.agent).text("format", origin.format);
-  if (!origin.is_of_omp_or_pi && has_native) {
+  if (!origin.is_plain && has_native) {
     object.put("native", json::copy(native, native));
   }
   return pretty(object.take());

@@ -1,7 +1,5 @@
-// The readable text of one entry. One renderer makes bytes and sizes: with a counting sink it finds the exact size of
-// the text without making it (listing a folder needs the sizes of its files).
-// Terminal escapes and other control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4).
-// Pure functions, any thread.
+// The text of an entry as people read it, and what keeps such texts safe and bounded. Terminal escapes and other
+// control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +16,19 @@ class RecordRenderer;  // record_renderer.h
 /// over 8 MiB with more than half a million values, which would take many times their size in memory.
 inline constexpr std::uint64_t kMaxRenderedEntry = std::uint64_t{64} << 20U;
 
-/// Appends the text of one entry to `out`; `raw` is its JSON value as it is in the log. Readable for every type; an
-/// entry of an unknown type is shown as indented JSON. Ends with exactly one newline; an entry without text is only
-/// that newline.
-void render_text(EntryType type, std::string_view raw, std::string& out);
-/// The size of that text.
-std::uint64_t text_size(EntryType type, std::string_view raw);
-
 /// The text of an entry of `length` bytes at `offset` of a log; does not read the entry if it is too long. `length` is
 /// LogIndex::length; lengths that do not fit in Entry::length all give the same text. Errors: stale, io.
 Result<std::string> read_text(const RecordRenderer& renderer, const LogSource& log, EntryType type,
                               std::uint64_t offset, std::uint64_t length);
 /// Appends the text of an entry longer than kMaxRenderedEntry.
 void render_too_long(std::uint64_t length, std::string& out);
+/// The size of what render_too_long appends.
+std::uint64_t too_long_size(std::uint64_t length);
+/// The first words of it.
+std::string first_words_of_too_long(std::uint64_t length, std::size_t columns);
 
-/// The first words of that text as one line for draw_tree and listings, at most `columns` characters.
-std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
-
-/// The same from the beginning of an unfiltered text.
+/// The first words of a text as one line for draw_tree and listings, at most `columns` characters; `text` is the
+/// beginning of an unfiltered text.
 std::string first_line_of(std::string_view text, std::size_t columns);
 
 /// Shows control characters except newline and tab, C1, bidirectional and zero-width characters as \u{..} or ^X; bytes

@@ -3,9 +3,8 @@
 // entry, plus the images. Not thread-safe: its owner (session/session.h) guards it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@
 
 namespace arborfs {
 
-/// One image block of an entry (`content` and 18's `images` arrays of a message or custom message).
+/// One image of an entry.
 struct ImageRef {
   Ordinal ordinal = kNoEntry;
   std::uint32_t number = 0;       // from 1 within the entry
@@ -27,29 +26,31 @@ struct ImageRef {
   bool plain_base64 = false;  // no escapes, padding only at the end: any range can be decoded alone
 };
 
-struct TextMeasure;    // text_measurer.h
-class RecordRenderer;  // record_renderer.h
+/// The data of one entry that TextSizes gathers.
+struct TextMeasure {
+  std::uint64_t size = 0;        // of its text (text.h)
+  std::vector<ImageRef> images;  // their ordinals are set when the measure is added
+  std::optional<Usage> usage;
+};
 
 class TextSizes {
  public:
-  /// The results of a pass over entries that the details lack; made without changing the details.
+  /// The results of a pass over entries that the sizes lack; made without changing the sizes.
   struct Delta {
     Ordinal first = 1;
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
-    UsageTotals usage{Dialect::omp13};  // of the whole log so far
+    UsageTotals usage;  // of the whole log so far
     /// Adds the next entry.
-    void add(EntryType type, const TextMeasure& measure);
+    void add(const TextMeasure& measure);
   };
-  explicit TextSizes(Dialect dialect) : usage_(dialect) {}
-
-  /// Reads the new entries of a log. `entries` is a copy of the new part of the index, whose first entry has ordinal
-  /// `first`. Errors: stale, io, interrupted.
-  [[nodiscard]] Result<Delta> read(const LogSource& log, Ordinal first, const std::vector<Entry>& entries,
-                                   const std::atomic<bool>* cancelled) const;
-  /// Measures every entry of another agent's log, whose entries may be in any order. Errors: as read().
-  [[nodiscard]] static Result<Delta> measure(const LogSource& log, const RecordRenderer& renderer,
-                                             const LogIndex& index, const std::atomic<bool>* cancelled);
+  /// An empty pass over the entries that come next.
+  [[nodiscard]] Delta next() const {
+    Delta delta;
+    delta.first = size() + 1;
+    delta.usage = usage_;
+    return delta;
+  }
   void apply(Delta delta);
 
   [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }
@@ -63,27 +64,11 @@ class TextSizes {
   UsageTotals usage_;
 };
 
-/// Gathers details while an index is made.
+/// Measures entries while a log is indexed.
 class TextSizesObserver : public ScanObserver {
  public:
-  /// `log` is the log that is indexed; it must outlive this.
-  explicit TextSizesObserver(const LogSource& log) : log_(log) {}
-
-  [[nodiscard]] std::unique_ptr<ScanNotes> read(EntryType type, std::string_view text,
-                                                const json::Places& places) const override;
-  void begin() override { delta_ = {}; }
-  Result<void> take(const Entry& entry, std::uint64_t length, Dialect dialect, const ScanNotes* notes) override;
-
-  /// The details of all entries; call it once the index has been made.
-  [[nodiscard]] TextSizes take_details(Dialect dialect);
-
- private:
-  const LogSource& log_;
-  TextSizes::Delta delta_;
+  /// The sizes of all entries; call it once the index has been made.
+  [[nodiscard]] virtual TextSizes take_sizes() = 0;
 };
-
-/// The decoded bytes of an inline image. `offset` and `length` select a range; plain base64 is decoded piecewise.
-Result<std::string> read_inline_image(const LogSource& log, const Entry& entry, const ImageRef& image,
-                                      std::uint64_t offset, std::uint64_t length);
 
 }  // namespace arborfs

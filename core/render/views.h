@@ -45,10 +45,10 @@ std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text)
 struct SessionOrigin {
   std::string_view agent;
   std::string_view format;  // of its files
-  bool is_of_omp_or_pi = false;
+  bool is_plain = false;    // Format::is_plain
 };
-/// session.json. For omp and pi: the members of the header with the current title (Header::json), then `agent` and
-/// `format`, which replace members of the same names. For other agents: the members that all agents have in common, as
+/// session.json. For a plain format: the members of the header with the current title (Header::json), then `agent` and
+/// `format`, which replace members of the same names. For others: the members that all agents have in common, as
 /// far as they are known, `agent`, `format`, and in `native` the agent's own header.
 std::string session_json(const Header& header, const SessionOrigin& origin);
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/os/agent_processes.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -15,30 +14,30 @@ class WriteMarks;
 
 class AgentLook {
  public:
+  virtual ~AgentLook() = default;
+  AgentLook() = default;
+  AgentLook(const AgentLook&) = delete;
+  AgentLook& operator=(const AgentLook&) = delete;
+
   /// Takes the snapshot now. `store` outlives it.
-  static AgentLook now(const SessionStore& store);
-  /// Reuses a list of processes that is at most kAgentsRemembered old; reads the breadcrumbs now.
-  static AgentLook recent(const SessionStore& store);
-  ~AgentLook();
-  AgentLook(AgentLook&&) noexcept;
-  AgentLook& operator=(AgentLook&&) = delete;
+  static std::unique_ptr<AgentLook> now(const SessionStore& store);
+  /// The same, but the list of processes may be a second old: for display, not for deciding on a write.
+  static std::unique_ptr<AgentLook> recent(const SessionStore& store);
 
   /// True if no agent of this store runs.
-  [[nodiscard]] bool is_empty() const;
+  [[nodiscard]] virtual bool is_empty() const = 0;
   /// Why each agent may hold the session, in words, one text per such agent. `now` is the log's current stat.
-  [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
-                                                 const WriteMarks& marks) const;
-  /// True if any agent owns the session by its lease (omp/FORMAT.md L1).
-  [[nodiscard]] bool is_leased(const Session& session) const;
+  [[nodiscard]] virtual std::vector<std::string> reasons(const Session& session, const FileStat& now,
+                                                         const WriteMarks& marks) const = 0;
+  /// True if any agent owns the session by its lease.
+  [[nodiscard]] virtual bool is_leased(const Session& session) const = 0;
+};
 
- private:
-  struct Agent;
-  struct Asked;
-  AgentLook(const SessionStore& store, std::vector<AgentProcess> processes);
-  void read_breadcrumbs();
-  const SessionStore& store_;
-  std::vector<Agent> agents_;
-  std::vector<std::string> lease_folders_;
+/// How running agents of a format are recognised (Format::agents). One constant object a format. Thread-safe.
+class AgentFinder {
+ public:
+  virtual ~AgentFinder() = default;
+  [[nodiscard]] virtual std::unique_ptr<AgentLook> look(const SessionStore& store, bool may_be_recent) const = 0;
 };
 
 }  // namespace arborfs

@@ -13,8 +13,16 @@ namespace {
 /// True if the word is a path and not an id.
 bool looks_like_path(const std::string& word) {
   std::error_code failed;
-  return word.empty() || word.find('/') != std::string::npos || word.ends_with(".jsonl") ||
-         std::filesystem::exists(word, failed);
+  return word.empty() || word.find('/') != std::string::npos || std::filesystem::exists(word, failed);
+}
+
+bool is_log_name(const StoreSet& stores, std::string_view word) {
+  return std::any_of(stores.begin(), stores.end(), [&](const auto& store) { return store->is_log_name(word); });
+}
+
+/// The log's path without the ending of its name: that of the folder with the agent's files for it.
+std::string without_ending(const std::string& log, const LogPlace& place) {
+  return log.substr(0, log.size() - (place.file.size() - place.stem().size()));
 }
 
 bool is_of(const Session& session, std::string_view agent) {
@@ -80,11 +88,12 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
     const LogPlace place = session->place();
     const std::string log = session->store().path_of(place);
     const std::string shown = "/" + session->shown_path();
-    if (full == log || full + ".jsonl" == log || full.ends_with(shown) || full.find(shown + "/") != std::string::npos) {
+    if (full == log || full == without_ending(log, place) || full.ends_with(shown) ||
+        full.find(shown + "/") != std::string::npos) {
       return session;
     }
   }
-  if (!looks_like_path(path)) {
+  if (!looks_like_path(path) && !is_log_name(stores(), path)) {
     return Error{Errc::not_found,
                  "no session has an id that starts with '" + path + "'; 'arborfs ls' lists the sessions"};
   }
@@ -118,7 +127,7 @@ Result<SessionPtr> Catalog::find(const std::string& spelled) const {
   if (!named.empty()) {
     return named.front();
   }
-  if (spelled.find('/') != std::string::npos || spelled.ends_with(".jsonl")) {
+  if (spelled.find('/') != std::string::npos || is_log_name(stores(), spelled)) {
     return find_by_path(spelled);
   }
   const auto matches = count_prefix(*seen, id, agent);

@@ -81,7 +81,7 @@ bool has_lesser_name(const std::pair<std::string, SessionPtr>& a, const std::pai
 std::string Catalog::shown_name(const Placed& placed) {
   const std::string stem(placed.place.stem());
   const Format& format = placed.session->format();
-  return names::encode(is_of_omp_or_pi(format) ? stem : std::string(format.agent) + "-" + stem, kLongestId);
+  return names::encode(format.is_plain ? stem : std::string(format.agent) + "-" + stem, kLongestId);
 }
 
 /// See Project::native_names. `shown`: the names of all sessions of the project.
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, SessionPtr>> Catalog::native_names(const std:
   std::vector<std::pair<std::string, SessionPtr>> all;
   for (const Placed* placed : members) {
     std::string name = names::encode(placed->place.stem(), kLongestId);
-    if (!is_of_omp_or_pi(placed->session->format()) && !shown.contains(name)) {
+    if (!placed->session->format().is_plain && !shown.contains(name)) {
       all.emplace_back(std::move(name), placed->session);
     }
   }

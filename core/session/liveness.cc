@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/os/omp_file_lock.h"
 #include "core/os/processes.h"
 
 namespace arborfs {
@@ -27,7 +26,7 @@ void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
 void look_at_lock_file(const Session& session, const Dir& folder, Liveness& found) {
   long owner = 0;
   const auto held_by_other = [&] {
-    owner = read_lock_file(folder, session.place().file).pid;
+    owner = session.store().lock_holder(folder, session.place().file);
     return owner != ::getpid() && is_process_alive(owner);
   };
   if (is_lasting(held_by_other, one_write(session))) {
@@ -69,7 +68,7 @@ Liveness check_liveness(const Session& session, const Catalog& catalog) {
     look_at_log(session, *folder, true, found);
   }
   const auto now = folder ? folder->stat(place.file) : Result<FileStat>(folder.error());
-  look_for_traces(session, now ? *now : session.stat(), catalog, AgentLook::recent(store), found);
+  look_for_traces(session, now ? *now : session.stat(), catalog, *AgentLook::recent(store), found);
   return found;
 }
 
@@ -106,10 +105,11 @@ LivenessRound::Folder LivenessRound::in(const LogFolder& folder) const {
 Liveness LivenessRound::Folder::check(const Session& session) const {
   Liveness found;
   if (dir_) {
-    const bool may_be_locked = !dot_files_ || dot_files_->contains(lock_file_name(session.place().file));
+    const std::string lock = session.store().lock_file_name(session.place().file);
+    const bool may_be_locked = !lock.empty() && (!dot_files_ || dot_files_->contains(lock));
     look_at_log(session, *dir_, may_be_locked, found);
   }
-  look_for_traces(session, session.stat(), round_.catalog_, round_.looks_[session.store_number()], found);
+  look_for_traces(session, session.stat(), round_.catalog_, *round_.looks_[session.store_number()], found);
   return found;
 }
 

@@ -19,7 +19,7 @@ struct Liveness {
 
 /// `live`: another process has the log open for writing (lease test, else /proc) or holds its lock file, in both cases
 /// for longer than one write, or owns the session by a lease; `maybe`: a running agent may hold it (agent_look.h); else
-/// `quiet`. The list of agents is at most kAgentsRemembered old.
+/// `quiet`. The list of agents is at most a second old.
 Liveness check_liveness(const Session& session, const Catalog& catalog);
 /// Only the part of it that does not examine the log. `now` is the log's stat.
 Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look);
@@ -49,7 +49,7 @@ class LivenessRound {
 
  private:
   const Catalog& catalog_;
-  std::vector<AgentLook> looks_;  // by the store's number
+  std::vector<std::unique_ptr<AgentLook>> looks_;  // by the store's number
 };
 
 }  // namespace arborfs

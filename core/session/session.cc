@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/log/header.h"
+#include "core/log/log_reader.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/log_age.h"
 
@@ -106,12 +106,8 @@ std::string_view Session::agent_locked() const {
   return format_locked().agent;
 }
 
-/// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
 const Format& Session::format_locked() const {
-  if (!is_of_omp_or_pi(format()) || !head_.header.valid) {
-    return format();
-  }
-  return head_.header.of_pi ? pi_format() : omp_format();
+  return shared_.store->format_of(head_.header);
 }
 
 std::optional<Session::Guard> Session::read() const {
@@ -135,7 +131,7 @@ std::optional<Session::Raw> Session::raw() const {
   if (!log_) {
     return std::nullopt;
   }
-  const std::uint32_t entries = format().reader == nullptr ? generation_ : 0;
+  const std::uint32_t entries = format().reader->only_grow() ? generation_ : 0;
   return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_, bytes_generation_, entries};
 }
 
@@ -194,15 +190,12 @@ void Session::keep_head(const FileStat& st, const Header& header) {
   head_loaded_ = true;
 }
 
-/// The head of a grown log shows less than was read before: no earlier name, no entries that only pi or omp writes.
+/// The head of a grown log shows less than was read before.
 void Session::keep_findings(const FileStat& st, Header& header) const {
   const bool has_grown =
       head_loaded_ && head_.stat.same_file(st) && st.size >= head_.stat.size && head_.header.id == header.id;
-  if (has_grown && head_.header.is_named && !header.is_named && header.title.empty()) {
-    set_name(header, head_.header.title);
-  }
-  if (has_grown && head_.header.has_slot == header.has_slot && head_.header.length == header.length) {
-    header.of_pi = head_.header.of_pi;
+  if (has_grown) {
+    format().reader->keep_findings(head_.header, header);
   }
 }
 

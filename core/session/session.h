@@ -78,7 +78,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The store that its log is in. A session never changes its store.
   [[nodiscard]] SessionStore& store() const { return *shared_.store; }
   [[nodiscard]] std::uint8_t store_number() const { return store_number_; }
-  /// The log's name on disk without .jsonl.
+  /// The log's name on disk without its ending.
   [[nodiscard]] std::string stem() const;
   /// The format of its store: how its agent's records are read and rendered.
   [[nodiscard]] const Format& format() const { return shared_.store->format(); }

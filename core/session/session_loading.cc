@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/log/header.h"
+#include "core/log/log_reader.h"
+#include "core/render/record_renderer.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -89,7 +90,7 @@ class LongWork {
 
 Result<void> Session::load_head(const FileStat& st) {
   ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
-  ASSIGN_OR_RETURN(auto header, read_header(format(), *log));
+  ASSIGN_OR_RETURN(auto header, format().reader->read_header(*log));
   keep_findings(st, header);
   bool news = false;
   {
@@ -119,7 +120,7 @@ Result<bool> Session::keeps_bytes(const LogSource& log, const FileStat& st, cons
 Result<void> Session::load_raw(const FileStat& st) {
   const bool is_open = log_ && log_->opened().same_file(st) && !log_->is_decoded();
   auto log = is_open ? Result<std::shared_ptr<const LogSource>>(log_) : shared_.store->open(place());
-  auto header = log ? read_header(format(), **log) : Result<Header>(log.error());
+  auto header = log ? format().reader->read_header(**log) : Result<Header>(log.error());
   auto slot = header ? slot_of(**log, *header) : Result<std::string>(header.error());
   const FileStat seen = slot ? seen_at(st, **log) : st;
   if (slot) {
@@ -166,18 +167,14 @@ Result<void> Session::load_raw(const FileStat& st) {
 /// Reads the details of a whole log.
 Result<std::unique_ptr<TextSizes>> Session::read_details(const LogSource& log, const LogIndex& index,
                                                          const std::atomic<bool>* cancelled) const {
-  auto details = std::make_unique<TextSizes>(index.dialect());
+  auto details = std::make_unique<TextSizes>();
   std::vector<Entry> entries;
   entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     entries.push_back(index.entry(ordinal));
   }
-  auto delta = format().reader != nullptr ? TextSizes::measure(log, *format().renderer, index, cancelled)
-                                          : details->read(log, 1, entries, cancelled);
-  if (!delta) {
-    return delta.error();
-  }
-  details->apply(std::move(delta).value());
+  ASSIGN_OR_RETURN(auto delta, format().renderer->measure(log, details->next(), entries, cancelled));
+  details->apply(std::move(delta));
   return details;
 }
 
@@ -189,19 +186,15 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   }
   const FileStat seen = seen_at(st, **log);
   const BeforeReading before(**log, seen.size);
-  LogIndex::Options options;
-  options.cancelled = cancelled;
-  TextSizesObserver noter(**log);
-  options.reader = format().reader;
-  const bool is_noted = depth == Depth::details && options.reader == nullptr;
-  options.noter = is_noted ? &noter : nullptr;
-  auto index = LogIndex::build(**log, options);
+  const bool is_observed = depth == Depth::details && format().reader->serves_observers();
+  const auto observer = is_observed ? format().renderer->observe(**log) : nullptr;
+  auto index = format().reader->index(**log, {cancelled, observer.get()});
   if (!index) {
     return index.error();
   }
   std::unique_ptr<TextSizes> details;
-  if (is_noted) {
-    details = std::make_unique<TextSizes>(noter.take_details((*index)->dialect()));
+  if (observer) {
+    details = std::make_unique<TextSizes>(observer->take_sizes());
   } else if (depth == Depth::details) {
     ASSIGN_OR_RETURN(details, read_details(**log, **index, cancelled));
   }
@@ -215,7 +208,8 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   {
     const std::unique_lock lock(mutex_);
     const bool raw_goes_on = kept && slot == slot_bytes_;
-    const bool is_same = raw_goes_on && st == head_.stat && (*index)->header().of_pi == head_.header.of_pi;
+    const bool is_same =
+        raw_goes_on && st == head_.stat && (*index)->header().of_other_agent == head_.header.of_other_agent;
     news = news_of(**index, kept_entries, is_same);
     if (!raw_goes_on) {
       raw_generation_ = ++shared_.generations;
@@ -321,7 +315,7 @@ Result<bool> Session::grow_index(const FileStat& looked) {
   const Ordinal before = index_->size();
   std::optional<TextSizes::Delta> delta;
   if (details_) {
-    auto read = details_->read(*log_, before + 1, index_->new_entries(**growth), nullptr);
+    auto read = format().renderer->measure(*log_, details_->next(), index_->new_entries(**growth), nullptr);
     if (!read) {
       return read.error();
     }

@@ -5,6 +5,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/clock.h"
+#include "core/log/log_reader.h"
 #include "core/session/log_age.h"
 #include "core/session/session.h"
 
@@ -30,7 +31,7 @@ bool Session::is_quick(Depth depth, const FileStat& now) const {
     return true;
   }
   const bool same_file = log_ && log_->opened().same_file(now);
-  const bool is_read_whole = format().reader != nullptr && (!(now == head_.stat) || racy_);  // if anything changed
+  const bool is_read_whole = !format().reader->only_grow() && (!(now == head_.stat) || racy_);  // if anything changed
   const std::uint64_t indexed = index_ && same_file && !is_read_whole ? std::min(index_->scanned_size(), now.size) : 0;
   const std::uint64_t to_detail = depth == Depth::details && !details_ ? now.size : 0;
   return now.size - indexed + to_detail <= kQuickBytes;

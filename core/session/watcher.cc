@@ -48,10 +48,6 @@ constexpr std::uint32_t kRootEvents =
 
 constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
 
-bool is_log_name(std::string_view name) {
-  return name.ends_with(".jsonl") && !name.starts_with(".");
-}
-
 }  // namespace
 
 struct Watcher::Impl {
@@ -59,7 +55,7 @@ struct Watcher::Impl {
   /// What a watch is for.
   struct Watched {
     What what = What::root;
-    LogFolder folder;  // only of a folder
+    LogFolder folder;  // of a folder; of a root only its store
   };
 
   Impl(Catalog& owner, Mode mode) : catalog(owner), stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -159,9 +155,10 @@ struct Watcher::Impl {
     if (!notify) {
       return;
     }
-    for (const auto& store : catalog.stores()) {
-      add_watch(store->paths().sessions, {What::root, {}}, kRootEvents);
-      add_watch(store->paths().terminals, {What::terminals, {}}, kFolderEvents);
+    for (std::size_t number = 0; number < catalog.stores().size(); ++number) {
+      const StorePaths& paths = catalog.stores().at(number)->paths();
+      add_watch(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}}, kRootEvents);
+      add_watch(paths.terminals, {What::terminals, {}}, kFolderEvents);
     }
     watch_leaves();
     const auto present = present_folders();
@@ -301,7 +298,7 @@ struct Watcher::Impl {
 
   void sort_event(const inotify_event& event, News& news) {
     const auto found = folders.find(event.wd);
-    if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end() || found->second.what == What::root) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders.end()) {
       news.everything = true;
       return;
     }
@@ -325,14 +322,20 @@ struct Watcher::Impl {
         look_at_leaves();
         return;
       case What::root:
+        news.everything = news.everything || event.len == 0 || store_of(found->second).may_have_logs(event.name);
+        return;
       case What::folder:
         sort_event_in(found->second.folder, event, news);
     }
   }
 
-  static void sort_event_in(const LogFolder& folder, const inotify_event& event, News& news) {
+  [[nodiscard]] const SessionStore& store_of(const Watched& watched) const {
+    return *catalog.stores().at(watched.folder.store);
+  }
+
+  void sort_event_in(const LogFolder& folder, const inotify_event& event, News& news) const {
     const std::string name = event.len > 0 ? event.name : "";
-    if (!is_log_name(name)) {
+    if (!catalog.stores().at(folder.store)->is_log_name(name)) {
       return;
     }
     if ((event.mask & IN_MOVED_FROM) != 0) {

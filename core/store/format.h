@@ -4,30 +4,24 @@
 
 #include <string_view>
 
-#include "core/log/log_index.h"
+#include "core/base/error.h"
 
 namespace arborfs {
 
-class RecordReader;    // core/log/record_reader.h
+class AgentFinder;     // core/session/agent_look.h
+class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/render/record_renderer.h
 
 struct Format {
   std::string_view agent;          // as users spell it in --store and -a: "omp", "opal"
   std::string_view name;           // of the files, for session.json: "omp-jsonl"
-  const RecordReader* reader;      // null: LogIndex reads the logs itself, as omp and pi write them
+  const LogReader* reader;         // never null
   const RecordRenderer* renderer;  // never null
   bool is_writable = false;        // false: arborfs changes no session of this format
+  /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
+  bool is_plain = false;
+  const AgentFinder* agents = nullptr;  // null: running agents are not recognised
 };
-
-/// The header of a log of this format, without an index. Errors: io.
-Result<Header> read_header(const Format& format, const LogSource& log);
-
-/// The logs of omp.
-const Format& omp_format();
-/// The logs of pi, in a store that is surely its own: an agent dir that both may use counts as omp's.
-const Format& pi_format();
-/// True for both: arborfs reads their logs alike, and one folder may have logs of both.
-bool is_of_omp_or_pi(const Format& format);
 
 /// The refusal of a write to a session of this format.
 Error only_reads(const Format& format);

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/log/log_file.h"
+#include "core/log/log_reader.h"
 
 namespace arborfs {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 bool read_head(const Dir& dir, const Format& format, FoundLog& log) {
   const std::int64_t started = now_ns();
   const auto file = LogFile::open(dir, log.place.file);
-  auto header = file ? read_header(format, **file) : Result<Header>(file.error());
+  auto header = file ? format.reader->read_header(**file) : Result<Header>(file.error());
   if (!header) {
     return false;
   }

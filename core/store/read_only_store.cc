@@ -57,8 +57,8 @@ Result<std::vector<std::string>> LogFolderStore::folders() const {
   return std::vector{folder_};
 }
 
-bool LogFolderStore::is_log_name(std::string_view name) const {
-  return name.size() > suffix_.size() && name.front() != '.' && name.ends_with(suffix_);
+bool LogFolderStore::is_log_name(std::string_view file) const {
+  return file.size() > suffix_.size() && file.front() != '.' && file.ends_with(suffix_);
 }
 
 Result<std::vector<FoundLog>> LogFolderStore::logs(const std::string& folder, const HeadWanted& wants_head) const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/store/session_store.h"
@@ -44,6 +45,8 @@ class LogFolderStore : public ReadOnlyStore {
 
   [[nodiscard]] bool present() const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  [[nodiscard]] bool may_have_logs(std::string_view folder) const override { return folder == folder_; }
+  [[nodiscard]] bool is_log_name(std::string_view file) const override;
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
@@ -52,7 +55,6 @@ class LogFolderStore : public ReadOnlyStore {
 
  private:
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const;
-  [[nodiscard]] bool is_log_name(std::string_view name) const;
   const std::string folder_;
   const std::string suffix_;
 };

@@ -32,8 +32,8 @@ struct LogFolder {
 /// The place of one log. Names are those on disk; they never come from inside a log. A store neither sets nor reads its
 /// own number.
 struct LogPlace {
-  std::string folder;      // below the sessions folder
-  std::string file;        // <name>.jsonl
+  std::string folder;  // below the sessions folder
+  std::string file;
   std::uint8_t store = 0;  // as LogFolder::store
   /// <name>
   [[nodiscard]] std::string_view stem() const { return std::string_view(file).substr(0, file.rfind('.')); }
@@ -85,6 +85,8 @@ class SessionStore {
  public:
   virtual ~SessionStore() = default;
   [[nodiscard]] virtual const Format& format() const = 0;
+  /// The format of a log with this header, if logs of more than one lie in the store's folders.
+  [[nodiscard]] virtual const Format& format_of(const Header& /*header*/) const { return format(); }
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
   /// The log's path on disk, for messages.
   [[nodiscard]] virtual std::string path_of(const LogPlace& place) const {
@@ -96,9 +98,13 @@ class SessionStore {
   [[nodiscard]] virtual bool present() const = 0;
   /// The folders of logs, in byte order.
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
-  /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out
-  /// (omp/FORMAT.md F7). Wanted heads are read while the folder is open, which takes a third of the calls needed one
-  /// log at a time. Heads that cannot be read are left out, and all heads in a store where that would gain nothing.
+  /// False for the name of a folder, below the sessions folder, that never holds logs.
+  [[nodiscard]] virtual bool may_have_logs(std::string_view /*folder*/) const { return true; }
+  /// True for a file name that logs of this store have.
+  [[nodiscard]] virtual bool is_log_name(std::string_view file) const = 0;
+  /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out. Wanted
+  /// heads are read while the folder is open, which takes a third of the calls needed one log at a time. Heads that
+  /// cannot be read are left out, and all heads in a store where that would gain nothing.
   [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
@@ -108,6 +114,10 @@ class SessionStore {
   /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
+  /// The file beside a log by which its agent locks it; "" if there is no such file.
+  [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }
+  /// The process that the lock file names; 0 if there is none.
+  [[nodiscard]] virtual long lock_holder(const Dir& /*folder*/, const std::string& /*file*/) const { return 0; }
   [[nodiscard]] virtual const std::shared_ptr<BlobStore>& blobs() const = 0;
 
   /// Takes the log's lock. Errors: busy if another writer holds it for longer than the wait; not_found, permission, io.
@@ -127,12 +137,5 @@ class SessionStore {
   /// sync of a folder failed.
   virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;
 };
-
-/// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
-/// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
-/// all agents see core/formats/registry.h.
-std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
-/// The agent dirs of omp and of pi that nobody named, as they are spelled.
-std::vector<std::string> default_agent_dirs();
 
 }  // namespace arborfs

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/result_macros.h"
+#include "core/render/images.h"
 
 namespace arborfs {
 

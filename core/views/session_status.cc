@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/log/log_reader.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/text.h"
@@ -73,20 +74,6 @@ void salvage(const LogSource& log, SessionStatus& status) {
   }
 }
 
-/// As status.json has it.
-std::string dialect_word(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::omp13:
-      return "13";
-    case Dialect::omp18:
-      return "18";
-    case Dialect::pi:
-      return "pi";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 SessionStatus session_status(const Session& session, const Catalog& catalog) {
@@ -98,7 +85,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   std::set<std::string> blobs;
   if (const auto guard = session.read()) {
     log = guard->log();
-    status.dialect = is_of_omp_or_pi(session.format()) ? dialect_word(guard->index().dialect()) : "";
+    status.dialect = session.format().reader->dialect_name(guard->index().dialect());
     count_tree(guard->index(), status);
     status.damage = shown_damage(*guard);
     status.moved_leaf = moved_leaf(guard->index(), guard->leaf());

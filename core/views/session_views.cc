@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/model/context.h"
+#include "core/log/log_reader.h"
+#include "core/model/context_path.h"
 #include "core/model/tree.h"
 #include "core/render/text.h"
 #include "core/session/awaited_blobs.h"
@@ -37,7 +38,7 @@ struct Request {
 
 ContentResult make_session_json(const Request& request) {
   const Session& session = request.session;
-  const SessionOrigin origin{session.agent(), session.format_name(), is_of_omp_or_pi(session.format())};
+  const SessionOrigin origin{session.agent(), session.format_name(), session.format().is_plain};
   return literal(session_json(session.head().header, origin));
 }
 
@@ -125,7 +126,8 @@ ContentResult make_usage(const Request& request) {
   if (!guard || !guard->has_details()) {
     return session_changed();
   }
-  return literal(guard->details().usage().json() + "\n");
+  return literal(request.session.format().renderer->usage_json(guard->details().usage(), guard->index().dialect()) +
+                 "\n");
 }
 
 ContentResult make_status(const Request& request) {
@@ -282,7 +284,7 @@ std::optional<ViewCache::Key> cache_key(const Row& row, const Session& session, 
   if (!guard) {
     return std::nullopt;
   }
-  const bool may_move = session.format().reader != nullptr;  // entries of a generation, to other places in the log
+  const bool may_move = !session.format().reader->only_grow();  // entries of a generation, to other places in the log
   const std::uint32_t epoch = row.lasts == Validity::epoch || may_move ? guard->epoch() : 0;
   return ViewCache::Key{guard->generation(), static_cast<std::uint8_t>(row.kind), item, epoch};
 }

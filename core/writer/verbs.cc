@@ -5,7 +5,6 @@
 #include "core/base/clock.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/write/header_text.h"
 
 namespace arborfs {
 
@@ -106,52 +105,9 @@ class JsonCommand {
   std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
 };
 
-/// By the last known state of the log. Its present state is only known under its lock.
-Dialect dialect_of(const SessionPtr& session) {
-  const auto guard = session->read();
-  return guard ? guard->index().dialect() : Dialect::omp13;
-}
-
-/// `kept`: `text` is needed again, in case the log has the other dialect.
-Result<AppendCommand> append_command(std::string& text, bool kept, Dialect dialect, bool is_json) {
-  if (!is_json) {
-    return text_command(text, dialect, now_ms());
-  }
-  return json_command(kept ? std::string(text) : std::move(text), dialect, now_ms());
-}
-
-/// A command that is too long to be in memory twice is parsed only once.
 Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
-  constexpr std::size_t kKept = 1 << 20;
-  const std::uint64_t needed = is_json ? memory_for_json(text) : std::min<std::uint64_t>(4 * text.size(), 8 << 20);
-  if (needed > kMaxCommandMemory) {
-    return Error{Errc::too_large, "the command has too many values for its length; split it into several entries"};
-  }
-  MemoryBudget::Share memory(writer.memory().running);
-  memory.grow(needed);
-  const bool kept = !is_json || text.size() <= kKept;
-  if (!subject.session->read()) {
-    static_cast<void>(subject.session->refresh(Depth::index));
-  }
-  for (;;) {
-    const Dialect dialect = dialect_of(subject.session);
-    auto command = append_command(text, kept, dialect, is_json);
-    Error why;
-    if (command) {
-      command->dialect = dialect;
-      auto written = writer.append(subject.session, std::move(*command), subject.at);
-      if (written) {
-        return Answer{line_of(*written), nullptr};
-      }
-      why = written.error();
-    } else {
-      static_cast<void>(subject.session->refresh(Depth::index));
-      why = command.error();
-    }
-    if (!kept || dialect == dialect_of(subject.session)) {
-      return why;
-    }
-  }
+  ASSIGN_OR_RETURN(const auto written, writer.append_text(subject.session, {std::move(text), is_json, subject.at}));
+  return Answer{line_of(written), nullptr};
 }
 
 Result<Answer> answer_of(const SessionPtr& session, Result<MovedLeaf> moved) {
@@ -204,8 +160,7 @@ Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming
   if (!incoming.is_whole) {
     return {};
   }
-  const auto command = json_command(std::string(incoming.text), dialect_of(subject.session), now_ms());
-  return command ? writer.check(subject.session, command->force) : Result<void>(command.error());
+  return writer.check_json(subject.session, incoming.text);
 }
 
 std::vector<LabelChange> label_lines(std::string_view text) {

@@ -1,21 +1,19 @@
 // The only way to write to the sessions of a store: append, branch, label, title, fork, new, move, remove
-// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it.
+// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it. How each change is
+// written is up to the agent's format, which implements this class (core/formats/).
 //
 // Each call returns when the change is on disk (unless Durability::none) and visible in the session. A call that fails
 // leaves the log as it was and does not affect later calls. Commands that arrive for one session at the same time share
-// one write(2) and one fdatasync (write_queue.h).
+// one write(2) and one fdatasync.
 //
-// Threads: any. Locks: see write_queue.h; none is held on return. Errors of all calls that change a session: busy
+// Threads: any. No lock is held on return. Errors of all calls that change a session: busy
 // (live, and neither forced nor mounted with live=write; or locked for longer than the wait), read_only (a version
 // above 3, a log without header), not_found (entry or session gone), stale (a condition failed, or another program
 // rewrote the log), no_space, over_quota, io.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,9 +21,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/session/catalog.h"
-#include "core/write/append_command.h"
 #include "core/writer/disk_reservation.h"
-#include "core/writer/log_rewrite.h"
 
 namespace arborfs {
 
@@ -40,6 +36,16 @@ struct WriteSettings {
   bool allow_delete = false;  // -o allow_delete
   std::string mountpoint;     // of the writing mount, which the Writer must not access; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
+};
+
+/// No append may be longer.
+inline constexpr std::size_t kMaxCommandBytes = 64 << 20;
+
+/// One append as a user wrote it, all or nothing.
+struct AppendText {
+  std::string text;      // a user message, or JSON objects: messages and entries
+  bool is_json = false;  // `text` is JSON
+  std::string at;        // the entry to append at, spelled as LabelChange::target; "" for the leaf
 };
 
 /// The place of an append in the tree.
@@ -82,61 +88,54 @@ struct NewSession {
   std::string model;  // provider/model, "" for none
 };
 
-class AppendBatch;
-class WriteQueue;
-
 class Writer {
  public:
-  /// `catalog` must outlive this object.
-  Writer(Catalog& catalog, WriteSettings settings);
-  ~Writer();
+  virtual ~Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
 
   /// Cuts off the partial appends that killed processes left in logs (CONTRACT.md 7.2), except where an agent may hold
   /// the session. Call it once when a process begins to write, after the catalog's first scan of the store.
-  void take_back_parts();
+  virtual void take_back_parts() = 0;
   /// Fails as a write would fail, as far as that is known now: live, version, header, lock held by another process, a
   /// log that cannot be opened for writing.
-  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false);
+  [[nodiscard]] virtual Result<void> check(const SessionPtr& session, bool force = false) = 0;
   /// Reserves space on the session's disk until the reservation is destroyed (CONTRACT.md 4.2). Errors: no_space,
   /// over_quota; too_large if the process may not let the log grow that far.
   [[nodiscard]] Result<DiskReservation> reserve(const SessionPtr& session, std::uint64_t bytes);
 
-  /// Appends at the leaf, or at the entry `at` (spelled as LabelChange::target), which becomes the parent of the first
-  /// new entry in the same step.
-  Result<AppendResult> append(const SessionPtr& session, AppendCommand command, const std::string& at = "");
+  /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
+  /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.
+  virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text) = 0;
+  /// Fails if append_text() would refuse this JSON text, or the session does not take it now.
+  [[nodiscard]] virtual Result<void> check_json(const SessionPtr& session, std::string_view text) = 0;
   /// `target` is spelled as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept
   /// beside it until the next append, and agents, which know only the log, continue at its last entry. `pin` writes a
   /// `custom` entry at the target instead, which is never sent to models. Errors also: invalid_argument for an entry
   /// with an unanswered tool call (F27; `force` overrides), not_found for an ambiguous target.
-  Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
-                           bool force = false, bool pin = false);
+  virtual Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target,
+                                   const std::string& summary = "", bool force = false, bool pin = false) = 0;
   /// Fails if branch() would refuse the target.
-  Result<void> check_branch(const SessionPtr& session, const std::string& target);
+  [[nodiscard]] virtual Result<void> check_branch(const SessionPtr& session, const std::string& target) = 0;
   /// Undoes a move, unless the leaf has been moved again or an entry was appended since.
-  Result<void> move_back(const SessionPtr& session, const LeafMove& move);
+  virtual Result<void> move_back(const SessionPtr& session, const LeafMove& move) = 0;
   /// All changes or none.
-  Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force = false);
-  /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's
-  /// (omp/FORMAT.md E6), and a title that is already set is not written again. Returns the title in force. Errors also:
-  /// invalid_argument if nothing is left, not_utf8, too_large.
-  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
-                                std::string_view source = "user");
-  /// Rewrites the log without a change; a log of an old version is migrated.
-  Result<void> rewrite(const SessionPtr& session, bool force = false);
-  /// Rewrites the log with the edits that `plan` makes from the session's state; calls `plan` again if another program
-  /// wrote meanwhile. The log need not have a valid header. Never writes to a live session; `maybe_live` allows one
-  /// that may be live. Errors also: those of `plan`.
-  using EditPlan = std::function<Result<std::vector<LogEdit>>(const Session&)>;
-  Result<void> edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live = false);
-  /// Creates a log with all entries, or with the path to `target`. The source may be live and is not changed. For
-  /// `title` see ForkPlan (new_log.h).
-  Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
-                            const std::optional<std::string>& title = std::nullopt);
-  Result<CreateResult> create(const NewSession& wanted);
-  /// Moves the session to another working directory: changes the header and moves the log to that directory's folder.
-  Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
+  virtual Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
+                                     bool force = false) = 0;
+  /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's, and a
+  /// title that is already set is not written again. Returns the title in force. Errors also: invalid_argument if
+  /// nothing is left, not_utf8, too_large.
+  virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
+                                        std::string_view source = "user") = 0;
+  /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
+  /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.
+  virtual Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
+                                    const std::optional<std::string>& title = std::nullopt) = 0;
+  virtual Result<CreateResult> create(const NewSession& wanted) = 0;
+  /// Moves the session to another working directory, and its log to the place of that directory's sessions.
+  virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false) = 0;
   /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.
-  Result<void> remove(const SessionPtr& session, bool force = false);
+  virtual Result<void> remove(const SessionPtr& session, bool force = false) = 0;
 
   /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
   /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.
@@ -152,21 +151,13 @@ class Writer {
   };
   [[nodiscard]] Memory& memory() { return memory_; }
 
+ protected:
+  /// `catalog` must outlive this object.
+  Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+
  private:
-  Result<void> put_blobs(const Session& session, const std::vector<EntryDraft>& drafts);
-  struct Target;
-  using SetLeaf = std::function<Result<void>(AppendBatch&)>;
-  Result<Target> find_branch(const SessionPtr& session, const std::string& target, bool force);
-  Result<AppendResult> append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf);
-  Result<MovedLeaf> move_leaf(const SessionPtr& session, const Target& target, bool force);
-  Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
-                              const std::string& previous, bool force);
-  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
-                              std::optional<LogPlace> move_to = std::nullopt);
-  Result<CreateResult> made_at(const LogPlace& place);
   Catalog& catalog_;
   const WriteSettings settings_;
-  std::unique_ptr<WriteQueue> queue_;
   Memory memory_;
 };
 

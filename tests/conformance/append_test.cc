@@ -8,6 +8,10 @@
 #include <filesystem>
 #include <string>
 
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/writer/writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
@@ -55,7 +59,7 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
   catalog.rescan();
   WriteSettings settings;
   settings.durability = Durability::none;
-  Writer writer(catalog, settings);
+  OmpWriter writer(catalog, settings);
   const auto session = catalog.at({"-work", "2026-02-16T10-20-30-000Z_s1.jsonl"});
   ASSERT_TRUE(session && session->refresh(Depth::index));
   std::string leaf;
@@ -81,7 +85,7 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(written->parent_id, leaf);
     EXPECT_TRUE(migrated || after.starts_with(before));
-    const auto fresh = LogIndex::build(*log_from_bytes(after));
+    const auto fresh = OmpIndex::build(*log_from_bytes(after));
     ASSERT_TRUE(fresh);
     EXPECT_EQ((*fresh)->size(), entries + round + (GetParam() == kSwallows ? 1 : 0));
     EXPECT_EQ((*fresh)->id((*fresh)->leaf()).text, written->id);

@@ -3,8 +3,10 @@
 
 #include <string>
 
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
 #include "core/json/document.h"
-#include "core/model/context.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -36,8 +38,8 @@ class Log {
   // The messages of the context at the end: role and text of each, and for a summary the time of the rewrite.
   [[nodiscard]] std::string shown() const {
     const std::shared_ptr<const LogSource> log = log_from_bytes(bytes_);
-    const auto index = LogIndex::build(*log);
-    EXPECT_TRUE(index && (*index)->dialect() == Dialect::omp18);
+    const auto index = OmpIndex::build(*log);
+    EXPECT_TRUE(index && dialect_of(**index) == Dialect::omp18);
     const auto content = build_context(context_path(**index, (*index)->leaf()), log, nullptr);
     json::Document context;
     EXPECT_TRUE(content && json::parse(*(*content)->read_all(), context));

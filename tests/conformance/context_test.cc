@@ -1,12 +1,13 @@
 // The context of every session of the corpus, at its leaf and elsewhere, compared byte for byte with both generations
 // of the agent, and of every log that omp 18.3.4 was asked about.
-#include "core/model/context.h"
+#include "core/formats/omp/context/context.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/base/hash.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/model/tree.h"
 #include "tests/support/corpus.h"
 

@@ -5,7 +5,10 @@
 #include <chrono>
 #include <string>
 
-#include "core/model/context.h"
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
 #include "core/model/tree.h"
 #include "core/model/usage.h"
 
@@ -23,7 +26,7 @@ struct TestSession {
 TestSession session_of(const std::string& lines) {
   TestSession session;
   session.log = log_from_bytes(std::string(kHeader) + "\n" + lines);
-  auto index = LogIndex::build(*session.log);
+  auto index = OmpIndex::build(*session.log);
   EXPECT_TRUE(index);
   session.index = std::move(*index);
   return session;
@@ -160,18 +163,19 @@ TEST(ResolveEntry, LabelsDoNotHideOrdinals) {
 }
 
 TEST(Usage, AddsAsJavaScriptDoes) {
-  UsageTotals totals(Dialect::omp13);
+  UsageTotals totals;
   const auto add = [&totals](std::string_view usage) {
     const std::string raw = R"({"type":"message","message":{"role":"assistant","usage":)" + std::string(usage) + "}}";
     if (const auto found = find_usage(EntryType::message, raw)) {
-      totals.add(EntryType::message, *found);
+      totals.add(*found);
     }
   };
   add(R"({"input":0.1,"output":1,"cacheRead":null,"cacheWrite":1,"cost":{"total":0.5}})");
   add(R"({"input":0.2,"output":2,"cacheRead":1,"premiumRequests":2})");
   add("null");
-  EXPECT_EQ(totals.json(), R"({"input":0.30000000000000004,"output":3,"cacheRead":1,"cacheWrite":null,)"
-                           R"("premiumRequests":2,"cost":0.5})");
+  EXPECT_EQ(usage_json(totals, Dialect::omp13),
+            R"({"input":0.30000000000000004,"output":3,"cacheRead":1,"cacheWrite":null,)"
+            R"("premiumRequests":2,"cost":0.5})");
 }
 
 TEST(Context, CopiesAnOversizedMessage) {

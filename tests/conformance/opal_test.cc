@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/render/omp_text.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/json/document.h"
+#include "core/log/log_reader.h"
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 #include "tests/support/paths.h"
@@ -30,9 +32,7 @@ using Texts = std::vector<std::string>;
 class OpalLog {
  public:
   explicit OpalLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    LogIndex::Options options;
-    options.reader = opal_format().reader;
-    auto index = LogIndex::build(*log_, options);
+    auto index = opal_format().reader->index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }

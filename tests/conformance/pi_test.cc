@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
-#include "core/model/context.h"
 #include "core/model/tree.h"
 #include "core/model/usage.h"
 #include "tests/support/paths.h"
@@ -43,7 +47,7 @@ std::string text_of(const json::Value& message) {
 class PiLog {
  public:
   explicit PiLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    auto index = LogIndex::build(*log_);
+    auto index = OmpIndex::build(*log_);
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -106,7 +110,7 @@ TEST(PiConformance, LogsAreReadLikePi) {
     const PiLog pi(bytes_of(folder / "sessions" / file));
     const LogIndex& index = pi.index();
     const auto want = [&](std::string_view key) { return json::stringify(*json::member(session, key)); };
-    EXPECT_EQ(index.dialect(), Dialect::pi);
+    EXPECT_EQ(dialect_of(index), Dialect::pi);
     EXPECT_EQ(json::stringify_string(index.header().title), want("title"));
     EXPECT_EQ(std::to_string(index.size()), want("entries"));
     EXPECT_EQ(pi.name(index.leaf()), want("leaf"));
@@ -271,16 +275,17 @@ TEST(PiConformance, UsageMatchesPi) {
   log.add("compaction", R"("summary":"s","usage":)" + usage);
   log.say("toolResult", "[]", R"(,"toolName":"task","details":{"usage":)" + usage + "}");
   const PiLog pi = log.read();
-  UsageTotals totals(Dialect::omp13);
+  UsageTotals totals;
   for (Ordinal ordinal = 1; ordinal <= pi.index().size(); ++ordinal) {
     const Entry& entry = pi.index().entry(ordinal);
     if (const auto used = find_usage(entry.type, *pi.log().read(entry.offset, entry.length))) {
-      totals.add(entry.type, *used);
+      totals.add(*used);
     }
   }
-  EXPECT_EQ(totals.json(), R"({"input":2,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1})");
-  totals.set_dialect(Dialect::pi);
-  EXPECT_EQ(totals.json(), R"({"input":3,"output":6,"cacheRead":0,"cacheWrite":0,"totalTokens":9,"cost":1.5})");
+  EXPECT_EQ(usage_json(totals, Dialect::omp13),
+            R"({"input":2,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1})");
+  EXPECT_EQ(usage_json(totals, Dialect::pi),
+            R"({"input":3,"output":6,"cacheRead":0,"cacheWrite":0,"totalTokens":9,"cost":1.5})");
 }
 
 TEST(PiConformance, TitleFollowsAGrowingLog) {
@@ -292,7 +297,7 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  auto index = LogIndex::build(**opened);
+  auto index = OmpIndex::build(**opened);
   ASSERT_TRUE(index);
   EXPECT_EQ((*index)->header().title, "");
   temp.append("-w", "log",
@@ -302,7 +307,7 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   ASSERT_TRUE(growth && *growth);
   (*index)->apply(std::move(*growth));
   EXPECT_EQ((*index)->header().title, "named");
-  EXPECT_EQ((*index)->dialect(), Dialect::pi);
+  EXPECT_EQ(dialect_of(**index), Dialect::pi);
 }
 
 TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
@@ -312,9 +317,9 @@ TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  const auto index = LogIndex::build(**opened);
+  const auto index = OmpIndex::build(**opened);
   ASSERT_TRUE(index);
-  EXPECT_EQ((*index)->dialect(), Dialect::omp13);
+  EXPECT_EQ(dialect_of(**index), Dialect::omp13);
   temp.append("-w", "log",
               R"({"type":"model_change","id":"e2","parentId":"e1","provider":"p","modelId":"m"})"
               "\n");

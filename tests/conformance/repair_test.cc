@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/doctor/repairer.h"
-#include "core/doctor/repairs.h"
-#include "core/doctor/tree_findings.h"
+#include "core/formats/omp/doctor/repairer.h"
+#include "core/formats/omp/doctor/repairs.h"
+#include "core/formats/omp/doctor/tree_findings.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/paths.h"
@@ -72,7 +74,7 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
   const testing::TempStore temp_;
   testing::FaultyDisk disk_;  // has no faults; used because it syncs nothing
   Catalog catalog_{open_store(temp_.root(), disk_), "/home/dev", temp_.root() + "/state"};
-  Writer writer_{catalog_, {}};
+  OmpWriter writer_{catalog_, {}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Corpus, CorpusRepair, ::testing::ValuesIn(logs()), [](const auto& with) {

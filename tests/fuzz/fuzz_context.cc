@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <string>
 
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
 #include "core/json/document.h"
-#include "core/model/context.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "tests/fuzz/support/check.h"
@@ -73,9 +75,9 @@ void check_names(const LogIndex& index) {
 
 void check_log(std::string_view input, Dialect dialect) {
   const auto log = log_from_bytes(std::string(input));
-  LogIndex::Options options;
+  OmpIndex::Options options;
   options.dialect = dialect;
-  const auto index = LogIndex::build(*log, options);
+  const auto index = OmpIndex::build(*log, options);
   check(index.has_value(), "an index of bytes in memory cannot fail");
   check_tree(**index);
   check_names(**index);

@@ -2,10 +2,12 @@
 // size. The first line of a kept input is the header.
 #include <string>
 
+#include "core/formats/omp/render/omp_text.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
+#include "core/log/log_reader.h"
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 #include "tests/fuzz/support/check.h"
@@ -49,9 +51,7 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  LogIndex::Options options;
-  options.reader = opal_format().reader;
-  const auto built = LogIndex::build(*log, options);
+  const auto built = opal_format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;
   check(!index.has_duplicate_ids(), "two entries with one id");

@@ -2,9 +2,14 @@
 // to the terminal; inline images decode to the promised size.
 #include <string>
 
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/render/entry_measurer.h"
+#include "core/formats/omp/render/image_blocks.h"
+#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/render/text_measurer.h"
 #include "core/json/utf8.h"
+#include "core/render/images.h"
 #include "core/render/text.h"
-#include "core/render/text_measurer.h"
 #include "core/render/text_sizes.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
@@ -62,20 +67,20 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  TextSizesObserver noter(*log);
-  LogIndex::Options options;
-  options.noter = &noter;
-  const auto index = LogIndex::build(*log, options);
+  const auto observer = observe_entries(*log);
+  OmpIndex::Options options;
+  options.noter = observer.get();
+  const auto index = OmpIndex::build(*log, options);
   check(index.has_value(), "an index of bytes in memory cannot fail");
   std::vector<Entry> entries;
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     entries.push_back((*index)->entry(o));
   }
-  TextSizes details((*index)->dialect());
-  auto delta = details.read(*log, 1, entries, nullptr);
+  TextSizes details;
+  auto delta = measure_entries(*log, details.next(), entries, nullptr);
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
-  const TextSizes noted = noter.take_details((*index)->dialect());
+  const TextSizes noted = observer->take_sizes();
   check_equal(details.size(), (*index)->size(), "texts");
   check_equal(noted.size(), details.size(), "texts noted");
   for (Ordinal o = 1; o <= details.size(); ++o) {

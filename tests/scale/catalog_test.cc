@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {

@@ -1,6 +1,6 @@
 // Deep, wide and cyclic trees (FAILURES.md F19, S7): no recursion, no quadratic walk.
+#include "core/formats/omp/context/context.h"
 #include "core/json/document.h"
-#include "core/model/context.h"
 #include "core/model/tree.h"
 #include "tests/scale/scale_support.h"
 

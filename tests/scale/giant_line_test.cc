@@ -1,5 +1,5 @@
 // One line of a gigabyte (FAILURES.md F14, S5): read in constant memory and in the time of a few scans.
-#include "core/model/context.h"
+#include "core/formats/omp/context/context.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/formats/omp/log/omp_index.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
 
@@ -172,7 +173,7 @@ inline std::shared_ptr<const LogSource> open_log(const TempDir& dir, const std::
 }
 
 inline std::unique_ptr<LogIndex> index_of(const LogSource& log) {
-  auto built = LogIndex::build(log);
+  auto built = OmpIndex::build(log);
   EXPECT_TRUE(built.has_value()) << (built ? "" : built.error().message);
   return built ? std::move(*built) : nullptr;
 }

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/write/header_text.h"
-#include "core/writer/trash.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/write/header_text.h"
+#include "core/formats/omp/writer/trash.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"
 

@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "core/base/hash.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
 #include "core/log/log_file.h"
 #include "tests/support/paths.h"
 
@@ -89,7 +91,7 @@ CorpusSession open_session(const CorpusCase& corpus_case) {
     throw std::runtime_error(log.error().message);
   }
   session.log = *log;
-  auto index = LogIndex::build(*session.log, LogIndex::Options{corpus_case.dialect, nullptr});
+  auto index = OmpIndex::build(*session.log, OmpIndex::Options{corpus_case.dialect, nullptr});
   if (!index) {
     throw std::runtime_error(index.error().message);
   }

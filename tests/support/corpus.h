@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
-#include "core/model/context.h"
 
 namespace arborfs::conformance {
 

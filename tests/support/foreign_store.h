@@ -7,13 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/render/omp_renderer.h"
+#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/render/omp_renderer.h"
+#include "core/formats/omp/store/omp_store.h"
 #include "core/store/session_store.h"
 
 namespace arborfs::testing {
 
 inline const Format& heron_format() {
-  static const Format format{"heron", "heron-jsonl", nullptr, &omp_renderer(), false};
+  static const Format format{"heron", "heron-jsonl", &omp_reader(), &omp_renderer(), false};
   return format;
 }
 
@@ -26,6 +28,7 @@ class ForeignStore : public SessionStore {
   [[nodiscard]] Disk& disk() const override { return files_->disk(); }
   [[nodiscard]] bool present() const override { return files_->present(); }
   [[nodiscard]] Result<std::vector<std::string>> folders() const override { return files_->folders(); }
+  [[nodiscard]] bool is_log_name(std::string_view file) const override { return files_->is_log_name(file); }
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder, const HeadWanted& wants) const override {
     return files_->logs(folder, wants);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/formats/omp/log/dialect.h"
 #include "core/json/base64.h"
 #include "tests/support/paths.h"
 

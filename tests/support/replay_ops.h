@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 

@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/store/memory_store.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/json/document.h"
-#include "core/store/memory_store.h"
 #include "core/writer/writer.h"
 #include "tests/support/temp_store.h"
 
@@ -46,11 +49,11 @@ class Stage {
     const std::string state = storage_ == Storage::files ? temp_.root() + "/state" : "";
     catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", state);
     catalog_->rescan();
-    writer_ = std::make_unique<Writer>(*catalog_, settings_);
+    writer_ = std::make_unique<OmpWriter>(*catalog_, settings_);
   }
 
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
-  [[nodiscard]] Writer& writer() { return *writer_; }
+  [[nodiscard]] OmpWriter& writer() { return *writer_; }
   [[nodiscard]] SessionStore& store() { return *store_; }
   [[nodiscard]] const TempStore& temp() const { return temp_; }
 
@@ -115,7 +118,7 @@ class Stage {
   std::shared_ptr<SessionStore> store_;
   WriteSettings settings_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<Writer> writer_;
+  std::unique_ptr<OmpWriter> writer_;
 };
 
 }  // namespace arborfs::testing

@@ -5,6 +5,8 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/render/omp_text.h"
 #include "core/log/line_reader.h"
 #include "core/log/record_reader.h"
 #include "core/render/record_renderer.h"

@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/formats/omp/store/omp_store.h"
 #include "core/json/date.h"
 #include "core/session/liveness.h"
 #include "core/session/write_marks.h"
@@ -97,12 +98,12 @@ class AgentLookTest : public ::testing::Test {
   [[nodiscard]] std::string held() {
     Catalog catalog(open_store(store.root()), "/home/nobody", store.root() + "/state");
     catalog.rescan();
-    const AgentLook look = AgentLook::now(*catalog.stores().at(0));
+    const auto look = AgentLook::now(*catalog.stores().at(0));
     std::string letters;
     words.clear();
     for (const std::string letter : {"A", "B", "C", "D", "E"}) {
       const auto session = catalog.at({folder_of(letter), name_of(letter) + ".jsonl"});
-      const Liveness found = session ? check_traces(*session, session->stat(), catalog, look) : Liveness();
+      const Liveness found = session ? check_traces(*session, session->stat(), catalog, *look) : Liveness();
       letters += found.state == Liveness::State::quiet ? "" : letter;
       for (const auto& reason : found.reasons) {
         words += letter + ": " + reason + "\n";

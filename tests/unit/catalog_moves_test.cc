@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
 

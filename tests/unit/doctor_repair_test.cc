@@ -8,10 +8,11 @@
 #include <fstream>
 #include <set>
 
-#include "core/doctor/examine.h"
-#include "core/doctor/repairer.h"
-#include "core/doctor/repairs.h"
-#include "core/write/append_command.h"
+#include "core/formats/omp/doctor/examine.h"
+#include "core/formats/omp/doctor/repairer.h"
+#include "core/formats/omp/doctor/repairs.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/write/append_command.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 

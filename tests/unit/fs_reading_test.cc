@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "fs/cache/read_ahead.h"
 #include "fs/cache/sequential_readers.h"
 #include "fs/tree/implicit_handles.h"

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "fs/cache/invalidation_map.h"
 #include "fs/tree/vfs.h"
 #include "tests/support/temp_store.h"

@@ -10,6 +10,8 @@
 #include <future>
 #include <thread>
 
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "fs/cache/invalidation_queue.h"
 #include "fs/control/client_process.h"
 #include "fs/control/recursive_remove.h"
@@ -207,7 +209,7 @@ class WriteOpsTest : public ::testing::Test {
   Catalog catalog;
   Vfs vfs;
   InvalidationQueue news;
-  Writer writer;
+  OmpWriter writer;
   WriteOps changes;
 };
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/log/log_file.h"
 #include "core/model/content.h"
 #include "tests/unit/log_test_support.h"

@@ -1,4 +1,5 @@
 // Indexes of small logs: ids, parents, damage, versions, header.
+#include "core/formats/omp/log/dialect.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {
@@ -74,7 +75,7 @@ TEST(LogIndexHeader, LaterSessionLinesAreNotEntries) {
   EXPECT_EQ(older->entry_at_value(2), kNoEntry);
   EXPECT_EQ(older->entry_at_value(3), 2U);
   const auto younger = build(bytes + "{\"type\":\"reset_boundary\"}\n");
-  EXPECT_EQ(younger->dialect(), Dialect::omp18);
+  EXPECT_EQ(dialect_of(*younger), Dialect::omp18);
   EXPECT_EQ(younger->size(), 4U);
 }
 
@@ -94,7 +95,7 @@ TEST(LogIndexDialect, IsDetectedFromKeysWithoutATitleSlot) {
                                          {"session_init", R"("compactionThreshold":{"thresholdTokens":9})"},
                                          {"session_init", R"("retryFallback":[])"}}) {
     const auto dialect = [](const std::string& type, const std::string& between, const std::string& member) {
-      return build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n")->dialect();
+      return dialect_of(*build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n"));
     };
     std::string escaped = row.member;
     escaped.replace(1, 1, "\\u00" + std::string(1, "67"[escaped[1] >= 'p']) + "0123456789abcdef"[escaped[1] % 16]);
@@ -110,7 +111,7 @@ TEST(LogIndexDialect, IsDetectedFromKeysWithoutATitleSlot) {
 TEST(LogIndexDialect, MayChangeWithGrowth) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
   const auto index = build(bytes);
-  EXPECT_EQ(index->dialect(), Dialect::omp13);
+  EXPECT_EQ(dialect_of(*index), Dialect::omp13);
   const auto grown = log_from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
   const auto growth = index->read_growth(*grown);
   ASSERT_TRUE(growth);

@@ -1,6 +1,7 @@
 // Large and hostile logs: memory per entry, depth, time.
 #include <chrono>
 
+#include "core/formats/omp/log/omp_index.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {
@@ -116,7 +117,7 @@ TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
 
 TEST(LogLimits, CancelledScanStops) {
   const std::atomic<bool> cancelled = true;
-  auto index = LogIndex::build(*log_from_bytes(chain(10)), LogIndex::Options{std::nullopt, &cancelled});
+  auto index = OmpIndex::build(*log_from_bytes(chain(10)), OmpIndex::Options{std::nullopt, &cancelled});
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/log/parallel_line_reader.h"
-#include "core/log/record_scanner.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/parallel_line_reader.h"
+#include "core/formats/omp/log/record_scanner.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <string>
 
+#include "core/formats/omp/log/record_parser_dom.h"
 #include "core/json/document.h"
 #include "core/json/escapes.h"
-#include "core/log/record_parser_dom.h"
 
 namespace arborfs {
 namespace {

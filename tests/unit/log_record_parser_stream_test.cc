@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/record_parser_stream.h"
 #include "core/log/log_source.h"
-#include "core/log/record_parser_stream.h"
 
 namespace arborfs {
 namespace {
@@ -17,7 +18,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& members) {
   const std::string log =
       "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-02-16T10:20:30.000Z\"}\n{" + members +
       ",\"deep\":" + deep + "}\n";
-  auto index = LogIndex::build(*log_from_bytes(log));
+  auto index = OmpIndex::build(*log_from_bytes(log));
   EXPECT_TRUE(index);
   EXPECT_EQ((*index)->size(), 1U);
   return std::move(*index);

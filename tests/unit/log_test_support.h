@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
@@ -48,7 +50,7 @@ inline std::shared_ptr<const LogSource> open_log(const std::string& name) {
 }
 
 inline std::unique_ptr<LogIndex> build(const LogSource& log, std::optional<Dialect> dialect = std::nullopt) {
-  auto index = LogIndex::build(log, LogIndex::Options{dialect, nullptr});
+  auto index = OmpIndex::build(log, OmpIndex::Options{dialect, nullptr});
   EXPECT_TRUE(index.has_value());
   return std::move(*index);
 }
@@ -92,7 +94,7 @@ inline std::string entries_json(const LogIndex& index) {
 /// Everything in an index, for comparing two of them.
 inline std::string dump(const LogIndex& index) {
   std::string out = index.header().json + "|" + index.header().problem + "|" + index.header().title + "\n";
-  out += std::string(index.dialect() == Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
+  out += std::string(dialect_of(index) == Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
   for (Ordinal i = 1; i <= index.size(); ++i) {
     const Entry& entry = index.entry(i);
     out += std::to_string(entry.offset) + "+" + std::to_string(index.length(i)) + " " +

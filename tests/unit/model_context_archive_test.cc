@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/model/context_compaction.h"
+#include "core/formats/omp/context/context_compaction.h"
 
 namespace arborfs::context {
 namespace {

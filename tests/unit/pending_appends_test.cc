@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/formats/omp/log/dialect.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

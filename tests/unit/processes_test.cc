@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
-#include "core/os/agent_processes.h"
+#include "core/formats/omp/store/agent_processes.h"
+#include "core/formats/omp/store/omp_file_lock.h"
 #include "core/os/disk.h"
-#include "core/os/omp_file_lock.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"

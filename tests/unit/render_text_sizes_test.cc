@@ -7,9 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/parallel_line_reader.h"
+#include "core/formats/omp/render/entry_measurer.h"
+#include "core/formats/omp/render/omp_renderer.h"
+#include "core/formats/omp/render/omp_text.h"
 #include "core/json/base64.h"
-#include "core/log/parallel_line_reader.h"
-#include "core/render/omp_renderer.h"
+#include "core/render/images.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"
@@ -50,7 +56,7 @@ std::string image(const std::string& data, const std::string& mime = "image/png"
 
 void add_usage(UsageTotals& totals, EntryType type, std::string_view raw) {
   if (const auto usage = find_usage(type, raw)) {
-    totals.add(type, *usage);
+    totals.add(*usage);
   }
 }
 
@@ -85,28 +91,28 @@ TEST(TextSizes, SizesAreRightAcrossWindows) {
 
 /// Sizes gathered while the index is built equal those gathered in a separate pass.
 void expect_same_when_noted(const LogSource& log) {
-  TextSizesObserver noter(log);
-  LogIndex::Options options;
-  options.noter = &noter;
-  const auto index = LogIndex::build(log, options);
-  const auto alone = LogIndex::build(log);
+  const auto observer = observe_entries(log);
+  OmpIndex::Options options;
+  options.noter = observer.get();
+  const auto index = OmpIndex::build(log, options);
+  const auto alone = OmpIndex::build(log);
   ASSERT_TRUE(index.has_value() && alone.has_value());
   EXPECT_EQ((*index)->size(), (*alone)->size());
   EXPECT_EQ((*index)->malformed_records(), (*alone)->malformed_records());
-  const TextSizes noted = noter.take_details((*index)->dialect());
+  const TextSizes noted = observer->take_sizes();
   std::vector<Entry> entries;
   for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
     entries.push_back((*index)->entry(ordinal));
   }
-  TextSizes read((*index)->dialect());
-  auto delta = read.read(log, 1, entries, nullptr);
+  TextSizes read;
+  auto delta = measure_entries(log, read.next(), entries, nullptr);
   ASSERT_TRUE(delta.has_value());
   read.apply(std::move(delta).value());
   ASSERT_EQ(noted.size(), read.size());
   for (Ordinal ordinal = 1; ordinal <= read.size(); ++ordinal) {
     EXPECT_EQ(noted.text_size(ordinal), read.text_size(ordinal)) << ordinal;
   }
-  EXPECT_EQ(noted.usage().json(), read.usage().json());
+  EXPECT_EQ(usage_json(noted.usage(), Dialect::omp18), usage_json(read.usage(), Dialect::omp18));
   ASSERT_EQ(noted.images().size(), read.images().size());
   for (std::size_t i = 0; i < read.images().size(); ++i) {
     EXPECT_EQ(noted.images()[i].ordinal, read.images()[i].ordinal);
@@ -145,13 +151,13 @@ TEST(TextSizes, LineWithAnInvalidEscapeIsNoEntry) {
       bytes += user(i % 3 == 0 ? R"("a\n")" : i % 3 == 1 ? R"("b\q")" : R"("\u00e")") + "\n";
     }
     const auto log = log_from_bytes(bytes);
-    TextSizesObserver noter(*log);
-    LogIndex::Options options;
-    options.noter = &noter;
-    const auto index = LogIndex::build(*log, options);
+    const auto observer = observe_entries(*log);
+    OmpIndex::Options options;
+    options.noter = observer.get();
+    const auto index = OmpIndex::build(*log, options);
     ASSERT_TRUE(index.has_value());
     EXPECT_EQ((*index)->size(), static_cast<Ordinal>(lines / 3));
-    EXPECT_EQ(noter.take_details((*index)->dialect()).size(), (*index)->size());
+    EXPECT_EQ(observer->take_sizes().size(), (*index)->size());
     expect_same_when_noted(*log);
   }
 }
@@ -164,7 +170,7 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     std::ifstream file(item.path(), std::ios::binary);
     CreateResult made;
     made.log = log_from_bytes({std::istreambuf_iterator<char>(file), {}});
-    const auto index = LogIndex::build(*made.log);
+    const auto index = OmpIndex::build(*made.log);
     ASSERT_TRUE(index.has_value());
     for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
       made.entries.push_back((*index)->entry(ordinal));
@@ -172,11 +178,11 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     const TextSizes details = details_of(made);
     expect_same_sizes(details, made);
     expect_same_when_noted(*made.log);
-    UsageTotals usage(Dialect::omp13);
+    UsageTotals usage;
     for (const Entry& entry : made.entries) {
       add_usage(usage, entry.type, *made.log->read(entry.offset, entry.length));
     }
-    EXPECT_EQ(details.usage().json(), usage.json()) << item.path();
+    EXPECT_EQ(usage_json(details.usage(), Dialect::omp18), usage_json(usage, Dialect::omp18)) << item.path();
     for (const ImageRef& ref : details.images()) {
       const auto bytes = read_inline_image(*made.log, made.entries[ref.ordinal - 1], ref, 0, UINT64_MAX);
       ASSERT_TRUE(bytes.has_value());
@@ -310,7 +316,7 @@ TEST(Images, AnyBase64RangeDecodes) {
 
 TEST(TextSizes, BatchEqualsOneByOne) {
   std::vector<std::pair<EntryType, std::string>> records;
-  UsageTotals usage(Dialect::omp13);
+  UsageTotals usage;
   std::size_t images = 0;
   for (int i = 0; i < 3000; ++i) {
     const std::string words((i * 37) % 8000, 'w');
@@ -334,7 +340,8 @@ TEST(TextSizes, BatchEqualsOneByOne) {
   ASSERT_EQ(details.images().size(), images);
   EXPECT_TRUE(std::is_sorted(details.images().begin(), details.images().end(),
                              [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; }));
-  EXPECT_EQ(details.usage().json(), usage.json()) << "sums depend on the order";
+  EXPECT_EQ(usage_json(details.usage(), Dialect::omp18), usage_json(usage, Dialect::omp18))
+      << "sums depend on the order";
 }
 
 }  // namespace

@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/render/image_blocks.h"
+#include "core/formats/omp/render/omp_renderer.h"
+#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/render/text_measurer.h"
 #include "core/json/utf8.h"
 #include "core/render/images.h"
-#include "core/render/omp_renderer.h"
 #include "core/render/text.h"
-#include "core/render/text_measurer.h"
 #include "tests/support/paths.h"
 
 namespace arborfs {
@@ -70,7 +73,7 @@ void check_entry(EntryType type, const std::string& raw) {
 
 void for_each_entry(const std::string& log_bytes, const std::function<void(const LogIndex&, Ordinal, std::string)>& f) {
   const auto log = log_from_bytes(log_bytes);
-  const auto index = LogIndex::build(*log);
+  const auto index = OmpIndex::build(*log);
   ASSERT_TRUE(index.has_value());
   for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
     auto raw = log->read((*index)->entry(ordinal).offset, (*index)->length(ordinal));

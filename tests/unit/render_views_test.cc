@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/render/omp_renderer.h"
+#include "core/formats/omp/render/omp_text.h"
 #include "core/json/document.h"
-#include "core/render/omp_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "core/render/views.h"
@@ -40,7 +42,7 @@ struct Session {
 Session session_of(const std::string& lines) {
   Session session;
   session.log = log_from_bytes(kHeader + lines);
-  auto index = LogIndex::build(*session.log);
+  auto index = OmpIndex::build(*session.log);
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();
   return session;

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
 #include "core/views/attributes.h"
 #include "core/views/session_views.h"
@@ -174,7 +177,7 @@ class ForeignSession : public ::testing::Test {
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
-  Writer writer;
+  OmpWriter writer;
   SessionPtr session;
 };
 

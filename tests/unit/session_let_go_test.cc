@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "core/session/leaf_store.h"
 #include "core/session/loaded_indexes.h"

@@ -1,13 +1,14 @@
 // How a program opens a session, and what it can query. tests/conformance/manager_replay_test.cc compares with what the
 // agents' own manager does to logs.
 
-#include "core/writer/session_manager.h"
+#include "core/formats/omp/writer/session_manager.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/json/document.h"
 #include "tests/support/temp_store.h"
 

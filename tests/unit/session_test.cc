@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "core/session/watcher.h"
 #include "core/views/session_views.h"

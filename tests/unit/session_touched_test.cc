@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "tests/support/temp_store.h"

@@ -10,9 +10,11 @@
 #include <fstream>
 
 #include "core/base/hash.h"
-#include "core/store/agent_dir.h"
-#include "core/store/memory_store.h"
-#include "core/store/omp_store.h"
+#include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/memory_store.h"
+#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/writer/writer.h"
 #include "tests/support/temp_store.h"
 
@@ -142,7 +144,7 @@ TEST_F(StoreSetTest, WritesAndMovedLeavesStayWithTheirStore) {
   {
     Catalog catalog(both(), "/home/nobody", state());
     catalog.rescan();
-    Writer writer(catalog, WriteSettings{});
+    OmpWriter writer(catalog, WriteSettings{});
     const auto two = catalog.at({kFolder, kFile, 1});
     ASSERT_TRUE(two->refresh(Depth::index));
     ASSERT_TRUE(writer.branch(two, "e1"));
@@ -168,7 +170,7 @@ TEST_F(StoreSetTest, NewSessionsGoToTheFirstStoreOfOmp) {
   first.write(kFolder, kName, session_of(kId, "one"));
   Catalog catalog(StoreSet({store_of(first, pi_format()), store_of(second)}), "/home/nobody", "");
   catalog.rescan();
-  Writer writer(catalog, WriteSettings{});
+  OmpWriter writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
   const auto made = writer.create(wanted);
@@ -180,7 +182,7 @@ TEST_F(StoreSetTest, NewSessionsGoToTheFirstStoreOfOmp) {
 TEST_F(StoreSetTest, WithoutAStoreOfOmpNothingIsCreated) {
   Catalog catalog(StoreSet(store_of(first, pi_format())), "/home/nobody", "");
   catalog.rescan();
-  Writer writer(catalog, WriteSettings{});
+  OmpWriter writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
   const auto made = writer.create(wanted);

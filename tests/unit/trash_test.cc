@@ -1,6 +1,6 @@
 // The trash when the disk fails.
 
-#include "core/writer/trash.h"
+#include "core/formats/omp/writer/trash.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/store/session_store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
 

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/header.h"
+#include "core/formats/omp/write/header_text.h"
 #include "core/json/date.h"
-#include "core/log/header.h"
-#include "core/write/header_text.h"
 #include "tests/support/paths.h"
 #include "tests/unit/json_test_support.h"
 

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/write/ids.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/write/ids.h"
 #include "tests/unit/json_test_support.h"
 
 namespace arborfs {

@@ -1,8 +1,8 @@
 // Entries that change while they are copied: long ones, which are not held in memory, are copied as short ones are.
 #include <gtest/gtest.h>
 
-#include "core/model/oversized.h"
-#include "core/writer/entry_copy.h"
+#include "core/formats/omp/context/oversized.h"
+#include "core/formats/omp/writer/entry_copy.h"
 
 namespace arborfs {
 namespace {

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/views/session_status.h"
 #include "tests/support/paths.h"
 #include "tests/support/stage.h"
@@ -57,7 +59,7 @@ TEST_F(PiLogs, AreNeverWrittenTo) {
     SCOPED_TRACE(session->stem());
     ASSERT_TRUE(session->refresh(Depth::details));
     EXPECT_GT(session->read()->index().size(), kNoEntry) << "it can be read";
-    Writer& writer = stage_.writer();
+    OmpWriter& writer = stage_.writer();
     const auto expect_refused = [](const auto& done) {
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().code, Errc::read_only);

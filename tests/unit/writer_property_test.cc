@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "core/formats/omp/log/dialect.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/stage.h"
 

@@ -14,11 +14,12 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/write/header_text.h"
+#include "core/formats/omp/writer/new_log.h"
+#include "core/formats/omp/writer/write_queue.h"
 #include "core/session/liveness.h"
 #include "core/session/log_age.h"
-#include "core/write/header_text.h"
-#include "core/writer/new_log.h"
-#include "core/writer/write_queue.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 

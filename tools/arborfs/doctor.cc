@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/doctor/examine.h"
-#include "core/doctor/orphan_files.h"
-#include "core/doctor/repairer.h"
+#include "core/formats/omp/doctor/examine.h"
+#include "core/formats/omp/doctor/orphan_files.h"
+#include "core/formats/omp/doctor/repairer.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
@@ -98,7 +98,7 @@ class Doctor {
 
   const CommandLine& line_;
   Catalog& catalog_;
-  Writer writer_;
+  OmpWriter writer_;
   Repairer mender_;
   std::vector<Report> reports_;
 };

@@ -6,6 +6,7 @@
 #include "core/json/document.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/views/session_status.h"
 #include "tools/arborfs/access.h"
@@ -83,7 +84,9 @@ Facts gather(const Opened& opened) {
   facts.log = log_path(session);
   if (const auto guard = session.read()) {
     read_index(guard->index(), guard->leaf(), facts);
-    facts.usage = guard->has_details() ? guard->details().usage().json() : "";
+    facts.usage = guard->has_details()
+                      ? session.format().renderer->usage_json(guard->details().usage(), guard->index().dialect())
+                      : "";
   }
   return facts;
 }

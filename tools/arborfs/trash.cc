@@ -1,10 +1,11 @@
 // The verbs that move sessions to the trash and bring them back: rm, restore.
 
-#include "core/writer/trash.h"
+#include "core/formats/omp/writer/trash.h"
 
 #include <algorithm>
 
 #include "core/base/result_macros.h"
+#include "core/formats/registry.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
@@ -111,9 +112,9 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
 /// Removes one session. Returns its name in the trash.
 Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
   const std::string log = of.session->store().path_of(of.session->place());
-  Writer writer(catalog, write_settings(line));
+  const auto writer = make_writer(catalog, write_settings(line));
   const Progress progress(io, "removing");
-  RETURN_IF_ERROR(writer.remove(of.session, line.force));
+  RETURN_IF_ERROR(writer->remove(of.session, line.force));
   return name_in_trash(Trash(""), log);
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/result_macros.h"
+#include "core/formats/registry.h"
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
@@ -37,10 +38,10 @@ Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPt
   if (command.verb != "append" && !json::is_valid_utf8(command.text)) {
     return Error{Errc::not_utf8, "the arguments are not UTF-8; convert them first, for example with iconv"};
   }
-  Writer writer(catalog, write_settings(line));
-  writer.take_back_parts();
+  const auto writer = make_writer(catalog, write_settings(line));
+  writer->take_back_parts();
   const Progress progress(io, "writing");
-  ASSIGN_OR_RETURN(auto answer, run_verb(*find_verb(command.verb), writer, {session, command.at},
+  ASSIGN_OR_RETURN(auto answer, run_verb(*find_verb(command.verb), *writer, {session, command.at},
                                          std::move(command.text), command.is_json));
   return std::move(answer.line);
 }

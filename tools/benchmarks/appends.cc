@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/os/omp_file_lock.h"
+#include "core/formats/omp/store/omp_file_lock.h"
 
 namespace {
 

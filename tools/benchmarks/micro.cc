@@ -18,7 +18,9 @@
 #include <memory>
 #include <string>
 
-#include "core/model/context.h"
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
 #include "core/writer/writer.h"
 
@@ -156,7 +158,7 @@ class Scratch {
 void append(benchmark::State& state) {
   const Scratch scratch;
   Catalog catalog(open_store(scratch.root()), kHome, scratch.root() + "/state");
-  Writer writer(catalog, {Durability::none, false, false, "", scratch.root() + "/trash"});
+  OmpWriter writer(catalog, {Durability::none, false, false, "", scratch.root() + "/trash"});
   const auto made = writer.create({"/srv/bench", "", "", ""});
   if (!made) {
     fail("making a session", made.error());

@@ -1,10 +1,8 @@
 #include "core/formats/opal/opal_format.h"
 
-#include <cstdlib>
-
 #include "core/formats/opal/opal_reader.h"
 #include "core/formats/opal/opal_renderer.h"
-#include "core/store/agent_dir.h"
+#include "core/os/environment.h"
 #include "core/store/read_only_store.h"
 
 namespace arborfs {
@@ -17,16 +15,13 @@ const Format& opal_format() {
 }
 
 std::string own_opal_dir() {
-  if (const char* chosen = std::getenv("OPAL_DATA_DIR"); chosen != nullptr && *chosen != '\0') {
-    return chosen;
-  }
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "" : home) + "/.opal";
+  const std::string chosen = environment_variable("OPAL_DATA_DIR");
+  return chosen.empty() ? environment_variable("HOME") + "/.opal" : chosen;
 }
 
 std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk) {
   StorePaths paths;
-  paths.agent_dir = agent_dir_paths(data_dir).agent_dir;
+  paths.agent_dir = resolved_path(data_dir);
   paths.sessions = paths.agent_dir;
   return std::make_shared<LogFolderStore>(opal_format(), std::move(paths), "sessions", ".jsonl", disk);
 }

@@ -1,0 +1,30 @@
+// The context: what the agent would send to the model from a given leaf (omp/FORMAT.md C9 to C20, C22, C23).
+//
+// Built from a path that was copied from the index (core/model/context_path.h). The result refers to ranges of the log
+// where the agent's text can be copied, so a context of any length takes little memory.
+//
+// Dialect omp18 means the rules of 18.3. Where the agents crash, the entry at fault is skipped or shown unchanged
+// (CONTRACT.md 6.12). An entry over 64 MiB is never loaded: its message, or the members that make up its message, are
+// copied verbatim from the log; other members count only if they are at most 1 MiB long.
+#pragma once
+
+#include <memory>
+
+#include "core/formats/omp/log/dialect.h"
+#include "core/model/blob_source.h"
+#include "core/model/content.h"
+#include "core/model/context_path.h"
+
+namespace arborfs {
+
+/// The dialect of the log that the path is of.
+inline Dialect dialect_of(const ContextPath& path) {
+  return Dialect{path.dialect};
+}
+
+/// `{"messages":[` newline, each message on its own line, `],"thinkingLevel":...}` newline. Without the newlines it is
+/// JSON.stringify of the context that the agent computes. Errors: stale (the log changed), io.
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
+                                                     std::shared_ptr<const BlobSource> blobs);
+
+}  // namespace arborfs

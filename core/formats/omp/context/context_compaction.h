@@ -1,0 +1,37 @@
+// The compaction in force on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
+// core/model.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/formats/omp/context/context_source.h"
+
+namespace arborfs::context {
+
+/// Which entries a compaction keeps besides its summary. An id that can equal no other id is nullopt.
+struct Compaction {
+  bool is_remote = false;  // the provider's own history replaces everything before the compaction
+  // omp18 only:
+  bool is_anthropic = false;  // the summary is the provider's, and is shown with the time of the history rewrite
+  bool is_rollover = false;   // keeps the user's last request visible
+  std::optional<EntryId> first_kept;
+  std::optional<EntryId> replay_through;  // omp18 only
+};
+Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
+                           bool names_by_index);
+
+/// The compactionSummary message.
+std::string compaction_message(const json::Document& entry, const Source& source,
+                               std::optional<double> history_rewrite_at);
+
+/// The blocks that restore an archive of history as images (`preserveData.snapcompact`), as JSON: all blocks, and only
+/// the images. Both are empty if there is no archive. omp18 only. Two things that omp18 does are not done here: it
+/// removes data URLs from the archive's text, and hides frames of an early form that once crashed it.
+struct ArchiveBlocks {
+  std::string blocks;
+  std::string images;
+};
+ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs);
+
+}  // namespace arborfs::context

@@ -1,0 +1,28 @@
+// Which entries of a path the model sees: compactions and resets hide earlier ones (omp/FORMAT.md C16 to C20,
+// K2 to K4, M1 to M5). Internal to core/model.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/formats/omp/context/context_edits.h"
+#include "core/formats/omp/context/context_source.h"
+
+namespace arborfs::context {
+
+struct Plan {
+  std::optional<std::size_t> notes;          // the step whose notebook is shown first
+  bool has_system_message = false;           // pi: the compaction's own system prompt precedes its summary
+  std::optional<std::size_t> compaction;     // the step whose summary comes next
+  std::optional<double> history_rewrite_at;  // for that summary
+  std::optional<std::size_t> request;        // the step with the user's request, shown after the summary
+  /// Steps whose messages follow, as half-open ranges in order.
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  ContextEdits edits;  // for pi
+};
+
+/// Errors: io, stale.
+Result<Plan> plan_of(const ContextPath& path, const Source& source);
+
+}  // namespace arborfs::context

@@ -1,0 +1,46 @@
+// Data that all steps of building a context share, and how they read entries. Internal to core/model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/formats/omp/context/context.h"
+#include "core/json/document.h"
+
+namespace arborfs::context {
+
+/// Entries longer than this are never held in memory.
+inline constexpr std::uint64_t kLongestLoaded = 64U * 1024 * 1024;
+
+/// Must live as long as the context that was built from it, because parts of that are rendered when they are read.
+struct Source {
+  std::shared_ptr<const LogSource> log;
+  std::shared_ptr<const BlobSource> blobs;
+  Dialect dialect = Dialect::omp13;
+  bool version_below_3 = false;
+};
+
+/// Parses an entry into the form that the agent holds in memory: migrated, blobs resolved, provider payloads dropped
+/// (omp/FORMAT.md D5, E10, C22). From an entry longer than kLongestLoaded, loads only the short members. Errors: io;
+/// stale if the bytes are no longer JSON.
+inline Error log_changed_meanwhile() {
+  return {Errc::stale, "the log changed while its context was computed; try again"};
+}
+Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
+
+/// True if the message of a `message` entry can be copied verbatim from the log. `message` is its JSON text.
+bool can_copy(const Source& source, std::string_view message, bool is_assistant);
+
+/// new Date(value).getTime() as JSON text (omp/FORMAT.md C15). A null pointer means an absent value.
+std::string date_json(const json::Value* timestamp);
+/// The same as a number, nullopt for NaN.
+std::optional<double> date_ms(const json::Value* timestamp);
+
+/// Append a member to the JSON object being built in `out`. A null pointer is `undefined`: nothing is added.
+void add_member(std::string& out, std::string_view key, const json::Value* value);
+void add_member_json(std::string& out, std::string_view key, std::string_view json);
+
+}  // namespace arborfs::context

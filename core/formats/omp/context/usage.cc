@@ -1,0 +1,194 @@
+#include "core/formats/omp/context/usage.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/number.h"
+
+namespace arborfs {
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
+// absent value, a string or a container.
+double as_addend(std::string_view literal) {
+  if (literal == "null" || literal == "false") {
+    return 0;
+  }
+  if (literal == "true") {
+    return 1;
+  }
+  const bool is_number = !literal.empty() && (literal[0] == '-' || (literal[0] >= '0' && literal[0] <= '9'));
+  return is_number ? json::number_value(literal) : kMissing;
+}
+
+constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0, 0};  // the last numbers are optional
+
+constexpr std::uint8_t sum_of(Dialect dialect) {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(dialect));
+}
+constexpr std::uint8_t kOfOmp = sum_of(Dialect::omp13) | sum_of(Dialect::omp18);
+constexpr std::uint8_t kOfAll = kOfOmp | sum_of(Dialect::pi);
+static_assert(static_cast<std::size_t>(Dialect::pi) < UsageTotals::kSums);
+
+/// The dialects that count the usage of such an entry, since a log may show its dialect only at its end.
+std::uint8_t counts_in(EntryType type, bool is_task) {
+  switch (type) {
+    case EntryType::model_usage:
+      return sum_of(Dialect::omp18);
+    case EntryType::usage:
+    case EntryType::compaction:
+    case EntryType::branch_summary:
+      return sum_of(Dialect::pi);
+    default:
+      return is_task ? kOfOmp : kOfAll;
+  }
+}
+
+// The sum for a member with the raw key `key`; null for other members.
+struct Field {
+  std::string_view key;
+  double Usage::*sum;
+};
+double* sum_of(Usage& usage, std::string_view key) {
+  constexpr std::array kFields{Field{"input", &Usage::input},
+                               Field{"output", &Usage::output},
+                               Field{"cacheRead", &Usage::cache_read},
+                               Field{"cacheWrite", &Usage::cache_write},
+                               Field{"totalTokens", &Usage::total_tokens},
+                               Field{"premiumRequests", &Usage::premium_requests}};
+  const auto* const found =
+      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return skim::means(key, field.key); });
+  return found == kFields.end() ? nullptr : &(usage.*found->sum);
+}
+
+// A JSON value as a piece of text; empty if it is absent.
+class TextValue {
+ public:
+  explicit TextValue(std::string_view text) : text_(text) {}
+  [[nodiscard]] bool is_object() const { return text_.starts_with('{'); }
+  [[nodiscard]] bool is_null() const { return text_ == "null"; }
+  [[nodiscard]] bool is(std::string_view string) const { return skim::is_string(text_, string); }
+  [[nodiscard]] double addend() const { return as_addend(text_); }
+  [[nodiscard]] TextValue member(std::string_view key) const { return TextValue(skim::member(text_, key)); }
+  template <class Visit>
+  void each_member(const Visit& visit) const {
+    for (skim::Cursor members(text_); members.next();) {
+      visit(members.key(), TextValue(members.value()));
+    }
+  }
+
+ private:
+  std::string_view text_;
+};
+
+// The same for an entry that was indexed as Places.
+class PlacedValue {
+ public:
+  using Place = json::Places::Place;
+  PlacedValue(const json::Places& places, std::optional<Place> place)
+      : places_(places), place_(place), lead_(place ? places.lead(*place) : '\0') {}
+  [[nodiscard]] bool is_object() const { return lead_ == '{'; }
+  [[nodiscard]] bool is_null() const { return lead_ == 'n'; }
+  [[nodiscard]] bool is(std::string_view string) const {
+    return lead_ == '"' && skim::means(places_.string(*place_), string);
+  }
+  [[nodiscard]] double addend() const {
+    return !place_ || lead_ == '"' || lead_ == '{' || lead_ == '[' ? kMissing : as_addend(places_.scalar(*place_));
+  }
+  [[nodiscard]] PlacedValue member(std::string_view key) const {
+    return {places_, place_ ? skim::member(places_, *place_, key) : std::nullopt};
+  }
+  template <class Visit>
+  void each_member(const Visit& visit) const {
+    for (json::Places::Cursor members(places_, *place_); !members.done(); members.step()) {
+      visit(members.key(), PlacedValue(places_, members.value()));
+    }
+  }
+
+ private:
+  const json::Places& places_;
+  std::optional<Place> place_;
+  char lead_;
+};
+
+// The usage object of an entry, if it has one.
+template <class Value>
+std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task) {
+  if (type != EntryType::message) {
+    return entry.member("usage");
+  }
+  const Value message = entry.member("message");
+  const Value role = message.member("role");
+  if (role.is("assistant")) {
+    return message.member("usage");
+  }
+  is_task = role.is("toolResult") && message.member("toolName").is("task");
+  return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
+}
+
+template <class Value>
+std::optional<Usage> find_in(EntryType type, const Value& entry) {
+  Usage usage = kNothing;
+  bool is_task = false;  // of a sub-agent, as omp's task tool reports it
+  const auto object = usage_of(type, entry, is_task);
+  if (!object || !object->is_object()) {
+    return std::nullopt;
+  }
+  usage.counts_in = counts_in(type, is_task);
+  object->each_member([&usage](std::string_view key, const Value& value) {
+    if (double* const sum = sum_of(usage, key)) {
+      *sum = value.addend();
+    } else if (skim::means(key, "cost")) {
+      usage.cost = value.is_null() ? 0 : value.member("total").addend();
+    }
+  });
+  return usage;
+}
+
+bool may_have_usage(EntryType type) {
+  switch (type) {
+    case EntryType::message:
+    case EntryType::model_usage:
+    case EntryType::usage:  // this one and the next two of pi only (pi/FORMAT.md C10)
+    case EntryType::compaction:
+    case EntryType::branch_summary:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
+  const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
+  return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
+}
+
+std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
+  return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
+}
+
+std::string usage_json(const UsageTotals& totals, Dialect dialect) {
+  const Usage& sum = totals.sum(static_cast<std::size_t>(dialect));
+  UsageText text;
+  text.add("input", sum.input).add("output", sum.output);
+  text.add("cacheRead", sum.cache_read).add("cacheWrite", sum.cache_write);
+  if (dialect != Dialect::omp13) {
+    text.add("totalTokens", sum.total_tokens);
+  }
+  if (dialect == Dialect::omp18) {
+    text.add("orchestrationInput", 0).add("orchestrationOutput", 0).add("orchestrationCacheRead", 0);
+  }
+  if (dialect != Dialect::pi) {
+    text.add("premiumRequests", sum.premium_requests);
+  }
+  return text.add("cost", sum.cost).text();
+}
+
+}  // namespace arborfs

@@ -1,0 +1,22 @@
+// The usage that entries of omp and pi tell (omp/FORMAT.md C24, pi/FORMAT.md C10). Pure functions, any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/formats/omp/log/dialect.h"
+#include "core/json/places.h"
+#include "core/model/usage.h"
+
+namespace arborfs {
+
+/// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
+std::optional<Usage> find_usage(EntryType type, std::string_view raw);
+/// The same for an entry that was indexed as Places.
+std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
+
+/// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13.
+std::string usage_json(const UsageTotals& totals, Dialect dialect);
+
+}  // namespace arborfs

@@ -1,0 +1,200 @@
+#include "core/formats/omp/log/header.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/omp/log/record_scanner.h"
+#include "core/formats/omp/log/session_name.h"
+#include "core/json/document.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kLongestSlot = 64 * 1024;             // the agents write 256 bytes
+constexpr std::uint64_t kLongestHeader = 16 * 1024 * 1024;  // held in memory as a document
+constexpr double kCurrentVersion = 3;
+constexpr std::string_view kBom = "\xEF\xBB\xBF";
+
+double string_to_number(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\v\f");
+  if (begin == std::string_view::npos) {
+    return 0;
+  }
+  text = text.substr(begin, text.find_last_not_of(" \t\r\n\v\f") - begin + 1);
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() && std::isfinite(number)
+             ? number
+             : std::numeric_limits<double>::quiet_NaN();
+}
+
+// ECMAScript ToNumber, as the comparisons with `version` apply it (omp/FORMAT.md E8).
+double to_number(const json::Value* value) {
+  while (value != nullptr && value->IsArray() && value->Size() == 1) {
+    value = &(*value)[0];
+    if (value->IsBool()) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  if (value == nullptr || value->IsNull() || value->IsFalse() || (value->IsArray() && value->Empty())) {
+    return 0;
+  }
+  if (value->IsTrue()) {
+    return 1;
+  }
+  if (value->IsNumber()) {
+    return value->GetDouble();
+  }
+  return value->IsString() ? string_to_number(json::as_string(*value)) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double version_of(const json::Value& header) {
+  const json::Value* version = json::member(header, "version");
+  return version == nullptr || version->IsNull() ? 1 : to_number(version);
+}
+
+void put_or_erase(json::Document& header, std::string_view key, const std::string& text) {
+  if (text.empty()) {
+    json::erase(header, key);
+  } else {
+    json::set(header, key, json::make_string(text, header), header);
+  }
+}
+
+std::string text_of(const json::Value& header, std::string_view key) {
+  return std::string(json::string_member(header, key).value_or(""));
+}
+
+// Why the value is not a header; "" if it is one (omp/FORMAT.md A12).
+std::string problem_of(const json::Value& value) {
+  if (!value.IsObject() || !json::is_string(json::member(value, "type"), "session")) {
+    return "the log does not start with a session header";
+  }
+  const json::Value* id = json::member(value, "id");
+  return id != nullptr && id->IsString() ? "" : "the session header has no id";
+}
+
+// Migrates the document to the current version, and sets in `out` what the old version means for the entries.
+void migrate(json::Document& document, SessionHeader& out) {
+  const double version = version_of(document);
+  out.header.writable_version = !(version > kCurrentVersion);
+  out.header.migrated = !(version >= kCurrentVersion);
+  out.gives_ids = version < 2;
+  if (version < kCurrentVersion) {
+    json::set(document, "version", json::Value(kCurrentVersion), document);
+  }
+}
+
+// A cheap check that spares parsing, since most first lines are not slots. Keys may be spelled with escapes.
+bool looks_like_slot(std::string_view line) {
+  const auto has = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
+  return has("title") && (has("\"pad\"") || has("\\"));
+}
+
+Header invalid_header(std::string problem, bool has_slot) {
+  Header header;
+  header.problem = std::move(problem);
+  header.has_slot = has_slot;
+  return header;
+}
+
+}  // namespace
+
+std::optional<TitleSlot> parse_title_slot_line(std::string_view line) {
+  json::Document value;
+  line.remove_prefix(line.starts_with(kBom) ? kBom.size() : 0);
+  if (!looks_like_slot(line) || !json::parse(line, value) || !value.IsObject() ||
+      !json::is_string(json::member(value, "type"), "title")) {
+    return std::nullopt;
+  }
+  const json::Value* version = json::member(value, "v");
+  const json::Value* source = json::member(value, "source");
+  const bool source_fits = source == nullptr || json::is_string(source, "auto") || json::is_string(source, "user");
+  const auto title = json::string_member(value, "title");
+  if (version == nullptr || !version->IsNumber() || version->GetDouble() != 1 || !source_fits || !title ||
+      !json::string_member(value, "updatedAt") || !json::string_member(value, "pad")) {
+    return std::nullopt;
+  }
+  return TitleSlot{std::string(*title), source == nullptr ? "" : std::string(json::as_string(*source))};
+}
+
+Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect) {
+  LogHead head;
+  if (dialect == Dialect::omp13) {
+    return head;
+  }
+  ASSIGN_OR_RETURN(auto text, window.view(0, 1));
+  if (text.find('\n') == std::string_view::npos) {
+    ASSIGN_OR_RETURN(text, window.view(0, kLongestSlot));
+  }
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size()) {
+    head.may_be_slot = line.size() < kLongestSlot;
+    return head;
+  }
+  if (line.size() < kLongestSlot) {
+    head.slot = parse_title_slot_line(line);
+    head.slot_end = head.slot ? line.size() + 1 : 0;
+  }
+  return head;
+}
+
+Header missing_header(bool has_slot) {
+  return invalid_header("the log has no records", has_slot);
+}
+
+void set_name(Header& header, const std::string& name) {
+  header.is_named = true;
+  header.title = name;
+  json::Document document;
+  if (json::parse(header.json, document) && document.IsObject()) {
+    put_or_erase(document, "title", name);
+    header.json = json::stringify(document);
+  }
+}
+
+SessionHeader make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot) {
+  SessionHeader out;
+  json::Document document;
+  static_cast<void>(json::parse(json, document));
+  out.header = invalid_header(problem_of(document), slot.has_value());
+  out.header.offset = offset;
+  out.header.length = json.size();
+  out.header.valid = out.header.problem.empty();
+  if (!out.header.valid) {
+    return out;
+  }
+  if (slot) {
+    put_or_erase(document, "title", slot->title);
+    put_or_erase(document, "titleSource", slot->source);
+  }
+  migrate(document, out);
+  json::stringify(document, out.header.json);
+  out.header.id = text_of(document, "id");
+  out.header.cwd = text_of(document, "cwd");
+  out.header.title = text_of(document, "title");
+  out.header.parent_session = text_of(document, "parentSession");
+  out.header.timestamp = text_of(document, "timestamp");
+  return out;
+}
+
+Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offset, std::uint64_t length,
+                                          const std::optional<TitleSlot>& slot) {
+  if (length > kLongestHeader) {
+    SessionHeader out;
+    out.header = invalid_header("the log's first record is too long for a session header", slot.has_value());
+    out.header.offset = offset;
+    out.header.length = length;
+    return out;
+  }
+  const auto size = static_cast<std::size_t>(length);
+  ASSIGN_OR_RETURN(auto text, window.view(offset, size));
+  return make_header(text.substr(0, size), offset, slot);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,98 @@
+// Splits a log into the values that the agents read and the bytes that they drop, exactly as leniently as they do
+// (omp/FORMAT.md A2 to A10, A16). Constant memory, whatever the log contains. Used by one thread.
+//
+// When the log grows, values and damage before the resume point do not change; later ones may (omp/FORMAT.md A5, G9).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/formats/omp/log/damage_run.h"
+#include "core/formats/omp/log/parallel_line_reader.h"
+#include "core/formats/omp/log/record_parser_simd.h"
+#include "core/formats/omp/log/record_parser_stream.h"
+#include "core/json/scan.h"
+#include "core/log/index_state.h"
+#include "core/log/log_window.h"
+#include "core/log/record_fields.h"
+#include "core/log/scan_observer.h"
+
+namespace arborfs {
+
+/// A point from which a scan can resume.
+struct ScanPoint {
+  enum class Phase : std::uint8_t {
+    line_start,    // after a line feed or at the start of the text
+    before_value,  // after only white space since the line feed or start
+    after_value,   // after a value, before the end of its line
+    after_number,  // the same, but more digits would change the value
+  };
+  std::uint64_t offset = 0;
+  Phase phase = Phase::line_start;
+};
+
+/// True if a log of this size may have a BOM at the start of any line (omp/FORMAT.md A16).
+bool has_lenient_boms(const LogSource& log, std::uint64_t size);
+
+class RecordScanner {
+ public:
+  /// Scans `window` from `start`; for `bom_on_any_line` see has_lenient_boms. `ahead` and `noter` may be null; `ahead`
+  /// must be for the same bytes and the same noter.
+  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead = nullptr,
+                const ScanObserver* noter = nullptr);
+
+  /// The next record, null at the end of the text; valid until the next call. Errors: io, interrupted.
+  Result<const RecordFields*> next();
+  /// The noter's notes on that record, or null; valid until the next call of next().
+  [[nodiscard]] const ScanNotes* notes() const { return notes_; }
+
+  [[nodiscard]] const ScanLosses& losses() const { return losses_; }
+
+  /// Call tail() and take_losses() only after next() returned null.
+  /// Where to resume when the log has grown, and how much of the losses is before that point.
+  struct Tail {
+    ScanPoint resume;
+    std::size_t damage = 0;
+    std::uint64_t malformed = 0;
+    bool has_records = false;  // records were read after that point: growth can change them
+  };
+  [[nodiscard]] const Tail& tail() const { return *tail_; }
+  ScanLosses take_losses() { return std::move(losses_); }
+
+ private:
+  enum class Found : std::uint8_t { record, nothing, end };
+
+  Result<Found> step();
+  bool take_line_ahead();
+  Result<Found> find_value();
+  Result<Found> end_line();
+  Result<Found> read_value();
+  Result<bool> read_fast();
+  Result<Found> read_slowly();
+  Result<Found> accept();
+  Result<Found> reject(json::ValueScanner::Verdict verdict, std::uint64_t fed, bool at_end);
+  Result<Found> drop_line(std::uint64_t from, Damage::Kind kind);
+  Result<Found> drop_rest(Damage::Kind kind);
+  Result<bool> measure(DamageRun& run, bool whole_line);
+  void lose(const DamageRun& run, Damage::Kind kind, bool to_end);
+  void mark_tail(std::uint64_t offset, ScanPoint::Phase phase);
+
+  LogWindow& window_;
+  ScanPoint at_;
+  bool bom_on_any_line_;
+  ParallelLineReader* ahead_;
+  SimdRecordParser fast_;
+  StreamedRecord observed_;
+  json::ValueScanner scanner_;
+  RecordFields record_;
+  std::unique_ptr<ScanNotes> own_notes_;  // for a record that was not read ahead
+  const ScanNotes* notes_ = nullptr;
+  ScanLosses losses_;
+  std::optional<Tail> tail_;
+  std::uint64_t rescanned_ = 0;  // bytes read past the ends of dropped lines, which are read again
+};
+
+}  // namespace arborfs

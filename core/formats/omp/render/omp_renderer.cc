@@ -1,0 +1,50 @@
+#include "core/formats/omp/render/omp_renderer.h"
+
+#include <utility>
+
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/render/entry_measurer.h"
+#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/render/text_measurer.h"
+
+namespace arborfs {
+namespace {
+
+class OmpRenderer : public RecordRenderer {
+ public:
+  void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
+  [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
+    std::string padded(raw);
+    padded.append(TextMeasurer::kPadding, '\0');
+    return TextMeasurer().measure(type, std::string_view(padded).substr(0, raw.size()));
+  }
+  [[nodiscard]] Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
+                                                 const std::vector<Entry>& entries,
+                                                 const std::atomic<bool>* cancelled) const override {
+    return measure_entries(log, std::move(delta), entries, cancelled);
+  }
+  [[nodiscard]] std::unique_ptr<TextSizesObserver> observe(const LogSource& log) const override {
+    return observe_entries(log);
+  }
+  [[nodiscard]] std::string usage_json(const UsageTotals& totals, DialectNumber dialect) const override {
+    return arborfs::usage_json(totals, Dialect{dialect});
+  }
+  [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
+    return arborfs::first_words(type, raw, columns);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
+                                                               std::shared_ptr<const LogSource> log,
+                                                               std::shared_ptr<const BlobSource> blobs) const override {
+    return build_context(path, std::move(log), std::move(blobs));
+  }
+};
+
+}  // namespace
+
+const RecordRenderer& omp_renderer() {
+  static const OmpRenderer renderer;
+  return renderer;
+}
+
+}  // namespace arborfs

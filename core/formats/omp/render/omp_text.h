@@ -1,0 +1,23 @@
+// The readable text of one entry of omp or pi. One renderer makes bytes and sizes: with a counting sink it finds the
+// exact size of the text without making it (listing a folder needs the sizes of its files). Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+/// Appends the text of one entry to `out`; `raw` is its JSON value as it is in the log. Readable for every type; an
+/// entry of an unknown type is shown as indented JSON. Ends with exactly one newline; an entry without text is only
+/// that newline.
+void render_text(EntryType type, std::string_view raw, std::string& out);
+/// The size of that text.
+std::uint64_t text_size(EntryType type, std::string_view raw);
+
+/// The first words of that text as one line, at most `columns` characters.
+std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
+
+}  // namespace arborfs

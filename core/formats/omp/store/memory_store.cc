@@ -1,0 +1,282 @@
+#include "core/formats/omp/store/memory_store.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/omp/store/log_change.h"
+#include "core/formats/omp/store/omp_format.h"
+#include "core/log/log_file.h"
+
+namespace arborfs {
+
+namespace {
+
+Result<UniqueFd> make_file(const char* what) {
+  UniqueFd fd(::memfd_create(what, MFD_CLOEXEC));
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create a file in memory");
+}
+
+/// A new descriptor of the same file, with its own position and flags.
+Result<UniqueFd> open_again(const UniqueFd& file, int flags) {
+  UniqueFd fd(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), flags | O_CLOEXEC));
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot open a file in memory");
+}
+
+using SharedFd = std::shared_ptr<const UniqueFd>;
+
+Result<File> open_reader(const SharedFd& file) {
+  auto fd = open_again(*file, O_RDONLY);
+  return fd ? Result<File>(File::of(std::move(*fd))) : fd.error();
+}
+
+class MemoryBlobs : public BlobStore {
+ public:
+  [[nodiscard]] Result<std::vector<std::string>> list() const override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [name, file] : files_) {
+      names.push_back(name);
+    }
+    return names;
+  }
+  [[nodiscard]] Result<FileStat> stat(std::string_view hash) const override {
+    auto file = open(hash);
+    return file ? (*file)->stat() : Result<FileStat>(file.error());
+  }
+  [[nodiscard]] Result<std::shared_ptr<const File>> open(std::string_view hash) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = files_.find(std::string(hash));
+    if (found == files_.end()) {
+      return Error{Errc::not_found, "no such blob"};
+    }
+    return found->second;
+  }
+  Result<void> put(std::string_view hash, std::string_view bytes, bool /*sync*/) override {
+    ASSIGN_OR_RETURN(auto fd, make_file("blob"));
+    RETURN_IF_ERROR(write_all(Disk::real(), fd.get(), bytes));
+    const std::lock_guard lock(mutex_);
+    files_.emplace(std::string(hash), std::make_shared<File>(File::of(std::move(fd))));
+    return {};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const File>> files_;  // guarded by mutex_
+};
+
+/// The order of logs in one store, whatever its number is.
+struct ByNames {
+  bool operator()(const LogPlace& a, const LogPlace& b) const {
+    return std::tie(a.folder, a.file) < std::tie(b.folder, b.file);
+  }
+};
+
+/// The logs by place, and which of them are locked.
+struct Shelf {
+  std::mutex mutex;
+  std::map<LogPlace, SharedFd, ByNames> logs;  // guarded by mutex
+  std::set<LogPlace, ByNames> locked;          // guarded by mutex
+
+  SharedFd find(const LogPlace& place) {
+    const std::lock_guard lock(mutex);
+    const auto found = logs.find(place);
+    return found == logs.end() ? nullptr : found->second;
+  }
+};
+
+class MemoryDraft : public LogDraft {
+ public:
+  MemoryDraft(Disk& disk, UniqueFd fd) : disk_(disk), fd_(std::make_shared<const UniqueFd>(std::move(fd))) {}
+  Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_->get(), bytes); }
+  Result<void> finish(bool /*sync*/) override { return {}; }
+  [[nodiscard]] const SharedFd& file() const { return fd_; }
+
+ private:
+  Disk& disk_;
+  const SharedFd fd_;
+};
+
+class MemoryLogWriter : public LogChange {
+ public:
+  MemoryLogWriter(Disk& disk, std::shared_ptr<Shelf> shelf, LogPlace place, SharedFd file, File reader,
+                  const FileStat& stat)
+      : LogChange(disk, std::move(reader), stat),
+        shelf_(std::move(shelf)),
+        place_(std::move(place)),
+        file_(std::move(file)) {}
+  ~MemoryLogWriter() override { unlock(); }
+  /// False if another writer has the lock. Call it before anything else.
+  bool lock() {
+    const std::lock_guard lock(shelf_->mutex);
+    is_locked_ = shelf_->locked.insert(place_).second;
+    return is_locked_;
+  }
+
+  [[nodiscard]] bool is_open_elsewhere() const override { return false; }
+  void release() override { unlock(); }
+  [[nodiscard]] Result<FileStat> stat_name() const override {
+    const auto file = shelf_->find(place_);
+    auto reader = file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone");
+    return reader ? reader->stat() : Result<FileStat>(reader.error());
+  }
+
+ protected:
+  Result<UniqueFd> open(For what) override {
+    return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
+  }
+  Result<void> put_in_place(LogDraft& draft) override {
+    const std::lock_guard lock(shelf_->mutex);
+    shelf_->logs[place_] = static_cast<MemoryDraft&>(draft).file();
+    return {};
+  }
+  Result<void> sync_names() override { return {}; }
+
+ private:
+  void unlock() {
+    if (is_locked_) {
+      const std::lock_guard lock(shelf_->mutex);
+      shelf_->locked.erase(place_);
+      is_locked_ = false;
+    }
+  }
+  const std::shared_ptr<Shelf> shelf_;
+  const LogPlace place_;
+  const SharedFd file_;
+  bool is_locked_ = false;
+};
+
+class MemoryStore : public SessionStore {
+ public:
+  explicit MemoryStore(Disk& disk) : disk_(disk) {}
+
+  [[nodiscard]] const Format& format() const override { return omp_format(); }
+  [[nodiscard]] const StorePaths& paths() const override { return paths_; }
+  [[nodiscard]] Disk& disk() const override { return disk_; }
+  [[nodiscard]] bool present() const override { return true; }
+
+  [[nodiscard]] bool is_log_name(std::string_view /*file*/) const override { return true; }
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override {
+    const std::lock_guard lock(shelf_->mutex);
+    std::set<std::string> names;
+    for (const auto& [place, file] : shelf_->logs) {
+      names.insert(place.folder);
+    }
+    return std::vector<std::string>(names.begin(), names.end());
+  }
+
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& /*wants_head*/) const override {
+    std::vector<LogPlace> places;
+    {
+      const std::lock_guard lock(shelf_->mutex);
+      for (const auto& [place, file] : shelf_->logs) {
+        if (place.folder == folder) {
+          places.push_back(place);
+        }
+      }
+    }
+    std::vector<FoundLog> found;
+    for (auto& place : places) {
+      if (auto st = stat(place)) {
+        found.push_back({std::move(place), *st, {}});
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
+    auto reader = reader_of(place);
+    return reader ? reader->stat() : Result<FileStat>(reader.error());
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
+    auto reader = reader_of(place);
+    return reader ? LogFile::of(std::move(*reader)) : Result<std::shared_ptr<const LogSource>>(reader.error());
+  }
+
+  [[nodiscard]] Result<Dir> folder(const LogPlace& /*place*/) const override { return nothing_there(); }
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& /*place*/) const override { return nothing_there(); }
+  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override { return {}; }
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
+
+  [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
+    const auto file = shelf_->find(place);
+    auto reader = file ? open_reader(file) : Result<File>(nothing_there());
+    const auto st = reader ? reader->stat() : Result<FileStat>(reader.error());
+    if (!st) {
+      return st.error();
+    }
+    auto writer = std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(*reader), *st);
+    return writer->lock() ? Result<std::unique_ptr<LogWriter>>(std::move(writer))
+                          : Error{Errc::busy, "another writer holds the log's lock"};
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/) override {
+    auto fd = make_file("log");
+    return fd ? Result<std::unique_ptr<LogDraft>>(std::make_unique<MemoryDraft>(disk_, std::move(*fd))) : fd.error();
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
+    return shelf_->find(place) ? draft(place) : Result<std::unique_ptr<LogDraft>>(nothing_there());
+  }
+
+  Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {
+    const std::lock_guard lock(shelf_->mutex);
+    if (existing == Disk::Existing::replace) {
+      shelf_->logs.erase(place);
+    }
+    const bool is_new = shelf_->logs.emplace(place, static_cast<MemoryDraft&>(draft).file()).second;
+    return is_new ? Result<void>() : Result<void>(Errc::already_exists, "there is such a log already");
+  }
+
+  Result<void> move(const LogPlace& from, const LogPlace& to) override {
+    const std::lock_guard lock(shelf_->mutex);
+    if (shelf_->logs.contains(to)) {
+      return Error{Errc::already_exists, "there is such a log already"};
+    }
+    auto node = shelf_->logs.extract(from);
+    if (!node) {
+      return nothing_there();
+    }
+    node.key() = to;
+    shelf_->logs.insert(std::move(node));
+    return {};
+  }
+
+  Result<void> remove(const LogPlace& place, const Dir& /*trash*/) override {
+    const std::lock_guard lock(shelf_->mutex);
+    return shelf_->logs.erase(place) == 1 ? Result<void>() : nothing_there();
+  }
+
+ private:
+  static Error nothing_there() { return {Errc::not_found, "a store in memory has no such thing"}; }
+  [[nodiscard]] Result<File> reader_of(const LogPlace& place) const {
+    const auto file = shelf_->find(place);
+    return file ? open_reader(file) : Result<File>(nothing_there());
+  }
+
+  Disk& disk_;
+  const StorePaths paths_;
+  const std::shared_ptr<BlobStore> blobs_ = make_memory_blobs();
+  const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+};
+
+}  // namespace
+
+std::shared_ptr<BlobStore> make_memory_blobs() {
+  return std::make_shared<MemoryBlobs>();
+}
+
+std::shared_ptr<SessionStore> make_memory_store(Disk& disk) {
+  return std::make_shared<MemoryStore>(disk);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,369 @@
+#include "core/formats/omp/store/omp_agent_look.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/agent_processes.h"
+#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "core/json/date.h"
+#include "core/os/environment.h"
+#include "core/os/processes.h"
+#include "core/render/text.h"
+#include "core/session/write_marks.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kProgramShown = 40;
+constexpr std::size_t kLongestLeaseName = 128;
+constexpr std::int64_t kServersRememberNs = std::chrono::nanoseconds(std::chrono::hours(24)).count();
+
+std::string parent_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+std::string normal(const std::string& path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+using Environment = std::map<std::string, std::string>;
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+/// The folders in which an agent of this store keeps its files, in all likely spellings.
+std::vector<std::string> folders_of(const SessionStore& store) {
+  const StorePaths& paths = store.paths();
+  std::vector<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
+  for (const std::string& spelled : default_agent_dirs()) {
+    std::error_code failed;
+    if (std::filesystem::weakly_canonical(spelled, failed) == paths.agent_dir) {
+      folders.push_back(normal(spelled));
+    }
+  }
+  return folders;
+}
+
+/// True if a program may have a database of this store's agents open.
+bool has_databases_in_use(const SessionStore& store) {
+  const StorePaths& paths = store.paths();
+  for (const std::string& path : {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)}) {
+    const auto folder = Dir::open_root(path);
+    for (const char* const name : kAgentDatabases) {
+      const auto file = folder ? File::open_in(*folder, name) : Result<File>(folder.error());
+      if (file && !is_surely_not_open_for_writing(*file)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Where an agent with this environment keeps its files, unless its open files say otherwise.
+std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
+  if (const std::string chosen = value_of(agent.environment, "PI_CODING_AGENT_DIR"); !chosen.empty()) {
+    return {normal((std::filesystem::path(agent.cwd) / chosen).string())};
+  }
+  const std::string home = value_of(agent.environment, "HOME");
+  if (home.empty()) {
+    return {};
+  }
+  std::vector<std::string> folders = {normal(home + "/.omp/agent"), normal(home + "/.pi/agent")};
+  if (const std::string config = value_of(agent.environment, "PI_CONFIG_DIR"); !config.empty()) {
+    folders.push_back(normal(home + "/" + config + "/agent"));
+  }
+  return folders;
+}
+
+/// Also true if the agent's folder is unknown.
+bool is_of_store(const AgentProcess& agent, const std::vector<std::string>& folders) {
+  const auto& kept = agent.databases.empty() ? spelled_agent_dirs(agent) : agent.databases;
+  return kept.empty() || std::any_of(kept.begin(), kept.end(), [&](const std::string& one) {
+           return std::find(folders.begin(), folders.end(), one) != folders.end();
+         });
+}
+
+/// The agents' names for the terminal (omp/FORMAT.md F9), the preferred one first.
+std::vector<std::string> terminals_of(const AgentProcess& agent) {
+  constexpr std::string_view kDevices = "/dev/";
+  if (!agent.terminal.empty()) {
+    std::string name = agent.terminal.substr(kDevices.size());
+    std::replace(name.begin(), name.end(), '/', '-');
+    return {name};
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 6> kTerminalVariables = {{{"TMUX_PANE", "tmux-"},
+                                                                                      {"CMUX_SURFACE_ID", "cmux-"},
+                                                                                      {"KITTY_WINDOW_ID", "kitty-"},
+                                                                                      {"WEZTERM_PANE", "wezterm-"},
+                                                                                      {"TERM_SESSION_ID", "apple-"},
+                                                                                      {"WT_SESSION", "wt-"}}};
+  std::vector<std::string> names;
+  if (const std::string pane = value_of(agent.environment, "ZELLIJ_PANE_ID"); !pane.empty()) {
+    std::string session = value_of(agent.environment, "ZELLIJ_SESSION_NAME");
+    std::replace_if(
+        session.begin(), session.end(), [](char c) { return c == '/' || c == '\\'; }, '-');
+    names.push_back(session.empty() ? "zellij-" + pane : "zellij-" + session + "-" + pane);
+  }
+  for (const auto& [variable, prefix] : kTerminalVariables) {
+    if (const std::string value = value_of(agent.environment, variable); !value.empty()) {
+      names.push_back(prefix + value);
+    }
+  }
+  return names;
+}
+
+/// True if it serves requests instead of a user at a terminal; it may load any session on request.
+bool is_server(const AgentProcess& agent) {
+  constexpr std::array<std::string_view, 3> kModes = {"acp", "rpc", "rpc-ui"};
+  const auto is_mode = [&](std::string_view word) {
+    return std::find(kModes.begin(), kModes.end(), word) != kModes.end();
+  };
+  const auto& words = agent.arguments;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool asks_for_mode = (words[i] == "--mode" && i + 1 < words.size() && is_mode(words[i + 1])) ||
+                               (words[i].starts_with("--mode=") && is_mode(words[i].substr(7)));
+    if (asks_for_mode) {
+      return agent.terminal.empty();
+    }
+  }
+  return agent.terminal.empty() && !words.empty() && words.front() == "acp";
+}
+
+}  // namespace
+
+struct SessionNames {
+  std::string id;
+  LogPlace place;
+  std::string path;
+};
+
+namespace {
+
+bool is_prefix_ignoring_case(std::string_view prefix, std::string_view text) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return !prefix.empty() && prefix.size() <= text.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(), [&](char a, char b) { return lower(a) == lower(b); });
+}
+
+/// True if an argument is the session's id, its log, or the prefix of an id to resume.
+bool name_session(const std::vector<std::string>& arguments, const SessionNames& session, bool of_store) {
+  constexpr std::array<std::string_view, 3> kResume = {"-r", "--resume", "--session"};
+  std::string_view flag;
+  for (const std::string& argument : arguments) {
+    std::string_view value = argument;
+    if (const std::size_t equals = value.find('='); value.starts_with("--") && equals != std::string_view::npos) {
+      flag = value.substr(0, equals);
+      value.remove_prefix(equals + 1);
+    }
+    const bool is_resumed =
+        std::find(kResume.begin(), kResume.end(), flag) != kResume.end() && is_prefix_ignoring_case(value, session.id);
+    const bool is_named = value == session.id || value == session.place.stem() || is_resumed ||
+                          value.substr(value.rfind('/') + 1) == session.place.file;
+    if (of_store ? is_named && !value.empty() : value == session.path) {
+      return true;
+    }
+    flag = argument;
+  }
+  return false;
+}
+
+std::string id_in_name(std::string_view stem) {
+  return std::string(stem.substr(stem.rfind('_') + 1));
+}
+
+bool is_lease_name(std::string_view id) {
+  return !id.empty() && id.size() <= kLongestLeaseName && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+/// Adds the folders of leases that an agent with this environment uses.
+void add_lease_folders(const std::string& home, const std::string& config, const std::string& state,
+                       std::vector<std::string>& folders) {
+  const auto add = [&](const std::string& root) {
+    const std::string folder = root + "/run/session-owners/";
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(folder);
+    }
+  };
+  if (!home.empty()) {
+    add(home + "/" + (config.empty() ? ".omp" : config));
+  }
+  if (!state.empty()) {
+    add(state + "/omp");
+  }
+}
+
+/// The facts of a session that the rule needs.
+struct Asked {
+  SessionNames names;
+  std::string cwd;
+  std::optional<std::int64_t> created_ms;
+  std::int64_t changed_ns = 0;             // by any program
+  std::optional<std::int64_t> written_ns;  // by any program but arborfs; nothing: never
+};
+
+struct Agent {
+  AgentProcess process;
+  bool of_store = true;
+  bool serves = false;
+  std::vector<std::string> terminals{};
+  std::optional<Breadcrumb> holds{};  // from its own breadcrumb: the session it holds is known
+  [[nodiscard]] std::string name() const {
+    return visible_line(process.program, kProgramShown) + " (process " + std::to_string(process.pid) + ")";
+  }
+  [[nodiscard]] std::string hold_on(const Asked& session) const;
+  [[nodiscard]] bool is_newer_than(const Agent& other) const {
+    return std::pair(process.started_ns, process.pid) > std::pair(other.process.started_ns, other.process.pid);
+  }
+};
+
+class OmpAgentLook final : public AgentLook {
+ public:
+  OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> processes);
+
+  [[nodiscard]] bool is_empty() const override;
+  [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
+                                                 const WriteMarks& marks) const override;
+  [[nodiscard]] bool is_leased(const Session& session) const override;
+
+ private:
+  void read_breadcrumbs();
+  const SessionStore& store_;
+  std::vector<Agent> agents_;
+  std::vector<std::string> lease_folders_;
+};
+
+OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> processes) : store_(store) {
+  add_lease_folders(environment_variable("HOME"), environment_variable("PI_CONFIG_DIR"),
+                    environment_variable("XDG_STATE_HOME"), lease_folders_);
+  const auto folders = processes.empty() ? std::vector<std::string>() : folders_of(store);
+  for (AgentProcess& process : processes) {
+    Agent agent{.process = std::move(process)};
+    agent.of_store = is_of_store(agent.process, folders);
+    if (!agent.of_store && !agent.process.has_agent_name) {
+      continue;  // another program that has a file open with the name of an agent's database
+    }
+    agent.serves = is_server(agent.process);
+    agent.terminals = terminals_of(agent.process);
+    const Environment& environment = agent.process.environment;
+    add_lease_folders(value_of(environment, "HOME"), value_of(environment, "PI_CONFIG_DIR"),
+                      value_of(environment, "XDG_STATE_HOME"), lease_folders_);
+    agents_.push_back(std::move(agent));
+  }
+  read_breadcrumbs();
+}
+
+/// A breadcrumb belongs to the newest agent on its terminal, if it was written after that agent started.
+void OmpAgentLook::read_breadcrumbs() {
+  const auto is_on_terminal = [](const Agent& agent) { return agent.of_store && !agent.terminals.empty(); };
+  const auto folder = std::any_of(agents_.begin(), agents_.end(), is_on_terminal)
+                          ? Dir::open_root(store_.paths().terminals)
+                          : Result<Dir>(Errc::not_found, "");
+  for (const Breadcrumb& crumb : folder ? store_.breadcrumbs() : std::vector<Breadcrumb>()) {
+    Agent* newest = nullptr;
+    for (Agent& agent : agents_) {
+      const auto& names = agent.terminals;
+      const bool is_there = agent.of_store && std::find(names.begin(), names.end(), crumb.terminal) != names.end();
+      if (is_there && (newest == nullptr || agent.is_newer_than(*newest))) {
+        newest = &agent;
+      }
+    }
+    const auto st = newest != nullptr ? folder->stat(crumb.terminal) : Result<FileStat>(Errc::not_found, "");
+    if (!st || st->mtime_ns < newest->process.started_ns) {
+      continue;
+    }
+    const auto rank = [&](const std::string& name) {
+      return std::find(newest->terminals.begin(), newest->terminals.end(), name);
+    };
+    if (!newest->holds || rank(crumb.terminal) < rank(newest->holds->terminal)) {
+      newest->holds = crumb;
+    }
+  }
+}
+
+bool OmpAgentLook::is_empty() const {
+  return std::none_of(agents_.begin(), agents_.end(), [](const Agent& agent) { return agent.of_store; });
+}
+
+/// Why it may hold the session, in words to follow its name; "" if it does not.
+std::string Agent::hold_on(const Asked& session) const {
+  if (of_store && holds && holds->place.has_names_of(session.names.place)) {
+    return " has it open on terminal " + visible_line(holds->terminal, kProgramShown);
+  }
+  if (name_session(process.arguments, session.names, of_store)) {
+    return " was started with it";
+  }
+  if (!of_store) {
+    return "";
+  }
+  const bool is_of_cwd = !session.cwd.empty() && (process.cwd == session.cwd || (holds && holds->cwd == session.cwd));
+  const bool is_created_since = !session.created_ms || *session.created_ms >= process.started_ns / 1'000'000;
+  if (session.written_ns && is_of_cwd && (!holds || is_created_since)) {
+    return std::string(" runs in its working directory") + (holds ? " and may have created it" : "");
+  }
+  if (session.written_ns && !holds && *session.written_ns >= process.started_ns) {
+    return " was running when it was written last";
+  }
+  return serves && session.changed_ns >= now_ns() - kServersRememberNs ? " is a server that may have loaded it" : "";
+}
+
+std::vector<std::string> OmpAgentLook::reasons(const Session& session, const FileStat& now,
+                                               const WriteMarks& marks) const {
+  std::vector<std::string> found;
+  if (agents_.empty()) {
+    return found;
+  }
+  const Header header = session.head().header;
+  Asked asked{{header.id, session.place(), ""}, header.cwd, json::parse_date(header.timestamp), now.mtime_ns, {}};
+  LogPlace& place = asked.names.place;
+  asked.names.id = header.id.empty() ? id_in_name(place.stem()) : header.id;
+  asked.names.path = store_.path_of(place);
+  asked.written_ns = marks.written_by_others(place.file, now);
+  for (const Agent& agent : agents_) {
+    if (const std::string hold = agent.hold_on(asked); !hold.empty()) {
+      found.push_back(agent.name() + hold);
+    }
+  }
+  return found;
+}
+
+bool OmpAgentLook::is_leased(const Session& session) const {
+  const std::string id = session.standing().id;
+  return is_lease_name(id) && std::any_of(lease_folders_.begin(), lease_folders_.end(), [&](const std::string& folder) {
+           return is_gate_held(folder + id + ".lock");
+         });
+}
+
+class OmpAgentFinder final : public AgentFinder {
+ public:
+  [[nodiscard]] std::unique_ptr<AgentLook> look(const SessionStore& store, bool may_be_recent) const override {
+    const bool in_use = has_databases_in_use(store);
+    return std::make_unique<OmpAgentLook>(store, may_be_recent ? running_agents(in_use) : find_agents(in_use));
+  }
+};
+
+}  // namespace
+
+const AgentFinder& omp_agents() {
+  static const OmpAgentFinder finder;
+  return finder;
+}
+
+}  // namespace arborfs

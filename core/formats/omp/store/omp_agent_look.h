@@ -1,0 +1,10 @@
+// The running agents of omp and pi, and the sessions that they may hold (omp/FORMAT.md F9, L1). Thread-safe.
+#pragma once
+
+#include "core/session/agent_look.h"
+
+namespace arborfs {
+
+const AgentFinder& omp_agents();
+
+}  // namespace arborfs

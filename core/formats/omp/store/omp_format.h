@@ -1,0 +1,13 @@
+// The formats of omp and of pi. arborfs reads their logs alike, and one folder may have logs of both.
+#pragma once
+
+#include "core/store/format.h"
+
+namespace arborfs {
+
+/// The logs of omp.
+const Format& omp_format();
+/// The logs of pi, in a store that is surely its own: an agent dir that both may use counts as omp's.
+const Format& pi_format();
+
+}  // namespace arborfs

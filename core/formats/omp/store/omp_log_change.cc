@@ -1,0 +1,159 @@
+#include "core/formats/omp/store/omp_log_change.h"
+
+#include <dirent.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "core/base/result_macros.h"
+#include "core/formats/omp/store/log_change.h"
+#include "core/os/processes.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::string_view kJsonlSuffix = ".jsonl";
+constexpr std::string_view kBackupSuffix = ".bak";
+constexpr mode_t kLogMode = 0666;
+constexpr mode_t kPermissions = 0777;
+/// Programs append under the lock, which this process holds: only another probe like this one may have the log open.
+constexpr std::chrono::milliseconds kOwnMoment{20};
+
+class OmpDraft : public LogDraft {
+ public:
+  OmpDraft(Disk& disk, Dir folder, std::string temporary, UniqueFd fd)
+      : disk_(disk), folder_(std::move(folder)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+  ~OmpDraft() override {
+    if (!temporary_.empty()) {
+      static_cast<void>(disk_.remove(folder_, temporary_));
+    }
+  }
+  Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_.get(), bytes); }
+  Result<void> finish(bool sync) override { return sync ? disk_.sync(fd_.get()) : Result<void>(); }
+  Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing) {
+    fd_.reset();  // no process may find the log open for writing
+    auto done = disk_.rename(folder_, temporary_, to, name, existing);
+    if (done) {
+      temporary_.clear();
+    }
+    return done;
+  }
+  [[nodiscard]] const Dir& folder() const { return folder_; }
+  [[nodiscard]] Disk& disk() const { return disk_; }
+
+ private:
+  Disk& disk_;
+  const Dir folder_;
+  std::string temporary_;  // "" once it is published
+  UniqueFd fd_;
+};
+
+class OmpLogWriter : public LogChange {
+ public:
+  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, OmpFileLock lock, File reader,
+               const FileStat& stat)
+      : LogChange(disk, std::move(reader), stat),
+        folder_(std::move(folder)),
+        file_(std::move(file)),
+        lock_(std::move(lock)) {}
+
+  [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
+  void release() override { lock_.release(); }
+  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
+
+ protected:
+  Result<UniqueFd> open(For what) override {
+    return what == For::append ? disk().open_append(*folder_, file_) : disk().open_update(*folder_, file_);
+  }
+  Result<void> put_in_place(LogDraft& draft) override {
+    return static_cast<OmpDraft&>(draft).publish(*folder_, file_, Disk::Existing::replace);
+  }
+  Result<void> sync_names() override { return disk().sync_folder(*folder_); }
+
+ private:
+  const std::shared_ptr<const Dir> folder_;  // the lock refers to it
+  const std::string file_;
+  OmpFileLock lock_;
+};
+
+}  // namespace
+
+std::string omp_temporary_name(const std::string& file) {
+  static std::atomic<std::uint64_t> made{0};
+  const std::uint64_t unique = (static_cast<std::uint64_t>(::getpid()) << 32U) + ++made;
+  char hex[24];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(unique));
+  return "." + file + "." + hex + ".tmp";
+}
+
+Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
+  ASSIGN_OR_RETURN(auto entries, folder.list());
+  const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
+  std::vector<std::string> names;
+  for (auto& entry : entries) {
+    const bool is_backup = entry.name.starts_with(file + ".") && entry.name.ends_with(kBackupSuffix);
+    if (entry.name == file || (entry.name == stem && entry.type == DT_DIR) || is_backup) {
+      names.push_back(std::move(entry.name));
+    }
+  }
+  return names;
+}
+
+Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
+                                                   const std::string& file) {
+  const auto held = std::make_shared<const Dir>(std::move(folder));  // outlives the lock, wherever that ends
+  RETURN_IF_ERROR(held->stat(file));
+  ASSIGN_OR_RETURN(auto lock, OmpFileLock::take(disk, *held, folder_path, file));
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
+  ASSIGN_OR_RETURN(const auto st, reader.stat());
+  return std::unique_ptr<LogWriter>(
+      std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
+}
+
+Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file) {
+  const auto present = folder.stat(file);
+  const std::string temporary = omp_temporary_name(file);
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kLogMode));
+  const int file_number = fd.get();
+  auto draft = std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd));
+  if (present) {
+    RETURN_IF_ERROR(disk.set_mode(file_number, present->mode & kPermissions));
+  }
+  return std::unique_ptr<LogDraft>(std::move(draft));
+}
+
+Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
+  auto& ours = static_cast<OmpDraft&>(draft);
+  RETURN_IF_ERROR(ours.publish(ours.folder(), file, existing));
+  auto synced = sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
+  if (!synced && existing == Disk::Existing::keep) {
+    static_cast<void>(ours.disk().remove(ours.folder(), file));  // it has not been acknowledged
+  }
+  return synced;
+}
+
+Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
+                          const std::string& new_name) {
+  ASSIGN_OR_RETURN(auto names, omp_belongings(from, file));
+  const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
+  const std::string new_stem = new_name.substr(0, new_name.size() - kJsonlSuffix.size());
+  std::vector<std::pair<std::string, std::string>> moved;
+  for (const auto& name : names) {
+    const std::string target = new_stem + name.substr(stem.size());
+    if (auto done = disk.rename(from, name, to, target, Disk::Existing::keep); !done) {
+      while (!moved.empty()) {
+        static_cast<void>(disk.rename(to, moved.back().second, from, moved.back().first, Disk::Existing::keep));
+        moved.pop_back();
+      }
+      return done;
+    }
+    moved.emplace_back(name, target);
+  }
+  return moved.empty() ? Result<void>(Errc::not_found, "the log is gone") : Result<void>();
+}
+
+}  // namespace arborfs

@@ -1,0 +1,242 @@
+#include "core/formats/omp/store/omp_store.h"
+
+#include <dirent.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "core/base/result_macros.h"
+#include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/omp_log_change.h"
+#include "core/log/log_file.h"
+#include "core/store/log_listing.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::string_view kLogSuffix = ".jsonl";
+constexpr mode_t kFolderMode = 0777;
+constexpr std::size_t kMaxBreadcrumb = 16 * 1024;
+
+bool is_log_name(std::string_view name) {
+  return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
+}
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+/// The session that a breadcrumb's path refers to. The agent wrote an absolute path, so only the part after its last
+/// `/sessions/` counts: a store that was copied or restored elsewhere keeps its terminals. A path into an artifact
+/// folder refers to its session.
+LogPlace place_of(std::string_view path) {
+  constexpr std::string_view kSessions = "/sessions/";
+  const std::size_t root = path.rfind(kSessions);
+  if (root == std::string_view::npos) {
+    return {};
+  }
+  path.remove_prefix(root + kSessions.size());
+  const std::size_t folder_end = path.find('/');
+  if (folder_end == std::string_view::npos) {
+    return {};
+  }
+  LogPlace place{std::string(path.substr(0, folder_end)), std::string(path.substr(folder_end + 1))};
+  if (const std::size_t deeper = place.file.find('/'); deeper != std::string::npos) {
+    place.file = place.file.substr(0, deeper) + std::string(kLogSuffix);
+  }
+  return is_plain_name(place.folder) && is_plain_name(place.file) && is_log_name(place.file) ? place : LogPlace{};
+}
+
+class OmpStore : public SessionStore {
+ public:
+  OmpStore(StorePaths paths, Disk& disk, const Format& format)
+      : paths_(std::move(paths)), disk_(disk), format_(format), blobs_(make_file_blobs(paths_.blobs, disk)) {}
+
+  [[nodiscard]] const Format& format() const override { return format_; }
+  /// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
+  [[nodiscard]] const Format& format_of(const Header& header) const override {
+    return !header.valid ? format_ : header.of_other_agent ? pi_format() : omp_format();
+  }
+  [[nodiscard]] const StorePaths& paths() const override { return paths_; }
+  [[nodiscard]] Disk& disk() const override { return disk_; }
+  [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
+
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override {
+    ASSIGN_OR_RETURN(auto root, Dir::open_root(paths_.sessions));
+    ASSIGN_OR_RETURN(auto entries, root.list());
+    std::vector<std::string> names;
+    for (auto& entry : entries) {
+      if (entry.type == DT_DIR && entry.name.front() != '.') {
+        names.push_back(std::move(entry.name));
+      }
+    }
+    return names;
+  }
+
+  [[nodiscard]] bool is_log_name(std::string_view file) const override { return arborfs::is_log_name(file); }
+
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override {
+    ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
+    return list_logs(dir, folder, format(), arborfs::is_log_name, wants_head);
+  }
+
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return stat_log(dir, place.file);
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
+      const auto folder = Dir::open_below_root(sessions, place.folder);
+      return folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
+    });
+  }
+
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return open_folder(place.folder); }
+
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override {
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return dir.open_in(place.file.substr(0, place.file.size() - kLogSuffix.size()));
+  }
+
+  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override {
+    std::vector<Breadcrumb> found;
+    auto dir = Dir::open_root(paths_.terminals);
+    if (!dir) {
+      return found;
+    }
+    auto entries = dir->list();
+    if (!entries) {
+      return found;
+    }
+    for (const auto& entry : *entries) {
+      if (entry.type == DT_REG && entry.name.front() != '.') {
+        if (auto crumb = read_breadcrumb(*dir, entry.name)) {
+          found.push_back(std::move(*crumb));
+        }
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::string lock_file_name(const std::string& file) const override {
+    return arborfs::lock_file_name(file);
+  }
+  [[nodiscard]] long lock_holder(const Dir& folder, const std::string& file) const override {
+    return read_lock_file(folder, file).pid;
+  }
+
+  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
+
+  [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
+    auto dir = open_folder(place.folder);
+    return dir ? open_omp_writer(disk_, std::move(*dir), paths_.sessions + "/" + place.folder, place.file)
+               : Result<std::unique_ptr<LogWriter>>(dir.error());
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
+    auto dir = make_folder(place.folder);
+    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
+    auto dir = open_folder(place.folder);
+    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
+  }
+
+  Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
+    return publish_omp_draft(draft, place.file, existing, sync);
+  }
+
+  Result<void> move(const LogPlace& from, const LogPlace& to) override {
+    auto source = open_folder(from.folder);
+    auto target = make_folder(to.folder);
+    if (!source || !target) {
+      return source ? target.error() : source.error();
+    }
+    return move_omp_log(disk_, *source, from.file, *target, to.file);
+  }
+
+  Result<void> remove(const LogPlace& place, const Dir& trash) override {
+    ASSIGN_OR_RETURN(auto source, open_folder(place.folder));
+    RETURN_IF_ERROR(move_omp_log(disk_, source, place.file, trash, place.file));
+    auto synced = disk_.sync_folder(trash);
+    return synced ? disk_.sync_folder(source) : synced;
+  }
+
+ private:
+  /// The folder of a project; makes it, and the sessions folder, if missing.
+  [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
+    if (auto there = open_folder(folder); there || there.error().code != Errc::not_found) {
+      return there;
+    }
+    auto root = Dir::open_root(paths_.sessions);
+    if (!root && root.error().code == Errc::not_found) {
+      auto above = Dir::open_root(std::filesystem::path(paths_.sessions).parent_path().string());
+      if (!above) {
+        return above;
+      }
+      auto made = disk_.make_folder(*above, "sessions", kFolderMode);
+      made = made ? disk_.sync_folder(*above) : made;
+      if (!made) {
+        return made.error();
+      }
+      root = Dir::open_root(paths_.sessions);
+    }
+    if (!root) {
+      return root;
+    }
+    RETURN_IF_ERROR(disk_.make_folder(*root, folder, kFolderMode));
+    RETURN_IF_ERROR(disk_.sync_folder(*root));
+    return root->open_in(folder);
+  }
+
+  [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
+    return Dir::open_below_root(paths_.sessions, folder);
+  }
+
+  [[nodiscard]] std::optional<Breadcrumb> read_breadcrumb(const Dir& dir, const std::string& name) const {
+    auto file = File::open_in(dir, name);
+    if (!file) {
+      return std::nullopt;
+    }
+    std::array<char, kMaxBreadcrumb> buffer{};
+    auto got = file->read_at(0, buffer);
+    if (!got) {
+      return std::nullopt;
+    }
+    std::string_view text(buffer.data(), *got);
+    Breadcrumb crumb;
+    crumb.terminal = name;
+    crumb.cwd = take_line(text);
+    crumb.log_path = take_line(text);
+    crumb.place = place_of(crumb.log_path);
+    return crumb;
+  }
+
+  const StorePaths paths_;
+  Disk& disk_;
+  const Format& format_;
+  const std::shared_ptr<BlobStore> blobs_;
+};
+
+}  // namespace
+
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format) {
+  return std::make_shared<OmpStore>(std::move(paths), disk, format);
+}
+
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
+  return make_omp_store(agent_dir.empty() ? own_omp_paths() : agent_dir_paths(agent_dir), disk);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,24 @@
+// The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts beside each log, breadcrumbs in
+// terminal-sessions/ (omp/FORMAT.md F). Thread-safe: it keeps no state but the paths, so that a store that appears or
+// is replaced while mounted is found at the next call (CONTRACT.md 7.8). It is changed as the agents change it
+// (omp_log_change.h).
+#pragma once
+
+#include <memory>
+
+#include "core/formats/omp/store/omp_format.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// `disk` outlives it. `format` is omp_format() or pi_format().
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format());
+
+/// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
+/// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
+/// all agents see core/formats/registry.h.
+std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
+/// The agent dirs of omp and of pi that nobody named, as they are spelled.
+std::vector<std::string> default_agent_dirs();
+
+}  // namespace arborfs

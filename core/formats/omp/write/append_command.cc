@@ -1,0 +1,223 @@
+#include "core/formats/omp/write/append_command.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/result_macros.h"
+#include "core/formats/omp/write/append_rules.h"
+#include "core/json/parse_in_place.h"
+#include "core/json/scan.h"
+#include "core/json/text_bytes.h"
+#include "core/json/utf8.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::size_t kDeepest = 512;  // levels; the agents' limit is some ten thousand (omp/FORMAT.md A15)
+
+Result<void> check_text(std::string_view text) {
+  if (text.size() > kMaxCommandBytes) {
+    return {Errc::too_large, "the command has more than " + std::to_string(kMaxCommandBytes >> 20) + " MiB; split it"};
+  }
+  if (!json::is_valid_utf8(text)) {
+    return {Errc::not_utf8, "the text is not UTF-8"};
+  }
+  return {};
+}
+
+Error of_object(std::size_t number, const Error& error) {
+  return {error.code, "object " + std::to_string(number) + ": " + error.message};
+}
+
+// The quote that closes the string that continues at `p`.
+const char* closing_quote(const char* p, const char* end) {
+  p = json::find_string_special(p, end);
+  while (*p != '"') {
+    p = json::find_string_special(p + 2, end);  // an escape; valid JSON has nothing else here
+  }
+  return p;
+}
+
+// The same for text that may not be valid JSON; `end` if there is none.
+const char* string_end(const char* p, const char* end) {
+  for (p = json::find_string_special(p, end); p != end && *p != '"'; p = json::find_string_special(p, end)) {
+    p += *p == '\\' && end - p > 1 ? 2 : 1;
+  }
+  return p;
+}
+
+// `text` is one valid JSON value.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  for (const char *p = text.data(), *end = p + text.size(); p != end; ++p) {
+    if (*p == '"') {
+      p = closing_quote(p + 1, end);
+    } else if (*p == '{' || *p == '[') {
+      if (++depth > kDeepest) {
+        return true;
+      }
+    } else if (*p == '}' || *p == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// The text of the object that starts at `at`.
+Result<std::string_view> object_text(std::string_view text, std::size_t at) {
+  if (text[at] != '{') {
+    return {Errc::invalid_argument, "not a JSON object"};
+  }
+  const auto [verdict, end] = json::scan_value(text, at);
+  if (verdict != json::ValueScanner::Verdict::value) {
+    const bool is_open = verdict == json::ValueScanner::Verdict::unfinished;
+    return {Errc::invalid_argument, is_open ? "not complete" : "not valid JSON"};
+  }
+  const std::string_view object = text.substr(at, end - at);
+  if (is_too_deep(object)) {
+    return {Errc::invalid_argument, "nested deeper than " + std::to_string(kDeepest) + " levels"};
+  }
+  return object;
+}
+
+// Moves "force" and "ifLeaf" from the object to the command.
+Result<void> take_options(json::Value& object, AppendCommand& command) {
+  if (const json::Value* force = json::member(object, "force")) {
+    if (!force->IsBool()) {
+      return {Errc::invalid_argument, "\"force\" must be true or false"};
+    }
+    command.force = command.force || force->GetBool();
+    json::erase(object, "force");
+  }
+  if (const json::Value* if_leaf = json::member(object, "ifLeaf")) {
+    if (!if_leaf->IsString()) {
+      return {Errc::invalid_argument, "\"ifLeaf\" must be a string"};
+    }
+    const std::string_view leaf = json::as_string(*if_leaf);
+    if (command.if_leaf && *command.if_leaf != leaf) {
+      return {Errc::invalid_argument, "\"ifLeaf\" differs from that of an earlier object"};
+    }
+    command.if_leaf = leaf;
+    json::erase(object, "ifLeaf");
+  }
+  return {};
+}
+
+json::Value message_entry(json::Value message, json::Document& owner) {
+  json::Value entry(rapidjson::kObjectType);
+  json::set(entry, "type", json::make_string("message", owner), owner);
+  json::set(entry, "message", std::move(message), owner);
+  return entry;
+}
+
+Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_ms, AppendCommand& command) {
+  json::Document owner;
+  if (!json::parse_in_place(text, owner)) {
+    return {Errc::invalid_argument, "not valid JSON"};
+  }
+  json::Value object = std::move(static_cast<json::Value&>(owner));
+  if (auto taken = take_options(object, command); !taken.has_value()) {
+    return taken;
+  }
+  const bool is_entry = json::member(object, "type") != nullptr;
+  if (!is_entry && json::member(object, "role") == nullptr) {
+    return {Errc::invalid_argument, R"(a message needs "role", an entry needs "type")"};
+  }
+  auto completed = is_entry ? complete_entry(object, owner, dialect, now_ms) : complete_message(object, owner, now_ms);
+  if (!completed.has_value()) {
+    return completed;
+  }
+  auto draft =
+      make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, dialect, text.size());
+  if (!draft) {
+    return draft.error();
+  }
+  command.drafts.push_back(std::move(*draft));
+  return {};
+}
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size() && json::is_space(text[at])) {
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace
+
+Result<AppendCommand> text_command(std::string_view text, Dialect dialect, std::int64_t now_ms) {
+  if (auto checked = check_text(text); !checked.has_value()) {
+    return checked.error();
+  }
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  if (text.empty()) {
+    return {Errc::invalid_argument, "the text is empty"};
+  }
+  json::Document owner;
+  json::Value block(rapidjson::kObjectType);
+  json::set(block, "type", json::make_string("text", owner), owner);
+  json::set(block, "text", json::Value(text.data(), static_cast<rapidjson::SizeType>(text.size())), owner);
+  json::Value content(rapidjson::kArrayType);
+  content.PushBack(std::move(block), owner.GetAllocator());
+  json::Value message(rapidjson::kObjectType);
+  json::set(message, "role", json::make_string("user", owner), owner);
+  json::set(message, "content", std::move(content), owner);
+  json::set(message, "timestamp", json::Value(static_cast<double>(now_ms)), owner);
+  ASSIGN_OR_RETURN(auto draft, make_draft(message_entry(std::move(message), owner), owner, dialect));
+  AppendCommand command;
+  command.drafts.push_back(std::move(draft));
+  return command;
+}
+
+std::uint64_t memory_for_json(std::string_view text) {
+  constexpr std::uint64_t kValue = 64;  // at most, while its container is being built
+  std::uint64_t values = 0;
+  std::uint64_t most = 0;
+  std::size_t depth = 0;
+  for (const char *p = text.data(), *end = p + text.size(); p != end; ++p) {
+    if (*p == '"') {
+      p = string_end(p + 1, end);
+      if (p == end) {
+        break;
+      }
+    } else if (*p == ',' || *p == ':') {
+      ++values;
+    } else if (*p == '[' || *p == '{') {
+      ++values;
+      ++depth;
+    } else if ((*p == ']' || *p == '}') && depth != 0 && --depth == 0) {
+      most = std::max(most, values);
+      values = 0;
+    }
+  }
+  return text.size() + kValue * std::max(most, values);
+}
+
+Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64_t now_ms) {
+  if (auto checked = check_text(text); !checked.has_value()) {
+    return checked.error();
+  }
+  AppendCommand command;
+  std::size_t at = skip_space(text, 0);
+  for (std::size_t number = 1; at < text.size(); ++number) {
+    if (number > kMaxCommandObjects) {
+      return {Errc::too_large,
+              "the command has more than " + std::to_string(kMaxCommandObjects) + " objects; split it"};
+    }
+    const auto object = object_text(text, at);
+    if (!object) {
+      return of_object(number, object.error());
+    }
+    const std::span<char> bytes(text.data() + at, object->size());
+    if (auto added = add_object(bytes, dialect, now_ms, command); !added.has_value()) {
+      return of_object(number, added.error());
+    }
+    at = skip_space(text, at + bytes.size());
+  }
+  if (command.drafts.empty()) {
+    return {Errc::invalid_argument, "the command has no JSON object"};
+  }
+  return command;
+}
+
+}  // namespace arborfs

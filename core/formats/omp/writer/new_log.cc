@@ -1,0 +1,256 @@
+#include "core/formats/omp/writer/new_log.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/write/ids.h"
+#include "core/formats/omp/writer/append_batch.h"
+#include "core/formats/omp/writer/entry_copy.h"
+#include "core/formats/omp/writer/entry_fields.h"
+#include "core/formats/omp/writer/log_rewrite.h"
+#include "core/formats/omp/writer/writable_state.h"
+#include "core/log/id_text.h"
+#include "core/model/tree.h"
+#include "core/session/write_marks.h"
+
+namespace arborfs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBuffer = 1 << 20;
+
+std::string resolved(const std::string& path) {
+  std::error_code failed;
+  const auto whole = fs::weakly_canonical(path, failed);
+  std::string text = failed ? path : whole.string();
+  while (text.size() > 1 && text.ends_with('/')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+/// os.tmpdir() of the agents' engine.
+std::string temporary_folder() {
+  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return "/tmp";
+}
+
+/// One entry of a fork: its bytes in the source, and the parent that replaces its own.
+struct Copied {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::optional<EntryMigration> migration;
+  std::optional<EntryId> parent;
+};
+
+/// The parts of a fork, taken from one state of the source.
+struct Source {
+  Header header;
+  Dialect dialect = Dialect::omp13;
+  std::shared_ptr<const LogSource> log;
+  std::vector<Copied> entries;
+  std::string labels;  // lines of new label entries
+};
+
+/// Turns ordinals of one state of a log into entries to copy.
+class Copies {
+ public:
+  explicit Copies(const LogIndex& index) : index_(index) {
+    if (index.header().migrated) {
+      migration_.emplace(index);
+    }
+  }
+  [[nodiscard]] Copied of(Ordinal ordinal) const {
+    return {index_.entry(ordinal).offset, index_.length(ordinal),
+            migration_ ? std::optional(migration_->of(ordinal)) : std::nullopt, std::nullopt};
+  }
+
+ private:
+  const LogIndex& index_;
+  std::optional<LogMigration> migration_;
+};
+
+void take_all(const LogIndex& index, Source& source) {
+  const Copies copies(index);
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    source.entries.push_back(copies.of(ordinal));
+  }
+}
+
+/// A new label entry for each label in force on a copied entry, as a chain that begins at `leaf`.
+Result<std::string> label_lines(const LogIndex& index, const std::set<std::string>& copied, const EntryId& leaf,
+                                std::int64_t time) {
+  AppendBatch batch(index, kNoEntry, time);
+  batch.set_leaf(leaf);
+  for (const Label& label : index.labels()) {
+    const std::string target = id_json(label.target);
+    if (!copied.contains(target)) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(auto draft,
+                     EntryFields("label").value("targetId", target).text("label", label.text).draft(dialect_of(index)));
+    batch.add(draft);
+  }
+  return batch.lines();
+}
+
+/// Takes the path without label entries. The child of a label entry becomes a child of the entry before it; the agents
+/// forget to do that (omp/FORMAT.md I3).
+Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, Source& source) {
+  const Copies copies(index);
+  std::set<std::string> ids;
+  EntryId leaf;
+  bool skipped = false;
+  for (const Ordinal ordinal : path_to(index, end)) {
+    if (index.entry(ordinal).type == EntryType::label) {
+      skipped = true;
+      continue;
+    }
+    source.entries.push_back(copies.of(ordinal));
+    if (skipped) {
+      source.entries.back().parent = leaf;
+    }
+    leaf = index.id(ordinal);
+    ids.insert(id_json(leaf));
+    skipped = false;
+  }
+  auto labels = label_lines(index, ids, leaf, time);
+  if (!labels) {
+    return labels.error();
+  }
+  source.labels = std::move(*labels);
+  return {};
+}
+
+Result<Source> take_source(const Session& session, const ForkPlan& plan, std::int64_t time) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  RETURN_IF_ERROR(check_writable(guard));
+  Source source;
+  source.header = guard.index().header();
+  source.dialect = dialect_of(guard.index());
+  source.log = guard.log();
+  if (plan.what == ForkOf::all) {
+    take_all(guard.index(), source);
+  } else if (auto taken = take_path(guard.index(), plan.leaf, time, source); !taken) {
+    return taken.error();
+  }
+  return source;
+}
+
+class Buffered {
+ public:
+  explicit Buffered(LogDraft& draft) : draft_(draft) {}
+  Result<void> write(std::string_view bytes) {
+    bytes_ += bytes;
+    return bytes_.size() < kBuffer ? Result<void>() : flush();
+  }
+  Result<void> flush() {
+    auto done = draft_.write(bytes_);
+    bytes_.clear();
+    return done;
+  }
+
+ private:
+  LogDraft& draft_;
+  std::string bytes_;
+};
+
+Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeader& header, const IdOfValue& id_of) {
+  Buffered out(draft);
+  RETURN_IF_ERROR(out.write(new_header_lines(header)));
+  const ByteSink write = [&](std::string_view bytes) { return out.write(bytes); };
+  for (const Copied& entry : source.entries) {
+    const EntryChange change{entry.migration, entry.parent ? id_json(*entry.parent) : ""};
+    auto done = copy_entry(*source.log, entry.offset, entry.length, change, id_of, write);
+    done = done ? out.write("\n") : done;
+    if (!done) {
+      return done;
+    }
+  }
+  RETURN_IF_ERROR(out.write(source.labels));
+  return out.flush();
+}
+
+void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& header) {
+  const std::string wanted = clean_title(plan.title.value_or(""));
+  header.title_source = wanted.empty() ? title_source_of(source.header) : "user";
+  if (!plan.title) {
+    header.title = plan.what == ForkOf::all || source.dialect == Dialect::omp18 ? source.header.title : "";
+  } else {
+    header.title = wanted.empty() ? title_of_fork(source.header.title, header.dialect) : wanted;
+  }
+}
+
+Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
+  const auto& store = catalog.stores().at(place.store);
+  auto done = draft.finish(sync);
+  done = done ? store->publish(draft, place, Disk::Existing::keep, sync) : done;
+  if (!done) {
+    return done.error();
+  }
+  if (const auto made = store->stat(place)) {
+    catalog.state(place.store).marks.note_made(place.file, *made);
+  }
+  catalog.rescan_folder(place.in());
+  return place;
+}
+
+}  // namespace
+
+std::string folder_for(const std::string& cwd, const Catalog& catalog) {
+  return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
+}
+
+Result<std::string> resolved_cwd(const std::string& cwd) {
+  if (cwd.empty() || cwd.front() != '/') {
+    return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
+  }
+  return resolved(cwd);
+}
+
+Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
+                               const std::vector<EntryDraft>& entries, bool sync) {
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), store};
+  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place));
+  std::string bytes = new_header_lines(header);
+  ASSIGN_OR_RETURN(const auto nothing, OmpIndex::build(*log_from_bytes("")));
+  AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
+  for (const EntryDraft& entry : entries) {
+    lines.add(entry);
+  }
+  RETURN_IF_ERROR(draft->write(bytes + lines.lines()));
+  return publish(catalog, *draft, place, sync);
+}
+
+Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
+  const std::int64_t now = now_ms();
+  ASSIGN_OR_RETURN(const auto source, take_source(session, plan, now));
+  const bool whole = plan.what == ForkOf::all;
+  const bool is_18 = source.dialect == Dialect::omp18;
+  const LogPlace from = session.place();
+  NewHeader header;
+  header.dialect = source.header.has_slot ? Dialect::omp18 : Dialect::omp13;
+  header.timestamp_ms = now;
+  header.id = new_session_id(source.dialect, header.timestamp_ms);
+  header.cwd = plan.cwd.value_or(source.header.cwd);
+  put_fork_title(plan, source, header);
+  header.parent_session = whole ? source.header.id : session.store().path_of(from);
+  header.is_fork = whole && !plan.cwd;
+  header.prompt_cache_key = whole && is_18 ? source.header.id : "";
+  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), from.store};
+  ASSIGN_OR_RETURN(auto draft, session.store().draft(place));
+  RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
+  return publish(catalog, *draft, place, sync);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,70 @@
+// Writes to the sessions of omp. Threads: any. Locks: see write_queue.h; none is held on return.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/omp/write/append_command.h"
+#include "core/formats/omp/writer/log_rewrite.h"
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+class AppendBatch;
+class WriteQueue;
+
+class OmpWriter final : public Writer {
+ public:
+  /// `catalog` must outlive this object.
+  OmpWriter(Catalog& catalog, WriteSettings settings);
+  ~OmpWriter() override;
+
+  void take_back_parts() override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  Result<AppendResult> append_text(const SessionPtr& session, AppendText wanted) override;
+  [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
+  /// As append_text(), of a command that was parsed. `at` as AppendText::at.
+  Result<AppendResult> append(const SessionPtr& session, AppendCommand command, const std::string& at = "");
+  Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
+                           bool force = false, bool pin = false) override;
+  [[nodiscard]] Result<void> check_branch(const SessionPtr& session, const std::string& target) override;
+  Result<void> move_back(const SessionPtr& session, const LeafMove& move) override;
+  Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
+                             bool force = false) override;
+  /// By the rule of omp/FORMAT.md E6.
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
+                                std::string_view source = "user") override;
+  /// Rewrites the log without a change; a log of an old version is migrated.
+  Result<void> rewrite(const SessionPtr& session, bool force = false);
+  /// Rewrites the log with the edits that `plan` makes from the session's state; calls `plan` again if another program
+  /// wrote meanwhile. The log need not have a valid header. Never writes to a live session; `maybe_live` allows one
+  /// that may be live. Errors also: those of `plan`.
+  using EditPlan = std::function<Result<std::vector<LogEdit>>(const Session&)>;
+  Result<void> edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live = false);
+  /// For `title` see ForkPlan (new_log.h).
+  Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
+                            const std::optional<std::string>& title = std::nullopt) override;
+  Result<CreateResult> create(const NewSession& wanted) override;
+  Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false) override;
+  Result<void> remove(const SessionPtr& session, bool force = false) override;
+
+ private:
+  Result<void> put_blobs(const Session& session, const std::vector<EntryDraft>& drafts);
+  struct Target;
+  using SetLeaf = std::function<Result<void>(AppendBatch&)>;
+  Result<Target> find_branch(const SessionPtr& session, const std::string& target, bool force);
+  Result<AppendResult> append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf);
+  Result<MovedLeaf> move_leaf(const SessionPtr& session, const Target& target, bool force);
+  Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
+                              const std::string& previous, bool force);
+  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
+                              std::optional<LogPlace> move_to = std::nullopt);
+  Result<CreateResult> made_at(const LogPlace& place);
+  std::unique_ptr<WriteQueue> queue_;
+};
+
+}  // namespace arborfs

@@ -1,0 +1,139 @@
+// Moves a leaf: by a note beside the log, or by an entry at the target.
+#include "core/base/result_macros.h"
+#include "core/formats/omp/writer/entry_fields.h"
+#include "core/formats/omp/writer/omp_writer.h"
+#include "core/formats/omp/writer/writable_state.h"
+#include "core/formats/omp/writer/write_queue.h"
+#include "core/log/id_text.h"
+#include "core/writer/resolve_target.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Agents leave it out of what they send to the model, and continue after it.
+constexpr std::string_view kPinType = "arborfs.branch";
+
+Result<EntryDraft> pin_draft(Dialect dialect) {
+  return EntryFields("custom").text("customType", kPinType).value("data", "{}").draft(dialect);
+}
+
+}  // namespace
+
+/// The entry that a branch is to end at.
+struct OmpWriter::Target {
+  Dialect dialect = Dialect::omp13;
+  Ordinal ordinal = kNoEntry;
+  EntryId id;
+};
+
+Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, const std::string& target, bool force) {
+  ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
+  Target found{known.dialect, kNoEntry, {}};
+  {
+    const auto guard = session->read();
+    const auto ordinal = guard ? find_leaf_target(guard->index(), target) : Result<Ordinal>(session_changed());
+    if (!ordinal) {
+      return ordinal.error();
+    }
+    found.ordinal = *ordinal;
+    if (found.ordinal != kNoEntry) {
+      found.id = guard->index().id(found.ordinal);
+    }
+  }
+  const bool needs_check = !force && found.ordinal != kNoEntry;
+  auto fits = needs_check ? check_branch_end(*session, found.ordinal) : Result<void>();
+  return fits ? Result<Target>(std::move(found)) : fits.error();
+}
+
+/// Refuses a command that no client waits for any more: the lock may have taken a while.
+Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& target, bool force) {
+  LeafMove move;
+  MovedLeaf moved;
+  auto done = queue_->exclusive(session, force, [&, is_wanted = Wanted::here()](LogWriter& writer) -> Result<void> {
+    if (!is_wanted()) {
+      return nobody_waits();
+    }
+    {
+      const auto guard = session->read();
+      if (!guard || target.ordinal > guard->index().size()) {
+        return session_changed();
+      }
+      const LogIndex& index = guard->index();
+      const Ordinal last = index.size();
+      move.made = {last, last == kNoEntry ? EntryId{} : index.id(last), std::nullopt};
+      if (target.ordinal != kNoEntry) {
+        move.made.leaf = index.id(target.ordinal);
+      }
+      moved.leaf = target.ordinal == kNoEntry ? "root" : id_text(*move.made.leaf);
+      moved.agent_leaf = index.leaf() == target.ordinal ? "" : id_text(index.id(index.leaf()));
+    }
+    writer.release();
+    LeafStore& leaves = catalog().state_of(*session).leaves;
+    move.before = leaves.load(session->place().file);
+    auto saved = leaves.save(session->place().file, move.made, settings().durability == Durability::synced);
+    session->reload_leaf();
+    return saved;
+  });
+  moved.move = std::move(move);
+  return done ? Result<MovedLeaf>(std::move(moved)) : done.error();
+}
+
+Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& move) {
+  return queue_->exclusive(session, true, [&](LogWriter& writer) -> Result<void> {
+    writer.release();
+    LeafStore& leaves = catalog().state_of(*session).leaves;
+    const std::string log = session->place().file;
+    if (leaves.load(log) != move.made) {
+      return {};
+    }
+    auto done = Result<void>();
+    if (move.before) {
+      done = leaves.save(log, *move.before, settings().durability == Durability::synced);
+    } else {
+      leaves.forget(log);
+    }
+    session->reload_leaf();
+    return done;
+  });
+}
+
+Result<void> OmpWriter::check_branch(const SessionPtr& session, const std::string& target) {
+  const auto found = find_branch(session, target, false);
+  return found ? Result<void>() : found.error();
+}
+
+Result<MovedLeaf> OmpWriter::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
+                                    bool force, bool pin) {
+  const auto found = find_branch(session, target, force);
+  if (!found) {
+    return found.error();
+  }
+  if (summary.empty() && !pin) {
+    return move_leaf(session, *found, force);
+  }
+  auto draft = summary.empty() ? pin_draft(found->dialect)
+                               : EntryFields("branch_summary").text("summary", summary).draft(found->dialect);
+  if (!draft) {
+    return draft.error();
+  }
+  AppendCommand command;
+  command.force = force;
+  command.drafts.push_back(std::move(*draft));
+  auto written = append_at(session, std::move(command), [&found](AppendBatch& batch) -> Result<void> {
+    if (found->ordinal != kNoEntry && batch.index().find(found->id) == kNoEntry) {
+      return {Errc::stale, "another program rewrote the log without the entry; choose another entry"};
+    }
+    batch.set_leaf(found->id);
+    return {};
+  });
+  if (!written) {
+    return written.error();
+  }
+  MovedLeaf moved;
+  moved.leaf = written->id;
+  (summary.empty() ? moved.pin_id : moved.summary_id) = written->id;
+  return moved;
+}
+
+}  // namespace arborfs

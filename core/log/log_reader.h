@@ -1,0 +1,50 @@
+// How the log of one agent becomes an index. One constant object a format. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "core/log/log_index.h"
+#include "core/log/log_source.h"
+
+namespace arborfs {
+
+class ScanObserver;
+
+struct IndexOptions {
+  const std::atomic<bool>* cancelled = nullptr;  // null, or checked before each read
+  ScanObserver* observer = nullptr;              // null, or receives every entry, if the reader serves_observers()
+};
+
+class LogReader {
+ public:
+  virtual ~LogReader() = default;
+  /// Reads only what a listing of sessions needs, at most a few MiB. Errors: io.
+  [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
+  /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once cancelled, those of
+  /// the observer.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
+                                                                const IndexOptions& options) const = 0;
+  /// True if index() shows entries to an observer while it parses them.
+  [[nodiscard]] virtual bool serves_observers() const { return false; }
+  /// True if logs of this format only grow, so that entries keep their places. Others may be rewritten whole.
+  [[nodiscard]] virtual bool only_grow() const { return false; }
+  /// Carries into the head of a log that has grown what an earlier index of it had found, and the head does not show.
+  virtual void keep_findings(const Header& /*before*/, Header& /*header*/) const {}
+  /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.
+  [[nodiscard]] virtual std::string_view dialect_name(DialectNumber /*dialect*/) const { return ""; }
+  /// The first message of the user, if the reader can find it without an index. Errors: io; unsupported if it cannot.
+  struct FoundEntry {
+    EntryType type = EntryType::none;
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+  [[nodiscard]] virtual Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& /*log*/) const {
+    return Error{Errc::unsupported, "the log has to be indexed"};
+  }
+};
+
+}  // namespace arborfs

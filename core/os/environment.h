@@ -1,0 +1,14 @@
+// The process's environment, and the paths that it names. Any thread that does not race with setenv.
+#pragma once
+
+#include <string>
+
+namespace arborfs {
+
+/// "" if the variable is not set.
+std::string environment_variable(const char* name);
+
+/// Absolute and with links resolved as far as the path exists; the rest stays as spelled.
+std::string resolved_path(const std::string& path);
+
+}  // namespace arborfs

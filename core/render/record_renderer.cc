@@ -1,0 +1,29 @@
+#include "core/render/record_renderer.h"
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/render/text.h"
+
+namespace arborfs {
+
+Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes::Delta delta,
+                                                 const std::vector<Entry>& entries,
+                                                 const std::atomic<bool>* cancelled) const {
+  delta.text_sizes.reserve(delta.text_sizes.size() + entries.size());
+  std::string raw;
+  for (const Entry& entry : entries) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+      return Error{Errc::interrupted, "reading entries was cancelled"};
+    }
+    if (entry.length > kMaxRenderedEntry) {
+      delta.add(TextMeasure{too_long_size(entry.length), {}, {}});
+      continue;
+    }
+    ASSIGN_OR_RETURN(raw, log.read(entry.offset, entry.length));
+    delta.add(measure(entry.type, raw));
+  }
+  return delta;
+}
+
+}  // namespace arborfs
