@@ -17,7 +17,8 @@ std::chrono::milliseconds one_write(const Session& session) {
 }
 
 void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
-  if (auto file = File::open_in(folder, session.place().file); file && is_open_for_writing(*file, one_write(session))) {
+  const auto file = File::open_in(folder, session.store().file_of(session.place()));
+  if (file && is_open_for_writing(*file, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
   }
@@ -67,7 +68,7 @@ Liveness check_liveness(const Session& session, const Catalog& catalog) {
   if (folder) {
     look_at_log(session, *folder, true, found);
   }
-  const auto now = folder ? folder->stat(place.file) : Result<FileStat>(folder.error());
+  const auto now = folder ? store.stat_in(*folder, place) : Result<FileStat>(folder.error());
   look_for_traces(session, now ? *now : session.stat(), catalog, *AgentLook::recent(store), found);
   return found;
 }

@@ -335,16 +335,18 @@ struct Watcher::Impl {
 
   void sort_event_in(const LogFolder& folder, const inotify_event& event, News& news) const {
     const std::string name = event.len > 0 ? event.name : "";
-    if (!catalog.stores().at(folder.store)->is_log_name(name)) {
+    auto log = catalog.stores().at(folder.store)->log_of(folder.name, name);
+    if (!log) {
       return;
     }
+    log->store = folder.store;
     if ((event.mask & IN_MOVED_FROM) != 0) {
       news.half_moves.insert(event.cookie);
     } else if ((event.mask & IN_MOVED_TO) != 0) {
       news.half_moves.erase(event.cookie);
     }
     if ((event.mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_TO)) != 0) {
-      news.touched.insert({folder.name, name, folder.store});
+      news.touched.insert(*std::move(log));
     } else {
       news.changed_folders.insert(folder);
     }

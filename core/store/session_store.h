@@ -88,9 +88,15 @@ class SessionStore {
   /// The format of a log with this header, if logs of more than one lie in the store's folders.
   [[nodiscard]] virtual const Format& format_of(const Header& /*header*/) const { return format(); }
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
+  /// The name in folder(place) of the file that the agent appends the session's records to.
+  [[nodiscard]] virtual std::string file_of(const LogPlace& place) const { return place.file; }
   /// The log's path on disk, for messages.
-  [[nodiscard]] virtual std::string path_of(const LogPlace& place) const {
-    return paths().sessions + "/" + place.folder + "/" + place.file;
+  [[nodiscard]] std::string path_of(const LogPlace& place) const {
+    return paths().sessions + "/" + place.folder + "/" + file_of(place);
+  }
+  /// The log that changes with a file of this name in a folder of logs; nothing for a file that is part of no log.
+  [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const {
+    return is_log_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
   /// The disk that it is written through; data kept elsewhere for it uses the same.
   [[nodiscard]] virtual Disk& disk() const = 0;
@@ -108,6 +114,10 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
+  /// The same for a caller that has folder(place) open.
+  [[nodiscard]] virtual Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const {
+    return stat_log(folder, place.file);
+  }
   [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const = 0;
   /// The folder that holds the log, for access to other files there or to many of its logs.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
