@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/os/file.h"
 
@@ -30,6 +32,9 @@ class LogSource {
   [[nodiscard]] virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const = 0;
   /// Exactly these bytes; `stale` if the source does not have them any more.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
+  /// What the agent keeps of the session outside of these bytes, as it was when the session was opened: the text of a
+  /// metadata file. Nothing if there is none.
+  [[nodiscard]] virtual std::optional<std::string_view> metadata() const { return std::nullopt; }
   /// An open file with the same offsets, for splicing; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
