@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/json/document.h"
+
 namespace arborfs {
 
 struct MessagePart {
@@ -13,10 +15,14 @@ struct MessagePart {
     thinking,
     tool_call,   // of `tool`, with its arguments as JSON in `text`
     tool_error,  // what follows is the output of a call of `tool` that failed
+    image,       // of the media type in `text`, or that of its data: URL
   };
   Kind kind = Kind::text;
   std::string text;  // WTF-8
   std::string tool;  // "" if the record does not name it
+  /// Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
+  /// neither, for an image whose bytes are elsewhere: it has a number but no file. Lives as long as the record.
+  const json::Value* data = nullptr;
 };
 
 /// The parts of one record, in the order in which people read them.

@@ -1,11 +1,50 @@
 #include "core/model/usage.h"
 
+#include <cmath>
+
 #include "core/json/document.h"
 
 namespace arborfs {
 
+namespace {
+
+constexpr double kUntold = std::numeric_limits<double>::quiet_NaN();
+
+/// A number of a usage, and its key.
+struct Field {
+  std::string_view key;
+  double Usage::*number;
+};
+
+/// The numbers that agents tell, in the order in which they are printed.
+constexpr std::array kTold{Field{"input", &Usage::input},
+                           Field{"output", &Usage::output},
+                           Field{"reasoning", &Usage::reasoning},
+                           Field{"cacheRead", &Usage::cache_read},
+                           Field{"cacheWrite", &Usage::cache_write},
+                           Field{"totalTokens", &Usage::total_tokens},
+                           Field{"cost", &Usage::cost}};
+
+void add_told(Usage& sums, const Usage& usage) {
+  for (const Field& field : kTold) {
+    double& sum = sums.*field.number;
+    const double told = usage.*field.number;
+    if (!std::isnan(told)) {
+      sum = std::isnan(sum) ? told : sum + told;
+    }
+  }
+}
+
+}  // namespace
+
+Usage untold_usage() {
+  return {kUntold, kUntold, kUntold, kUntold, kUntold, kUntold, kUntold, kUntold, 0};
+}
+
 void UsageTotals::add(const Usage& usage) {
-  is_empty_ = false;
+  if (usage.counts_in == 0) {
+    return add_told(told_, usage);
+  }
   for (std::size_t which = 0; which < kSums; ++which) {
     if ((usage.counts_in >> which & 1U) == 0) {
       continue;
@@ -23,18 +62,13 @@ UsageText& UsageText::add(std::string_view key, double value) {
 }
 
 std::string plain_usage_json(const UsageTotals& totals) {
-  if (totals.is_empty()) {
-    return "{}";
+  UsageText text;
+  for (const Field& field : kTold) {
+    if (const double sum = totals.told().*field.number; !std::isnan(sum)) {
+      text.add(field.key, sum);
+    }
   }
-  const Usage& sum = totals.sum();
-  return UsageText()
-      .add("input", sum.input)
-      .add("output", sum.output)
-      .add("cacheRead", sum.cache_read)
-      .add("cacheWrite", sum.cache_write)
-      .add("totalTokens", sum.total_tokens)
-      .add("cost", sum.cost)
-      .text();
+  return text.text();
 }
 
 }  // namespace arborfs

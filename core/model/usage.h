@@ -4,12 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace arborfs {
 
-/// What one entry adds to each sum; NaN if the entry lacks the number that JavaScript would add.
+/// What one entry adds to each sum; NaN for a number that it does not tell.
 struct Usage {
   double input = 0;
   double output = 0;
@@ -18,21 +19,25 @@ struct Usage {
   double total_tokens = 0;
   double premium_requests = 0;
   double cost = 0;
-  /// The sums that it counts in, one bit each. A format needs more than one if the rest of a log decides what counts.
-  std::uint8_t counts_in = 1;
+  double reasoning = std::numeric_limits<double>::quiet_NaN();  // part of output
+  /// 0: it counts in told(). Else one bit for each JavaScript sum that it counts in, of which a format needs several if
+  /// the rest of a log decides what counts.
+  std::uint8_t counts_in = 0;
 };
+/// One in which every number is NaN.
+Usage untold_usage();
 
-/// Sums computed the way JavaScript does: a sum may be NaN, which is printed as null.
 class UsageTotals {
  public:
   static constexpr std::size_t kSums = 3;
   void add(const Usage& usage);
-  /// True if no entry told its usage.
-  [[nodiscard]] bool is_empty() const { return is_empty_; }
-  [[nodiscard]] const Usage& sum(std::size_t which = 0) const { return sums_.at(which); }
+  /// The sums of what entries tell; NaN for a number that none tells.
+  [[nodiscard]] const Usage& told() const { return told_; }
+  /// One of the sums computed as JavaScript does: NaN, which is printed as null, if an entry lacks the number.
+  [[nodiscard]] const Usage& sum(std::size_t which) const { return sums_.at(which); }
 
  private:
-  bool is_empty_ = true;
+  Usage told_ = untold_usage();
   std::array<Usage, kSums> sums_;
 };
 
@@ -46,7 +51,7 @@ class UsageText {
   std::string text_ = "{";
 };
 
-/// The first sum as a JSON object with the keys that most agents have; `{}` if it is empty.
+/// UsageTotals::told() as a JSON object of the numbers that are told.
 std::string plain_usage_json(const UsageTotals& totals);
 
 }  // namespace arborfs

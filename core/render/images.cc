@@ -6,9 +6,13 @@
 #include "core/base/result_macros.h"
 #include "core/json/base64.h"
 #include "core/json/json_cursor.h"
+#include "core/render/names.h"
 
 namespace arborfs {
 namespace {
+
+constexpr std::string_view kDataScheme = "data:";
+constexpr std::size_t kLongestScheme = 32;  // base64 text has no colon at all
 
 constexpr std::array<bool, 256> kBase64 = [] {
   std::array<bool, 256> table{};
@@ -37,14 +41,42 @@ Result<std::string> decode_whole(std::string_view spelled, const ImageRef& image
 
 }  // namespace
 
-void locate_base64(std::string_view raw, std::string_view literal, ImageRef& image) {
-  const std::string_view spelled = literal.substr(1, literal.size() - 2);
-  const bool escaped = spelled.find('\\') != std::string_view::npos;
-  const std::string meant = escaped ? skim::string_value(literal).value_or("") : "";
+void locate_base64(std::string_view raw, std::string_view spelled, ImageRef& image) {
+  const bool is_escaped = spelled.find('\\') != std::string_view::npos;
+  const std::string meant = is_escaped ? skim::string_value("\"" + std::string(spelled) + "\"").value_or("") : "";
   image.data_offset = static_cast<std::uint64_t>(spelled.data() - raw.data());
   image.data_length = spelled.size();
-  image.size = json::decoded_base64_size(escaped ? std::string_view(meant) : spelled);
-  image.plain_base64 = !escaped && is_plain_base64(spelled);
+  image.size = json::decoded_base64_size(is_escaped ? std::string_view(meant) : spelled);
+  image.plain_base64 = !is_escaped && is_plain_base64(spelled);
+}
+
+std::string_view mime_type_of_url(std::string_view text) {
+  if (!text.starts_with(kDataScheme)) {
+    return {};
+  }
+  const std::string_view rest = text.substr(kDataScheme.size());
+  return rest.substr(0, std::min(rest.find(';'), rest.find(',')));
+}
+
+std::optional<ImageRef> find_inline_image(std::string_view raw, std::string_view literal, std::string_view mime_type) {
+  if (literal.size() < 2 || literal.front() != '"') {
+    return std::nullopt;
+  }
+  std::string_view spelled = literal.substr(1, literal.size() - 2);
+  std::string type(mime_type);
+  if (const std::size_t colon = spelled.substr(0, kLongestScheme).find(':'); colon != std::string_view::npos) {
+    const std::size_t comma = spelled.find(',');
+    const auto head = skim::string_value(std::string(literal.substr(0, comma + 1)) + "\"");
+    if (comma == std::string_view::npos || !head || !head->starts_with(kDataScheme) || !head->ends_with(";base64")) {
+      return std::nullopt;
+    }
+    type = mime_type_of_url(*head);
+    spelled.remove_prefix(comma + 1);
+  }
+  ImageRef image;
+  image.extension = names::image_extension(type);
+  locate_base64(raw, spelled, image);
+  return image;
 }
 
 Result<std::string> read_inline_image(const LogSource& log, const Entry& entry, const ImageRef& image,

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "core/base/hash.h"
 #include "core/json/document.h"
 #include "core/render/blocks.h"
+#include "core/render/images.h"
 #include "core/render/node.h"
+#include "core/render/placed_record.h"
 #include "core/render/text.h"
 
 namespace arborfs {
@@ -25,6 +28,8 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
         return tool_call(part);
       case MessagePart::Kind::tool_error:
         return tool_error(part);
+      case MessagePart::Kind::image:
+        return image(part);
       default:
         return this->paragraph(std::string_view(part.text));
     }
@@ -50,6 +55,21 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     });
   }
 
+  void image(const MessagePart& image) {
+    const std::string_view url = image.data != nullptr && image.data->IsString()
+                                     ? mime_type_of_url(json::as_string(*image.data))
+                                     : std::string_view();
+    const std::string_view mime_type = image.text.empty() ? url : std::string_view(image.text);
+    this->begin_block();
+    this->sink_.raw("[image ");
+    this->sink_.raw(std::to_string(++this->images_));
+    if (!mime_type.empty()) {
+      this->sink_.raw(": ");
+      put_line(this->sink_, mime_type);
+    }
+    this->sink_.raw("]");
+  }
+
   void tool_error(const MessagePart& error) {
     this->begin_block();
     this->sink_.raw("**error**");
@@ -62,20 +82,16 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
 
 }  // namespace
 
+std::optional<RecordUsage> MessageRenderer::usage_of(EntryType /*type*/, const json::Value& /*record*/) const {
+  return std::nullopt;
+}
+
+namespace {
+
 template <class Sink>
-void MessageRenderer::put(EntryType type, std::string_view raw, Sink& sink) const {
-  if (raw.size() > kLongestParsed) {
-    std::string text;
-    render_too_long(raw.size(), text);
-    return sink.raw(text);
-  }
-  json::Document record;
-  if (!json::parse(raw, record)) {
-    put_text(sink, without_end_newlines(raw));
-    return sink.raw("\n");
-  }
+void put_parts(const json::Value& record, const std::optional<Message>& message, Sink& sink) {
   MessageBlocks<Sink> blocks(sink);
-  if (const auto message = message_of(type, record)) {
+  if (message) {
     for (const MessagePart& part : *message) {
       blocks.put(part);
     }
@@ -85,6 +101,51 @@ void MessageRenderer::put(EntryType type, std::string_view raw, Sink& sink) cons
   blocks.end();
 }
 
+template <class Sink>
+void put_too_long(std::string_view raw, Sink& sink) {
+  std::string text;
+  render_too_long(raw.size(), text);
+  sink.raw(text);
+}
+
+template <class Sink>
+void put_raw(std::string_view raw, Sink& sink) {
+  put_text(sink, without_end_newlines(raw));
+  sink.raw("\n");
+}
+
+/// The images that have bytes, numbered as the text numbers all of them.
+std::vector<ImageRef> images_of(const PlacedRecord& record, const Message& message) {
+  std::vector<ImageRef> images;
+  std::uint32_t number = 0;
+  for (const MessagePart& part : message) {
+    if (part.kind != MessagePart::Kind::image) {
+      continue;
+    }
+    ++number;
+    const std::string_view literal = part.data == nullptr ? std::string_view() : record.literal_of(*part.data);
+    if (auto image = find_inline_image(record.raw(), literal, part.text)) {
+      image->number = number;
+      images.push_back(*std::move(image));
+    }
+  }
+  return images;
+}
+
+}  // namespace
+
+template <class Sink>
+void MessageRenderer::put(EntryType type, std::string_view raw, Sink& sink) const {
+  if (raw.size() > kLongestParsed) {
+    return put_too_long(raw, sink);
+  }
+  json::Document record;
+  if (!json::parse(raw, record)) {
+    return put_raw(raw, sink);
+  }
+  put_parts(record, message_of(type, record), sink);
+}
+
 void MessageRenderer::render(EntryType type, std::string_view raw, std::string& out) const {
   StringSink sink(out);
   put(type, raw, sink);
@@ -92,8 +153,22 @@ void MessageRenderer::render(EntryType type, std::string_view raw, std::string& 
 
 TextMeasure MessageRenderer::measure(EntryType type, std::string_view raw) const {
   CountingSink sink;
-  put(type, raw, sink);
-  return TextMeasure{sink.size(), {}, {}};
+  TextMeasure found;
+  if (raw.size() > kLongestParsed) {
+    put_too_long(raw, sink);
+  } else if (const PlacedRecord record(raw); !record.is_json()) {
+    put_raw(raw, sink);
+  } else {
+    const auto message = message_of(type, record.value());
+    put_parts(record.value(), message, sink);
+    found.images = message ? images_of(record, *message) : std::vector<ImageRef>();
+    if (auto told = usage_of(type, record.value())) {
+      found.usage = told->usage;
+      found.usage_key = told->request.empty() ? 0 : xxh64(told->request);
+    }
+  }
+  found.size = sink.size();
+  return found;
 }
 
 std::string MessageRenderer::first_words(EntryType type, std::string_view raw, std::size_t columns) const {

@@ -8,9 +8,17 @@
 
 #include "core/json/document.h"
 #include "core/model/message.h"
+#include "core/model/usage.h"
 #include "core/render/record_renderer.h"
 
 namespace arborfs {
+
+/// What a record tells about tokens and cost.
+struct RecordUsage {
+  Usage usage = untold_usage();
+  /// Records with the same text here, other than "", tell the usage of one request, and the first of them counts.
+  std::string request;
+};
 
 class MessageRenderer : public RecordRenderer {
  public:
@@ -24,6 +32,8 @@ class MessageRenderer : public RecordRenderer {
  protected:
   /// What the record says; nothing if it is no message of this agent, and is then shown as indented JSON.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
+  /// What the record adds to the session's usage.
+  [[nodiscard]] virtual std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const;
 
  private:
   template <class Sink>

@@ -11,7 +11,8 @@ void TextSizes::Delta::add(const TextMeasure& measure) {
     images.push_back(image);
     images.back().ordinal = first + static_cast<Ordinal>(text_sizes.size()) - 1;
   }
-  if (measure.usage) {
+  const bool is_counted = measure.usage_key != 0 && !usage_keys.insert(measure.usage_key).second;
+  if (measure.usage && !is_counted) {
     usage.add(*measure.usage);
   }
 }
@@ -21,6 +22,7 @@ void TextSizes::apply(Delta delta) {
   images_.insert(images_.end(), std::make_move_iterator(delta.images.begin()),
                  std::make_move_iterator(delta.images.end()));
   usage_ = delta.usage;
+  usage_keys_ = std::move(delta.usage_keys);
 }
 
 }  // namespace arborfs

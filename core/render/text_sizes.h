@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/log/log_index.h"
@@ -31,6 +32,8 @@ struct TextMeasure {
   std::uint64_t size = 0;        // of its text (text.h)
   std::vector<ImageRef> images;  // their ordinals are set when the measure is added
   std::optional<Usage> usage;
+  /// Of entries with the same key, other than 0, only the first one's usage counts: they tell one request's.
+  std::uint64_t usage_key = 0;
 };
 
 class TextSizes {
@@ -41,6 +44,7 @@ class TextSizes {
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
     UsageTotals usage;  // of the whole log so far
+    std::unordered_set<std::uint64_t> usage_keys;  // the same
     /// Adds the next entry.
     void add(const TextMeasure& measure);
   };
@@ -49,6 +53,7 @@ class TextSizes {
     Delta delta;
     delta.first = size() + 1;
     delta.usage = usage_;
+    delta.usage_keys = usage_keys_;
     return delta;
   }
   void apply(Delta delta);
@@ -62,6 +67,7 @@ class TextSizes {
   std::vector<std::uint32_t> text_sizes_;
   std::vector<ImageRef> images_;
   UsageTotals usage_;
+  std::unordered_set<std::uint64_t> usage_keys_;
 };
 
 /// Measures entries while a log is indexed.

@@ -78,7 +78,7 @@ class TextRenderer : public RecordRenderer {
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
     std::string text;
     render(type, raw, text);
-    return TextMeasure{text.size(), {}, {}};
+    return TextMeasure{text.size(), {}, {}, 0};
   }
   [[nodiscard]] std::string first_words(EntryType /*type*/, std::string_view raw, std::size_t columns) const override {
     return visible_line(words_of(raw), columns);

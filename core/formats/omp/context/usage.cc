@@ -26,7 +26,8 @@ double as_addend(std::string_view literal) {
   return is_number ? json::number_value(literal) : kMissing;
 }
 
-constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0, 0};  // the last numbers are optional
+// The last two numbers are optional.
+constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0, kMissing, 0};
 
 constexpr std::uint8_t sum_of(Dialect dialect) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(dialect));

@@ -27,7 +27,7 @@ bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
     image.blob = text.substr(kBlobPrefix.size());
     return is_blob_hash(image.blob);
   }
-  locate_base64(raw, literal, image);
+  locate_base64(raw, spelled, image);
   return true;
 }
 

@@ -125,7 +125,7 @@ std::optional<TextMeasure> TextMeasurer::measure(EntryType type, std::string_vie
   if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
     return std::nullopt;
   }
-  TextMeasure found{sink.size(), {}, find_usage(type, places)};
+  TextMeasure found{sink.size(), {}, find_usage(type, places), 0};
   if (text.images() > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
@@ -140,7 +140,7 @@ TextMeasure TextMeasurer::measure(EntryType type, std::string_view raw) {
     }
   }
   const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
-  TextMeasure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw)};
+  TextMeasure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw), 0};
   if (extent.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
