@@ -105,7 +105,8 @@ struct Header {
   bool is_named = false;  // a later record than the header sets the title, even to ""
   std::string parent_session;
   std::string timestamp;
-  std::uint64_t offset = 0;  // of the header's value in the log
+  std::optional<double> cost;  // of the whole session, of an agent whose entries do not tell it
+  std::uint64_t offset = 0;    // of the header's value in the log
   std::uint64_t length = 0;
 };
 

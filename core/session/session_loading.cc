@@ -174,6 +174,11 @@ Result<std::unique_ptr<TextSizes>> Session::read_details(const LogSource& log, c
     entries.push_back(index.entry(ordinal));
   }
   ASSIGN_OR_RETURN(auto delta, format().renderer->measure(log, details->next(), entries, cancelled));
+  if (index.header().cost) {
+    Usage told = untold_usage();
+    told.cost = *index.header().cost;
+    delta.usage.add(told);
+  }
   details->apply(std::move(delta));
   return details;
 }
