@@ -14,7 +14,11 @@ Error session_changed() {
 }
 
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
-    : number_(number), store_number_(found.place.store), shared_(shared), place_(std::move(found.place)) {
+    : number_(number),
+      store_number_(found.place.store),
+      shared_(shared),
+      format_(shared.store->format_of(found.place)),
+      place_(std::move(found.place)) {
   head_.stat = found.stat;
   if (found.head) {
     head_.header = std::move(found.head->header);
@@ -107,7 +111,8 @@ std::string_view Session::agent_locked() const {
 }
 
 const Format& Session::format_locked() const {
-  return shared_.store->format_of(head_.header);
+  const Format* const owner = shared_.store->owner_of(head_.header);
+  return owner == nullptr ? format() : *owner;
 }
 
 std::optional<Session::Guard> Session::read() const {

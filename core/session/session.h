@@ -80,8 +80,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::uint8_t store_number() const { return store_number_; }
   /// The log's name on disk without its ending.
   [[nodiscard]] std::string stem() const;
-  /// The format of its store: how its agent's records are read and rendered.
-  [[nodiscard]] const Format& format() const { return shared_.store->format(); }
+  /// How its agent's records are read and rendered. Never changes.
+  [[nodiscard]] const Format& format() const { return format_; }
   /// The agent that it belongs to: its format's, but for logs of omp and pi that of the agent whose log it is. The
   /// log's index decides that; until it is read, the header does.
   [[nodiscard]] std::string_view agent() const;
@@ -287,6 +287,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::uint32_t number_;
   const std::uint8_t store_number_;
   Shared& shared_;
+  const Format& format_;
 
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::time_point kNever = Clock::time_point::min();

@@ -85,8 +85,11 @@ class SessionStore {
  public:
   virtual ~SessionStore() = default;
   [[nodiscard]] virtual const Format& format() const = 0;
-  /// The format of a log with this header, if logs of more than one lie in the store's folders.
-  [[nodiscard]] virtual const Format& format_of(const Header& /*header*/) const { return format(); }
+  /// That of one session, if the agent's versions write several formats.
+  [[nodiscard]] virtual const Format& format_of(const LogPlace& /*place*/) const { return format(); }
+  /// The format of the agent that a log with this header belongs to, if logs of several agents lie in the store's folders
+  /// and are read alike; null if the header does not say.
+  [[nodiscard]] virtual const Format* owner_of(const Header& /*header*/) const { return nullptr; }
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
   /// The name in folder(place) of the file that the agent appends the session's records to.
   [[nodiscard]] virtual std::string file_of(const LogPlace& place) const { return place.file; }

@@ -61,8 +61,8 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] const Format& format() const override { return format_; }
   /// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
-  [[nodiscard]] const Format& format_of(const Header& header) const override {
-    return !header.valid ? format_ : header.of_other_agent ? pi_format() : omp_format();
+  [[nodiscard]] const Format* owner_of(const Header& header) const override {
+    return !header.valid ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
   }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
   [[nodiscard]] Disk& disk() const override { return disk_; }
