@@ -51,7 +51,7 @@ constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
 }  // namespace
 
 struct Watcher::Impl {
-  enum class What : std::uint8_t { root, folder, terminals, leaves, way_to_leaves };
+  enum class What : std::uint8_t { root, folder, terminals, leaves, way_to_leaves };  // root: or a way to logs
   /// What a watch is for.
   struct Watched {
     What what = What::root;
@@ -138,18 +138,18 @@ struct Watcher::Impl {
     return left > 0 && ::ppoll(&stopping, 1, &wait, nullptr) > 0;
   }
 
-  /// The folders of all stores that can be listed.
-  [[nodiscard]] std::vector<LogFolder> present_folders() const {
-    std::vector<LogFolder> all;
+  /// The directories of logs, by the number of their store.
+  [[nodiscard]] std::vector<std::pair<std::uint8_t, WatchedDir>> dirs_of_logs() const {
+    std::vector<std::pair<std::uint8_t, WatchedDir>> all;
     for (std::size_t number = 0; number < catalog.stores().size(); ++number) {
-      if (auto listed = catalog.stores().folders(static_cast<std::uint8_t>(number))) {
-        std::move(listed->begin(), listed->end(), std::back_inserter(all));
+      for (WatchedDir& dir : catalog.stores().at(number)->watched()) {
+        all.emplace_back(static_cast<std::uint8_t>(number), std::move(dir));
       }
     }
     return all;
   }
 
-  /// In each store, one watch on the sessions folder, one on each folder in it, one on the breadcrumbs. One on the
+  /// In each store, one watch on the sessions folder, one on each directory of logs, one on the breadcrumbs. One on the
   /// moved leaves of all stores.
   void renew_watches() {
     if (!notify) {
@@ -161,14 +161,14 @@ struct Watcher::Impl {
       add_watch(paths.terminals, {What::terminals, {}}, kFolderEvents);
     }
     watch_leaves();
-    const auto present = present_folders();
-    watched_folders = present.size();
-    for (const LogFolder& folder : present) {
-      if (catalog.is_submount(folder)) {
-        continue;  // adding a watch might also block
+    const auto present = dirs_of_logs();
+    watched_dirs = present.size();
+    for (const auto& [number, dir] : present) {
+      const LogFolder folder{number, dir.folder};
+      if (!catalog.is_submount(folder)) {  // adding a watch might also block
+        const What what = dir.leads_to_logs ? What::root : What::folder;
+        add_watch(dir.path, {what, folder}, dir.leads_to_logs ? kRootEvents : kFolderEvents);
       }
-      const auto& store = catalog.stores().at(folder.store);
-      add_watch(store->paths().sessions + "/" + folder.name, {What::folder, folder}, kFolderEvents);
     }
   }
 
@@ -356,7 +356,7 @@ struct Watcher::Impl {
   /// (CONTRACT.md 3.2, 3.3).
   void poll_store() {
     submount_scanner.ask_for(catalog.submounts());
-    const bool unwatched = present_folders().size() != watched_folders;
+    const bool unwatched = dirs_of_logs().size() != watched_dirs;
     if (unwatched) {
       renew_watches();
     }
@@ -388,7 +388,7 @@ struct Watcher::Impl {
   std::map<int, Watched> folders;  // by watch
   bool leaves_moved = false;
   std::int64_t leaves_seen = 0;  // mtime of their folder
-  std::size_t watched_folders = 0;
+  std::size_t watched_dirs = 0;
   bool partly = false;  // some folder could not be watched
   Clock::time_point next_poll;
   Clock::time_point next_check;

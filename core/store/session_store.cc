@@ -2,7 +2,20 @@
 
 #include <sys/stat.h>
 
+#include <utility>
+
 namespace arborfs {
+
+std::vector<WatchedDir> SessionStore::watched() const {
+  std::vector<WatchedDir> dirs;
+  if (auto listed = folders()) {
+    for (std::string& name : *listed) {
+      std::string path = paths().sessions + "/" + name;
+      dirs.push_back({std::move(path), std::move(name), false});
+    }
+  }
+  return dirs;
+}
 
 Result<FileStat> stat_log(const Dir& folder, const std::string& file) {
   auto st = folder.stat(file);

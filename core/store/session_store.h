@@ -73,6 +73,13 @@ struct Breadcrumb {
 /// The stat of a log in an open folder. Errors: not_found, permission, io; corrupt if it is not a regular file.
 Result<FileStat> stat_log(const Dir& folder, const std::string& file);
 
+/// A directory whose events concern the logs of a folder.
+struct WatchedDir {
+  std::string path;
+  std::string folder;          // of the logs, as in LogPlace
+  bool leads_to_logs = false;  // it holds directories, not files of logs: any change in it may bring or take logs
+};
+
 /// Paths on disk, for messages and for the watcher.
 struct StorePaths {
   std::string agent_dir;
@@ -94,10 +101,14 @@ class SessionStore {
   /// The name in folder(place) of the file that the agent appends the session's records to.
   [[nodiscard]] virtual std::string file_of(const LogPlace& place) const { return place.file; }
   /// The log's path on disk, for messages.
-  [[nodiscard]] std::string path_of(const LogPlace& place) const {
+  [[nodiscard]] virtual std::string path_of(const LogPlace& place) const {
     return paths().sessions + "/" + place.folder + "/" + file_of(place);
   }
-  /// The log that changes with a file of this name in a folder of logs; nothing for a file that is part of no log.
+  /// The directories to watch for changes of logs; cheap enough to be asked for twice a second. By default those of the
+  /// folders, none if they cannot be listed.
+  [[nodiscard]] virtual std::vector<WatchedDir> watched() const;
+  /// The log that changes with a file of this name in a watched directory of a folder; nothing for a file that is part
+  /// of no log.
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const {
     return is_log_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
