@@ -89,8 +89,7 @@ class LongWork {
 }  // namespace
 
 Result<void> Session::load_head(const FileStat& st) {
-  ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));
-  ASSIGN_OR_RETURN(auto header, format().reader->read_header(*log));
+  ASSIGN_OR_RETURN(auto header, shared_.store->header(place()));
   keep_findings(st, header);
   bool news = false;
   {

@@ -51,7 +51,7 @@ constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
 }  // namespace
 
 struct Watcher::Impl {
-  enum class What : std::uint8_t { root, folder, terminals, leaves, way_to_leaves };  // root: or a way to logs
+  enum class What : std::uint8_t { root, way_to_logs, folder, terminals, leaves, way_to_leaves };
   /// What a watch is for.
   struct Watched {
     What what = What::root;
@@ -166,7 +166,7 @@ struct Watcher::Impl {
     for (const auto& [number, dir] : present) {
       const LogFolder folder{number, dir.folder};
       if (!catalog.is_submount(folder)) {  // adding a watch might also block
-        const What what = dir.leads_to_logs ? What::root : What::folder;
+        const What what = dir.leads_to_logs ? What::way_to_logs : What::folder;
         add_watch(dir.path, {what, folder}, dir.leads_to_logs ? kRootEvents : kFolderEvents);
       }
     }
@@ -323,6 +323,9 @@ struct Watcher::Impl {
         return;
       case What::root:
         news.everything = news.everything || event.len == 0 || store_of(found->second).may_have_logs(event.name);
+        return;
+      case What::way_to_logs:
+        news.everything = true;
         return;
       case What::folder:
         sort_event_in(found->second.folder, event, news);

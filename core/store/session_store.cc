@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "core/base/result_macros.h"
+#include "core/log/log_reader.h"
+
 namespace arborfs {
 
 std::vector<WatchedDir> SessionStore::watched() const {
@@ -15,6 +18,11 @@ std::vector<WatchedDir> SessionStore::watched() const {
     }
   }
   return dirs;
+}
+
+Result<Header> SessionStore::header(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto log, open(place));
+  return format_of(place).reader->read_header(*log);
 }
 
 Result<FileStat> stat_log(const Dir& folder, const std::string& file) {

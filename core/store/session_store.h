@@ -133,6 +133,8 @@ class SessionStore {
     return stat_log(folder, place.file);
   }
   [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const = 0;
+  /// The session's header, for a listing. By default that of the log, opened for it. Errors: as open, io.
+  [[nodiscard]] virtual Result<Header> header(const LogPlace& place) const;
   /// The folder that holds the log, for access to other files there or to many of its logs.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.
