@@ -31,6 +31,14 @@ class IndexSink : public RecordSink {
     ++state_.losses.malformed;
   }
   void set_leaf(Ordinal leaf) override { state_.leaf = leaf; }
+  [[nodiscard]] Ordinal find(std::string_view id) const override {
+    const IdHandle handle = state_.ids.find(id);
+    return handle == 0 ? kNoEntry : state_.ids.owner(handle);
+  }
+  [[nodiscard]] Ordinal parent(Ordinal ordinal) const override {
+    const IdHandle handle = state_.entries.at(ordinal).parent;
+    return handle == 0 ? kNoEntry : state_.ids.owner(handle);
+  }
 
  private:
   IndexState& state_;

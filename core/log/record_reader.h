@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
@@ -23,6 +24,10 @@ class RecordSink {
   virtual void add(const Damage& damage) = 0;
   /// The leaf, if it is not the last entry that was added; kNoEntry for the root.
   virtual void set_leaf(Ordinal leaf) = 0;
+  /// The last entry added with this id, kNoEntry if there is none. Ids must be strings.
+  [[nodiscard]] virtual Ordinal find(std::string_view id) const = 0;
+  /// The parent of an entry among those added so far; kNoEntry for a root and for an orphan.
+  [[nodiscard]] virtual Ordinal parent(Ordinal ordinal) const = 0;
 };
 
 class RecordReader : public LogReader {

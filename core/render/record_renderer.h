@@ -35,6 +35,8 @@ class RecordRenderer {
   }
   /// The first words of that text on one line, at most `columns` characters.
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
+  /// False for the entries that a transcript leaves out. `name` is the word in an entry's file name.
+  [[nodiscard]] virtual bool is_in_transcript(std::string_view /*name*/) const { return true; }
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;

@@ -98,7 +98,9 @@ ContentResult transcript_at(const Request& request, Ordinal ordinal) {
     if (!guard || !guard->has_details()) {
       return session_changed();
     }
-    const auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
+    const RecordRenderer& renderer = *request.session.format().renderer;
+    auto path = path_to(guard->index(), ordinal == kNoEntry ? guard->leaf() : ordinal);
+    std::erase_if(path, [&](Ordinal step) { return !renderer.is_in_transcript(guard->index().name(step)); });
     std::vector<std::uint32_t> sizes;
     sizes.reserve(path.size());
     for (const Ordinal step : path) {
