@@ -26,6 +26,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/base", {}},
     {"core/json", {"core/base"}},
     {"core/os", {"core/base"}},
+    {"core/sqlite", {"core/os"}},
     {"core/log", {"core/json", "core/os"}},
     {"core/model", {"core/log"}},
     {"core/render", {"core/model"}},
@@ -64,6 +65,7 @@ const std::vector<Reserved> kReserved = {
     {std::regex("simdjson.*"), {"core/json/", "core/formats/"}},
     {std::regex("openssl/.*"), {"core/base/hash.cc"}},
     {std::regex("CLI/.*"), {"tools/"}},
+    {std::regex("sqlite3\\.h"), {"core/sqlite/"}},
 };
 
 struct Include {

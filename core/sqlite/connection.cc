@@ -1,0 +1,110 @@
+#include "core/sqlite/connection.h"
+
+#include <sqlite3.h>
+
+#include "core/base/result_macros.h"
+#include "core/sqlite/sqlite_error.h"
+
+namespace arborfs::sqlite {
+namespace {
+
+constexpr int kBusyMs = 200;  // readers of a -wal wait only while its program repairs it
+constexpr const char* kCannotOpen = "cannot open the database";
+
+/// Settings for a database that may have been made to attack its readers.
+void distrust(sqlite3* connection) {
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Connection::kLongestValue);
+  sqlite3_busy_timeout(connection, kBusyMs);
+}
+
+}  // namespace
+
+Statement::~Statement() {
+  sqlite3_finalize(statement_);
+}
+
+void Statement::bind(int parameter, std::string_view text) {
+  sqlite3_bind_text64(statement_, parameter, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void Statement::bind(int parameter, std::int64_t number) {
+  sqlite3_bind_int64(statement_, parameter, number);
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW || code == SQLITE_DONE) {
+    return code == SQLITE_ROW;
+  }
+  return error_from_sqlite(code, "cannot read the database");
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+double Statement::real(int column) const {
+  return sqlite3_column_double(statement_, column);
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  const auto length = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  return bytes == nullptr ? std::string_view() : std::string_view(bytes, length);
+}
+
+Result<Connection> Connection::open(const std::string& uri, int flags, const char* vfs) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
+  Connection connection(handle);
+  if (code != SQLITE_OK) {
+    return error_from_sqlite(code, kCannotOpen);
+  }
+  distrust(handle);
+  RETURN_IF_ERROR(connection.run("PRAGMA temp_store=MEMORY"));
+  return connection;
+}
+
+Connection::~Connection() {
+  sqlite3_close(connection_);
+}
+
+Result<void> Connection::run(const char* sql) const {
+  const int code = sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen));
+}
+
+Result<Statement> Connection::prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) {
+    return error_from_sqlite(code, "cannot query the database");
+  }
+  return Statement(statement);
+}
+
+Result<std::set<std::string>> Connection::columns_of(std::string_view table) const {
+  ASSIGN_OR_RETURN(auto rows, prepare("PRAGMA table_info(\"" + std::string(table) + "\")"));
+  std::set<std::string> columns;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return columns;
+    }
+    columns.emplace(rows.text(1));
+  }
+}
+
+}  // namespace arborfs::sqlite

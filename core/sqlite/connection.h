@@ -1,0 +1,69 @@
+// A connection to an SQLite database, and the queries on it. Used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace arborfs::sqlite {
+
+/// A prepared query; its connection outlives it.
+class Statement {
+ public:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  ~Statement();
+  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  Statement& operator=(Statement&&) = delete;
+
+  /// `parameter` counts from 1. The text needs to live until the next step or bind.
+  void bind(int parameter, std::string_view text);
+  void bind(int parameter, std::int64_t number);
+  /// True if there is a next row. Errors: busy, corrupt, too_large, io.
+  Result<bool> step();
+  /// Begins anew, for other parameters.
+  void reset();
+
+  /// Columns count from 0. Values are converted as SQLite does: null is "" and 0. Texts live until the next step.
+  [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
+  [[nodiscard]] std::string_view text(int column) const;
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+/// A database that is open. Closing it writes nothing.
+class Connection {
+ public:
+  /// Opens a `file:` URI with the flags of sqlite3_open_v2; `vfs` may be null. The database is not trusted, and its
+  /// values may not be longer than kLongestValue. Errors: not_found, permission, corrupt, busy, io.
+  static Result<Connection> open(const std::string& uri, int flags, const char* vfs);
+  ~Connection();
+  Connection(Connection&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+  Connection& operator=(Connection&&) = delete;
+
+  /// Runs a statement without results. Errors: as open.
+  Result<void> run(const char* sql) const;
+  /// Errors: those of reading (Statement::step), and unsupported if a table or column is missing, or is not one that
+  /// may be read.
+  [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
+  /// The columns of a table; none if there is no such table. Errors: busy, corrupt, too_large, io.
+  [[nodiscard]] Result<std::set<std::string>> columns_of(std::string_view table) const;
+  [[nodiscard]] sqlite3* handle() const { return connection_; }
+
+  static constexpr int kLongestValue = 64 << 20;
+
+ private:
+  explicit Connection(sqlite3* connection) : connection_(connection) {}
+  sqlite3* connection_;
+};
+
+}  // namespace arborfs::sqlite

@@ -1,0 +1,68 @@
+// SQLite databases of other programs, only looked at: reading creates, changes and removes no file beside the database,
+// and no lock is held longer than one call of Database::read. A database that its program has open is read through the
+// program's own -shm; one that is closed, as it stands; one with a -wal and no -shm, from a private copy.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/os/disk.h"
+#include "core/os/file.h"
+#include "core/sqlite/connection.h"
+
+namespace arborfs::sqlite {
+
+class PrivateCopy;
+
+/// Which state of its files a database is in. Equal values: nothing was written in between, as far as times show it.
+struct DatabaseState {
+  FileStat database;
+  FileStat wal;  // all zero if there is none
+  bool operator==(const DatabaseState&) const = default;
+  /// When it was written last, in nanoseconds since 1970.
+  [[nodiscard]] std::int64_t mtime_ns() const { return std::max(database.mtime_ns, wal.mtime_ns); }
+};
+
+/// Thread-safe.
+class Database {
+ public:
+  /// `path` is absolute and need not exist. Only `tables` can be read, so that those with secrets never are. Copies are
+  /// made through `disk`, which outlives this.
+  Database(std::string path, std::vector<std::string> tables, Disk& disk);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  using Reading = std::function<Result<void>(const Connection& connection)>;
+  /// Opens the database and calls `reading` with it, which sees one state of it. Calls it again, a few times at most,
+  /// if the files changed in a way that makes what was read unreliable. Errors: those of `reading`; not_found,
+  /// permission, corrupt (no database, or a damaged one), busy (locked), too_large, io.
+  Result<void> read(const Reading& reading) const;
+  /// Costs two stat calls. Errors: not_found, permission, io.
+  [[nodiscard]] Result<DatabaseState> state() const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  struct Files;
+  [[nodiscard]] Files look() const;
+  [[nodiscard]] Result<Connection> open(const std::string& parameters) const;
+  Result<void> read_shared(const Reading& reading) const;
+  Result<bool> read_closed(const Files& files, const Reading& reading) const;
+  Result<bool> read_copy(const Files& files, const Reading& reading) const;
+  void restrict_to_tables(sqlite3* connection) const;
+
+  const std::string path_;
+  const std::vector<std::string> tables_;
+  Disk& disk_;
+  mutable std::mutex copy_mutex_;
+  mutable std::unique_ptr<PrivateCopy> copy_;  // guarded by copy_mutex_
+  mutable DatabaseState copied_;               // the state that it is of
+};
+
+}  // namespace arborfs::sqlite

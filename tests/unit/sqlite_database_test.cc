@@ -1,0 +1,279 @@
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/base/result_macros.h"
+#include "core/sqlite/database.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+
+namespace arborfs::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names, times, inodes and hashes of all files of a folder.
+using FolderState = std::map<std::string, std::tuple<std::int64_t, std::uint64_t, std::size_t>>;
+
+FolderState state_of(const fs::path& folder) {
+  FolderState all;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    struct stat st {};
+    ::lstat(entry.path().c_str(), &st);
+    std::ifstream in(entry.path(), std::ios::binary);
+    all[entry.path().filename()] = {st.st_mtim.tv_sec * 1'000'000'000 + st.st_mtim.tv_nsec, st.st_ino,
+                                    std::hash<std::string>()({std::istreambuf_iterator<char>(in), {}})};
+  }
+  return all;
+}
+
+/// The program that owns the database: a process of its own, because SQLite shares locks and memory within one.
+class Owner {
+ public:
+  explicit Owner(const fs::path& path) {
+    EXPECT_EQ(::pipe(to_.data()) | ::pipe(from_.data()), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      serve(path);
+    }
+    run("PRAGMA journal_mode=WAL");
+  }
+  ~Owner() {
+    for (const int fd : {to_[1], to_[0], from_[0], from_[1]}) {
+      ::close(fd);
+    }
+    ::waitpid(child_, nullptr, 0);
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+  void run(const std::string& sql) {
+    char answer = 'n';
+    EXPECT_EQ(::write(to_[1], (sql + '\n').data(), sql.size() + 1), static_cast<ssize_t>(sql.size() + 1));
+    EXPECT_EQ(::read(from_[0], &answer, 1), 1);
+    EXPECT_EQ(answer, 'y') << sql;
+  }
+
+ private:
+  [[noreturn]] void serve(const fs::path& path) {
+    ::close(to_[1]);
+    sqlite3* connection = nullptr;
+    bool is_good = sqlite3_open(path.c_str(), &connection) == SQLITE_OK;
+    std::string sql;
+    for (char c = 0; ::read(to_[0], &c, 1) == 1;) {
+      if (c != '\n') {
+        sql += c;
+        continue;
+      }
+      is_good = is_good && sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+      sql.clear();
+      if (::write(from_[1], is_good ? "y" : "n", 1) != 1) {
+        break;
+      }
+    }
+    sqlite3_close(connection);
+    ::_exit(0);
+  }
+
+  std::array<int, 2> to_{};
+  std::array<int, 2> from_{};
+  pid_t child_ = 0;
+};
+
+class SqliteDatabase : public ::testing::Test {
+ protected:
+  SqliteDatabase() { fs::create_directories(folder_); }
+
+  void make_closed() {
+    Owner owner(folder_ / "a.db");
+    owner.run("CREATE TABLE word(text); CREATE TABLE secret(token); INSERT INTO word VALUES('one')");
+    owner.run("INSERT INTO secret VALUES('hidden')");
+  }
+  /// A database whose last row is only in the -wal. `endings` are those of the files that are left.
+  void make_abandoned(const std::vector<std::string>& endings) {
+    make_closed();
+    const fs::path away = fs::path(tests_.root()) / "away";
+    fs::create_directories(away);
+    fs::rename(folder_ / "a.db", away / "a.db");
+    Owner owner(away / "a.db");
+    owner.run("INSERT INTO word VALUES('two')");
+    for (const std::string& ending : endings) {
+      fs::copy_file(away / ("a.db" + ending), folder_ / ("a.db" + ending));
+    }
+  }
+
+  Result<std::string> words() { return read("SELECT group_concat(text) FROM word"); }
+  Result<std::string> read(const char* sql) {
+    std::string found;
+    const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+      ASSIGN_OR_RETURN(auto rows, connection.prepare(sql));
+      RETURN_IF_ERROR(rows.step());
+      found = rows.text(0);
+      return {};
+    });
+    return done ? Result<std::string>(found) : Result<std::string>(done.error());
+  }
+  void expect_only_looked_at(const std::string& wanted) {
+    const auto before = state_of(folder_);
+    const auto found = words();
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(*found, wanted);
+    EXPECT_EQ(state_of(folder_), before);
+  }
+  [[nodiscard]] Errc error_of(const char* sql = "SELECT text FROM word") {
+    const auto found = read(sql);
+    EXPECT_FALSE(found);
+    return found ? Errc::io : found.error().code;
+  }
+
+  arborfs::testing::TempStore tests_;
+  const fs::path folder_ = fs::path(tests_.root()) / "store";
+  arborfs::testing::Variable state_{"XDG_STATE_HOME", (fs::path(tests_.root()) / "state").string()};
+  Database database_{(folder_ / "a.db").string(), {"word"}, Disk::real()};
+};
+
+TEST_F(SqliteDatabase, LookingAtAClosedDatabaseMakesNoFile) {
+  make_closed();
+  expect_only_looked_at("one");
+}
+
+TEST_F(SqliteDatabase, LookingBesideItsProgramChangesNothing) {
+  make_closed();
+  Owner owner(folder_ / "a.db");
+  owner.run("INSERT INTO word VALUES('two')");
+  expect_only_looked_at("one,two");
+  owner.run("INSERT INTO word VALUES('three')");
+  expect_only_looked_at("one,two,three");
+}
+
+TEST_F(SqliteDatabase, LookingAfterACrashChangesNothing) {
+  make_abandoned({"", "-wal", "-shm"});
+  expect_only_looked_at("one,two");
+}
+
+TEST_F(SqliteDatabase, WalWithoutShmIsReadFromACopyThatLeavesNoFile) {
+  make_abandoned({"", "-wal"});
+  expect_only_looked_at("one,two");
+  EXPECT_TRUE(fs::is_empty(fs::path(tests_.root()) / "state/arborfs/databases"));
+  Owner(folder_ / "a.db").run("INSERT INTO word VALUES('three')");
+  expect_only_looked_at("one,two,three");
+}
+
+TEST_F(SqliteDatabase, EmptyWalIsNoReasonForACopy) {
+  make_closed();
+  std::ofstream(folder_ / "a.db-wal").close();
+  expect_only_looked_at("one");
+  EXPECT_FALSE(fs::exists(fs::path(tests_.root()) / "state"));
+}
+
+TEST_F(SqliteDatabase, ReaderKeepsNoWriterWaiting) {
+  make_closed();
+  Owner owner(folder_ / "a.db");
+  owner.run("INSERT INTO word VALUES('two')");
+  const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT text FROM word"));
+    RETURN_IF_ERROR(rows.step());
+    const auto start = std::chrono::steady_clock::now();
+    owner.run("INSERT INTO word VALUES('three')");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+    return {};
+  });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(*words(), "one,two,three");
+}
+
+TEST_F(SqliteDatabase, OneReadSeesOneState) {
+  make_closed();
+  Owner owner(folder_ / "a.db");
+  owner.run("INSERT INTO word VALUES('two')");
+  const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+    for (int i = 0; i < 2; ++i) {
+      ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT count(*) FROM word"));
+      RETURN_IF_ERROR(rows.step());
+      EXPECT_EQ(rows.integer(0), 2);
+      owner.run("INSERT INTO word VALUES('more')");
+    }
+    return {};
+  });
+  EXPECT_TRUE(done);
+}
+
+TEST_F(SqliteDatabase, ReadingBeginsAnewIfAProgramOpensTheDatabase) {
+  make_closed();
+  std::unique_ptr<Owner> owner;
+  int calls = 0;
+  const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+    ++calls;
+    if (!owner) {
+      owner = std::make_unique<Owner>(folder_ / "a.db");
+      owner->run("INSERT INTO word VALUES('two')");
+    }
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT count(*) FROM word"));
+    RETURN_IF_ERROR(rows.step());
+    EXPECT_EQ(rows.integer(0), calls);
+    return {};
+  });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(SqliteDatabase, OtherTablesAreNeverRead) {
+  make_closed();
+  EXPECT_EQ(error_of("SELECT token FROM secret"), Errc::unsupported);
+  EXPECT_EQ(error_of("SELECT text FROM word UNION SELECT token FROM secret"), Errc::unsupported);
+  EXPECT_EQ(error_of("INSERT INTO word VALUES('x')"), Errc::unsupported);
+  EXPECT_EQ(error_of("ATTACH '/dev/null' AS other"), Errc::unsupported);
+}
+
+TEST_F(SqliteDatabase, StateChangesWithEveryWrite) {
+  make_closed();
+  const auto closed = database_.state();
+  Owner owner(folder_ / "a.db");
+  owner.run("INSERT INTO word VALUES('two')");
+  const auto written = database_.state();
+  ASSERT_TRUE(closed && written);
+  EXPECT_FALSE(*closed == *written);
+  EXPECT_EQ(*written, *database_.state());
+}
+
+TEST_F(SqliteDatabase, BadFilesAreErrors) {
+  EXPECT_EQ(error_of(), Errc::not_found);
+  std::ofstream(folder_ / "a.db") << std::string(8192, 'x');
+  EXPECT_EQ(error_of(), Errc::corrupt);
+  fs::remove(folder_ / "a.db");
+  make_closed();
+  fs::resize_file(folder_ / "a.db", 5000);
+  EXPECT_EQ(error_of(), Errc::corrupt);
+  fs::remove(folder_ / "a.db");
+  ASSERT_EQ(::mkfifo((folder_ / "a.db").c_str(), 0600), 0);
+  EXPECT_EQ(error_of(), Errc::corrupt);
+}
+
+TEST_F(SqliteDatabase, ColumnsAreListed) {
+  make_closed();
+  const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto word, connection.columns_of("word"));
+    EXPECT_EQ(word, (std::set<std::string>{"text"}));
+    ASSIGN_OR_RETURN(const auto none, connection.columns_of("none"));
+    EXPECT_TRUE(none.empty());
+    return {};
+  });
+  EXPECT_TRUE(done);
+}
+
+}  // namespace
+}  // namespace arborfs::sqlite
