@@ -16,7 +16,7 @@ namespace arborfs::sqlite {
 namespace {
 
 constexpr int kTries = 4;
-constexpr const char* kCannotOpen = "cannot open the database";
+constexpr const char* kCannotLook = "cannot open the database";
 
 /// The stat of a regular file; nothing if there is none.
 std::optional<FileStat> stat_of(const std::string& path) {
@@ -79,7 +79,7 @@ Result<DatabaseState> Database::state() const {
   const auto st = Dir::stat_root(path_);
   RETURN_IF_ERROR(st);
   if (!S_ISREG(st->mode)) {
-    return Error{Errc::corrupt, std::string(kCannotOpen) + ": it is no regular file"};
+    return Error{Errc::corrupt, std::string(kCannotLook) + ": it is no regular file"};
   }
   return DatabaseState{*st, stat_of(path_ + "-wal").value_or(FileStat())};
 }
