@@ -5,10 +5,14 @@
 #include <filesystem>
 
 #include "core/base/result_macros.h"
+#include "core/formats/claude/claude_format.h"
+#include "core/formats/codex/codex_format.h"
+#include "core/formats/goat/goat_format.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
+#include "core/formats/opencode/opencode_format.h"
 
 namespace arborfs {
 
@@ -54,11 +58,44 @@ StorePtr open_opal(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_opal_store(dir, disk);
 }
 
+OwnPlace own_place_of_opencode() {
+  return {own_opencode_dir(), ""};
+}
+
+StorePtr open_opencode(const std::string& dir, bool is_own, Disk& disk) {
+  return make_opencode_store(dir, is_own, disk);
+}
+
+OwnPlace own_place_of_claude() {
+  return {own_claude_dir(), ""};
+}
+
+StorePtr open_claude(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_claude_store(dir, disk);
+}
+
+OwnPlace own_place_of_codex() {
+  return {own_codex_dir(), ""};
+}
+
+StorePtr open_codex(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_codex_store(dir, disk);
+}
+
+OwnPlace own_place_of_goat() {
+  return {"", "goat has no folder of its own; name one with --store goat=DIR"};
+}
+
+StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_goat_store(dir, disk);
+}
+
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_place_of_omp, open_omp},
-    Agent{"pi", own_place_of_pi, open_pi},
-    Agent{"opal", own_place_of_opal, open_opal},
+    Agent{"omp", own_place_of_omp, open_omp},          Agent{"pi", own_place_of_pi, open_pi},
+    Agent{"opal", own_place_of_opal, open_opal},       Agent{"opencode", own_place_of_opencode, open_opencode},
+    Agent{"claude", own_place_of_claude, open_claude}, Agent{"codex", own_place_of_codex, open_codex},
+    Agent{"goat", own_place_of_goat, open_goat},
 };
 
 const Agent* find_agent(std::string_view name) {

@@ -26,4 +26,22 @@ Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes
   return delta;
 }
 
+Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
+                              const std::atomic<bool>* cancelled) {
+  TextSizes sizes;
+  std::vector<Entry> entries;
+  entries.reserve(index.size());
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    entries.push_back(index.entry(ordinal));
+  }
+  ASSIGN_OR_RETURN(auto delta, renderer.measure(log, sizes.next(), entries, cancelled));
+  if (index.header().cost) {
+    Usage told = untold_usage();
+    told.cost = *index.header().cost;
+    delta.usage.add(told);
+  }
+  sizes.apply(std::move(delta));
+  return sizes;
+}
+
 }  // namespace arborfs

@@ -42,4 +42,8 @@ class RecordRenderer {
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;
 };
 
+/// The sizes, images and usage of a whole log. Errors: stale, io, interrupted.
+Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
+                              const std::atomic<bool>* cancelled = nullptr);
+
 }  // namespace arborfs

@@ -166,20 +166,8 @@ Result<void> Session::load_raw(const FileStat& st) {
 /// Reads the details of a whole log.
 Result<std::unique_ptr<TextSizes>> Session::read_details(const LogSource& log, const LogIndex& index,
                                                          const std::atomic<bool>* cancelled) const {
-  auto details = std::make_unique<TextSizes>();
-  std::vector<Entry> entries;
-  entries.reserve(index.size());
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    entries.push_back(index.entry(ordinal));
-  }
-  ASSIGN_OR_RETURN(auto delta, format().renderer->measure(log, details->next(), entries, cancelled));
-  if (index.header().cost) {
-    Usage told = untold_usage();
-    told.cost = *index.header().cost;
-    delta.usage.add(told);
-  }
-  details->apply(std::move(delta));
-  return details;
+  ASSIGN_OR_RETURN(auto details, measure_log(*format().renderer, log, index, cancelled));
+  return std::make_unique<TextSizes>(std::move(details));
 }
 
 Result<void> Session::load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {

@@ -94,8 +94,8 @@ class SessionStore {
   [[nodiscard]] virtual const Format& format() const = 0;
   /// That of one session, if the agent's versions write several formats.
   [[nodiscard]] virtual const Format& format_of(const LogPlace& /*place*/) const { return format(); }
-  /// The format of the agent that a log with this header belongs to, if logs of several agents lie in the store's folders
-  /// and are read alike; null if the header does not say.
+  /// The format of the agent that a log with this header belongs to, if logs of several agents lie in the store's
+  /// folders and are read alike; null if the header does not say.
   [[nodiscard]] virtual const Format* owner_of(const Header& /*header*/) const { return nullptr; }
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
   /// The name in folder(place) of the file that the agent appends the session's records to.
@@ -120,8 +120,8 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
   /// False for the name of a folder, below the sessions folder, that never holds logs.
   [[nodiscard]] virtual bool may_have_logs(std::string_view /*folder*/) const { return true; }
-  /// True for a file name that logs of this store have.
-  [[nodiscard]] virtual bool is_log_name(std::string_view file) const = 0;
+  /// True for a file name that logs of this store have. False for all names if its sessions are no files.
+  [[nodiscard]] virtual bool is_log_name(std::string_view /*file*/) const { return false; }
   /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out. Wanted
   /// heads are read while the folder is open, which takes a third of the calls needed one log at a time. Heads that
   /// cannot be read are left out, and all heads in a store where that would gain nothing.

@@ -54,7 +54,7 @@ _arborfs() {
   case $prev in
     --store)
       compopt -o nospace 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -W 'omp= pi= opal=' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'omp= pi= opal= opencode= claude= codex= goat=' -- "$cur")
       return
       ;;
     --agent-dir)

@@ -2,8 +2,8 @@
 
 #include "core/formats/opal/opal_reader.h"
 #include "core/formats/opal/opal_renderer.h"
+#include "core/formats/opal/opal_store.h"
 #include "core/os/environment.h"
-#include "core/store/read_only_store.h"
 
 namespace arborfs {
 
@@ -11,6 +11,11 @@ const Format& opal_format() {
   static const opal::Reader reader;
   static const opal::Renderer renderer;
   static const Format format{"opal", "opal-jsonl", &reader, &renderer, false};
+  return format;
+}
+
+const Format& opal_dets_format() {
+  static const Format format{"opal", "opal-dets", opal_format().reader, opal_format().renderer, false};
   return format;
 }
 
@@ -23,7 +28,7 @@ std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk&
   StorePaths paths;
   paths.agent_dir = resolved_path(data_dir);
   paths.sessions = paths.agent_dir;
-  return std::make_shared<LogFolderStore>(opal_format(), std::move(paths), "sessions", ".jsonl", disk);
+  return std::make_shared<opal::Store>(opal_format(), opal_dets_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

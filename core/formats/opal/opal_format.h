@@ -1,5 +1,5 @@
-// Opal's sessions as JSON lines: one file each in `sessions/` of its data folder. FORMAT.md beside this file has the
-// facts. Read only. Thread-safe.
+// Opal's sessions: one file each, of JSON lines or a DETS table, in `sessions/` of its data folder. FORMAT.md beside
+// this file has the facts. Read only. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,10 @@
 
 namespace arborfs {
 
+/// Of the files with JSON lines.
 const Format& opal_format();
+/// Of the DETS tables, which are shown as a translation to such lines.
+const Format& opal_dets_format();
 
 /// The data folder that Opal uses by itself: $OPAL_DATA_DIR, else ~/.opal.
 std::string own_opal_dir();

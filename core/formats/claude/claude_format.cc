@@ -1,0 +1,29 @@
+#include "core/formats/claude/claude_format.h"
+
+#include "core/formats/claude/claude_reader.h"
+#include "core/formats/claude/claude_renderer.h"
+#include "core/formats/claude/claude_store.h"
+#include "core/os/environment.h"
+
+namespace arborfs {
+
+const Format& claude_format() {
+  static const claude::Reader reader;
+  static const claude::Renderer renderer;
+  static const Format format{"claude", "claude-jsonl", &reader, &renderer, false};
+  return format;
+}
+
+std::string own_claude_dir() {
+  const std::string chosen = environment_variable("CLAUDE_CONFIG_DIR");
+  return chosen.empty() ? environment_variable("HOME") + "/.claude" : chosen;
+}
+
+std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(config_dir);
+  paths.sessions = paths.agent_dir + "/projects";
+  return std::make_shared<claude::Store>(claude_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,19 @@
+// Claude Code's sessions: transcripts of JSON lines. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+const Format& claude_format();
+
+/// The folder that Claude Code uses by itself: $CLAUDE_CONFIG_DIR, else ~/.claude.
+std::string own_claude_dir();
+
+/// The store in that folder, which need not exist. `disk` outlives it.
+std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,27 @@
+// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens nothing but transcripts. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/store/read_only_store.h"
+
+namespace arborfs::claude {
+
+/// A folder of logs is `<project>`, or `<project>/<session>/subagents` for the sub-agents of one session.
+class Store : public ReadOnlyStore {
+ public:
+  using ReadOnlyStore::ReadOnlyStore;
+
+  [[nodiscard]] bool is_log_name(std::string_view file) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+};
+
+}  // namespace arborfs::claude

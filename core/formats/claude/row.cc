@@ -1,0 +1,276 @@
+#include "core/formats/claude/row.h"
+
+#include <cstring>
+
+#include "core/formats/claude/row_hash.h"
+#include "core/formats/claude/row_value.h"
+#include "core/json/escapes.h"
+#include "core/json/scan.h"
+
+namespace arborfs::claude {
+namespace {
+
+/// Longer lines are read without an index of their places, which would be many times as long.
+constexpr std::size_t kLongestPlaced = 256 * 1024;
+static_assert(json::kEscapePadding <= RowParser::kPadding);
+
+/// Dumps of requests may be most of a log (claude/FORMAT.md B5); they are not even checked.
+constexpr std::string_view kRequestDump = R"({"type":"api-request)";
+
+/// The text of a string, "" for other values.
+template <class Value>
+std::string_view text_of(const Value& value, std::deque<std::string>& texts) {
+  if (value.lead() != '"') {
+    return {};
+  }
+  const std::string_view literal = value.literal();
+  if (literal.find('\\') == std::string_view::npos) {
+    return literal.substr(1, literal.size() - 2);
+  }
+  return texts.emplace_back(skim::string_value(literal).value_or(""));
+}
+
+/// True if the raw text between quotes means a word, which is compared with a length that the compiler knows.
+template <std::size_t N>
+bool spells(std::string_view raw, const char (&word)[N]) {
+  if (raw.size() == N - 1) {
+    return std::memcmp(raw.data(), word, N - 1) == 0;
+  }
+  return raw.size() >= N && raw.find('\\') != std::string_view::npos && skim::means(raw, word);
+}
+
+template <class Value, std::size_t N>
+bool means(const Value& value, const char (&word)[N]) {
+  if (value.lead() != '"') {
+    return false;
+  }
+  const std::string_view literal = value.literal();
+  return spells(literal.substr(1, literal.size() - 2), word);
+}
+
+template <class Value, std::size_t N>
+Value member(const Value& object, const char (&name)[N]) {
+  Value found;
+  if (object.lead() == '{') {
+    object.each([&](std::string_view key, const Value& value) {
+      if (spells(key, name)) {
+        found = value;
+      }
+    });
+  }
+  return found;
+}
+
+enum class Key : std::uint8_t {
+  none,
+  type,
+  uuid,
+  parent,
+  timestamp,
+  sidechain,
+  meta,
+  summary,
+  subtype,
+  message,
+  attachment,
+  leaf,
+  is_explicit,
+};
+
+/// Compares with a length that the compiler knows.
+template <std::size_t N>
+bool is(std::string_view text, const char (&word)[N]) {
+  return std::memcmp(text.data(), word, N - 1) == 0;
+}
+
+Key key_of(std::string_view key) {
+  switch (key.size()) {
+    case 4:
+      return is(key, "type") ? Key::type : is(key, "uuid") ? Key::uuid : Key::none;
+    case 6:
+      return is(key, "isMeta") ? Key::meta : Key::none;
+    case 7:
+      return is(key, "message") ? Key::message : is(key, "subtype") ? Key::subtype : Key::none;
+    case 8:
+      return is(key, "leafUuid") ? Key::leaf : is(key, "explicit") ? Key::is_explicit : Key::none;
+    case 9:
+      return is(key, "timestamp") ? Key::timestamp : Key::none;
+    case 10:
+      return is(key, "parentUuid") ? Key::parent : is(key, "attachment") ? Key::attachment : Key::none;
+    case 11:
+      return is(key, "isSidechain") ? Key::sidechain : Key::none;
+    case 16:
+      return is(key, "isCompactSummary") ? Key::summary : Key::none;
+    default:
+      return Key::none;
+  }
+}
+
+/// The same for a key that may be spelled with escapes.
+Key meant_key(std::string_view spelled) {
+  const Key key = key_of(spelled);
+  if (key != Key::none || spelled.find('\\') == std::string_view::npos) {
+    return key;
+  }
+  return key_of(skim::string_value('"' + std::string(spelled) + '"').value_or(""));
+}
+
+template <class Value>
+class RowReader {
+ public:
+  RowReader(Row& row, std::deque<std::string>& texts) : row_(row), texts_(texts) {}
+
+  void read(const Value& root) {
+    root.each([this](std::string_view key, const Value& value) { take(meant_key(key), value); });
+    if (means(type_, "last-prompt")) {
+      row_.kind = Row::Kind::pin;
+      return;
+    }
+    if (row_.uuid.empty()) {
+      return;
+    }
+    classify();
+  }
+
+ private:
+  void take(Key key, const Value& value) {
+    switch (key) {
+      case Key::type:
+        type_ = value;
+        return;
+      case Key::uuid:
+        row_.uuid = text_of(value, texts_);
+        return;
+      case Key::parent:
+        row_.parent = text_of(value, texts_);
+        return;
+      case Key::timestamp:
+        row_.timestamp = text_of(value, texts_);
+        return;
+      case Key::sidechain:
+        row_.is_sidechain = value.lead() == 't';
+        return;
+      case Key::meta:
+        is_meta_ = value.lead() == 't';
+        return;
+      case Key::summary:
+        is_summary_ = value.lead() == 't';
+        return;
+      case Key::subtype:
+        subtype_ = value;
+        return;
+      case Key::message:
+        message_ = value;
+        return;
+      case Key::attachment:
+        attachment_ = value;
+        return;
+      case Key::leaf:
+        row_.leaf = text_of(value, texts_);
+        return;
+      case Key::is_explicit:
+        row_.is_explicit = value.lead() == 't';
+        return;
+      case Key::none:
+        return;
+    }
+  }
+
+  void classify() {
+    if (means(type_, "user")) {
+      note_message(user_name());
+    } else if (means(type_, "assistant")) {
+      note_message("assistant");
+      row_.part = Row::Part::block;
+      row_.reply = text_of(member(message_, "id"), texts_);
+    } else if (means(type_, "attachment")) {
+      note_node(is_typed() ? "user" : "attachment");
+    } else if (means(type_, "system")) {
+      row_.is_boundary = means(subtype_, "compact_boundary");
+      note_node(row_.is_boundary ? "compaction" : "system");
+    } else if (means(type_, "progress")) {
+      row_.kind = Row::Kind::progress;
+    }
+  }
+
+  void note_node(std::string_view name) {
+    row_.kind = Row::Kind::node;
+    row_.name = name;
+  }
+  void note_message(std::string_view name) {
+    note_node(name);
+    row_.is_message = true;
+  }
+
+  [[nodiscard]] std::string_view user_name() {
+    const bool has_only_results = note_results();
+    return is_summary_ ? "summary" : is_meta_ ? "meta" : has_only_results ? "tool" : "user";
+  }
+
+  /// True if the message has nothing but results of tools.
+  bool note_results() {
+    const Value content = member(message_, "content");
+    bool has_others = content.lead() != '[';
+    if (has_others) {
+      return false;
+    }
+    content.each([&](std::string_view /*key*/, const Value& block) {
+      const bool is_result = means(member(block, "type"), "tool_result");
+      row_.part = is_result ? Row::Part::result : row_.part;
+      has_others = has_others || !is_result;
+    });
+    return row_.part == Row::Part::result && !has_others;
+  }
+
+  /// A prompt that the user typed while the program was at work (claude/FORMAT.md B3).
+  [[nodiscard]] bool is_typed() const {
+    return means(member(attachment_, "type"), "queued_command") &&
+           means(member(member(attachment_, "origin"), "kind"), "human");
+  }
+
+  Row& row_;
+  std::deque<std::string>& texts_;
+  Value type_;
+  Value subtype_;
+  Value message_;
+  Value attachment_;
+  bool is_meta_ = false;
+  bool is_summary_ = false;
+};
+
+Row bad_row(std::string_view line) {
+  Row row;
+  row.kind = Row::Kind::bad;
+  row.length = line.size();
+  return row;
+}
+
+}  // namespace
+
+Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
+  Row row;
+  row.length = line.size();
+  if (line.starts_with(kRequestDump) && line.back() == '}') {
+    return row;
+  }
+  if (!line.starts_with('{')) {
+    return bad_row(line);
+  }
+  if (line.size() <= kLongestPlaced && places_.find(line) && json::has_valid_escapes(line)) {
+    RowReader<PlacedValue>(row, texts).read(PlacedValue(places_, 0));
+  } else {
+    const json::ValueEnd end = json::scan_value(line, 0);
+    if (end.verdict != json::ValueScanner::Verdict::value) {
+      return bad_row(line);
+    }
+    row.length = end.end;
+    row.rest = line.size() - end.end;
+    RowReader<TextValue>(row, texts).read(TextValue(line.substr(0, end.end)));
+  }
+  if (row.kind == Row::Kind::node) {
+    row.hash = row_hash(line.substr(0, row.length));
+  }
+  return row;
+}
+
+}  // namespace arborfs::claude

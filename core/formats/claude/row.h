@@ -1,0 +1,54 @@
+// One row of a transcript, reduced to what the index needs (claude/FORMAT.md B). Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "core/json/places.h"
+
+namespace arborfs::claude {
+
+struct Row {
+  enum class Kind : std::uint8_t {
+    aside,     // neither in the tree nor of use for it
+    node,      // an entry of the tree
+    progress,  // not in the tree, but its children count as those of its parent (B4)
+    pin,       // says where the conversation goes on (C1)
+    bad,       // not a JSON object: the program skips it
+  };
+  /// What a node is in the program's reply to a prompt (C3).
+  enum class Part : std::uint8_t { other, block, result };
+
+  Kind kind = Kind::aside;
+  Part part = Part::other;
+  bool is_sidechain = false;
+  bool is_message = false;   // of the user or the assistant
+  bool is_boundary = false;  // of a compaction
+  bool is_explicit = false;  // of a pin
+  std::uint64_t offset = 0;  // of the JSON value in the log
+  std::uint64_t length = 0;
+  std::uint64_t rest = 0;  // bytes behind the value on its line, which belong to no row
+  std::uint64_t hash = 0;  // of a node's bytes
+  std::string_view uuid;
+  std::string_view parent;  // "" for a root
+  std::string_view timestamp;
+  std::string_view reply;  // the message id of an assistant's node
+  std::string_view name;   // a literal: the word in the entry's file name
+  std::string_view leaf;   // of a pin; "" for null
+};
+
+class RowParser {
+ public:
+  /// Bytes that must be readable after every line; their values do not matter.
+  static constexpr std::size_t kPadding = json::Places::kPadding;
+
+  /// Reads one line, without white space around it. Texts of the row point into `line` or `texts`. Sets all but offset.
+  Row parse(std::string_view line, std::deque<std::string>& texts);
+
+ private:
+  json::Places places_;
+};
+
+}  // namespace arborfs::claude

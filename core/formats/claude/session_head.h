@@ -1,0 +1,12 @@
+// What a listing shows of a session: its ids, title, working directory and time (claude/FORMAT.md D). Thread-safe.
+#pragma once
+
+#include "core/log/log_index.h"
+#include "core/log/log_source.h"
+
+namespace arborfs::claude {
+
+/// Reads at most the first and the last 64 KiB. Errors: io.
+Result<Header> read_session_head(const LogSource& log);
+
+}  // namespace arborfs::claude

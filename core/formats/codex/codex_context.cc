@@ -1,0 +1,150 @@
+#include "core/formats/codex/codex_context.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result_macros.h"
+#include "core/formats/codex/record.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+
+namespace arborfs::codex {
+namespace {
+
+/// Codex keeps this much of the user's messages, at four bytes a token (codex/FORMAT.md D3).
+constexpr std::size_t kKeptBytes = std::size_t{20'000} * 4;
+
+/// An item of the history.
+struct Item {
+  std::uint64_t offset = 0;  // in the log, unless it was made
+  std::uint64_t length = 0;
+  std::string made;
+  bool is_typed = false;  // a message that the user typed
+};
+
+std::string user_message(std::string_view text) {
+  return R"({"type":"message","role":"user","content":[{"type":"input_text","text":)" + json::stringify_string(text) +
+         "}]}";
+}
+
+bool is_typed_message(std::string_view item) {
+  return skim::is_string(skim::member(item, "type"), "message") &&
+         skim::is_string(skim::member(item, "role"), "user") &&
+         origin_of_message(skim::member(item, "content"), skim::member(item, kItemKinds)) == Origin::typed;
+}
+
+std::string text_of(std::string_view item) {
+  std::string all;
+  for (skim::Cursor items(skim::member(item, "content")); items.next();) {
+    const std::string text = skim::string_value(skim::member(items.value(), "text")).value_or("");
+    all += (all.empty() || text.empty() ? "" : "\n") + text;
+  }
+  return all;
+}
+
+class History {
+ public:
+  explicit History(std::shared_ptr<const LogSource> log) : log_(std::move(log)) {}
+
+  Result<void> take(const ContextPath::Step& step) {
+    if (step.entry.type != EntryType::message && step.entry.type != EntryType::compaction) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto record, log_->read(step.entry.offset, step.length));
+    const std::string_view payload = skim::member(record, "payload");
+    if (step.entry.type == EntryType::compaction) {
+      return compact(record, payload, step.entry.offset);
+    }
+    const bool is_of_compaction =
+        skim::is_truthy(skim::member(skim::member(record, "metadata"), "compaction_output"));  // not yet replaced
+    if (!is_of_compaction && !skim::is_string(skim::member(payload, "type"), "ghost_snapshot")) {
+      add(record, payload, step.entry.offset);
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::shared_ptr<const Content> content() const {
+    auto content = std::make_shared<Content>();
+    content->add_text("{\"messages\":[");
+    std::string_view before = "\n";
+    for (const Item& item : items_) {
+      content->add_text(before);
+      if (item.made.empty()) {
+        content->add_range(log_, item.offset, item.length);
+      } else {
+        content->add_text(item.made);
+      }
+      before = ",\n";
+    }
+    content->add_text("\n]}\n");
+    return content;
+  }
+
+ private:
+  /// `value` is a part of `record`, which is at `offset`.
+  void add(std::string_view record, std::string_view value, std::uint64_t offset) {
+    if (!value.empty()) {
+      const auto at = offset + static_cast<std::uint64_t>(value.data() - record.data());
+      items_.push_back({at, value.size(), "", is_typed_message(value)});
+    }
+  }
+
+  Result<void> compact(std::string_view record, std::string_view payload, std::uint64_t offset) {
+    const std::string_view replacement = skim::member(payload, "replacement_history");
+    if (!replacement.starts_with('[')) {
+      return rebuild(skim::string_value(skim::member(payload, "message")).value_or(""));
+    }
+    items_.clear();
+    for (skim::Cursor items(replacement); items.next();) {
+      add(record, items.value(), offset);
+    }
+    return {};
+  }
+
+  /// The newest of the user's messages, as far as there is room, and the summary.
+  Result<void> rebuild(const std::string& summary) {
+    std::vector<Item> kept;
+    std::size_t room = kKeptBytes;
+    for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      if (!item->is_typed) {
+        continue;
+      }
+      ASSIGN_OR_RETURN(const auto text, text_of_item(*item));
+      if (text.size() > room) {
+        break;
+      }
+      room -= text.size();
+      kept.push_back({0, 0, user_message(text), true});
+    }
+    std::reverse(kept.begin(), kept.end());
+    kept.push_back({0, 0, user_message(summary.empty() ? "(no summary available)" : summary), false});
+    items_ = std::move(kept);
+    return {};
+  }
+
+  [[nodiscard]] Result<std::string> text_of_item(const Item& item) const {
+    if (!item.made.empty()) {
+      return text_of(item.made);
+    }
+    ASSIGN_OR_RETURN(const auto raw, log_->read(item.offset, item.length));
+    return text_of(raw);
+  }
+
+  const std::shared_ptr<const LogSource> log_;
+  std::vector<Item> items_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log) {
+  History history(std::move(log));
+  for (const ContextPath::Step& step : path.steps) {
+    RETURN_IF_ERROR(history.take(step));
+  }
+  return history.content();
+}
+
+}  // namespace arborfs::codex

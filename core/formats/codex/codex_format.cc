@@ -1,0 +1,31 @@
+#include "core/formats/codex/codex_format.h"
+
+#include <utility>
+
+#include "core/formats/codex/codex_reader.h"
+#include "core/formats/codex/codex_renderer.h"
+#include "core/formats/codex/codex_store.h"
+#include "core/os/environment.h"
+
+namespace arborfs {
+
+const Format& codex_format() {
+  static const codex::Reader reader;
+  static const codex::Renderer renderer;
+  static const Format format{"codex", "codex-jsonl", &reader, &renderer, false};
+  return format;
+}
+
+std::string own_codex_dir() {
+  const std::string chosen = environment_variable("CODEX_HOME");
+  return chosen.empty() ? environment_variable("HOME") + "/.codex" : chosen;
+}
+
+std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(home);
+  paths.sessions = paths.agent_dir;
+  return std::make_shared<codex::CodexStore>(codex_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,19 @@
+// Codex's threads: its rollout files of either kind. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+const Format& codex_format();
+
+/// The folder that Codex uses by itself: $CODEX_HOME, else ~/.codex.
+std::string own_codex_dir();
+
+/// The store in that folder, which need not exist. `disk` outlives it.
+std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,287 @@
+#include "core/formats/codex/codex_reader.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/codex/record.h"
+#include "core/formats/codex/rollout_record.h"
+#include "core/formats/codex/segments_log.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/log/line_reader.h"
+
+namespace arborfs::codex {
+namespace {
+
+FieldValue text_field(std::string_view text) {
+  FieldValue value;
+  value.kind = FieldValue::Kind::string;
+  value.text = text;
+  return value;
+}
+
+/// One segment as the reader goes through it.
+struct SegmentView {
+  std::string id;
+  std::optional<HistoryBase> base;
+  bool is_own = true;
+  bool is_last = true;
+  const LogSource* file = nullptr;
+  std::uint64_t length = 0;
+  std::uint64_t start = 0;
+};
+
+Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
+  std::vector<SegmentView> views;
+  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+    for (const Segment& segment : thread->segments()) {
+      views.push_back(
+          {segment.id, segment.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
+    }
+    views.back().is_last = true;
+    ASSIGN_OR_RETURN(views.back().length, views.back().file->size());
+    return views;
+  }
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  views.push_back({"0", std::nullopt, true, true, &log, size, 0});
+  return views;
+}
+
+Header no_header(std::string problem) {
+  Header header;
+  header.problem = std::move(problem);
+  return header;
+}
+
+/// The header in the first line of a thread's first segment (codex/FORMAT.md B2).
+Header header_in(std::string_view line, std::uint64_t offset) {
+  json::Document record;
+  const json::Value* meta = nullptr;
+  if (is_object(line) && json::parse(line, record) && json::is_string(json::member(record, "type"), "session_meta")) {
+    meta = json::member(record, "payload");
+  }
+  if (meta == nullptr || !meta->IsObject()) {
+    return no_header("the first line is no session_meta record, so Codex cannot open the thread");
+  }
+  Header header;
+  header.valid = true;
+  header.json = json::stringify(*meta);
+  header.id = json::string_member(*meta, "id").value_or("");
+  header.cwd = json::string_member(*meta, "cwd").value_or("");
+  header.timestamp = json::string_member(*meta, "timestamp").value_or("");
+  header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
+  header.offset = offset;
+  header.length = line.size();
+  header.writable_version = false;
+  return header;
+}
+
+Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSource& log) {
+  const auto first = std::find_if(views.begin(), views.end(), [](const SegmentView& view) { return view.is_own; });
+  LineReader lines(*first->file, std::min(first->length, kLongestHead), nullptr);
+  ASSIGN_OR_RETURN(const auto* line, lines.next());
+  if (line == nullptr) {
+    return no_header("the thread has no records");
+  }
+  Header header =
+      line->is_too_long ? no_header("the first line is too long") : header_in(line->text, first->start + line->offset);
+  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+    const ThreadFacts& facts = thread->facts();
+    header.title = facts.name.value_or("");
+    header.is_named = facts.name.has_value();
+    header.parent_session = header.parent_session.empty() ? facts.parent : header.parent_session;
+  }
+  return header;
+}
+
+class Thread {
+ public:
+  Thread(RecordSink& sink, const std::atomic<bool>* cancelled) : sink_(sink), cancelled_(cancelled) {}
+
+  Result<void> read(const SegmentView& segment) {
+    begin(segment);
+    LineReader lines(*segment.file, segment.length, cancelled_);
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto* line, lines.next());
+      if (line == nullptr) {
+        break;
+      }
+      RETURN_IF_ERROR(take(segment, *line));
+    }
+    ends_[segment.id] = std::move(entries_);
+    return {};
+  }
+
+  [[nodiscard]] Ordinal leaf() const { return tip_; }
+
+ private:
+  /// An entry with the ordinal that Codex gave its record.
+  struct Placed {
+    std::uint64_t ordinal = 0;
+    Ordinal entry = kNoEntry;
+  };
+  /// The entries of a segment, and where its history comes from.
+  struct Entries {
+    std::vector<Placed> placed;
+    Ordinal before = kNoEntry;  // the entry that the segment goes on from
+    std::string missing;        // the id of that entry if there is none
+  };
+
+  void begin(const SegmentView& segment) {
+    entries_ = {};
+    if (segment.base) {
+      find_base(*segment.base);
+    }
+    tip_ = entries_.before;
+    missing_ = entries_.missing;
+    next_ordinal_ = segment.base && segment.base->end_ordinal != UINT64_MAX ? segment.base->end_ordinal : 0;
+    line_ = 0;
+    total_usage_.clear();
+    has_usage_records_ = false;
+  }
+
+  /// Finds the last entry of the base before the ordinal at which the segment begins; it may be one of the base's base.
+  void find_base(const HistoryBase& base) {
+    const auto found = ends_.find(base.segment);
+    if (found == ends_.end()) {
+      entries_.missing = base.segment + ":" + std::to_string(base.end_ordinal - (base.end_ordinal > 0 ? 1 : 0));
+      return;
+    }
+    const std::vector<Placed>& placed = found->second.placed;
+    const auto end = std::partition_point(placed.begin(), placed.end(),
+                                          [&](const Placed& each) { return each.ordinal < base.end_ordinal; });
+    entries_.before = end == placed.begin() ? found->second.before : std::prev(end)->entry;
+    entries_.missing = entries_.before == kNoEntry ? found->second.missing : "";
+  }
+
+  Result<void> take(const SegmentView& segment, const LineReader::Line& line) {
+    ++line_;
+    auto record = line.is_too_long ? std::nullopt : parse_rollout_record(line.text);
+    if (!record) {
+      const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
+                                : line.is_ended  ? Damage::Kind::malformed
+                                                 : Damage::Kind::unfinished;
+      sink_.add(Damage{segment.start + line.offset, line.length, kind, !line.is_ended && segment.is_last});
+      return {};
+    }
+    next_ordinal_ = std::max(next_ordinal_, record->ordinal.value_or(next_ordinal_));
+    const std::uint64_t ordinal = next_ordinal_++;
+    if (record->kind == RolloutRecord::Kind::rollback) {
+      roll_back(record->turns);
+    } else if (record->kind == RolloutRecord::Kind::entry || is_new_usage(*record)) {
+      has_usage_records_ = has_usage_records_ || record->type == "token_usage_record";
+      return add(segment, line, *record, ordinal);
+    }
+    return {};
+  }
+
+  /// Sums are told again and again; a newer Codex tells each response by a record of its own (codex/FORMAT.md F2).
+  bool is_new_usage(const RolloutRecord& record) {
+    if (!record.is_legacy_usage || record.ordinal || has_usage_records_ || record.total_usage == total_usage_) {
+      return false;
+    }
+    total_usage_ = record.total_usage;
+    return true;
+  }
+
+  /// Goes back to before the n-th last of the user's turns (codex/FORMAT.md C4).
+  void roll_back(std::uint64_t turns) {
+    for (Ordinal at = tip_; at != kNoEntry && turns > 0; at = sink_.parent(at)) {
+      if (begins_turn_[at - 1]) {
+        tip_ = sink_.parent(at);
+        --turns;
+      }
+    }
+  }
+
+  /// A record's own id unless another entry has it.
+  std::string id_of(const SegmentView& segment, const RolloutRecord& record, std::uint64_t ordinal) {
+    if (record.id && !record.id->empty() && sink_.find(*record.id) == kNoEntry) {
+      return *record.id;
+    }
+    const std::string made = segment.id + ":" + std::to_string(record.ordinal ? ordinal : line_);
+    std::string id = made;
+    for (int again = 2; sink_.find(id) != kNoEntry; ++again) {
+      id = made + "~" + std::to_string(again);
+    }
+    return id;
+  }
+
+  Result<void> add(const SegmentView& segment, const LineReader::Line& line, const RolloutRecord& record,
+                   std::uint64_t ordinal) {
+    const std::string id = id_of(segment, record, ordinal);
+    const std::string parent(tip_ != kNoEntry ? id_at(tip_) : std::string_view(missing_));
+    RecordFields fields;
+    fields.offset = segment.start + line.offset;
+    fields.length = line.length;
+    fields.id = text_field(id);
+    fields.parent = text_field(parent);
+    if (parent.empty()) {
+      fields.parent.kind = FieldValue::Kind::null;
+    }
+    fields.type = text_field(record.type);
+    fields.role = text_field(record.role);
+    fields.timestamp = text_field(record.timestamp);
+    RETURN_IF_ERROR(sink_.add(fields, xxh64(line.text)));
+    begins_turn_.push_back(record.begins_turn);
+    keep_id(id);
+    tip_ = ++last_;
+    entries_.placed.push_back({ordinal, tip_});
+    missing_.clear();
+    return {};
+  }
+
+  /// The ids of all entries in a row.
+  void keep_id(std::string_view id) {
+    id_texts_.append(id);
+    id_ends_.push_back(id_texts_.size());
+  }
+  [[nodiscard]] std::string_view id_at(Ordinal entry) const {
+    const std::size_t begin = entry == 1 ? 0 : id_ends_[entry - 2];
+    return std::string_view(id_texts_).substr(begin, id_ends_[entry - 1] - begin);
+  }
+
+  RecordSink& sink_;
+  const std::atomic<bool>* cancelled_;
+  // Of the segment that is read:
+  Entries entries_;
+  std::string missing_;
+  std::uint64_t next_ordinal_ = 0;
+  std::uint64_t line_ = 0;
+  std::string total_usage_;
+  bool has_usage_records_ = false;
+  // Of all:
+  std::unordered_map<std::string, Entries> ends_;  // by segment
+  std::vector<bool> begins_turn_;                  // by entry
+  std::string id_texts_;
+  std::vector<std::size_t> id_ends_;
+  Ordinal tip_ = kNoEntry;  // the entry that the next one goes on from
+  Ordinal last_ = kNoEntry;
+};
+
+}  // namespace
+
+Result<Header> Reader::read_header(const LogSource& log) const {
+  ASSIGN_OR_RETURN(const auto views, segments_of(log));
+  return read_header_of(views, log);
+}
+
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+  ASSIGN_OR_RETURN(const auto views, segments_of(log));
+  ASSIGN_OR_RETURN(auto header, read_header_of(views, log));
+  sink.set_header(std::move(header));
+  Thread thread(sink, cancelled);
+  for (const SegmentView& view : views) {
+    RETURN_IF_ERROR(thread.read(view));
+  }
+  sink.set_leaf(thread.leaf());
+  return {};
+}
+
+}  // namespace arborfs::codex

@@ -1,0 +1,22 @@
+// The texts, usage and context of Codex's records (codex/FORMAT.md E, F). Thread-safe.
+#pragma once
+
+#include "core/render/message_renderer.h"
+
+namespace arborfs::codex {
+
+class Renderer : public MessageRenderer {
+ public:
+  /// Not what Codex put in for the model, and not the records of usage.
+  [[nodiscard]] bool is_in_transcript(std::string_view name) const override;
+  /// As build_context() of codex_context.h.
+  [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
+                                                               std::shared_ptr<const LogSource> log,
+                                                               std::shared_ptr<const BlobSource> blobs) const override;
+
+ protected:
+  [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
+  [[nodiscard]] std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const override;
+};
+
+}  // namespace arborfs::codex

@@ -1,0 +1,252 @@
+#include "core/formats/codex/codex_store.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/log/log_file.h"
+
+namespace arborfs::codex {
+namespace {
+
+constexpr std::string_view kFolder = "sessions";
+constexpr std::string_view kArchive = "archived_sessions";
+constexpr std::string_view kLogEnding = ".jsonl";
+constexpr std::size_t kMostBases = 1000;  // of one segment
+
+std::string file_of_thread(const std::string& thread) {
+  return thread + std::string(kLogEnding);
+}
+
+Error no_thread() {
+  return {Errc::not_found, "Codex has no thread of this id"};
+}
+
+Error compressed() {
+  return {Errc::unsupported, "Codex has compressed the thread; resume it with codex to make it readable again"};
+}
+
+}  // namespace
+
+CodexStore::CodexStore(const Format& format, StorePaths paths, Disk& disk)
+    : ReadOnlyStore(format, std::move(paths), disk),
+      names_(this->paths().agent_dir),
+      database_(this->paths().agent_dir, disk) {}
+
+bool CodexStore::present() const {
+  return open_below(home(), kFolder) || open_below(home(), kArchive);
+}
+
+Result<std::vector<std::string>> CodexStore::folders() const {
+  if (auto live = open_below(home(), kFolder); !live) {
+    RETURN_IF_ERROR(open_below(home(), kArchive));
+  }
+  return std::vector{std::string(kFolder)};
+}
+
+Result<Dir> CodexStore::folder(const LogPlace& place) const {
+  return place.folder == kFolder ? open_below(home(), kFolder) : Result<Dir>(Errc::not_found, "no folder of threads");
+}
+
+std::string CodexStore::path_of(const LogPlace& place) const {
+  const Table now = table();
+  const auto found = now->threads().find(place.stem());
+  if (found == now->threads().end()) {
+    return ReadOnlyStore::path_of(place);
+  }
+  const SegmentFile& newest = found->second.back();
+  return home() + "/" + newest.folder + "/" + newest.file;
+}
+
+CodexStore::Table CodexStore::table() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (table_) {
+      return table_;
+    }
+  }
+  return read_table();
+}
+
+CodexStore::Table CodexStore::read_table() const {
+  auto now = std::make_shared<const ThreadTable>(ThreadTable::read(home()));
+  const std::lock_guard lock(mutex_);
+  table_ = now;
+  return now;
+}
+
+/// Also the folder with the file of names.
+std::vector<WatchedDir> CodexStore::watched() const {
+  std::vector<WatchedDir> dirs{{home(), std::string(kFolder), false}};
+  Table now = table();
+  if (!now->has_all_folders(home())) {
+    now = read_table();
+  }
+  for (const ThreadTable::Listed& listed : now->listed()) {
+    dirs.push_back({home() + "/" + listed.folder, std::string(kFolder), !listed.has_files});
+  }
+  return dirs;
+}
+
+/// A file that concerns all threads gives a place where no log is, so that all are looked at.
+std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std::string& file) const {
+  if (const auto name = parse_rollout_name(file)) {
+    const Table now = table();
+    const bool is_known = now->find(name->segment) != nullptr;
+    return LogPlace{folder, is_known ? file_of_thread(name->thread) : file};
+  }
+  const bool concerns_all = file == ThreadNames::kFile || file == kFolder || file == kArchive;
+  return concerns_all ? std::optional(LogPlace{folder, file}) : std::nullopt;
+}
+
+Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
+  if (folder != kFolder) {
+    return Error{Errc::not_found, "no folder of threads"};
+  }
+  RETURN_IF_ERROR(folders());
+  const Table now = read_table();
+  std::vector<FoundLog> found;
+  for (const auto& [thread, files] : now->threads()) {
+    FoundLog log{LogPlace{folder, file_of_thread(thread)}, {}, {}};
+    const std::int64_t started = now_ns();
+    if (wants_head && wants_head(log.place)) {
+      const auto opened = open_thread(*now, thread);
+      auto header = opened ? format().reader->read_header(**opened) : Result<Header>(opened.error());
+      if (header) {
+        log.stat = (*opened)->opened();
+        log.head = FoundHead{*std::move(header), started};
+        found.push_back(std::move(log));
+        continue;
+      }
+    }
+    if (const auto st = stat_of(*now, thread)) {
+      log.stat = *st;
+      found.push_back(std::move(log));
+    }
+  }
+  return found;
+}
+
+Result<FileStat> CodexStore::stat(const LogPlace& place) const {
+  const std::string thread(place.stem());
+  auto st = stat_of(*table(), thread);
+  return st ? st : stat_of(*read_table(), thread);
+}
+
+Result<FileStat> CodexStore::stat_in(const Dir& /*folder*/, const LogPlace& place) const {
+  return stat(place);
+}
+
+Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place) const {
+  const std::string thread(place.stem());
+  auto log = open_thread(*table(), thread);
+  return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread);
+}
+
+Result<std::shared_ptr<const LogSource>> CodexStore::open_file(const SegmentFile& file) const {
+  if (file.name.is_compressed) {
+    return compressed();
+  }
+  ASSIGN_OR_RETURN(const auto dir, open_below(home(), file.folder));
+  return LogFile::open(dir, file.file, [home = home(), folder = file.folder, name = file.file]() -> Result<File> {
+    ASSIGN_OR_RETURN(const auto again, open_below(home, folder));
+    return File::open_in(again, name);
+  });
+}
+
+/// The file of names has a new name at once.
+ThreadFacts CodexStore::facts_of(const std::string& thread) const {
+  const auto threads = database_.current();
+  const auto known = threads->find(thread);
+  ThreadFacts facts = known == threads->end() ? ThreadFacts() : known->second;
+  if (auto name = names_.name_of(thread)) {
+    facts.name = std::move(name);
+  }
+  return facts;
+}
+
+/// What the segment's first line says of its base; nothing also if it cannot be read now.
+std::optional<HistoryBase> CodexStore::base_of(const SegmentFile& file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = bases_.find(file.name.segment); known != bases_.end()) {
+      return known->second;
+    }
+  }
+  const auto log = open_file(file);
+  auto base = log ? read_base(**log) : Result<std::optional<HistoryBase>>(log.error());
+  const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
+  if (!base || !size) {
+    return std::nullopt;
+  }
+  if (*size > 0) {
+    const std::lock_guard lock(mutex_);
+    bases_.emplace(file.name.segment, *base);
+  }
+  return *base;
+}
+
+/// The thread's segments and those that its history begins with, a base before what is based on it. Compressed ones of
+/// other threads are left out.
+Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread) const {
+  const auto own = table.threads().find(thread);
+  if (own == table.threads().end()) {
+    return no_thread();
+  }
+  std::vector<Planned> planned;
+  std::unordered_map<std::string, std::uint64_t> ends;
+  std::unordered_set<std::string> seen;
+  for (const SegmentFile& file : own->second) {
+    std::vector<Planned> chain;
+    const SegmentFile* at = &file;
+    while (at != nullptr && chain.size() < kMostBases && seen.insert(at->name.segment).second) {
+      chain.push_back({*at, base_of(*at), at->name.thread == thread, UINT64_MAX});
+      at = chain.back().base ? table.find(chain.back().base->segment) : nullptr;
+      at = at != nullptr && at->name.is_compressed && at->name.thread != thread ? nullptr : at;
+    }
+    std::move(chain.rbegin(), chain.rend(), std::back_inserter(planned));
+  }
+  for (const Planned& segment : planned) {
+    if (segment.base) {
+      std::uint64_t& end = ends[segment.base->segment];
+      end = std::max(end, segment.base->end_byte);
+    }
+  }
+  for (Planned& segment : planned) {
+    segment.end = segment.is_own ? UINT64_MAX : ends[segment.file.name.segment];
+  }
+  return planned;
+}
+
+Result<FileStat> CodexStore::stat_of(const ThreadTable& table, const std::string& thread) const {
+  ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
+  ThreadStat all;
+  for (const Planned& segment : planned) {
+    ASSIGN_OR_RETURN(const auto dir, open_below(home(), segment.file.folder));
+    ASSIGN_OR_RETURN(const auto st, stat_log(dir, segment.file.file));
+    all.add(st, std::min(st.size, segment.end), segment.is_own);
+  }
+  return all.of_thread(facts_of(thread));
+}
+
+Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table,
+                                                                 const std::string& thread) const {
+  ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
+  std::vector<Segment> segments;
+  ThreadStat all;
+  for (const Planned& each : planned) {
+    ASSIGN_OR_RETURN(auto file, open_file(each.file));
+    ASSIGN_OR_RETURN(const auto size, file->size());
+    const FileStat st = file->opened();
+    all.add(st, std::min(st.size, each.end), each.is_own);
+    segments.push_back({each.file.name.segment, each.base, each.is_own, std::move(file), std::min(size, each.end), 0});
+  }
+  ThreadFacts facts = facts_of(thread);
+  const FileStat opened = all.of_thread(facts);
+  return std::shared_ptr<const LogSource>(
+      std::make_shared<const SegmentsLog>(std::move(segments), std::move(facts), opened));
+}
+
+}  // namespace arborfs::codex

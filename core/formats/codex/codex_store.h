@@ -1,0 +1,65 @@
+// Codex's threads as a store: each is a session, whatever files its segments are in. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/formats/codex/segments_log.h"
+#include "core/formats/codex/thread_database.h"
+#include "core/formats/codex/thread_names.h"
+#include "core/formats/codex/thread_table.h"
+#include "core/store/read_only_store.h"
+
+namespace arborfs::codex {
+
+/// The logs have the places `sessions/<thread>.jsonl`, which are no files.
+class CodexStore final : public ReadOnlyStore {
+ public:
+  CodexStore(const Format& format, StorePaths paths, Disk& disk);
+
+  [[nodiscard]] std::string path_of(const LogPlace& place) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  [[nodiscard]] std::vector<WatchedDir> watched() const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+
+ private:
+  /// A segment of a thread's history before it is opened.
+  struct Planned {
+    SegmentFile file;
+    std::optional<HistoryBase> base;
+    bool is_own = true;
+    std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
+  };
+  using Table = std::shared_ptr<const ThreadTable>;
+
+  [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
+  [[nodiscard]] Table table() const;
+  Table read_table() const;
+  [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
+  [[nodiscard]] ThreadFacts facts_of(const std::string& thread) const;
+  [[nodiscard]] std::optional<HistoryBase> base_of(const SegmentFile& file) const;
+  [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread) const;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_file(const SegmentFile& file) const;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_thread(const ThreadTable& table,
+                                                                     const std::string& thread) const;
+
+  const ThreadNames names_;
+  const ThreadDatabase database_;
+  mutable std::mutex mutex_;
+  mutable Table table_;  // guarded by mutex_; null until it is needed
+  /// By segment: the first line never changes. Guarded by mutex_.
+  mutable std::unordered_map<std::string, std::optional<HistoryBase>> bases_;
+};
+
+}  // namespace arborfs::codex

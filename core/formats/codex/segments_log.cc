@@ -1,0 +1,110 @@
+#include "core/formats/codex/segments_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/codex/record.h"
+#include "core/json/json_cursor.h"
+#include "core/json/number.h"
+#include "core/log/line_reader.h"
+
+namespace arborfs::codex {
+
+std::optional<HistoryBase> base_in(std::string_view first_line) {
+  if (!is_object(first_line) || !skim::is_string(skim::member(first_line, "type"), "session_meta")) {
+    return std::nullopt;
+  }
+  const std::string_view given = skim::member(skim::member(first_line, "payload"), "history_base");
+  auto segment = skim::string_value(skim::member(given, "thread_id"));
+  if (!segment) {
+    return std::nullopt;
+  }
+  return HistoryBase{*std::move(segment), count_of(skim::member(given, "end_ordinal_exclusive")).value_or(UINT64_MAX),
+                     count_of(skim::member(given, "end_byte_offset")).value_or(UINT64_MAX)};
+}
+
+Result<std::optional<HistoryBase>> read_base(const LogSource& file) {
+  ASSIGN_OR_RETURN(const auto size, file.size());
+  LineReader lines(file, std::min(size, kLongestHead), nullptr);
+  ASSIGN_OR_RETURN(const auto* line, lines.next());
+  return line == nullptr || line->is_too_long ? std::optional<HistoryBase>() : base_in(line->text);
+}
+
+SegmentsLog::SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened)
+    : LogSource(opened), segments_(std::move(segments)), facts_(std::move(facts)) {
+  std::uint64_t start = 0;
+  for (Segment& segment : segments_) {
+    segment.start = start;
+    start += segment.length;
+  }
+}
+
+Result<std::uint64_t> SegmentsLog::size() const {
+  ASSIGN_OR_RETURN(const auto last, segments_.back().file->size());
+  return segments_.back().start + last;
+}
+
+Result<FileStat> SegmentsLog::stat() const {
+  ThreadStat all;
+  for (const Segment& segment : segments_) {
+    ASSIGN_OR_RETURN(const auto st, segment.file->stat());
+    all.add(st, &segment == &segments_.back() || segment.is_own ? st.size : segment.length, segment.is_own);
+  }
+  return all.of_thread(facts_);
+}
+
+const Segment& SegmentsLog::at(std::uint64_t offset) const {
+  const auto after = std::upper_bound(segments_.begin(), segments_.end(), offset,
+                                      [](std::uint64_t at, const Segment& segment) { return at < segment.start; });
+  return *std::prev(after);
+}
+
+Result<std::size_t> SegmentsLog::read_at(std::uint64_t offset, std::span<char> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const Segment& segment = at(offset + done);
+    const bool is_last = &segment == &segments_.back();
+    const std::uint64_t from = offset + done - segment.start;
+    std::span<char> rest = into.subspan(done);
+    if (!is_last) {
+      rest = rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), segment.length - from)));
+    }
+    ASSIGN_OR_RETURN(const auto got, segment.file->read_at(from, rest));
+    done += got;
+    if (got < rest.size()) {
+      return is_last ? Result<std::size_t>(done)
+                     : Result<std::size_t>(Errc::stale, "a segment of the thread was truncated; open the file again");
+    }
+  }
+  return done;
+}
+
+std::shared_ptr<const File> SegmentsLog::splice_file() const {
+  return segments_.size() == 1 ? segments_.front().file->splice_file() : nullptr;
+}
+
+void ThreadStat::add(const FileStat& file, std::uint64_t length, bool is_own) {
+  const std::uint64_t size = stat_.size + length;
+  if (is_own) {
+    const std::int64_t newest = std::max(stat_.mtime_ns, file.mtime_ns);
+    stat_ = file;
+    stat_.mtime_ns = newest;
+  }
+  stat_.size = size;
+  ++files_;
+  const std::string place = std::to_string(file.dev) + ":" + std::to_string(file.ino);
+  identity_ = xxh64(place, identity_);
+}
+
+/// The facts count as part of the identity, so that a change of them is seen.
+FileStat ThreadStat::of_thread(const ThreadFacts& facts) const {
+  FileStat all = stat_;
+  if (files_ != 1 || !facts.is_empty()) {
+    all.ino = xxh64(facts.name.value_or(""), xxh64(facts.parent, identity_));
+  }
+  return all;
+}
+
+}  // namespace arborfs::codex

@@ -1,0 +1,73 @@
+// The bytes of one thread: the files of its segments in a row, behind those of the segments that its history begins
+// with (codex/FORMAT.md C). Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/codex/thread_facts.h"
+#include "core/log/log_source.h"
+
+namespace arborfs::codex {
+
+/// Where the history before a segment ends (codex/FORMAT.md C2).
+struct HistoryBase {
+  std::string segment;
+  std::uint64_t end_ordinal = 0;  // exclusive
+  std::uint64_t end_byte = 0;     // exclusive
+};
+
+/// The base in the first line of a segment; nothing if there is none.
+std::optional<HistoryBase> base_in(std::string_view first_line);
+
+/// What a segment's first line says of its place in the history. Errors: io, stale.
+Result<std::optional<HistoryBase>> read_base(const LogSource& file);
+
+struct Segment {
+  std::string id;
+  std::optional<HistoryBase> base;
+  bool is_own = true;  // of the thread, not of the one that it was forked from
+  std::shared_ptr<const LogSource> file;
+  std::uint64_t length =
+      0;  // how many bytes of the file belong to the thread; of the last segment, at the time of opening
+  std::uint64_t start = 0;  // in the bytes of the thread; set by SegmentsLog
+};
+
+class SegmentsLog final : public LogSource {
+ public:
+  /// `segments` are those of a thread, a base before what is based on it, and the last one is an own one that may grow.
+  /// `opened` is the thread's state.
+  SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened);
+
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
+
+  [[nodiscard]] Result<std::uint64_t> size() const override;
+  [[nodiscard]] Result<FileStat> stat() const override;
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
+  /// Null unless the thread is one file.
+  [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
+
+ private:
+  [[nodiscard]] const Segment& at(std::uint64_t offset) const;
+  std::vector<Segment> segments_;  // never empty
+  const ThreadFacts facts_;
+};
+
+/// One file as the state of a thread: identity and times of a thread are made from those of its own files.
+class ThreadStat {
+ public:
+  /// In the order of the segments. `length`: how many of its bytes belong to the thread.
+  void add(const FileStat& file, std::uint64_t length, bool is_own);
+  [[nodiscard]] FileStat of_thread(const ThreadFacts& facts) const;
+
+ private:
+  FileStat stat_;
+  std::uint64_t identity_ = 0;
+  std::size_t files_ = 0;
+};
+
+}  // namespace arborfs::codex

@@ -1,0 +1,34 @@
+// The names that users gave to threads (codex/FORMAT.md A4). Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/os/file.h"
+
+namespace arborfs::codex {
+
+class ThreadNames {
+ public:
+  /// `home` is Codex's folder, in which the file of names may appear later.
+  explicit ThreadNames(std::string home) : home_(std::move(home)) {}
+
+  /// The file of names, for the watcher.
+  static constexpr std::string_view kFile = "session_index.jsonl";
+
+  /// The thread's name now; reads the file again if it has changed.
+  [[nodiscard]] std::optional<std::string> name_of(const std::string& thread) const;
+
+ private:
+  using Names = std::unordered_map<std::string, std::string>;
+  [[nodiscard]] std::shared_ptr<const Names> current() const;
+  const std::string home_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Names> names_ = std::make_shared<Names>();  // guarded by mutex_
+  mutable FileStat read_at_;                                                // of the file that they are from
+};
+
+}  // namespace arborfs::codex

@@ -1,0 +1,29 @@
+// JSON as Go's decoder reads it into a struct (goat/FORMAT.md C4). Pure functions, any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json/document.h"
+
+namespace arborfs::goat {
+
+/// True if a struct's field with the tag `name`, in lower case, takes a member with this key.
+bool is_key_of(std::string_view key, std::string_view name);
+/// The same for the raw text between the quotes of a key.
+bool spells_key_of(std::string_view spelled, std::string_view name);
+
+/// The value that the field gets from the text of an object; empty if there is none.
+std::string_view go_member(std::string_view object, std::string_view name);
+/// The same in a parsed object; null for a value that is no object.
+const json::Value* go_member(const json::Value& object, std::string_view name);
+
+/// The value of a string field: "" for null and for a missing one. Nothing if Go rejects the value.
+std::optional<std::string> go_string(std::string_view value);
+std::string go_string(const json::Value* value);
+
+/// True for the texts that time.Time is read from.
+bool is_rfc3339(std::string_view text);
+
+}  // namespace arborfs::goat

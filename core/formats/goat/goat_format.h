@@ -1,0 +1,17 @@
+// goat's sessions, a folder each. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+const Format& goat_format();
+
+/// The store in `dir`, which need not exist: the folder of the sessions, or one that has it as `sessions`. `disk`
+/// outlives it.
+std::shared_ptr<SessionStore> make_goat_store(const std::string& dir, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,143 @@
+#include "core/formats/goat/goat_reader.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/goat/go_json.h"
+#include "core/formats/goat/metadata.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
+#include "core/log/line_reader.h"
+
+namespace arborfs::goat {
+namespace {
+
+constexpr std::string_view kMessage = "message";
+constexpr std::string_view kGoZeroTime = "0001-01-01T00:00:00Z";
+
+/// The members of a line that the index needs.
+struct Fields {
+  std::string uuid;
+  std::string timestamp;  // "" if there is none
+  std::string role;
+};
+
+FieldValue string_field(std::string_view text) {
+  FieldValue value;
+  value.kind = FieldValue::Kind::string;
+  value.text = text;
+  return value;
+}
+
+bool is_json_object(std::string_view text) {
+  if (!text.starts_with('{')) {
+    return false;
+  }
+  const json::ValueEnd end = json::scan_value(text, 0);
+  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
+}
+
+/// The role in a message; nothing if Go rejects the message (goat/FORMAT.md C4).
+std::optional<std::string> role_of(std::string_view message) {
+  const std::string_view calls = go_member(message, "tool_calls");
+  const bool fits = go_string(go_member(message, "name")) && go_string(go_member(message, "tool_call_id")) &&
+                    (calls.empty() || calls == "null" || calls.starts_with('['));
+  return fits ? go_string(go_member(message, "role")) : std::nullopt;
+}
+
+/// Nothing if goat skips the line.
+std::optional<Fields> read_fields(std::string_view line) {
+  if (!is_json_object(line)) {
+    return std::nullopt;
+  }
+  const std::string_view nested = go_member(line, kMessage);
+  const bool is_flat = nested.empty() || nested == "null";
+  if (!is_flat && !nested.starts_with('{')) {
+    return std::nullopt;
+  }
+  auto uuid = go_string(go_member(line, "uuid"));
+  auto timestamp = go_string(go_member(line, "timestamp"));
+  auto role = role_of(is_flat ? line : nested);
+  if (!uuid || !timestamp || !role || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
+    return std::nullopt;
+  }
+  return Fields{*std::move(uuid), *timestamp == kGoZeroTime ? "" : *std::move(timestamp), *std::move(role)};
+}
+
+Damage damage_of(const LineReader::Line& line) {
+  const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
+                            : line.is_ended  ? Damage::Kind::malformed
+                                             : Damage::Kind::unfinished;
+  return {line.offset, line.length, kind, !line.is_ended};
+}
+
+/// Makes each message the child of the one before it.
+class Chain {
+ public:
+  Result<void> add(const LineReader::Line& line, Fields message, RecordSink& sink) {
+    ++count_;
+    const std::string id = unique_id(std::move(message.uuid));
+    RecordFields fields;
+    fields.offset = line.offset;
+    fields.length = line.length;
+    fields.id = string_field(id);
+    fields.parent.kind = FieldValue::Kind::null;
+    if (count_ > 1) {
+      fields.parent = string_field(last_);
+    }
+    fields.type = string_field(kMessage);
+    fields.role = string_field(message.role);
+    if (!message.timestamp.empty()) {
+      fields.timestamp = string_field(message.timestamp);
+    }
+    RETURN_IF_ERROR(sink.add(fields, xxh64(line.text)));
+    last_ = id;
+    return {};
+  }
+
+ private:
+  /// See goat/FORMAT.md C5.
+  std::string unique_id(std::string uuid) {
+    std::string id = uuid.empty() ? "#" + std::to_string(count_) : std::move(uuid);
+    for (std::string base = id; !taken_.insert(xxh64(id)).second; base = id) {
+      id = base + "#" + std::to_string(count_);
+    }
+    return id;
+  }
+
+  Ordinal count_ = 0;
+  std::string last_;
+  std::unordered_set<std::uint64_t> taken_;  // hashes of ids
+};
+
+}  // namespace
+
+Result<Header> Reader::read_header(const LogSource& log) const {
+  return header_of(log.metadata());
+}
+
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  sink.set_header(header_of(log.metadata()));
+  LineReader lines(log, size, cancelled);
+  Chain chain;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto* line, lines.next());
+    if (line == nullptr) {
+      return {};
+    }
+    auto message = line->is_too_long ? std::nullopt : read_fields(line->text);
+    if (message) {
+      RETURN_IF_ERROR(chain.add(*line, *std::move(message), sink));
+    } else {
+      sink.add(damage_of(*line));
+    }
+  }
+}
+
+}  // namespace arborfs::goat

@@ -1,0 +1,116 @@
+#include "core/formats/goat/goat_renderer.h"
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/goat/go_json.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+
+namespace arborfs::goat {
+namespace {
+
+void add_text(Message& message, std::string text) {
+  if (!text.empty()) {
+    message.push_back({MessagePart::Kind::text, std::move(text), ""});
+  }
+}
+
+void add_part(Message& message, const json::Value& part) {
+  if (go_string(go_member(part, "type")) == "text") {
+    return add_text(message, go_string(go_member(part, "text")));
+  }
+  const json::Value* image = go_member(part, "image_url");
+  if (image != nullptr && image->IsObject()) {
+    message.push_back({MessagePart::Kind::image, "", "", go_member(*image, "url")});
+    return;
+  }
+  add_text(message, json::stringify(part));
+}
+
+void add_content(Message& message, const json::Value& content) {
+  if (!content.IsArray()) {
+    return add_text(message, content.IsString() || content.IsNull() ? go_string(&content) : json::stringify(content));
+  }
+  for (const json::Value& part : content.GetArray()) {
+    add_part(message, part);
+  }
+}
+
+void add_calls(Message& message, const json::Value& calls) {
+  if (!calls.IsArray()) {
+    return;
+  }
+  for (const json::Value& call : calls.GetArray()) {
+    const json::Value* function = go_member(call, "function");
+    std::string name = function == nullptr ? "" : go_string(go_member(*function, "name"));
+    std::string arguments = function == nullptr ? "" : go_string(go_member(*function, "arguments"));
+    message.push_back({MessagePart::Kind::tool_call, std::move(arguments), std::move(name)});
+  }
+}
+
+/// Adds the members of a flat record that are the message's.
+void add_flat(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
+              std::string_view raw) {
+  std::string_view before = "{";
+  for (skim::Cursor members(raw); members.next();) {
+    if (spells_key_of(members.key(), "uuid") || spells_key_of(members.key(), "timestamp") ||
+        spells_key_of(members.key(), "message")) {
+      continue;
+    }
+    const char* const begin = members.key().data() - 1;
+    const char* const end = members.value().data() + members.value().size();
+    content.add_text(before);
+    content.add_range(log, offset + static_cast<std::uint64_t>(begin - raw.data()),
+                      static_cast<std::uint64_t>(end - begin));
+    before = ",";
+  }
+  content.add_text(before == "{" ? "{}" : "}");
+}
+
+void add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
+                 std::string_view raw) {
+  const std::string_view nested = go_member(raw, "message");
+  if (nested.starts_with('{')) {
+    content.add_range(log, offset + static_cast<std::uint64_t>(nested.data() - raw.data()), nested.size());
+  } else {
+    add_flat(content, log, offset, raw);
+  }
+}
+
+}  // namespace
+
+std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Value& record) const {
+  const json::Value* nested = go_member(record, "message");
+  const json::Value& body = nested != nullptr && nested->IsObject() ? *nested : record;
+  const json::Value* content = go_member(body, "content");
+  const json::Value* calls = go_member(body, "tool_calls");
+  if (content == nullptr && calls == nullptr && go_member(body, "role") == nullptr) {
+    return std::nullopt;
+  }
+  Message message;
+  if (content != nullptr) {
+    add_content(message, *content);
+  }
+  if (calls != nullptr) {
+    add_calls(message, *calls);
+  }
+  return message;
+}
+
+Result<std::shared_ptr<const Content>> Renderer::context(const ContextPath& path, std::shared_ptr<const LogSource> log,
+                                                         std::shared_ptr<const BlobSource> /*blobs*/) const {
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"messages\":[");
+  std::string_view before = "\n";
+  for (const ContextPath::Step& step : path.steps) {
+    ASSIGN_OR_RETURN(const auto raw, log->read(step.entry.offset, step.length));
+    content->add_text(before);
+    add_message(*content, log, step.entry.offset, raw);
+    before = ",\n";
+  }
+  content->add_text("\n]}\n");
+  return std::shared_ptr<const Content>(std::move(content));
+}
+
+}  // namespace arborfs::goat

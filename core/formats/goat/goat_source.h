@@ -1,0 +1,43 @@
+// The bytes of one session of goat: those of messages.jsonl at their own offsets, and beside them the text of
+// metadata.json as it was when the session was opened (goat/FORMAT.md A2). Thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/log/log_source.h"
+
+namespace arborfs::goat {
+
+/// The stats of what a session consists of.
+struct Parts {
+  FileStat folder;
+  std::optional<FileStat> messages;
+  std::optional<FileStat> metadata;
+  /// The stat of the session as a whole: that of its messages, or of an empty file that is the folder; its time is the
+  /// later one of the two files.
+  [[nodiscard]] FileStat together() const;
+};
+
+class Source final : public LogSource {
+ public:
+  /// `messages` and `metadata` are null and nothing if there are no such files, as `parts` says too.
+  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, std::optional<std::string> metadata);
+
+  [[nodiscard]] Result<std::uint64_t> size() const override;
+  /// With the time of metadata.json when it was opened.
+  [[nodiscard]] Result<FileStat> stat() const override;
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
+  [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override;
+  [[nodiscard]] std::optional<std::string_view> metadata() const override;
+  [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
+  [[nodiscard]] bool is_decoded() const override;
+
+ private:
+  const Parts parts_;
+  const std::shared_ptr<const LogSource> messages_;  // may be null
+  const std::optional<std::string> metadata_;
+};
+
+}  // namespace arborfs::goat

@@ -1,0 +1,143 @@
+#include "core/formats/goat/goat_store.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/formats/goat/goat_source.h"
+#include "core/formats/goat/metadata.h"
+#include "core/log/log_file.h"
+
+namespace arborfs::goat {
+namespace {
+
+constexpr const char* kMessagesFile = "messages.jsonl";
+constexpr const char* kMetadataFile = "metadata.json";
+constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // what follows is not read, and so is no JSON
+
+LogPlace place_in(const std::string& folder) {
+  return {folder, folder + ".jsonl"};
+}
+
+/// Errors: not_found if the folder is no session; those of the messages.
+Result<Parts> parts_in(const Dir& folder) {
+  Parts parts;
+  ASSIGN_OR_RETURN(parts.folder, folder.stat());
+  const auto messages = stat_log(folder, kMessagesFile);
+  const auto metadata = stat_log(folder, kMetadataFile);
+  parts.messages = messages ? std::optional(*messages) : std::nullopt;
+  parts.metadata = metadata ? std::optional(*metadata) : std::nullopt;
+  const bool is_session = messages || (metadata && messages.error().code == Errc::not_found);
+  return is_session ? Result<Parts>(parts) : messages.error();
+}
+
+/// Nothing, in `parts` too, if it cannot be read.
+std::optional<std::string> read_metadata(const Dir& folder, Parts& parts) {
+  parts.metadata.reset();
+  FileStat seen;
+  const auto file = File::open_in(folder, kMetadataFile, &seen);
+  auto text =
+      file ? file->read(0, std::min<std::uint64_t>(seen.size, kLongestMetadata)) : Result<std::string>(file.error());
+  if (!text) {
+    return std::nullopt;
+  }
+  parts.metadata = seen;
+  return std::move(text).value();
+}
+
+/// Null, in `parts` too, if there are none yet. Errors: io.
+Result<std::shared_ptr<const LogSource>> open_messages(const Dir& folder, PooledFile::Opener reopen, Parts& parts) {
+  parts.messages.reset();
+  auto messages = LogFile::open(folder, kMessagesFile, std::move(reopen));
+  if (messages) {
+    parts.messages = (*messages)->opened();
+  }
+  return !messages && messages.error().code == Errc::not_found ? Result<std::shared_ptr<const LogSource>>(nullptr)
+                                                               : std::move(messages);
+}
+
+}  // namespace
+
+Store::Store(const Format& format, StorePaths paths, Disk& disk) : ReadOnlyStore(format, std::move(paths), disk) {}
+
+std::string Store::file_of(const LogPlace& /*place*/) const {
+  return kMessagesFile;
+}
+
+std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
+  return file == kMessagesFile || file == kMetadataFile ? std::optional(place_in(folder)) : std::nullopt;
+}
+
+bool Store::present() const {
+  return Dir::open_root(paths().sessions).has_value();
+}
+
+Result<std::vector<std::string>> Store::folders() const {
+  ASSIGN_OR_RETURN(const auto base, Dir::open_root(paths().sessions));
+  ASSIGN_OR_RETURN(auto entries, base.list());
+  std::vector<std::string> names;
+  for (auto& entry : entries) {
+    if (entry.type == DT_DIR && entry.name.front() != '.') {
+      names.push_back(std::move(entry.name));
+    }
+  }
+  return names;
+}
+
+Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
+  FoundLog log{place_in(folder), {}, {}};
+  ASSIGN_OR_RETURN(const auto dir, this->folder(log.place));
+  std::vector<FoundLog> found;
+  auto parts = parts_in(dir);
+  if (!parts) {
+    return found;
+  }
+  if (wants_head && wants_head(log.place)) {
+    const std::int64_t started = now_ns();
+    const auto metadata = read_metadata(dir, *parts);
+    log.head = FoundHead{header_of(metadata), started};
+  }
+  log.stat = parts->together();
+  found.push_back(std::move(log));
+  return found;
+}
+
+Result<FileStat> Store::stat(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  return stat_in(dir, place);
+}
+
+Result<FileStat> Store::stat_in(const Dir& folder, const LogPlace& /*place*/) const {
+  ASSIGN_OR_RETURN(const auto parts, parts_in(folder));
+  return parts.together();
+}
+
+Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  Parts parts;
+  ASSIGN_OR_RETURN(parts.folder, dir.stat());
+  auto metadata = read_metadata(dir, parts);
+  const auto reopen = [root = paths().sessions, folder = place.folder]() -> Result<File> {
+    ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, folder));
+    return File::open_in(again, kMessagesFile);
+  };
+  ASSIGN_OR_RETURN(auto messages, open_messages(dir, reopen, parts));
+  if (!parts.messages && !parts.metadata) {
+    return Error{Errc::not_found, "the session's folder has neither messages nor metadata"};
+  }
+  return std::shared_ptr<const LogSource>(
+      std::make_shared<const Source>(parts, std::move(messages), std::move(metadata)));
+}
+
+Result<Dir> Store::folder(const LogPlace& place) const {
+  return Dir::open_below_root(paths().sessions, place.folder);
+}
+
+Result<Dir> Store::artifacts(const LogPlace& place) const {
+  return folder(place);
+}
+
+}  // namespace arborfs::goat

@@ -1,0 +1,32 @@
+// goat's sessions: a folder each in a base folder (goat/FORMAT.md A). A session's place is its folder, and as file that
+// folder's name with .jsonl. `artifacts` of a session is its folder, with transcript and checkpoints. Read only.
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/store/read_only_store.h"
+
+namespace arborfs::goat {
+
+class Store : public ReadOnlyStore {
+ public:
+  /// `format` and `disk` outlive the store. The base folder is `paths.sessions`.
+  Store(const Format& format, StorePaths paths, Disk& disk);
+
+  [[nodiscard]] std::string file_of(const LogPlace& place) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  /// The one session of a folder, or none.
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
+};
+
+}  // namespace arborfs::goat

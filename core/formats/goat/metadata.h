@@ -1,0 +1,15 @@
+// The metadata of a session (goat/FORMAT.md B1). Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/log/log_index.h"
+
+namespace arborfs::goat {
+
+/// The header that the text of metadata.json gives; an invalid one, which says why, if there is no such file or it is
+/// not a JSON object.
+Header header_of(std::optional<std::string_view> metadata);
+
+}  // namespace arborfs::goat

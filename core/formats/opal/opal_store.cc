@@ -1,0 +1,84 @@
+#include "core/formats/opal/opal_store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "core/base/cancellation.h"
+#include "core/base/result_macros.h"
+#include "core/formats/opal/dets_translation.h"
+#include "core/log/log_file.h"
+#include "core/store/log_listing.h"
+
+namespace arborfs::opal {
+namespace {
+
+constexpr std::string_view kTableSuffix = ".dets";
+
+bool is_table_name(std::string_view name) {
+  return name.size() > kTableSuffix.size() && name.front() != '.' && name.ends_with(kTableSuffix);
+}
+
+/// The lines of a table, with the bytes of the table behind them.
+class TranslatedLog final : public LogSource {
+ public:
+  TranslatedLog(std::shared_ptr<const LogSource> table, std::string lines)
+      : LogSource(table->opened()),
+        table_(std::move(table)),
+        lines_(log_from_bytes(std::move(lines), table_->opened())) {}
+
+  [[nodiscard]] Result<std::uint64_t> size() const override { return lines_->size(); }
+  [[nodiscard]] Result<FileStat> stat() const override { return table_->stat(); }
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
+    return lines_->read_at(offset, into);
+  }
+  [[nodiscard]] bool is_decoded() const override { return true; }
+  [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override {
+    return table_->read_raw_at(offset, into);
+  }
+
+ private:
+  const std::shared_ptr<const LogSource> table_;
+  const std::shared_ptr<const LogSource> lines_;
+};
+
+}  // namespace
+
+Store::Store(const Format& json_lines, const Format& dets, StorePaths paths, Disk& disk)
+    : LogFolderStore(json_lines, std::move(paths), "sessions", ".jsonl", disk), dets_(dets) {}
+
+const Format& Store::format_of(const LogPlace& place) const {
+  return is_table_name(place.file) ? dets_ : format();
+}
+
+std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
+  return is_table_name(file) ? std::optional(LogPlace{folder, file}) : LogFolderStore::log_of(folder, file);
+}
+
+Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
+  ASSIGN_OR_RETURN(auto found, LogFolderStore::logs(folder, wants_head));
+  ASSIGN_OR_RETURN(const auto dir, this->folder({folder, ""}));
+  ASSIGN_OR_RETURN(auto tables, list_logs(dir, folder, dets_, is_table_name, {}));
+  std::set<std::string_view> ids;
+  for (const FoundLog& table : tables) {
+    ids.insert(table.place.stem());
+  }
+  std::erase_if(found, [&ids](const FoundLog& log) { return ids.contains(log.place.stem()); });
+  const auto middle = static_cast<std::ptrdiff_t>(found.size());
+  std::move(tables.begin(), tables.end(), std::back_inserter(found));
+  std::inplace_merge(found.begin(), found.begin() + middle, found.end(),
+                     [](const FoundLog& a, const FoundLog& b) { return a.place < b.place; });
+  return found;
+}
+
+Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(auto file, LogFolderStore::open(place));
+  if (!is_table_name(place.file)) {
+    return file;
+  }
+  ASSIGN_OR_RETURN(auto lines, translate_dets(*file, Cancellation::current()));
+  return std::shared_ptr<const LogSource>(std::make_shared<const TranslatedLog>(std::move(file), std::move(lines)));
+}
+
+}  // namespace arborfs::opal

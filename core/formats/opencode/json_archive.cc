@@ -1,0 +1,274 @@
+#include "core/formats/opencode/json_archive.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/entry_text.h"
+#include "core/json/json_cursor.h"
+
+namespace arborfs::opencode {
+namespace {
+
+constexpr std::string_view kJsonSuffix = ".json";
+constexpr std::uint64_t kLongestFile = std::uint64_t{64} << 20U;
+/// The messages of so many sessions that were read lately are watched.
+constexpr std::size_t kMostWatched = 16;
+
+/// The ids of the files `<id>.json`, in byte order; none if there is no such directory.
+std::vector<std::string> ids_in(const Result<Dir>& dir) {
+  std::vector<std::string> ids;
+  auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  if (!entries) {
+    return ids;
+  }
+  for (const DirEntry& entry : *entries) {
+    if (entry.type == DT_REG && entry.name.front() != '.' && entry.name.size() > kJsonSuffix.size() &&
+        entry.name.ends_with(kJsonSuffix)) {
+      ids.push_back(entry.name.substr(0, entry.name.size() - kJsonSuffix.size()));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::string file_of_id(std::string_view id) {
+  return std::string(id) + std::string(kJsonSuffix);
+}
+
+/// The file's text; "" if there is none that can be read.
+std::string text_in(const Dir& dir, std::string_view id) {
+  const std::string name = file_of_id(id);
+  if (!is_plain_name(name)) {
+    return "";
+  }
+  FileStat st;
+  const auto file = File::open_in(dir, name, &st);
+  auto text = file && st.size <= kLongestFile ? file->read(0, st.size) : Result<std::string>(Errc::not_found, "");
+  return text ? *std::move(text) : "";
+}
+
+std::string text_in(const Result<Dir>& dir, std::string_view id) {
+  return dir ? text_in(*dir, id) : "";
+}
+
+/// Collects the stats of files, for a stamp of them all.
+class StampOfFiles {
+ public:
+  void add(const Dir& dir, std::string_view id) {
+    const std::string name = file_of_id(id);
+    if (const auto st = is_plain_name(name) ? dir.stat(name) : Result<FileStat>(Errc::not_found, "")) {
+      stamp_.time_ns = std::max(stamp_.time_ns, st->mtime_ns);
+      const std::array<std::uint64_t, 3> facts{st->ino, st->size, static_cast<std::uint64_t>(st->mtime_ns)};
+      const std::string_view bytes(reinterpret_cast<const char*>(facts.data()), sizeof facts);
+      stamp_.version = xxh64(bytes, xxh64(name, stamp_.version));
+    }
+  }
+  void add(const Result<Dir>& dir, std::string_view id) {
+    if (dir) {
+      add(*dir, id);
+    }
+  }
+  [[nodiscard]] const Stamp& stamp() const { return stamp_; }
+
+ private:
+  Stamp stamp_;
+};
+
+/// Messages sort by the time of their creation, because ids start over every two years (opencode/FORMAT.md A4). A
+/// message without a time is being written: it comes last.
+double created_in(std::string_view message) {
+  const std::string_view created = skim::member(skim::member(message, "time"), "created");
+  double time = 0;
+  const auto [end, failed] = std::from_chars(created.data(), created.data() + created.size(), time);
+  return !created.empty() && failed == std::errc() ? time : std::numeric_limits<double>::infinity();
+}
+
+class JsonArchive final : public SessionArchive {
+ public:
+  explicit JsonArchive(std::string storage) : storage_(std::move(storage)) {}
+
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override {
+    ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(storage_, "session"));
+    ASSIGN_OR_RETURN(auto entries, dir.list());
+    std::vector<std::string> found;
+    for (DirEntry& entry : entries) {
+      if (entry.type == DT_DIR && entry.name.front() != '.') {
+        found.push_back(std::move(entry.name));
+      }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  [[nodiscard]] Result<std::vector<SessionHead>> heads(const std::string& folder, const Wants& wants) const override {
+    ASSIGN_OR_RETURN(const auto dir, dir_of(folder));
+    const HeadDirs dirs(*this);
+    std::vector<SessionHead> found;
+    for (std::string& id : ids_in(Dir::open_root(storage_ + "/session/" + folder))) {
+      SessionHead head{std::move(id), {}, ""};
+      head.stamp = stamp_of_head(dirs, dir, head.id);
+      if (wants && wants(head.id)) {
+        head.metadata = metadata_of(dirs, dir, {folder, head.id});
+      }
+      found.push_back(std::move(head));
+    }
+    return found;
+  }
+
+  [[nodiscard]] Result<SessionHead> head(const SessionName& session) const override {
+    ASSIGN_OR_RETURN(const auto dir, dir_of(session.folder));
+    RETURN_IF_ERROR(stat_log(dir, file_of_id(session.id)));
+    const HeadDirs dirs(*this);
+    return SessionHead{session.id, stamp_of_head(dirs, dir, session.id), metadata_of(dirs, dir, session)};
+  }
+
+  [[nodiscard]] Result<Stamps> stamps(const SessionName& session, Covers covers) const override {
+    ASSIGN_OR_RETURN(const auto dir, dir_of(session.folder));
+    RETURN_IF_ERROR(stat_log(dir, file_of_id(session.id)));
+    const Stamp head = stamp_of_head(HeadDirs(*this), dir, session.id);
+    if (covers == Covers::head) {
+      return Stamps{head, {}};
+    }
+    StampOfFiles content;
+    const auto messages = open_in("message", session.id);
+    const auto parts = Dir::open_below_root(storage_, "part");
+    for (const std::string& message : ids_in(messages)) {
+      content.add(messages, message);
+      const auto parts_of = parts ? parts->open_in(message) : Result<Dir>(parts.error());
+      for (const std::string& part : ids_in(parts_of)) {
+        content.add(parts_of, part);
+      }
+    }
+    const Stamp& whole = content.stamp();
+    return Stamps{head, {std::max(head.time_ns, whole.time_ns), head.version * 31 + whole.version}};
+  }
+
+  [[nodiscard]] Result<WholeSession> whole(const SessionName& session) const override {
+    WholeSession found;
+    ASSIGN_OR_RETURN(found.stamps, stamps(session, Covers::whole));
+    ASSIGN_OR_RETURN(const auto dir, dir_of(session.folder));
+    found.metadata = metadata_of(HeadDirs(*this), dir, session);
+    const auto messages = open_in("message", session.id);
+    std::vector<std::pair<double, std::string>> order;
+    for (std::string& id : ids_in(messages)) {
+      order.emplace_back(created_in(text_in(messages, id)), std::move(id));
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [time, id] : order) {
+      add_piece(found.pieces, id, entry_of(messages, id));
+    }
+    return found;
+  }
+
+  Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const override {
+    const auto messages = open_in("message", session.id);
+    for (const Piece& piece : pieces) {
+      if (!take(entry_of(messages, piece.id))) {
+        break;
+      }
+    }
+    return {};
+  }
+
+  /// Files say nothing of others that were written.
+  [[nodiscard]] Result<std::uint64_t> changes() const override { return ++changes_; }
+
+  [[nodiscard]] std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
+    return file.ends_with(kJsonSuffix) && file.front() != '.' ? std::optional(LogPlace{folder, file}) : std::nullopt;
+  }
+  [[nodiscard]] std::string path_of(const SessionName& session) const override {
+    return storage_ + "/session/" + session.folder + "/" + file_of_id(session.id);
+  }
+  [[nodiscard]] Result<Dir> dir_of(const std::string& folder) const override { return open_in("session", folder); }
+
+ private:
+  /// Where the files lie that belong to a session's head.
+  struct HeadDirs {
+    explicit HeadDirs(const JsonArchive& archive)
+        : todo(Dir::open_below_root(archive.storage_, "todo")),
+          diff(Dir::open_below_root(archive.storage_, "session_diff")),
+          project(Dir::open_below_root(archive.storage_, "project")) {}
+    Result<Dir> todo;
+    Result<Dir> diff;
+    Result<Dir> project;
+  };
+
+  [[nodiscard]] Result<Dir> open_in(const std::string& kind, const std::string& name) const {
+    ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(storage_, kind));
+    return is_plain_name(name) ? dir.open_in(name) : Result<Dir>(Errc::not_found, "no such folder");
+  }
+
+  static Stamp stamp_of_head(const HeadDirs& dirs, const Dir& dir, const std::string& id) {
+    StampOfFiles files;
+    files.add(dir, id);
+    files.add(dirs.todo, id);
+    files.add(dirs.diff, id);
+    return files.stamp();
+  }
+
+  static std::string metadata_of(const HeadDirs& dirs, const Dir& dir, const SessionName& session) {
+    ObjectText metadata;
+    const auto add = [&](std::string_view key, const std::string& text) {
+      if (!text.empty()) {
+        metadata.add_json(key, text);
+      }
+    };
+    add("info", text_in(dir, session.id));
+    add("project", text_in(dirs.project, session.folder));
+    add("todo", text_in(dirs.todo, session.id));
+    add("diff", text_in(dirs.diff, session.id));
+    return std::move(metadata).take();
+  }
+
+  [[nodiscard]] std::string entry_of(const Result<Dir>& messages, const std::string& id) const {
+    EntryText entry;
+    entry.set_info(text_in(messages, id), "");
+    const auto parts = open_in("part", id);
+    for (const std::string& part : ids_in(parts)) {
+      entry.add_part(text_in(parts, part), "");
+    }
+    return std::move(entry).take();
+  }
+
+  const std::string storage_;
+  mutable std::atomic<std::uint64_t> changes_{0};
+};
+
+/// Beside the folders of sessions, those of messages that were read lately, and the parts of the last one of each.
+std::vector<WatchedDir> JsonArchive::watched(const std::vector<SessionName>& hot) const {
+  std::vector<WatchedDir> dirs;
+  if (const auto all = folders()) {
+    for (const std::string& folder : *all) {
+      dirs.push_back({storage_ + "/session/" + folder, folder, false});
+    }
+  }
+  for (std::size_t i = 0; i < std::min(hot.size(), kMostWatched); ++i) {
+    if (!is_plain_name(hot[i].id)) {
+      continue;
+    }
+    dirs.push_back({storage_ + "/message/" + hot[i].id, hot[i].folder, false});
+    if (const auto ids = ids_in(open_in("message", hot[i].id)); !ids.empty()) {
+      dirs.push_back({storage_ + "/part/" + ids.back(), hot[i].folder, false});
+    }
+  }
+  return dirs;
+}
+
+}  // namespace
+
+std::unique_ptr<SessionArchive> make_json_archive(std::string storage) {
+  return std::make_unique<JsonArchive>(std::move(storage));
+}
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,24 @@
+// Sessions of OpenCode: in a database since version 1.2, in JSON files before. FORMAT.md beside this file has the
+// facts. Read only. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// The sessions in a database.
+const Format& opencode_format();
+/// Those in JSON files.
+const Format& opencode_files_format();
+
+/// The folder that OpenCode uses by itself: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
+std::string own_opencode_dir();
+
+/// The store in that folder, or in the database if `place` is one. Files are read only where there is no database.
+/// `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
+std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,200 @@
+#include "core/formats/opencode/opencode_reader.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
+#include "core/log/line_reader.h"
+
+namespace arborfs::opencode {
+namespace {
+
+FieldValue text_value(std::string_view text) {
+  FieldValue value;
+  value.kind = FieldValue::Kind::string;
+  value.text = text;
+  return value;
+}
+
+std::optional<double> number_of(std::string_view literal) {
+  json::Document value;
+  return json::parse(literal, value) && value.IsNumber() ? std::optional(value.GetDouble()) : std::nullopt;
+}
+
+/// What the index needs of one message.
+struct MessageFields {
+  std::string id;
+  std::string role;
+  std::optional<double> created;
+  std::string_view type = "message";
+};
+
+/// A user's message that asks for a compaction, or the assistant's summary (opencode/FORMAT.md D2).
+bool is_compaction(std::string_view role, std::string_view info, std::string_view parts) {
+  if (role == "assistant") {
+    return skim::member(info, "summary") == "true";
+  }
+  skim::Cursor cursor(parts);
+  while (cursor.next()) {
+    if (skim::is_string(skim::member(cursor.value(), "type"), "compaction")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Nothing if the line is damage. It is valid JSON if it begins as an entry does.
+std::optional<MessageFields> message_in(std::string_view line) {
+  const json::ValueEnd end = json::scan_value(line, 0);
+  if (!line.starts_with('{') || end.verdict != json::ValueScanner::Verdict::value || end.end != line.size()) {
+    return std::nullopt;
+  }
+  const std::string_view info = skim::member(line, "info");
+  auto id = skim::string_value(skim::member(info, "id"));
+  if (!id || id->empty()) {
+    return std::nullopt;
+  }
+  MessageFields fields;
+  fields.id = *std::move(id);
+  fields.role = skim::string_value(skim::member(info, "role")).value_or("");
+  fields.created = number_of(skim::member(skim::member(info, "time"), "created"));
+  fields.type = is_compaction(fields.role, info, skim::member(line, "parts")) ? "compaction" : "message";
+  return fields;
+}
+
+/// Makes a list of a session's messages: each is the child of the one before.
+class MessageList {
+ public:
+  explicit MessageList(RecordSink& sink) : sink_(sink) {}
+
+  Result<void> take(const LineReader::Line& line) {
+    const auto message = line.is_too_long ? std::nullopt : message_in(line.text);
+    if (!message || !seen_.insert(message->id).second) {
+      const auto kind = line.is_too_long ? Damage::Kind::too_tangled
+                        : message        ? Damage::Kind::duplicate
+                                         : Damage::Kind::malformed;
+      sink_.add({line.offset, line.length, kind, false});
+      return {};
+    }
+    return add(line, *message);
+  }
+
+  /// The ordinal of a message; kNoEntry if there is none.
+  [[nodiscard]] Ordinal ordinal_of_revert() const { return reverted_; }
+  void watch_for(std::string id) { awaited_ = std::move(id); }
+
+ private:
+  Result<void> add(const LineReader::Line& line, const MessageFields& message) {
+    RecordFields fields;
+    fields.offset = line.offset;
+    fields.length = line.length;
+    fields.id = text_value(message.id);
+    fields.parent.kind = FieldValue::Kind::null;
+    if (count_ > 0) {
+      fields.parent = text_value(before_);
+    }
+    fields.type = text_value(message.type);
+    fields.role = text_value(message.role);
+    if (message.created) {
+      fields.timestamp.kind = FieldValue::Kind::number;
+      fields.timestamp.number = *message.created;
+    }
+    RETURN_IF_ERROR(sink_.add(fields, xxh64(line.text)));
+    before_ = message.id;
+    ++count_;
+    reverted_ = message.id == awaited_ ? count_ : reverted_;
+    return {};
+  }
+
+  RecordSink& sink_;
+  std::unordered_set<std::string> seen_;
+  std::string before_;
+  Ordinal count_ = 0;
+  std::string awaited_;
+  Ordinal reverted_ = kNoEntry;
+};
+
+Header bad_header(std::string problem) {
+  Header header;
+  header.problem = std::move(problem);
+  return header;
+}
+
+/// "" for a time that no JavaScript date has.
+std::string iso_date(double milliseconds) {
+  constexpr double kLast = 8.64e15;
+  const bool is_date = milliseconds >= -kLast && milliseconds <= kLast;
+  return is_date ? json::iso_time(static_cast<std::int64_t>(milliseconds)) : "";
+}
+
+std::string text_of(const json::Value& object, std::string_view key) {
+  return std::string(json::string_member(object, key).value_or(""));
+}
+
+}  // namespace
+
+Header header_of(std::string_view metadata) {
+  json::Document value;
+  const json::Value* info = json::parse(metadata, value) ? json::member(value, "info") : nullptr;
+  if (info == nullptr || !info->IsObject()) {
+    return bad_header("the session's own data is not valid JSON, so OpenCode cannot load the session");
+  }
+  Header header;
+  header.valid = true;
+  header.json = json::stringify(value);
+  header.id = text_of(*info, "id");
+  header.cwd = text_of(*info, "directory");
+  header.title = text_of(*info, "title");
+  header.parent_session = text_of(*info, "parentID");
+  const json::Value* time = json::member(*info, "time");
+  const json::Value* created = time == nullptr ? nullptr : json::member(*time, "created");
+  if (created != nullptr && created->IsNumber()) {
+    header.timestamp = iso_date(created->GetDouble());
+  }
+  return header;
+}
+
+std::optional<PendingRevert> pending_revert(std::string_view metadata) {
+  const std::string_view revert = skim::member(skim::member(metadata, "info"), "revert");
+  auto message = skim::string_value(skim::member(revert, "messageID"));
+  if (!message) {
+    return std::nullopt;
+  }
+  return PendingRevert{*std::move(message), skim::string_value(skim::member(revert, "partID")).value_or("")};
+}
+
+Result<Header> Reader::read_header(const LogSource& log) const {
+  return header_of(log.metadata().value_or(""));
+}
+
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+  const std::string_view metadata = log.metadata().value_or("");
+  Header header = header_of(metadata);
+  const auto revert = header.valid ? pending_revert(metadata) : std::nullopt;
+  sink.set_header(std::move(header));
+  MessageList messages(sink);
+  if (revert) {
+    messages.watch_for(revert->message);
+  }
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  LineReader lines(log, size, cancelled);
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto* line, lines.next());
+    if (line == nullptr) {
+      break;
+    }
+    RETURN_IF_ERROR(messages.take(*line));
+  }
+  if (const Ordinal reverted = messages.ordinal_of_revert(); reverted != kNoEntry) {
+    const bool keeps_a_part = era_ == Era::database && !revert->part.empty();
+    sink.set_leaf(keeps_a_part ? reverted : reverted - 1);
+  }
+  return {};
+}
+
+}  // namespace arborfs::opencode

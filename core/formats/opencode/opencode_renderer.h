@@ -1,0 +1,25 @@
+// Renders the messages of OpenCode: core/render/message_renderer.h over their parts (opencode/FORMAT.md C4).
+// Thread-safe.
+#pragma once
+
+#include "core/formats/opencode/opencode_reader.h"
+#include "core/render/message_renderer.h"
+
+namespace arborfs::opencode {
+
+class Renderer : public MessageRenderer {
+ public:
+  explicit Renderer(Era era) : era_(era) {}
+  [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
+                                                               std::shared_ptr<const LogSource> log,
+                                                               std::shared_ptr<const BlobSource> blobs) const override;
+
+ protected:
+  [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
+  [[nodiscard]] std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const override;
+
+ private:
+  const Era era_;
+};
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,160 @@
+#include "core/formats/opencode/opencode_store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/opencode_reader.h"
+
+namespace arborfs::opencode {
+namespace {
+
+constexpr std::string_view kPlaceSuffix = ".json";
+/// So many sessions, those that were opened last, are looked at closely when anything changes.
+constexpr std::size_t kMostHot = 32;
+
+SessionName name_of(const LogPlace& place) {
+  return {place.folder, std::string(place.stem())};
+}
+
+}  // namespace
+
+OpenCodeStore::OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive,
+                             Disk& disk)
+    : ReadOnlyStore(format, std::move(paths), disk), archive_(std::move(archive)) {}
+
+FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) const {
+  const Stamp& stamp = known.was_opened ? known.stamps.whole : known.stamps.head;
+  FileStat st;
+  st.dev = xxh64(paths().sessions);
+  st.ino = xxh64(session.folder + "/" + session.id, stamp.version + known.size * 31);
+  st.size = known.size;
+  st.mtime_ns = stamp.time_ns;
+  st.mode = S_IFREG | S_IRUSR;
+  st.uid = ::geteuid();
+  return st;
+}
+
+/// Takes in what a listing found: it says nothing of a session that was opened unless its head changed.
+void OpenCodeStore::note_head(const SessionName& session, const Stamp& head, std::uint64_t changes) const {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[session];
+  if (!known.was_opened) {
+    known.changes = changes;
+    known.stamps.head = head;
+  }
+}
+
+Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
+  ASSIGN_OR_RETURN(const auto changes, archive_->changes());
+  bool was_opened = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = known_.find(session);
+    if (known != known_.end() && known->second.changes == changes) {
+      return stat_of(session, known->second);
+    }
+    was_opened = known != known_.end() && known->second.was_opened;
+  }
+  ASSIGN_OR_RETURN(const auto stamps, archive_->stamps(session, was_opened ? Covers::whole : Covers::head));
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[session];
+  known.size = known.stamps.whole == stamps.whole ? known.size : 0;
+  known.stamps = stamps;
+  known.changes = changes;
+  return stat_of(session, known);
+}
+
+Result<FileStat> OpenCodeStore::stat(const LogPlace& place) const {
+  return look(name_of(place));
+}
+
+Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
+  ASSIGN_OR_RETURN(const auto changes, archive_->changes());
+  const auto place_of = [&](std::string_view id) {
+    return LogPlace{folder, std::string(id) + std::string(kPlaceSuffix)};
+  };
+  const std::int64_t started = now_ns();
+  ASSIGN_OR_RETURN(
+      auto heads, archive_->heads(folder, [&](std::string_view id) { return wants_head && wants_head(place_of(id)); }));
+  std::set<std::string> hot;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const SessionName& session : hot_) {
+      hot.insert(session.folder == folder ? session.id : "");
+    }
+  }
+  std::vector<FoundLog> found;
+  found.reserve(heads.size());
+  for (SessionHead& head : heads) {
+    const SessionName session{folder, head.id};
+    note_head(session, head.stamp, changes);
+    bool is_to_look_at = false;
+    FoundLog log{place_of(head.id), {}, {}};
+    {
+      const std::lock_guard lock(mutex_);
+      const Known& known = known_[session];
+      is_to_look_at = known.was_opened && (hot.contains(head.id) || !(known.stamps.head == head.stamp));
+      log.stat = stat_of(session, known);
+    }
+    if (is_to_look_at) {
+      const auto now = look(session);
+      log.stat = now ? *now : log.stat;
+    }
+    if (!head.metadata.empty()) {
+      log.head = FoundHead{header_of(head.metadata), started};
+    }
+    found.push_back(std::move(log));
+  }
+  return found;
+}
+
+FileStat OpenCodeStore::note_opened(const SessionName& session, const WholeSession& whole,
+                                    std::uint64_t changes) const {
+  const std::lock_guard lock(mutex_);
+  const auto before = std::find(hot_.begin(), hot_.end(), session);
+  if (before == hot_.end()) {
+    hot_.push_front(session);
+    hot_.resize(std::min(hot_.size(), kMostHot));
+  } else {
+    hot_.splice(hot_.begin(), hot_, before);
+  }
+  Known& known = known_[session];
+  known = {changes, whole.stamps, whole.pieces.empty() ? 0 : whole.pieces.back().end, true};
+  return stat_of(session, known);
+}
+
+Result<Header> OpenCodeStore::header(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto head, archive_->head(name_of(place)));
+  return header_of(head.metadata);
+}
+
+Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& place) const {
+  const SessionName session = name_of(place);
+  ASSIGN_OR_RETURN(const auto changes, archive_->changes());
+  ASSIGN_OR_RETURN(auto whole, archive_->whole(session));
+  const FileStat opened = note_opened(session, whole, changes);
+  return std::shared_ptr<const LogSource>(std::make_shared<ComposedLog>(
+      *archive_, cache_, session, std::move(whole), opened, [this, session] { return look(session); }));
+}
+
+std::string OpenCodeStore::path_of(const LogPlace& place) const {
+  return archive_->path_of(name_of(place));
+}
+
+std::vector<WatchedDir> OpenCodeStore::watched() const {
+  std::vector<SessionName> hot;
+  {
+    const std::lock_guard lock(mutex_);
+    hot.assign(hot_.begin(), hot_.end());
+  }
+  return archive_->watched(hot);
+}
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,61 @@
+// The sessions of an archive as logs: finds what changed, and gives each session a stat of its own. Read only.
+// Thread-safe.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/formats/opencode/composed_log.h"
+#include "core/formats/opencode/session_archive.h"
+#include "core/store/read_only_store.h"
+
+namespace arborfs::opencode {
+
+/// A session has no file, so its stat is made: each state is another inode, as if the program wrote a new file and
+/// renamed it. Its size is 0 until the session was opened in that state.
+class OpenCodeStore final : public ReadOnlyStore {
+ public:
+  OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk);
+
+  [[nodiscard]] bool present() const override { return archive_->folders().has_value(); }
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override { return archive_->folders(); }
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat_in(const Dir& /*folder*/, const LogPlace& place) const override {
+    return stat(place);
+  }
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Header> header(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return archive_->dir_of(place.folder); }
+  [[nodiscard]] std::string path_of(const LogPlace& place) const override;
+  [[nodiscard]] std::vector<WatchedDir> watched() const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
+    return archive_->log_of(folder, file);
+  }
+
+ private:
+  /// What is known of a session.
+  struct Known {
+    std::uint64_t changes = 0;  // SessionArchive::changes when it was looked at
+    Stamps stamps;              // `whole` is valid once it was opened
+    std::uint64_t size = 0;     // in the state `stamps.whole`; 0 if it was not opened in it
+    bool was_opened = false;
+  };
+  [[nodiscard]] FileStat stat_of(const SessionName& session, const Known& known) const;
+  FileStat note_opened(const SessionName& session, const WholeSession& whole, std::uint64_t changes) const;
+  [[nodiscard]] Result<FileStat> look(const SessionName& session) const;
+  void note_head(const SessionName& session, const Stamp& head, std::uint64_t changes) const;
+
+  const std::unique_ptr<SessionArchive> archive_;
+  mutable TextCache cache_;
+  mutable std::mutex mutex_;
+  mutable std::map<SessionName, Known> known_;  // guarded by mutex_
+  mutable std::list<SessionName> hot_;          // opened lately, the last one first; guarded by mutex_
+};
+
+}  // namespace arborfs::opencode

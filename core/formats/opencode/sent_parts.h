@@ -1,0 +1,17 @@
+// One message as OpenCode sends it to the model: without the parts that stay at home, and with the texts that stand for
+// others (opencode/FORMAT.md E3, E4). Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace arborfs::opencode {
+
+/// The message in the shape of an entry; "" if nothing of it is sent. `entry` is valid JSON. Parts from the one with
+/// the id `end_part` on are left out; "" for none.
+std::string sent_message(std::string_view entry, std::string_view end_part);
+
+/// True for an answer that failed before it said anything.
+bool is_failed_answer(std::string_view entry);
+
+}  // namespace arborfs::opencode

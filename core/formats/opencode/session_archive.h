@@ -1,0 +1,91 @@
+// Where OpenCode keeps sessions: a database, or a tree of JSON files. What both have in common: a session has a head,
+// and messages in the order of their creation, each with its parts. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/store/session_store.h"
+
+namespace arborfs::opencode {
+
+/// A state of a session: equal only if nothing that it covers was written in between.
+struct Stamp {
+  std::int64_t time_ns = 0;   // of the last write, since 1970
+  std::uint64_t version = 0;  // a hash
+  bool operator==(const Stamp&) const = default;
+};
+
+/// `head` covers what a listing reads; `whole` covers messages and parts too, and costs more.
+struct Stamps {
+  Stamp head;
+  Stamp whole;
+};
+
+/// Without `whole` only Stamps::head is valid.
+enum class Covers : std::uint8_t { head, whole };
+
+struct SessionHead {
+  std::string id;
+  Stamp stamp;           // Stamps::head
+  std::string metadata;  // see SessionArchive::heads; "" if it was not wanted
+};
+
+/// One message: as many bytes of the session as its text has.
+struct Piece {
+  std::string id;
+  std::uint64_t end = 0;   // the offset just past its text
+  std::uint64_t hash = 0;  // of its text
+};
+
+struct WholeSession {
+  Stamps stamps;
+  std::string metadata;
+  std::vector<Piece> pieces;
+};
+
+/// A session by the names in its LogPlace: the folder, and its id.
+struct SessionName {
+  std::string folder;
+  std::string id;
+  auto operator<=>(const SessionName&) const = default;
+};
+
+class SessionArchive {
+ public:
+  virtual ~SessionArchive() = default;
+  /// Folders of sessions. Errors: not_found if the agent keeps nothing there yet; those of reading.
+  [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
+  /// The sessions of a folder, in byte order of ids. The metadata of those for which `wants` is true is
+  /// `{"info":…,"project":…,"todo":[…],"diff":[…]}`; members that the agent does not keep are absent (C2).
+  using Wants = std::function<bool(std::string_view id)>;
+  [[nodiscard]] virtual Result<std::vector<SessionHead>> heads(const std::string& folder, const Wants& wants) const = 0;
+  /// The one of a session, with its metadata. Errors: not_found if there is no such session; those of reading.
+  [[nodiscard]] virtual Result<SessionHead> head(const SessionName& session) const = 0;
+  [[nodiscard]] virtual Result<Stamps> stamps(const SessionName& session, Covers covers) const = 0;
+  [[nodiscard]] virtual Result<WholeSession> whole(const SessionName& session) const = 0;
+  /// The texts of messages (EntryText), one after another, until `take` returns false. Errors also: stale if a message
+  /// is gone.
+  using Take = std::function<bool(std::string&& text)>;
+  virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
+  /// A number that stays the same only while nothing at all was written.
+  [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
+
+  /// As in SessionStore. `hot` are sessions that were read lately.
+  [[nodiscard]] virtual std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const = 0;
+  [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const = 0;
+  [[nodiscard]] virtual std::string path_of(const SessionName& session) const = 0;
+  /// The directory with the files of a folder. Errors: those of opening it.
+  [[nodiscard]] virtual Result<Dir> dir_of(const std::string& folder) const = 0;
+};
+
+/// Adds a message's text to the pieces before it.
+void add_piece(std::vector<Piece>& pieces, std::string_view id, std::string_view text);
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,329 @@
+#include "core/formats/opencode/sqlite_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/entry_text.h"
+#include "core/json/document.h"
+
+namespace arborfs::opencode {
+namespace {
+
+constexpr std::int64_t kNanosPerMilli = 1'000'000;
+
+/// What a column's value becomes in JSON.
+enum class As : std::uint8_t { text, json, number };
+
+struct Member {
+  const char* column;
+  const char* key;
+  As as;
+};
+
+/// A group of columns that becomes an object, or those of the object itself if `key` is null.
+struct Group {
+  const char* key;
+  std::vector<Member> members;
+};
+
+/// The columns of a session, in the order of the program's own export (opencode/FORMAT.md B3).
+const std::vector<Group>& session_groups() {
+  static const std::vector<Group> groups = {
+      {nullptr,
+       {{"id", "id", As::text},
+        {"slug", "slug", As::text},
+        {"version", "version", As::text},
+        {"project_id", "projectID", As::text},
+        {"workspace_id", "workspaceID", As::text},
+        {"directory", "directory", As::text},
+        {"path", "path", As::text},
+        {"parent_id", "parentID", As::text},
+        {"title", "title", As::text},
+        {"agent", "agent", As::text},
+        {"model", "model", As::json},
+        {"cost", "cost", As::number},
+        {"permission", "permission", As::json},
+        {"metadata", "metadata", As::json},
+        {"revert", "revert", As::json}}},
+      {"tokens",
+       {{"tokens_input", "input", As::number},
+        {"tokens_output", "output", As::number},
+        {"tokens_reasoning", "reasoning", As::number},
+        {"tokens_cache_read", "cacheRead", As::number},
+        {"tokens_cache_write", "cacheWrite", As::number}}},
+      {"summary",
+       {{"summary_additions", "additions", As::number},
+        {"summary_deletions", "deletions", As::number},
+        {"summary_files", "files", As::number}}},
+      {"share", {{"share_url", "url", As::text}}},
+      {"time",
+       {{"time_created", "created", As::number},
+        {"time_updated", "updated", As::number},
+        {"time_compacting", "compacting", As::number},
+        {"time_archived", "archived", As::number}}},
+  };
+  return groups;
+}
+
+const std::vector<Member>& project_members() {
+  static const std::vector<Member> members = {
+      {"id", "id", As::text},     {"worktree", "worktree", As::text},   {"vcs", "vcs", As::text},
+      {"name", "name", As::text}, {"sandboxes", "sandboxes", As::json},
+  };
+  return members;
+}
+
+void add(ObjectText& object, const Member& member, const sqlite::Statement& row, int column) {
+  if (row.is_null(column)) {
+    return;
+  }
+  switch (member.as) {
+    case As::text:
+      return object.add_text(member.key, row.text(column));
+    case As::json:
+      return object.add_json(member.key, row.text(column));
+    case As::number:
+      return object.add_number(member.key, row.real(column));
+  }
+}
+
+/// `{"info":…,"project":…,"todo":…,"diff":…}` from a row of sessions_query().
+std::string metadata_of(const sqlite::Statement& row, int column, const std::string& todos) {
+  ObjectText info;
+  for (const Group& group : session_groups()) {
+    ObjectText inner;
+    for (const Member& member : group.members) {
+      add(group.key == nullptr ? info : inner, member, row, column++);
+    }
+    if (group.key != nullptr && !inner.is_empty()) {
+      info.add_json(group.key, std::move(inner).take());
+    }
+  }
+  ObjectText project;
+  for (const Member& member : project_members()) {
+    add(project, member, row, column++);
+  }
+  ObjectText whole;
+  whole.add_json("info", std::move(info).take());
+  if (!project.is_empty()) {
+    whole.add_json("project", std::move(project).take());
+  }
+  if (!todos.empty()) {
+    whole.add_json("todo", "[" + todos + "]");
+  }
+  if (!row.is_null(column)) {
+    whole.add_json("diff", row.text(column));
+  }
+  return std::move(whole).take();
+}
+
+/// The columns before those of the metadata.
+enum Leading : int { kId, kTime, kSequence, kMetadata };
+
+SessionHead head_of(const sqlite::Statement& row) {
+  SessionHead head;
+  head.id = row.text(kId);
+  head.stamp.time_ns = row.integer(kTime) * kNanosPerMilli;
+  std::string all(row.text(kSequence));
+  int column = kMetadata;
+  for (const Group& group : session_groups()) {
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      all.append(1, '\0').append(row.text(column++));
+    }
+  }
+  head.stamp.version = xxh64(all);
+  return head;
+}
+
+constexpr std::array kTables{"session", "message", "part", "project", "todo", "event_sequence"};
+
+Error no_such_session() {
+  return {Errc::not_found, "there is no such session in the database"};
+}
+
+}  // namespace
+
+std::vector<std::string> tables_read() {
+  return {kTables.begin(), kTables.end()};
+}
+
+Result<SqliteRows> SqliteRows::of(const sqlite::Connection& connection) {
+  SqliteRows rows(connection);
+  for (const char* table : kTables) {
+    ASSIGN_OR_RETURN(rows.columns_[table], connection.columns_of(table));
+  }
+  const auto lacks = [&](const char* table, std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* n) { return !rows.columns_[table].contains(n); });
+  };
+  if (lacks("session", {"id"}) || lacks("message", {"id", "session_id", "time_created", "data"}) ||
+      lacks("part", {"id", "message_id", "data"})) {
+    return Error{Errc::unsupported, "the database has none of OpenCode's tables"};
+  }
+  return rows;
+}
+
+/// The column's value, or null where this version of the database has no such column.
+std::string SqliteRows::column(const std::string& table, const std::string& name) const {
+  return columns_.at(table).contains(name) ? table + "." + name : "NULL";
+}
+
+std::string SqliteRows::sessions_query(std::string_view where) const {
+  const bool has_sequence = columns_.at("event_sequence").contains("seq");
+  std::string sql = "SELECT session.id, " + column("session", "time_updated") + ", " +
+                    (has_sequence ? column("event_sequence", "seq") : "NULL");
+  for (const Group& group : session_groups()) {
+    for (const Member& member : group.members) {
+      sql += ", " + column("session", member.column);
+    }
+  }
+  for (const Member& member : project_members()) {
+    sql += ", " + column("project", member.column);
+  }
+  sql += ", " + column("session", "summary_diffs") + " FROM session";
+  if (has("project") && columns_.at("session").contains("project_id")) {
+    sql += " LEFT JOIN project ON project.id = session.project_id";
+  } else if (has("project")) {
+    sql += " LEFT JOIN project ON 0";
+  }
+  if (has_sequence) {
+    sql += " LEFT JOIN event_sequence ON event_sequence.aggregate_id = session.id";
+  }
+  return sql + std::string(where);
+}
+
+/// The todos by session, as the items of a JSON array; of all sessions if `of` is "".
+Result<std::map<std::string, std::string>> SqliteRows::todos(const std::string& of) const {
+  std::map<std::string, std::string> found;
+  if (!columns_.at("todo").contains("session_id")) {
+    return found;
+  }
+  ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT session_id, " + column("todo", "content") + ", " +
+                                                   column("todo", "status") + ", " + column("todo", "priority") +
+                                                   " FROM todo WHERE ?1 = '' OR session_id = ?1 ORDER BY session_id, " +
+                                                   column("todo", "position")));
+  rows.bind(1, of);
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return found;
+    }
+    ObjectText todo;
+    todo.add_text("content", rows.text(1));
+    todo.add_text("status", rows.text(2));
+    todo.add_text("priority", rows.text(3));
+    std::string& list = found[std::string(rows.text(0))];
+    list.append(list.empty() ? "" : ",").append(std::move(todo).take());
+  }
+}
+
+Result<std::vector<SessionHead>> SqliteRows::heads(const SessionArchive::Wants& wants) const {
+  std::vector<SessionHead> heads;
+  std::map<std::string, std::string> lists;
+  bool has_lists = false;
+  ASSIGN_OR_RETURN(auto rows, connection_->prepare(sessions_query(" ORDER BY session.id")));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return heads;
+    }
+    SessionHead head = head_of(rows);
+    if (wants && wants(head.id)) {
+      if (!has_lists) {
+        ASSIGN_OR_RETURN(lists, todos(""));
+        has_lists = true;
+      }
+      head.metadata = metadata_of(rows, kMetadata, lists[head.id]);
+    }
+    heads.push_back(std::move(head));
+  }
+}
+
+Result<SessionHead> SqliteRows::head(const std::string& id, bool wants_metadata) const {
+  ASSIGN_OR_RETURN(auto rows, connection_->prepare(sessions_query(" WHERE session.id = ?1")));
+  rows.bind(1, id);
+  ASSIGN_OR_RETURN(const bool has_row, rows.step());
+  if (!has_row) {
+    return no_such_session();
+  }
+  SessionHead head = head_of(rows);
+  if (wants_metadata) {
+    ASSIGN_OR_RETURN(auto lists, todos(id));
+    head.metadata = metadata_of(rows, kMetadata, lists[id]);
+  }
+  return head;
+}
+
+Result<Stamp> SqliteRows::stamp_of_content(const std::string& id) const {
+  Stamp stamp;
+  std::string all;
+  for (const char* table : {"message", "part", "todo"}) {
+    if (!columns_.at(table).contains("session_id")) {
+      continue;
+    }
+    const std::string time = column(table, "time_updated");
+    ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT count(*), max(" + time + "), sum(" + time +
+                                                     " % 1000003) FROM " + table + " WHERE session_id = ?1"));
+    rows.bind(1, id);
+    RETURN_IF_ERROR(rows.step());
+    stamp.time_ns = std::max(stamp.time_ns, rows.integer(1) * kNanosPerMilli);
+    for (int column = 0; column < 3; ++column) {
+      all.append(1, '\0').append(rows.text(column));
+    }
+  }
+  stamp.version = xxh64(all);
+  return stamp;
+}
+
+Result<std::vector<std::string>> SqliteRows::message_ids(const std::string& session) const {
+  std::vector<std::string> ids;
+  ASSIGN_OR_RETURN(auto rows,
+                   connection_->prepare("SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id"));
+  rows.bind(1, session);
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return ids;
+    }
+    ids.emplace_back(rows.text(0));
+  }
+}
+
+Result<void> SqliteRows::read(const std::string& session, const std::vector<std::string>& ids, const Take& take) const {
+  ASSIGN_OR_RETURN(auto messages, connection_->prepare("SELECT data FROM message WHERE id = ?1 AND session_id = ?2"));
+  ASSIGN_OR_RETURN(auto parts, connection_->prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id"));
+  const auto id_of = [](std::string_view key, std::string_view id) {
+    std::string member = "\"" + std::string(key) + "\":";
+    json::stringify_string(id, member);
+    return member;
+  };
+  const std::string in_session = "," + id_of("sessionID", session);
+  for (const std::string& id : ids) {
+    messages.bind(1, id);
+    messages.bind(2, session);
+    ASSIGN_OR_RETURN(const bool has_message, messages.step());
+    if (!has_message) {
+      return Error{Errc::stale, "a message was removed while the session was read; try again"};
+    }
+    EntryText entry;
+    entry.set_info(messages.text(0), id_of("id", id) + in_session);
+    messages.reset();
+    parts.bind(1, id);
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_part, parts.step());
+      if (!has_part) {
+        break;
+      }
+      entry.add_part(parts.text(1), id_of("id", parts.text(0)) + in_session + "," + id_of("messageID", id));
+    }
+    parts.reset();
+    if (!take(id, std::move(entry).take())) {
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace arborfs::opencode

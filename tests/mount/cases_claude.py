@@ -1,0 +1,148 @@
+"""Sessions of Claude Code are shown by its rules (core/formats/claude/FORMAT.md) and never written (tests/claude)."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from mounting import equal, visible_within
+from views import status
+
+SAMPLES = Path(__file__).resolve().parent.parent / "claude"
+CONTROLS = {"append", "branch", "label", "fork"}
+SUB_AGENT = "agent-a63cc6e82b4a02395"
+
+
+def claude_dir(case):
+    """A folder of Claude Code with the samples and a file that must not be opened."""
+    folder = case.new_path("claude")
+    shutil.copytree(SAMPLES / "projects", folder / "projects")
+    secret = folder / ".credentials.json"
+    secret.write_text("{}")
+    secret.chmod(0)
+    return folder
+
+
+def state_of(folder):
+    """Names, sizes, times and bytes of all transcripts."""
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted((folder / "projects").rglob("*")) if path.is_file()}
+
+
+def row(uuid, parent, text, **more):
+    return json.dumps({"parentUuid": parent, "isSidechain": False, "type": "user", "message": {"role": "user", "content": text},
+                       "uuid": uuid, "timestamp": "2026-01-02T03:04:05.678Z", "cwd": "/tmp/feed", "sessionId": "feed", **more}) + "\n"
+
+
+def said(folder):
+    """The texts of the context."""
+    texts = []
+    for message in json.loads((folder / "context.json").read_text())["messages"]:
+        content = message["content"]
+        texts += [content] if isinstance(content, str) else [block.get("text") for block in content]
+    return texts
+
+
+def uuids_of(folder):
+    """The uuids of the entries, in the order of their names."""
+    return [json.loads((folder / "entries" / name).read_text())["uuid"] for name in sorted(os.listdir(folder / "entries"))]
+
+
+def path_of(folder, leaf):
+    """The uuids of a branch."""
+    names = os.listdir(folder / "branches")
+    name = next(name for name in names if name.endswith(leaf))
+    return [entry.split("-", 2)[2].removesuffix(".json") for entry in sorted(os.listdir(folder / "branches" / name / "entries"))]
+
+
+def test_claude_sessions_have_the_expected_values(case):
+    """Titles, trees, branches and conversations of the samples, beside sessions of omp; reading changes no byte."""
+    case.agent.session().write()
+    claude = claude_dir(case)
+    before = state_of(claude)
+    with case.mount(f"store=claude={claude}") as mount:
+        for session in json.loads((SAMPLES / "expected.json").read_text()):
+            folder = mount / "by-id" / session["id"]
+            header = json.loads((folder / "session.json").read_text())
+            equal((header["agent"], header["cwd"], header.get("title")), ("claude", session["cwd"], session["title"]), folder)
+            equal(len(os.listdir(folder / "entries")), session["entries"], folder)
+            equal(len(os.listdir(folder / "text")), session["entries"], folder)
+            raw = [json.loads((folder / "entries" / name).read_text()) for name in sorted(os.listdir(folder / "entries"))]
+            uuids = {record["uuid"] for record in raw}
+            equal([record["uuid"] for record in raw if record["parentUuid"] is None], session["roots"], folder)
+            equal([record["uuid"] for record in raw if record["parentUuid"] not in {None, *uuids}], session["dangling"], folder)
+            equal(sum(record["isSidechain"] for record in raw), session["sidechainRecords"], folder)
+            leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if name != "current"}
+            equal(leaves, set(session["leaves"]), folder)
+            assert os.readlink(folder / "leaf").endswith(session["activeLeaf"] + ".json"), folder
+            equal(path_of(folder, session["activeLeaf"]), session["activePath"], folder)
+            for name in os.listdir(folder / "text"):
+                assert (folder / "text" / name).read_text().endswith("\n"), name
+            transcript = (folder / "transcript.md").read_text()
+            for _, text in session["conversation"]:
+                assert text.split("\n")[0] in transcript, (folder, text)
+            equal((status(folder)["writable"], status(folder)["problem"], status(folder)["damage"]), (False, None, []), folder)
+            assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+            assert json.loads((folder / "context.json").read_text())["messages"], folder
+            assert json.loads((folder / "usage.json").read_text())["output"] > 0, folder
+            for agent in session["subagents"]:
+                child = json.loads((mount / "by-id" / Path(agent).stem / "session.json").read_text())
+                equal(child["parentSession"], session["id"], agent)
+        equal(len(os.listdir(mount / "by-id")), 6, "sessions")
+    equal(state_of(claude), before, "the store")
+
+
+def test_claude_images_and_usage(case):
+    """The pasted image has its bytes; a reply of several rows is counted once; the cost is the program's."""
+    claude = claude_dir(case)
+    with case.mount(f"store=claude={claude}") as mount:
+        images = mount / "by-id" / "44444444-4444-4444-8444-444444444444" / "images"
+        (name,) = os.listdir(images)
+        assert (images / name).read_bytes().startswith(b"\x89PNG"), name
+        usage = json.loads((mount / "by-id" / "11111111-1111-4111-8111-111111111111" / "usage.json").read_text())
+        equal((usage["input"], usage["output"], usage["cost"]), (7236, 240, 0.025488), usage)
+
+
+def test_claude_session_follows_its_program(case):
+    """Rows that the program appends show at once, and the leaf moves where it says."""
+    claude = claude_dir(case)
+    log = claude / "projects" / "-tmp-feed" / "feed.jsonl"
+    log.parent.mkdir()
+    log.write_text(row("a1", None, "one") + row("b2", "a1", "two"))
+
+    def add(*lines):
+        with log.open("a") as out:
+            out.write("".join(lines))
+
+    with case.mount(f"store=claude={claude}") as mount:
+        folder = mount / "by-id" / "feed"
+        equal(uuids_of(folder), ["a1", "b2"], "entries")
+        equal(said(folder), ["one", "two"], "context")
+        visible_within(1, lambda: add(row("c3", "a1", "three")), lambda: said(folder) == ["one", "three"], "the branch")
+        pin = json.dumps({"type": "last-prompt", "leafUuid": "b2", "sessionId": "feed"}) + "\n"
+        visible_within(1, lambda: add(pin), lambda: said(folder) == ["one", "two"], "the pin")
+        title = json.dumps({"type": "custom-title", "customTitle": "Named", "sessionId": "feed"}) + "\n"
+        visible_within(1, lambda: add(title), lambda: (folder / "title").read_text() == "Named\n", "the title")
+        visible_within(1, lambda: log.unlink(), lambda: "feed" not in os.listdir(mount / "by-id"), "the removal")
+
+
+def test_damage_in_a_claude_log_stays_its_own(case):
+    """Torn lines, loops of parents, files without rows and things that are no transcripts harm no session."""
+    claude = claude_dir(case)
+    project = claude / "projects" / "-tmp-demo-greeter"
+    bad = project / "bad.jsonl"
+    bad.write_text(row("a", "b", "x", sessionId="bad") + "[]\n" + row("b", "a", "y", sessionId="bad") + "torn {")
+    os.utime(bad, (1, 1))
+    (project / "empty.jsonl").write_text("")
+    (project / "orphaned-1.jsonl").write_text(row("a", None, "x"))
+    (project / "memory").mkdir()
+    os.mkfifo(project / "pipe.jsonl")
+    (project / "link.jsonl").symlink_to("/etc/passwd")
+    (claude / "projects" / "not-a-folder").write_text("")
+    with case.mount(f"store=claude={claude}") as mount:
+        folder = mount / "by-id" / "bad"
+        equal(sorted(uuids_of(folder)), ["a", "b"], "entries")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed", "unfinished"], "damage")
+        assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
+        assert json.loads((folder / "context.json").read_text())["messages"], folder
+        equal(sorted(set(os.listdir(mount / "by-id")) - {"bad"}),
+              sorted(["empty", SUB_AGENT] + [f"{n * 8}-{n * 4}-4{n * 3}-8{n * 3}-{n * 12}" for n in "1234"]), "sessions")

@@ -1,0 +1,216 @@
+"""Sessions of goat are shown by goat's rules (core/formats/goat/FORMAT.md) and never written (tests/goat)."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from mounting import equal, visible_within
+from views import damage, status
+
+SAMPLES = Path(__file__).resolve().parent.parent / "goat"
+CONTROLS = {"append", "branch", "label", "fork"}
+
+
+def goat_dir(case, shape="nested"):
+    """A base folder of goat with the samples of one shape."""
+    folder = case.new_path("goat") / "sessions"
+    shutil.copytree(SAMPLES / shape, folder)
+    return folder
+
+
+def state_of(folder):
+    """Names, sizes, times and bytes of all files."""
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def expected(shape):
+    return json.loads((SAMPLES / f"{shape}.json").read_text())
+
+
+def context_of(folder):
+    return json.loads((folder / "context.json").read_text())["messages"]
+
+
+def text_of(message):
+    content = message["content"]
+    return "".join(part.get("text", "") for part in content) if isinstance(content, list) else content or ""
+
+
+def calls_of(message):
+    return [call["function"]["name"] for call in message.get("tool_calls", [])]
+
+
+def entries_of(folder):
+    names = sorted(os.listdir(folder / "entries"))
+    return [(folder / "entries" / name).read_bytes() for name in names]
+
+
+def line(uuid, role, content, **more):
+    message = {"role": role, "content": content, **more}
+    return json.dumps({"uuid": uuid, "timestamp": "2026-02-09T10:00:00.5+01:00", "message": message}) + "\n"
+
+
+def check_session(folder, wanted, native):
+    """Every value of an expected session."""
+    session = json.loads((folder / "session.json").read_text())
+    equal((session["agent"], session["format"], session["id"]), ("goat", "goat-jsonl", wanted["id"]), folder)
+    equal((session["cwd"], session.get("parentSession")), (wanted["cwd"], wanted["parentSession"]), folder)
+    equal(session["native"], json.loads((native / "metadata.json").read_text()), folder)
+    equal((folder / "title").read_text().rstrip("\n"), wanted["title"] or "", folder)
+    entries = entries_of(folder)
+    context = context_of(folder)
+    found = [[json.loads(entry)["uuid"], message["role"], text_of(message), calls_of(message)]
+             for entry, message in zip(entries, context)]
+    equal(found, wanted["messages"], folder)
+    equal((len(entries), len(context)), (len(found), len(found)), folder)
+    log = native / "messages.jsonl"
+    lines = log.read_bytes().split(b"\n") if log.exists() else [b""]
+    bad = [number + 1 for number, text in enumerate(lines) if text and text + b"\n" not in entries]
+    equal(bad, wanted["badLines"], folder)
+    equal(damage(folder), [lines[number - 1] for number in bad], folder)
+    equal(lines[-1] == b"", wanted["endsWithNewline"], folder)
+    equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
+    assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+
+
+def check_checkpoints(folder, wanted):
+    """Manifests and contents are below artifacts/."""
+    checkpoints = folder / "artifacts" / "checkpoints"
+    found = sorted(os.listdir(checkpoints)) if checkpoints.exists() else []
+    equal(found, [checkpoint["id"] for checkpoint in wanted["checkpoints"]], folder)
+    for checkpoint in wanted["checkpoints"]:
+        here = checkpoints / checkpoint["id"]
+        states = []
+        for file in json.loads((here / "manifest.json").read_text())["files"]:
+            stored = [here / name / file.get("hash", "none") for name in ("files", "blobs")]
+            is_stored = any(path.exists() for path in stored)
+            states.append([file["path"], "absent" if file.get("exists") is False else "ok" if is_stored else "missing-blob"])
+        equal(states, checkpoint["files"], here)
+
+
+def check_shape(case, shape):
+    goat = goat_dir(case, shape)
+    before = state_of(goat)
+    with case.mount(f"store=goat={goat}") as mount:
+        equal(sorted(os.listdir(mount / "by-id")), sorted(session["id"] for session in expected(shape)), "sessions")
+        for session in expected(shape):
+            folder = mount / "by-id" / session["id"]
+            check_session(folder, session, goat / session["id"])
+            check_checkpoints(folder, session)
+    equal(state_of(goat), before, "the store")
+
+
+def test_nested_sessions_have_the_expected_values(case):
+    """Metadata, messages, damage and checkpoints of the nested samples; reading changes no byte of the store."""
+    check_shape(case, "nested")
+
+
+def test_flat_sessions_have_the_expected_values(case):
+    """The same for the flat samples."""
+    check_shape(case, "flat")
+
+
+def test_store_is_also_found_above_its_sessions(case):
+    """The folder that a user names may be the one that has the sessions below `sessions`."""
+    goat = goat_dir(case)
+    with case.mount(f"store=goat={goat.parent}") as mount:
+        equal(len(os.listdir(mount / "by-id")), 3, "sessions")
+
+
+def test_images_and_cost_are_shown(case):
+    """The picture that was pasted, its place in the text, and what the session cost."""
+    goat = goat_dir(case)
+    with case.mount(f"store=goat={goat}") as mount:
+        folder = mount / "by-id" / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0001"
+        (image,) = os.listdir(folder / "images")
+        assert image.endswith(".png"), image
+        equal((folder / "images" / image).read_bytes(), b"\x89PNG\r\n\x1a\n", image)
+        assert "And this picture?\n\n[image 1: image/png]\n" in (folder / "transcript.md").read_text(), folder
+        equal(json.loads((folder / "usage.json").read_text()), {"cost": 0.0234}, folder)
+
+
+def test_session_follows_its_program(case):
+    """Messages, new metadata and a new session show at once; earlier entries stay as they are."""
+    goat = goat_dir(case)
+    new = goat / "new"
+    with case.mount(f"store=goat={goat}") as mount:
+        folder = mount / "by-id" / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0001"
+        first = sorted(os.listdir(folder / "entries"))
+        inode = (folder / "entries" / first[0]).stat().st_ino
+
+        def append():
+            with (goat / folder.name / "messages.jsonl").open("a") as log:
+                log.write(line("last", "user", "One more"))
+
+        visible_within(1, append, lambda: len(os.listdir(folder / "entries")) == len(first) + 1, "the message")
+        equal(text_of(context_of(folder)[-1]), "One more", "context")
+        equal((folder / "entries" / first[0]).stat().st_ino, inode, "the first entry")
+
+        metadata = json.loads((goat / folder.name / "metadata.json").read_text())
+        metadata["leaf_title"] = "Renamed"
+        write = (goat / folder.name / "metadata.json").write_text
+        visible_within(1, lambda: write(json.dumps(metadata)), lambda: (folder / "title").read_text() == "Renamed\n",
+                       "the title")
+        equal((folder / "entries" / first[0]).stat().st_ino, inode, "the first entry")
+
+        def start():
+            new.mkdir()
+            (new / "metadata.json").write_text(json.dumps({"id": "new", "cwd": "/tmp/demo/greeter"}))
+
+        visible_within(1, start, lambda: "new" in os.listdir(mount / "by-id"), "the session")
+        equal(os.listdir(mount / "by-id" / "new" / "entries"), [], "entries")
+        visible_within(1, lambda: (new / "messages.jsonl").write_text(line("a", "user", "hello")),
+                       lambda: len(os.listdir(mount / "by-id" / "new" / "entries")) == 1, "its first message")
+        visible_within(1, lambda: shutil.rmtree(new), lambda: "new" not in os.listdir(mount / "by-id"), "the removal")
+
+
+def test_session_that_a_program_holds_open_is_live(case):
+    """goat keeps messages.jsonl open for writing until it closes the store."""
+    goat = goat_dir(case)
+    log = goat / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0001" / "messages.jsonl"
+    holder = subprocess.Popen([sys.executable, "-c", f"f = open({str(log)!r}, 'a'); print(1, flush=True); input()"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        holder.stdout.readline()
+        with case.mount(f"store=goat={goat}") as mount:
+            equal(status(mount / "by-id" / log.parent.name)["state"], "live", "held open")
+            holder.communicate(b"\n")
+            other = mount / "by-id" / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0002"
+            assert status(other)["state"] != "live", status(other)
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def test_damage_stays_in_its_session(case):
+    """Broken metadata, folders without a session, FIFOs and links harm no other session."""
+    goat = goat_dir(case, "flat")
+    (goat / "broken").mkdir()
+    (goat / "broken" / "metadata.json").write_text('{"session_id": "bro')
+    (goat / "bare").mkdir()
+    (goat / "bare" / "messages.jsonl").write_text(line("a", "user", "x") + line("a", "user", "y") + "5\n" + "{\n")
+    (goat / "memory").mkdir()
+    (goat / "fifo").mkdir()
+    os.mkfifo(goat / "fifo" / "messages.jsonl")
+    os.symlink(goat / "bare", goat / "link")
+    with case.mount(f"store=goat={goat}") as mount:
+        equal(sorted(os.listdir(mount / "by-id")), ["abc-123", "abc-123-fork", "bare", "broken", "def-456"], "sessions")
+        assert "JSON" in status(mount / "by-id" / "broken")["problem"], status(mount / "by-id" / "broken")
+        bare = mount / "by-id" / "bare"
+        assert "metadata.json" in status(bare)["problem"], status(bare)
+        equal([text_of(message) for message in context_of(bare)], ["x", "y"], "context")
+        equal(damage(bare), [b"5", b"{"], "damage")
+        assert (bare / "transcript.md").read_text() and (bare / "tree.txt").read_text(), bare
+
+
+def test_doctor_changes_nothing_in_a_goat_folder(case):
+    """doctor --repair leaves a damaged store as it is."""
+    goat = goat_dir(case, "flat")
+    (goat / "abc-123" / "messages.jsonl.1234.bak").write_text("left over\n")
+    os.utime(goat / "abc-123" / "messages.jsonl.1234.bak", (1, 1))
+    before = state_of(goat)
+    case.arborfs("doctor", "--repair", "--store", f"goat={goat}", check=False)
+    equal(state_of(goat), before, "the store")

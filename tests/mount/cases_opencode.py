@@ -1,0 +1,231 @@
+"""Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md) and never written (tests/opencode)."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mounting import equal, visible_within
+from views import status
+
+SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
+STORES = ("first-sqlite-1.2.1", "fresh-1.18.33", "migrated-1.18.33", "files")
+CONTROLS = {"append", "branch", "label", "fork"}
+
+
+def store(case, name):
+    """A data folder of OpenCode with a sample."""
+    folder = case.new_path("opencode")
+    shutil.copytree(SAMPLES / name, folder)
+    return folder
+
+
+def state_of(folder):
+    """Names, inodes, sizes, times and bytes of all files."""
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def crawl(folder):
+    """Reads every file once."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place) / name
+            if not path.is_symlink() and name not in CONTROLS and name != "events":
+                path.read_bytes()
+
+
+def entry_ids(folder):
+    """The ids of the listed messages in order."""
+    return [json.loads((folder / "entries" / name).read_text())["info"]["id"]
+            for name in sorted(os.listdir(folder / "entries"))]
+
+
+def context_ids(path):
+    return [message["info"]["id"] for message in json.loads(path.read_text())["messages"]]
+
+
+def expected(name):
+    return json.loads((SAMPLES / name / "EXPECTED.json").read_text())["sessions"]
+
+
+def kind_of(part):
+    return f"tool:{part['tool']}:{part['state']['status']}" if part["type"] == "tool" else part["type"]
+
+
+def check_session(folder, session):
+    own = json.loads((folder / "session.json").read_text())
+    equal((own["agent"], own["cwd"], own["title"]), ("opencode", session["cwd"], session["title"]), folder)
+    equal(own.get("parentSession") or None, session["parentSession"], folder)
+    equal((folder / "title").read_text(), session["title"] + "\n", folder)
+    equal(entry_ids(folder), [message["id"] for message in session["messages"]], folder)
+    for name, message in zip(sorted(os.listdir(folder / "entries")), session["messages"]):
+        entry = json.loads((folder / "entries" / name).read_text())
+        equal((entry["info"]["id"], entry["info"]["role"]), (message["id"], message["role"]), name)
+        equal([kind_of(part) for part in entry["parts"]], message["parts"], name)
+    raw = (folder / "raw.jsonl").read_text().splitlines()
+    equal([json.loads(line)["info"]["id"] for line in raw], [message["id"] for message in session["messages"]], folder)
+    if session["revert"] is None:
+        equal(context_ids(folder / "context.json"), session["context"], folder)
+    else:
+        equal(context_ids(folder / "context.json"), [], folder)
+    equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
+    assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+
+
+def test_opencode_sessions_have_the_expected_values(case):
+    """Titles, entries and contexts of each sample; reading changes no byte of a store."""
+    for name in STORES:
+        folder = store(case, name)
+        before = state_of(folder)
+        with case.mount(f"store=opencode={folder}") as mount:
+            equal(sorted(os.listdir(mount / "by-id")), sorted(s["id"] for s in expected(name)), name)
+            for session in expected(name):
+                check_session(mount / "by-id" / session["id"], session)
+            crawl(mount / "by-id")
+        equal(state_of(folder), before, name)
+        shutil.rmtree(folder)
+
+
+SERVER = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA journal_mode=WAL")
+for line in sys.stdin:
+    database.execute(line)
+    print("done", flush=True)
+"""
+
+
+class Server:
+    """A program that has the database open, as OpenCode has while it runs."""
+
+    def __init__(self, path):
+        self.process = subprocess.Popen([sys.executable, "-c", SERVER, path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def run(self, sql):
+        self.process.stdin.write(sql.replace("\n", " ") + "\n")
+        self.process.stdin.flush()
+        equal(self.process.stdout.readline(), "done\n", sql)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+SESSION = "ses_e002dd988ffe5vw4jTn8z5fNqS"
+TITLE = f"UPDATE session SET title = 'From the WAL' WHERE id = '{SESSION}'"
+
+
+def add_message(number, text, session=SESSION):
+    """Statements that add a message with one part, newer than all others."""
+    when = int(time.time() * 1000)
+    info = json.dumps({"role": "user", "time": {"created": when}, "agent": "build"})
+    part = json.dumps({"type": "text", "text": text})
+    return (f"INSERT INTO message (id, session_id, time_created, time_updated, data)"
+            f" VALUES ('msg_new{number}', '{session}', {when}, {when}, '{info}')",
+            f"INSERT INTO part (id, message_id, session_id, time_created, time_updated, data)"
+            f" VALUES ('prt_new{number}', 'msg_new{number}', '{session}', {when}, {when}, '{part}')")
+
+
+def test_looking_at_an_opencode_database_changes_nothing(case):
+    """A crawl leaves the database and what is beside it as they are: beside its program, after a crash of it, and with a
+    -wal whose -shm is gone."""
+    folder = store(case, "fresh-1.18.33")
+    with Server(folder / "opencode.db") as server:
+        server.run(TITLE)
+        for state in ("running", "crashed", "no shm"):
+            if state == "crashed":
+                server.kill()
+            elif state == "no shm":
+                (folder / "opencode.db-shm").unlink()
+            before = state_of(folder)
+            assert (folder / "opencode.db-wal").stat().st_size > 0
+            with case.mount(f"store=opencode={folder}") as mount:
+                crawl(mount / "by-id")
+                equal((mount / "by-id" / SESSION / "title").read_text(), "From the WAL\n", state)
+            equal(state_of(folder), before, state)
+
+
+def test_opencode_session_follows_its_program(case):
+    """What OpenCode commits shows at once: messages, titles, new and removed sessions."""
+    folder = store(case, "fresh-1.18.33")
+    with Server(folder / "opencode.db") as server, case.mount(f"store=opencode={folder}") as mount:
+        session = mount / "by-id" / SESSION
+        before = entry_ids(session)
+        first, second = add_message(1, "hello"), add_message(2, "more")
+
+        def add(statements):
+            for statement in statements:
+                server.run(statement)
+
+        visible_within(1, lambda: add(first), lambda: entry_ids(session) == [*before, "msg_new1"], "a message")
+        visible_within(1, lambda: add(second), lambda: entry_ids(session)[-1] == "msg_new2", "another message")
+        equal(context_ids(session / "context.json")[-2:], ["msg_new1", "msg_new2"], "context")
+        visible_within(1, lambda: server.run(TITLE), lambda: (session / "title").read_text() == "From the WAL\n", "title")
+        visible_within(1, lambda: server.run(f"DELETE FROM session WHERE id = '{SESSION}'"),
+                       lambda: SESSION not in os.listdir(mount / "by-id"), "the removal")
+
+
+def test_opencode_files_are_followed(case):
+    """A message whose file appears shows, in a store of JSON files."""
+    folder = store(case, "files")
+    with case.mount(f"store=opencode={folder}") as mount:
+        wanted = expected("files")[-1]
+        session = mount / "by-id" / wanted["id"]
+        before = entry_ids(session)
+        storage = folder / "storage"
+
+        def add():
+            (storage / "part" / "msg_new").mkdir()
+            (storage / "part" / "msg_new" / "prt_new.json").write_text(json.dumps(
+                {"id": "prt_new", "sessionID": wanted["id"], "messageID": "msg_new", "type": "text", "text": "hello"}))
+            (storage / "message" / wanted["id"] / "msg_new.json").write_text(json.dumps(
+                {"id": "msg_new", "sessionID": wanted["id"], "role": "user", "time": {"created": time.time() * 1000}}))
+
+        visible_within(1, add, lambda: entry_ids(session) == [*before, "msg_new"], "the message")
+
+
+def test_mounting_opencode_files_reads_no_message(case):
+    """Sessions are listed by id and by title without a look at messages and parts: reading a folder changes its atime."""
+    folder = store(case, "files")
+    folders = [place for name in ("message", "part") for place in (folder / "storage" / name).rglob("") if place.is_dir()]
+    for place in folders:
+        os.utime(place, (1, place.stat().st_mtime))
+    with case.mount(f"store=opencode={folder}") as mount:
+        equal(len(os.listdir(mount / "by-id")), len(expected("files")), "sessions")
+        assert len(os.listdir(mount / "recent")) == 5, os.listdir(mount / "recent")
+        equal({place.stat().st_atime for place in folders}, {1.0}, "times of access")
+
+
+def test_bad_opencode_database_hides_no_other_store(case):
+    """A database that is damaged, of another program, or no database is reported; sessions of other agents are there."""
+    case.agent.session().write()
+    for number, content in enumerate((b"no database" * 1000, b"", None)):
+        folder = case.new_path(f"bad{number}")
+        folder.mkdir()
+        if content is None:
+            database = sqlite3.connect(folder / "opencode.db")
+            database.execute("CREATE TABLE other(x)")
+            database.commit()
+            database.close()
+        else:
+            (folder / "opencode.db").write_bytes(content)
+        with case.mount(f"store=opencode={folder}") as mount:
+            equal(len(os.listdir(mount / "by-id")), 1, "sessions")
+            problems = json.dumps(json.loads((mount / "status.json").read_text()))
+            assert "database" in problems, problems
+        said = case.arborfs("stores", "--store", f"opencode={folder}", check=False)
+        assert b"database" in said.stdout, said.stdout
