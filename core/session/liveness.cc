@@ -41,6 +41,10 @@ void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, 
   if (may_be_locked) {
     look_at_lock_file(session, folder, found);
   }
+  for (std::string& sign : session.store().live_signs(session.place())) {
+    found.state = Liveness::State::live;
+    found.reasons.push_back(std::move(sign));
+  }
   if (found.state == Liveness::State::live) {
     session.note_live();
   }

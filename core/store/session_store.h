@@ -139,6 +139,8 @@ class SessionStore {
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
+  /// Why a program holds the session, by the agent's own signs, in words; empty if none shows.
+  [[nodiscard]] virtual std::vector<std::string> live_signs(const LogPlace& /*place*/) const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
   /// The file beside a log by which its agent locks it; "" if there is no such file.
   [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }

@@ -1,5 +1,6 @@
 """Threads of Codex are shown by Codex's rules (core/formats/codex/FORMAT.md) and never written (tests/codex)."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ THREAD = "01a20000-0000-7000-8000-000000000001"
 SEGMENT = "01a20000-0000-7000-8000-000000000002"
 CONTROLS = {"append", "branch", "label", "fork"}
 SOON = 1  # second
+CHECKED = 3  # seconds: who has a session open is not asked at each read
 
 
 def codex_dir(case, sample):
@@ -185,6 +187,21 @@ def test_codex_thread_follows_its_program(case):
                        lambda: other in os.listdir(mount / "by-id"), "a thread of a new day")
         visible_within(SOON, lambda: rollout(codex, "24", other).unlink(),
                        lambda: other not in os.listdir(mount / "by-id"), "its removal")
+
+
+def test_codex_thread_is_live_while_codex_has_it(case):
+    codex = codex_dir(case, "paginated")
+    lock = codex / "thread-writer-locks" / f"{REVERTED}.lock"
+    lock.parent.mkdir()
+    with case.mount(f"store=codex={codex}") as mount:
+        folder = mount / "by-id" / REVERTED
+        equal(status(folder)["state"], "quiet", "before")
+        with lock.open("w") as held:
+            visible_within(CHECKED, lambda: fcntl.flock(held, fcntl.LOCK_EX), lambda: status(folder)["state"] == "live", "live")
+            equal(status(folder)["why"], ["codex has the thread loaded"], "the reason")
+            equal(status(mount / "by-id" / FORKED)["state"], "quiet", "another thread")
+            assert b"live" in case.arborfs("ls", "--store", f"codex={codex}").stdout, "ls"
+        visible_within(CHECKED, lambda: None, lambda: status(folder)["state"] == "quiet", "quiet again")
 
 
 def make_database(codex, name):

@@ -7,12 +7,14 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/log/log_file.h"
+#include "core/os/held_locks.h"
 
 namespace arborfs::codex {
 namespace {
 
 constexpr std::string_view kFolder = "sessions";
 constexpr std::string_view kArchive = "archived_sessions";
+constexpr std::string_view kLocks = "thread-writer-locks";
 constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::size_t kMostBases = 1000;  // of one segment
 
@@ -143,6 +145,14 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place)
   const std::string thread(place.stem());
   auto log = open_thread(*table(), thread);
   return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread);
+}
+
+/// See codex/FORMAT.md A5.
+std::vector<std::string> CodexStore::live_signs(const LogPlace& place) const {
+  const auto locks = open_below(home(), kLocks);
+  const auto lock = locks ? locks->stat(std::string(place.stem()) + ".lock") : Result<FileStat>(locks.error());
+  return lock && is_flocked(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
+                                   : std::vector<std::string>();
 }
 
 Result<std::shared_ptr<const LogSource>> CodexStore::open_file(const SegmentFile& file) const {

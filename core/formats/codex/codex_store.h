@@ -32,6 +32,7 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  [[nodiscard]] std::vector<std::string> live_signs(const LogPlace& place) const override;
 
  private:
   /// A segment of a thread's history before it is opened.
