@@ -153,6 +153,17 @@ class JsonArchive final : public SessionArchive {
     return Stamps{head, {std::max(head.time_ns, whole.time_ns), head.version * 31 + whole.version}};
   }
 
+  [[nodiscard]] Result<std::map<std::string, Stamps>> whole_stamps(const std::string& folder,
+                                                                   const std::vector<std::string>& ids) const override {
+    std::map<std::string, Stamps> found;
+    for (const std::string& id : ids) {
+      if (const auto now = stamps({folder, id}, Covers::whole)) {
+        found[id] = *now;
+      }
+    }
+    return found;
+  }
+
   [[nodiscard]] Result<WholeSession> whole(const SessionName& session) const override {
     WholeSession found;
     ASSIGN_OR_RETURN(found.stamps, stamps(session, Covers::whole));

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -41,14 +40,39 @@ FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) 
   return st;
 }
 
-/// Takes in what a listing found: it says nothing of a session that was opened unless its head changed.
-void OpenCodeStore::note_head(const SessionName& session, const Stamp& head, std::uint64_t changes) const {
+/// Takes in what a listing found. Returns the sessions whose messages must be looked at besides: those of which more
+/// was read than the head, if the head changed or they were opened lately.
+std::vector<std::string> OpenCodeStore::note_heads(const std::string& folder, const std::vector<SessionHead>& heads,
+                                                   std::uint64_t changes) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> changed;
+  for (const SessionHead& head : heads) {
+    const SessionName session{folder, head.id};
+    Known& known = known_[session];
+    if (!known.was_opened) {
+      known.changes = changes;
+      known.stamps.head = head.stamp;
+      continue;
+    }
+    const bool is_hot = std::find(hot_.begin(), hot_.end(), session) != hot_.end();
+    if (known.changes != changes && (is_hot || !(known.stamps.head == head.stamp))) {
+      changed.push_back(head.id);
+    }
+  }
+  return changed;
+}
+
+/// `covers` says which of the stamps are valid. The stat is that of the session now.
+FileStat OpenCodeStore::note(const SessionName& session, const Stamps& stamps, Covers covers,
+                             std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);
   Known& known = known_[session];
-  if (!known.was_opened) {
+  if (covers == Covers::whole || !known.was_opened) {
+    known.size = known.stamps.whole == stamps.whole ? known.size : 0;
+    known.stamps = stamps;
     known.changes = changes;
-    known.stamps.head = head;
   }
+  return stat_of(session, known);
 }
 
 Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
@@ -62,13 +86,9 @@ Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
     }
     was_opened = known != known_.end() && known->second.was_opened;
   }
-  ASSIGN_OR_RETURN(const auto stamps, archive_->stamps(session, was_opened ? Covers::whole : Covers::head));
-  const std::lock_guard lock(mutex_);
-  Known& known = known_[session];
-  known.size = known.stamps.whole == stamps.whole ? known.size : 0;
-  known.stamps = stamps;
-  known.changes = changes;
-  return stat_of(session, known);
+  const Covers covers = was_opened ? Covers::whole : Covers::head;
+  ASSIGN_OR_RETURN(const auto stamps, archive_->stamps(session, covers));
+  return note(session, stamps, covers, changes);
 }
 
 Result<FileStat> OpenCodeStore::stat(const LogPlace& place) const {
@@ -83,29 +103,18 @@ Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, con
   const std::int64_t started = now_ns();
   ASSIGN_OR_RETURN(
       auto heads, archive_->heads(folder, [&](std::string_view id) { return wants_head && wants_head(place_of(id)); }));
-  std::set<std::string> hot;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const SessionName& session : hot_) {
-      hot.insert(session.folder == folder ? session.id : "");
-    }
+  ASSIGN_OR_RETURN(const auto stamps, archive_->whole_stamps(folder, note_heads(folder, heads, changes)));
+  for (const auto& [id, now] : stamps) {
+    note({folder, id}, now, Covers::whole, changes);
   }
   std::vector<FoundLog> found;
   found.reserve(heads.size());
   for (SessionHead& head : heads) {
-    const SessionName session{folder, head.id};
-    note_head(session, head.stamp, changes);
-    bool is_to_look_at = false;
     FoundLog log{place_of(head.id), {}, {}};
     {
       const std::lock_guard lock(mutex_);
-      const Known& known = known_[session];
-      is_to_look_at = known.was_opened && (hot.contains(head.id) || !(known.stamps.head == head.stamp));
-      log.stat = stat_of(session, known);
-    }
-    if (is_to_look_at) {
-      const auto now = look(session);
-      log.stat = now ? *now : log.stat;
+      const SessionName session{folder, head.id};
+      log.stat = stat_of(session, known_[session]);
     }
     if (!head.metadata.empty()) {
       log.head = FoundHead{header_of(head.metadata), started};

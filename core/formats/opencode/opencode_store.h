@@ -49,7 +49,9 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] FileStat stat_of(const SessionName& session, const Known& known) const;
   FileStat note_opened(const SessionName& session, const WholeSession& whole, std::uint64_t changes) const;
   [[nodiscard]] Result<FileStat> look(const SessionName& session) const;
-  void note_head(const SessionName& session, const Stamp& head, std::uint64_t changes) const;
+  [[nodiscard]] std::vector<std::string> note_heads(const std::string& folder, const std::vector<SessionHead>& heads,
+                                                    std::uint64_t changes) const;
+  FileStat note(const SessionName& session, const Stamps& stamps, Covers covers, std::uint64_t changes) const;
 
   const std::unique_ptr<SessionArchive> archive_;
   mutable TextCache cache_;

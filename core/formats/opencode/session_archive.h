@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +70,9 @@ class SessionArchive {
   /// The one of a session, with its metadata. Errors: not_found if there is no such session; those of reading.
   [[nodiscard]] virtual Result<SessionHead> head(const SessionName& session) const = 0;
   [[nodiscard]] virtual Result<Stamps> stamps(const SessionName& session, Covers covers) const = 0;
+  /// The whole stamps of sessions of a folder, by id; those that are gone are left out. Errors: those of reading.
+  [[nodiscard]] virtual Result<std::map<std::string, Stamps>> whole_stamps(
+      const std::string& folder, const std::vector<std::string>& ids) const = 0;
   [[nodiscard]] virtual Result<WholeSession> whole(const SessionName& session) const = 0;
   /// The texts of messages (EntryText), one after another, until `take` returns false. Errors also: stale if a message
   /// is gone.

@@ -22,6 +22,15 @@ Stamp joined(const Stamp& head, const Stamp& content) {
   return {std::max(head.time_ns, content.time_ns), head.version * 31 + content.version};
 }
 
+Result<Stamps> stamps_in(const SqliteRows& rows, const std::string& session, Covers covers) {
+  ASSIGN_OR_RETURN(const auto head, rows.head(session, false));
+  if (covers == Covers::head) {
+    return Stamps{head.stamp, {}};
+  }
+  ASSIGN_OR_RETURN(const auto content, rows.stamp_of_content(session));
+  return Stamps{head.stamp, joined(head.stamp, content)};
+}
+
 class SqliteArchive final : public SessionArchive {
  public:
   SqliteArchive(std::string path, Disk& disk) : database_(std::move(path), tables_read(), disk) {}
@@ -60,11 +69,28 @@ class SqliteArchive final : public SessionArchive {
     RETURN_IF_ERROR(check(session.folder));
     Stamps found;
     RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
-      ASSIGN_OR_RETURN(const auto head, rows.head(session.id, false));
-      found.head = head.stamp;
-      if (covers == Covers::whole) {
-        ASSIGN_OR_RETURN(const auto content, rows.stamp_of_content(session.id));
-        found.whole = joined(head.stamp, content);
+      ASSIGN_OR_RETURN(found, stamps_in(rows, session.id, covers));
+      return {};
+    }));
+    return found;
+  }
+
+  [[nodiscard]] Result<std::map<std::string, Stamps>> whole_stamps(const std::string& folder,
+                                                                   const std::vector<std::string>& ids) const override {
+    RETURN_IF_ERROR(check(folder));
+    std::map<std::string, Stamps> found;
+    if (ids.empty()) {
+      return found;
+    }
+    RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
+      for (const std::string& id : ids) {
+        auto now = stamps_in(rows, id, Covers::whole);
+        if (!now && now.error().code != Errc::not_found) {
+          return now.error();
+        }
+        if (now) {
+          found[id] = *now;
+        }
       }
       return {};
     }));
