@@ -146,3 +146,47 @@ def test_damage_in_a_claude_log_stays_its_own(case):
         assert json.loads((folder / "context.json").read_text())["messages"], folder
         equal(sorted(set(os.listdir(mount / "by-id")) - {"bad"}),
               sorted(["empty", SUB_AGENT] + [f"{n * 8}-{n * 4}-4{n * 3}-8{n * 3}-{n * 12}" for n in "1234"]), "sessions")
+
+
+def test_new_projects_and_sub_agents_show(case):
+    """A project, a session and the first sub-agent of a session appear while the mount is there."""
+    claude = claude_dir(case)
+    project = claude / "projects" / "-tmp-late"
+    agents = project / "late" / "subagents"
+
+    def start():
+        project.mkdir()
+        (project / "late.jsonl").write_text(row("a1", None, "one", sessionId="late", cwd="/tmp/late"))
+
+    def delegate():
+        agents.mkdir(parents=True)
+        text = row("x1", None, "job", sessionId="late", isSidechain=True, agentId="77")
+        (agents / "agent-77.jsonl").write_text(text)
+
+    with case.mount(f"store=claude={claude}") as mount:
+        visible_within(1, start, lambda: "late" in os.listdir(mount / "by-id"), "the session")
+        visible_within(2, delegate, lambda: "agent-77" in os.listdir(mount / "by-id"), "the sub-agent")
+        folder = mount / "by-id" / "agent-77"
+        equal(json.loads((folder / "session.json").read_text())["parentSession"], "late", folder)
+        equal(said(folder), ["job"], folder)
+        more = row("x2", "x1", "more", sessionId="late", isSidechain=True, agentId="77")
+
+        def append():
+            with (agents / "agent-77.jsonl").open("a") as out:
+                out.write(more)
+
+        visible_within(1, append, lambda: said(folder) == ["job", "more"], "the next row")
+
+
+def test_doctor_changes_nothing_in_a_claude_folder(case):
+    """doctor --repair neither repairs a torn transcript nor removes a file."""
+    claude = claude_dir(case)
+    project = claude / "projects" / "-tmp-demo-greeter"
+    for name in ("gone.jsonl.1234.bak", ".feed.jsonl.1234.tmp", ".feed.jsonl.lock"):
+        (project / name).write_text("left over\n")
+        os.utime(project / name, (1, 1))
+    (project / "torn.jsonl").write_text(row("a", None, "x", sessionId="torn") + '{"type"')
+    os.utime(project / "torn.jsonl", (1, 1))
+    before = state_of(claude)
+    case.arborfs("doctor", "--repair", "--store", f"claude={claude}", check=False)
+    equal(state_of(claude), before, "the store")
