@@ -54,11 +54,17 @@ bool spells_key_of(std::string_view spelled, std::string_view name) {
   return is_key_of(skim::string_value("\"" + std::string(spelled) + "\"").value_or(""), name);
 }
 
+void keep_go_value(std::string_view& kept, std::string_view value) {
+  if (kept.empty() || value != "null") {
+    kept = value;
+  }
+}
+
 std::string_view go_member(std::string_view object, std::string_view name) {
   std::string_view found;
   for (skim::Cursor members(object); members.next();) {
-    if (spells_key_of(members.key(), name) && (found.empty() || members.value() != "null")) {
-      found = members.value();
+    if (spells_key_of(members.key(), name)) {
+      keep_go_value(found, members.value());
     }
   }
   return found;

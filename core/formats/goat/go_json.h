@@ -14,6 +14,8 @@ bool is_key_of(std::string_view key, std::string_view name);
 /// The same for the raw text between the quotes of a key.
 bool spells_key_of(std::string_view spelled, std::string_view name);
 
+/// Takes the next value of a field: null does not replace another one.
+void keep_go_value(std::string_view& kept, std::string_view value);
 /// The value that the field gets from the text of an object; empty if there is none.
 std::string_view go_member(std::string_view object, std::string_view name);
 /// The same in a parsed object; null for a value that is no object.

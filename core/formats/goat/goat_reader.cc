@@ -1,5 +1,6 @@
 #include "core/formats/goat/goat_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -42,28 +43,61 @@ bool is_json_object(std::string_view text) {
   return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
 }
 
-/// The role in a message; nothing if Go rejects the message (goat/FORMAT.md C4).
-std::optional<std::string> role_of(std::string_view message) {
-  const std::string_view calls = go_member(message, "tool_calls");
-  const bool fits = go_string(go_member(message, "name")) && go_string(go_member(message, "tool_call_id")) &&
-                    (calls.empty() || calls == "null" || calls.starts_with('['));
-  return fits ? go_string(go_member(message, "role")) : std::nullopt;
+/// The values of the members that the index needs, as text; empty for those that are missing.
+struct Spelled {
+  std::string_view uuid;
+  std::string_view timestamp;
+  std::string_view message;
+  std::string_view role;
+  std::string_view name;
+  std::string_view call_id;
+  std::string_view calls;
+};
+
+struct Member {
+  std::string_view key;
+  std::string_view Spelled::*value;
+};
+constexpr std::array kMembers = {Member{"uuid", &Spelled::uuid},       Member{"timestamp", &Spelled::timestamp},
+                                 Member{kMessage, &Spelled::message},  Member{"role", &Spelled::role},
+                                 Member{"name", &Spelled::name},       Member{"tool_call_id", &Spelled::call_id},
+                                 Member{"tool_calls", &Spelled::calls}};
+
+/// In one pass, because the line may be long.
+Spelled members_of(std::string_view object) {
+  Spelled found;
+  for (skim::Cursor members(object); members.next();) {
+    const auto* const member = std::find_if(kMembers.begin(), kMembers.end(), [&members](const Member& known) {
+      return spells_key_of(members.key(), known.key);
+    });
+    if (member != kMembers.end()) {
+      keep_go_value(found.*member->value, members.value());
+    }
+  }
+  return found;
 }
 
-/// Nothing if goat skips the line.
+bool fits_message(const Spelled& message) {
+  return go_string(message.name) && go_string(message.call_id) &&
+         (message.calls.empty() || message.calls == "null" || message.calls.starts_with('['));
+}
+
+/// Nothing if goat skips the line (goat/FORMAT.md C4).
 std::optional<Fields> read_fields(std::string_view line) {
   if (!is_json_object(line)) {
     return std::nullopt;
   }
-  const std::string_view nested = go_member(line, kMessage);
-  const bool is_flat = nested.empty() || nested == "null";
-  if (!is_flat && !nested.starts_with('{')) {
+  const Spelled record = members_of(line);
+  const bool is_flat = record.message.empty() || record.message == "null";
+  if (!is_flat && !record.message.starts_with('{')) {
     return std::nullopt;
   }
-  auto uuid = go_string(go_member(line, "uuid"));
-  auto timestamp = go_string(go_member(line, "timestamp"));
-  auto role = role_of(is_flat ? line : nested);
-  if (!uuid || !timestamp || !role || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
+  const Spelled message = is_flat ? record : members_of(record.message);
+  auto uuid = go_string(record.uuid);
+  auto timestamp = go_string(record.timestamp);
+  auto role = go_string(message.role);
+  const bool fits = uuid && timestamp && role && fits_message(message);
+  if (!fits || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
     return std::nullopt;
   }
   return Fields{*std::move(uuid), *timestamp == kGoZeroTime ? "" : *std::move(timestamp), *std::move(role)};
