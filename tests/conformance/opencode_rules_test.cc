@@ -162,6 +162,22 @@ TEST_F(OpenCodeRules, ChangeMakesOpenLogsStaleAndTheStatAnother) {
   EXPECT_NE(after.raw(1).find(R"("agent":"b")"), std::string::npos);
 }
 
+TEST_F(OpenCodeRules, ColumnsOfASessionAreTheMembersOfItsExport) {
+  run("UPDATE session SET cost = 0.25, tokens_input = 7, tokens_cache_read = 3, time_archived = 9, share_url = "
+      "'https://s'");
+  run("INSERT INTO session_share (session_id, id, secret, url, time_created, time_updated)"
+      " VALUES ('s', 'i', 'hidden', 'https://s', 1, 1)");
+  run("INSERT INTO todo (session_id, content, status, priority, position, time_created, time_updated)"
+      " VALUES ('s', 'b', 'pending', 'low', 1, 1, 1), ('s', 'a', 'completed', 'high', 0, 1, 1)");
+  const std::string own = read().index().header().json;
+  for (const char* there :
+       {R"("cost":0.25)", R"("input":7)", R"("cache":{"read":3,"write":0})", R"("archived":9)", R"("url":"https://s")",
+        R"("todo":[{"content":"a","status":"completed","priority":"high"},{"content":"b")", R"("worktree":)"}) {
+    EXPECT_NE(own.find(there), std::string::npos) << there << " is not in " << own;
+  }
+  EXPECT_EQ(own.find("hidden"), std::string::npos);
+}
+
 TEST_F(OpenCodeRules, UsageIsToldOnceAMessage) {
   const std::string tokens =
       R"("tokens":{"input":1000,"output":5,"reasoning":0,"cache":{"read":200,"write":0}},"cost":0.5)";

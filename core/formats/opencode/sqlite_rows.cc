@@ -27,6 +27,7 @@ struct Member {
 struct Group {
   const char* key;
   std::vector<Member> members;
+  bool is_of_next = false;  // its object is a member of the next group's
 };
 
 /// The columns of a session, in the order of the program's own export (opencode/FORMAT.md B3).
@@ -48,12 +49,11 @@ const std::vector<Group>& session_groups() {
         {"permission", "permission", As::json},
         {"metadata", "metadata", As::json},
         {"revert", "revert", As::json}}},
+      {"cache", {{"tokens_cache_read", "read", As::number}, {"tokens_cache_write", "write", As::number}}, true},
       {"tokens",
        {{"tokens_input", "input", As::number},
         {"tokens_output", "output", As::number},
-        {"tokens_reasoning", "reasoning", As::number},
-        {"tokens_cache_read", "cacheRead", As::number},
-        {"tokens_cache_write", "cacheWrite", As::number}}},
+        {"tokens_reasoning", "reasoning", As::number}}},
       {"summary",
        {{"summary_additions", "additions", As::number},
         {"summary_deletions", "deletions", As::number},
@@ -93,13 +93,25 @@ void add(ObjectText& object, const Member& member, const sqlite::Statement& row,
 /// `{"info":…,"project":…,"todo":…,"diff":…}` from a row of sessions_query().
 std::string metadata_of(const sqlite::Statement& row, int column, const std::string& todos) {
   ObjectText info;
+  std::string before;  // the object that is a member of the next one
+  const char* before_key = nullptr;
   for (const Group& group : session_groups()) {
     ObjectText inner;
     for (const Member& member : group.members) {
       add(group.key == nullptr ? info : inner, member, row, column++);
     }
-    if (group.key != nullptr && !inner.is_empty()) {
-      info.add_json(group.key, std::move(inner).take());
+    if (!before.empty()) {
+      inner.add_json(before_key, std::exchange(before, ""));
+    }
+    if (group.key == nullptr || inner.is_empty()) {
+      continue;
+    }
+    std::string object = std::move(inner).take();
+    if (group.is_of_next) {
+      before = std::move(object);
+      before_key = group.key;
+    } else {
+      info.add_json(group.key, object);
     }
   }
   ObjectText project;
