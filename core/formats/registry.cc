@@ -83,7 +83,7 @@ StorePtr open_codex(const std::string& dir, bool /*is_own*/, Disk& disk) {
 }
 
 OwnPlace own_place_of_goat() {
-  return {"", "goat has no folder of its own; name one with --store goat=DIR"};
+  return {"", "there is no folder that goat always uses; name one with --store goat=DIR"};
 }
 
 StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
