@@ -42,6 +42,9 @@ class LogReader {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
   };
+  [[nodiscard]] static FoundEntry found_entry(const LogIndex& index, Ordinal ordinal) {
+    return {index.entry(ordinal).type, index.entry(ordinal).offset, index.length(ordinal)};
+  }
   [[nodiscard]] virtual Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& /*log*/) const {
     return Error{Errc::unsupported, "the log has to be indexed"};
   }

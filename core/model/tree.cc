@@ -116,6 +116,12 @@ void PreOrder::walk(Ordinal root, std::vector<TreeNode>& out) {
 
 }  // namespace
 
+Ordinal first_user_message(const LogIndex& index) {
+  const auto path = path_to(index, index.leaf());
+  const auto first = std::find_if(path.begin(), path.end(), [&](Ordinal step) { return index.name(step) == "user"; });
+  return first == path.end() ? kNoEntry : *first;
+}
+
 std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf) {
   std::vector<Ordinal> path;
   if (leaf == kNoEntry) {

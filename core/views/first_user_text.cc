@@ -22,13 +22,8 @@ std::optional<FoundEntry> find_on_path(const LogReader& reader, const LogSource&
     return std::nullopt;
   }
   const auto index = reader.index(log, {});
-  for (const Ordinal ordinal : index ? path_to(**index, (*index)->leaf()) : std::vector<Ordinal>()) {
-    if ((*index)->name(ordinal) == "user") {
-      const Entry& entry = (*index)->entry(ordinal);
-      return FoundEntry{entry.type, entry.offset, (*index)->length(ordinal)};
-    }
-  }
-  return std::nullopt;
+  const Ordinal first = index ? first_user_message(**index) : kNoEntry;
+  return first == kNoEntry ? std::nullopt : std::optional(LogReader::found_entry(**index, first));
 }
 
 }  // namespace

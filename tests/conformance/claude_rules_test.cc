@@ -99,7 +99,8 @@ TEST(ClaudeTree, LoopsEndAndTheLastRowOfAUuidCounts) {
 TEST(ClaudeRows, KindsHaveNames) {
   Rows rows;
   rows.user("a", "", R"(,"isMeta":true)").user("b", "a", R"(,"isCompactSummary":true)").result("c", "b");
-  rows.row("attachment", "d", "c",
+  rows.row("user", "x", "c", R"("message":{"role":"user","content":"<bash-input>ls</bash-input>"})");
+  rows.row("attachment", "d", "x",
            R"("attachment":{"type":"queued_command","prompt":"now","origin":{"kind":"human"}})");
   rows.row("attachment", "e", "d", R"("attachment":{"type":"date"})").row("system", "f", "e", R"("subtype":"x")");
   const ClaudeLog log = rows.log();
@@ -107,13 +108,14 @@ TEST(ClaudeRows, KindsHaveNames) {
   for (Ordinal ordinal = 1; ordinal <= log.index().size(); ++ordinal) {
     names.emplace_back(log.index().name(ordinal));
   }
-  EXPECT_EQ(names, (Texts{"meta", "summary", "tool", "user", "attachment", "system"}));
-  EXPECT_EQ(log.text(4), "now\n");
+  EXPECT_EQ(names, (Texts{"meta", "summary", "tool", "command", "user", "attachment", "system"}));
+  EXPECT_EQ(log.text(5), "now\n");
   json::Document context;
   ASSERT_TRUE(json::parse(log.context(), context));
-  EXPECT_EQ(json::stringify(*json::member(context, "messages")),
-            R"([{"role":"user","content":[{"type":"text","text":"of a"},{"type":"text","text":"of b"},)"
-            R"({"type":"tool_result","tool_use_id":"t","content":"of c"},{"type":"text","text":"now"}]}])");
+  EXPECT_EQ(
+      json::stringify(*json::member(context, "messages")),
+      R"([{"role":"user","content":[{"type":"text","text":"of a"},{"type":"text","text":"of b"},)"
+      R"({"type":"tool_result","tool_use_id":"t","content":"of c"},{"type":"text","text":"<bash-input>ls</bash-input>"},{"type":"text","text":"now"}]}])");
 }
 
 TEST(ClaudeRows, BadLinesAreDamage) {

@@ -79,7 +79,7 @@ void expect_conversation(const ClaudeLog& log, const json::Value& wanted) {
   std::vector<std::pair<std::string, std::string>> said;
   for (const Ordinal ordinal : path_to(log.index(), log.index().leaf())) {
     const std::string_view name = log.index().name(ordinal);
-    if (name == "user" || name == "tool" || name == "assistant" || name == "summary") {
+    if (name == "user" || name == "tool" || name == "command" || name == "assistant" || name == "summary") {
       json::Document record;
       ASSERT_TRUE(json::parse(log.raw(ordinal), record));
       said.emplace_back(name == "assistant" ? "assistant" : "user", first_characters(said_in(record), kShown));

@@ -1,5 +1,6 @@
 #include "core/formats/claude/claude_reader.h"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "core/formats/claude/reply_chain.h"
 #include "core/formats/claude/row_pipeline.h"
 #include "core/formats/claude/session_head.h"
+#include "core/model/tree.h"
 
 namespace arborfs::claude {
 namespace {
@@ -78,7 +80,8 @@ class Transcript {
     if (!parent.empty()) {
       fields.parent = text_field(parent);
     }
-    const bool is_spoken = node.name == "user" || node.name == "assistant" || node.name == "tool";
+    const bool is_spoken =
+        node.name == "user" || node.name == "assistant" || node.name == "tool" || node.name == "command";
     fields.type = text_field(is_spoken ? "message" : node.name);
     fields.role = text_field(node.name);
     if (!node.timestamp.empty()) {
@@ -99,6 +102,24 @@ class Transcript {
 
 Result<Header> Reader::read_header(const LogSource& log) const {
   return read_session_head(log);
+}
+
+Result<std::optional<LogReader::FoundEntry>> Reader::find_first_user_message(const LogSource& log) const {
+  constexpr std::uint64_t kFirstTry = 16 * 1024;
+  constexpr std::uint64_t kLastTry = 256 * 1024;
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  for (const std::uint64_t wanted : {kFirstTry, kLastTry}) {
+    ASSIGN_OR_RETURN(auto bytes, log.read(0, std::min(size, wanted)));
+    const auto head = log_from_bytes(std::move(bytes));
+    ASSIGN_OR_RETURN(const auto index, this->index(*head, {}));
+    if (const Ordinal first = first_user_message(*index); first != kNoEntry) {
+      return std::optional(found_entry(*index, first));
+    }
+    if (size <= wanted) {
+      break;
+    }
+  }
+  return std::optional<FoundEntry>();
 }
 
 Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {

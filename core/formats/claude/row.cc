@@ -204,7 +204,18 @@ class RowReader {
 
   [[nodiscard]] std::string_view user_name() {
     const bool has_only_results = note_results();
-    return is_summary_ ? "summary" : is_meta_ ? "meta" : has_only_results ? "tool" : "user";
+    return is_summary_ ? "summary" : is_meta_ ? "meta" : has_only_results ? "tool" : is_command() ? "command" : "user";
+  }
+
+  /// A command of the program, or what it printed (claude/FORMAT.md B3).
+  [[nodiscard]] bool is_command() const {
+    const Value content = member(message_, "content");
+    if (content.lead() != '"') {
+      return false;
+    }
+    const std::string_view said = content.literal().substr(1);
+    return said.starts_with("<command-name>") || said.starts_with("<command-message>") ||
+           said.starts_with("<local-command-") || said.starts_with("<bash-");
   }
 
   /// True if the message has nothing but results of tools.

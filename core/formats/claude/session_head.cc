@@ -1,7 +1,6 @@
 #include "core/formats/claude/session_head.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 
@@ -15,7 +14,7 @@ namespace arborfs::claude {
 namespace {
 
 constexpr std::uint64_t kEnd = 64 * 1024;
-/// Enough, as a rule, for the rows at the start, and for those that the program writes again at the end.
+/// Enough, as a rule, for the first rows of the tree.
 constexpr std::uint64_t kShortEnd = 4 * 1024;
 
 Result<std::string> read_piece(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
@@ -25,33 +24,61 @@ Result<std::string> read_piece(const LogSource& log, std::uint64_t offset, std::
   return piece;
 }
 
-/// Calls visit(line) for each line of the piece that has `word`; the first and the last one may lack bytes.
+/// Rows of bookkeeping are short, and mostly begin with their type; others are not looked at.
+bool may_be_note(std::string_view line) {
+  constexpr std::size_t kLongestOdd = 512;
+  return line.starts_with(R"({"type":")") ? !line.starts_with(R"({"type":"api-)") : line.size() <= kLongestOdd;
+}
+
+/// What the bookkeeping in a piece of the log says (claude/FORMAT.md D). The last row of a kind counts.
+struct Notes {
+  std::optional<std::string> custom_title;
+  std::optional<std::string> made_title;
+  std::optional<std::string> cwd;
+  std::optional<double> cost;  // of the whole session so far
+
+  void take(std::string_view line) {
+    if (!may_be_note(line) || json::scan_value(line, 0).verdict != json::ValueScanner::Verdict::value) {
+      return;
+    }
+    const std::string_view type = skim::member(line, "type");
+    if (skim::is_string(type, "custom-title")) {
+      replace(custom_title, line, "customTitle");
+    } else if (skim::is_string(type, "ai-title")) {
+      replace(made_title, line, "aiTitle");
+    } else if (skim::is_string(type, "relocated")) {
+      replace(cwd, line, "relocatedCwd");
+    } else if (skim::is_string(type, "cost-state")) {
+      const std::string_view told = skim::member(line, "totalCostUSD");
+      const bool is_number = !told.empty() && told.front() >= '0' && told.front() <= '9';
+      cost = is_number ? json::number_value(told) : cost;
+    }
+  }
+
+ private:
+  static void replace(std::optional<std::string>& field, std::string_view line, std::string_view key) {
+    if (auto found = skim::string_value(skim::member(line, key))) {
+      field = std::move(found);
+    }
+  }
+};
+
+/// Calls visit(line) for each line that begins an object; the last one may lack bytes.
 template <class Visit>
-void each_line_with(std::string_view text, std::string_view word, const Visit& visit) {
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at)) {
-    const std::size_t begin = text.rfind('\n', at) + 1;
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    visit(text.substr(begin, end - begin));
-    at = end;
+void each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (text.front() == '{') {
+      visit(text.substr(0, end));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
-/// False also for a line that lacks bytes.
-bool is_row(std::string_view line, std::string_view type) {
-  return line.starts_with('{') && json::scan_value(line, 0).verdict == json::ValueScanner::Verdict::value &&
-         skim::is_string(skim::member(line, "type"), type);
-}
-
-/// The string that the last row of a type has.
-std::optional<std::string> last_of(std::string_view text, std::string_view type, std::string_view key) {
-  std::optional<std::string> last;
-  each_line_with(text, '"' + std::string(key) + '"', [&](std::string_view line) {
-    if (is_row(line, type)) {
-      auto found = skim::string_value(skim::member(line, key));
-      last = found ? std::move(found) : last;
-    }
-  });
-  return last;
+Notes notes_in(std::string_view text) {
+  Notes notes;
+  each_line(text, [&notes](std::string_view line) { notes.take(line); });
+  return notes;
 }
 
 /// What the rows at the start say.
@@ -86,50 +113,28 @@ std::string native_header(std::string_view row) {
   return json::stringify(native);
 }
 
-/// Adds what is still missing.
-void read_rows_of(std::string_view text, Start& start) {
-  while (!text.empty() && !start.is_complete()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.starts_with('{')) {
-      continue;
-    }
-    note(start.session, line, "sessionId");
-    note(start.cwd, line, "cwd");
-    if (skim::member(line, "uuid").empty()) {
-      continue;
-    }
-    note(start.timestamp, line, "timestamp");
-    if (start.native.empty()) {
-      start.native = native_header(line);
-      if (skim::is_truthy(skim::member(line, "isSidechain"))) {
-        note(start.agent, line, "agentId");
-      }
+/// Adds what a row says and an earlier one did not.
+void note_row(std::string_view line, Start& start) {
+  note(start.session, line, "sessionId");
+  note(start.cwd, line, "cwd");
+  if (skim::member(line, "uuid").empty()) {
+    return;
+  }
+  note(start.timestamp, line, "timestamp");
+  if (start.native.empty()) {
+    start.native = native_header(line);
+    if (skim::is_truthy(skim::member(line, "isSidechain"))) {
+      note(start.agent, line, "agentId");
     }
   }
 }
 
-struct TitleSource {
-  std::string_view type;
-  std::string_view key;
-};
-constexpr std::array kTitleSources{TitleSource{"custom-title", "customTitle"}, TitleSource{"ai-title", "aiTitle"}};
-
-std::string title_in(std::string_view text, const TitleSource& source) {
-  return last_of(text, source.type, source.key).value_or("");
-}
-
-/// The cost in the last row that tells it; it is that of the whole session so far.
-std::optional<double> cost_in(std::string_view text) {
-  std::optional<double> cost;
-  each_line_with(text, "\"totalCostUSD\"", [&](std::string_view line) {
-    const std::string_view found = is_row(line, "cost-state") ? skim::member(line, "totalCostUSD") : "";
-    if (!found.empty() && (found.front() == '0' || (found.front() >= '1' && found.front() <= '9'))) {
-      cost = json::number_value(found);
+void read_rows_of(std::string_view text, Start& start) {
+  each_line(text, [&start](std::string_view line) {
+    if (!start.is_complete()) {
+      note_row(line, start);
     }
   });
-  return cost;
 }
 
 Header header_of(const Start& start) {
@@ -152,6 +157,8 @@ class Ends {
  public:
   Ends(const LogSource& log, std::uint64_t size) : log_(log), size_(size) {}
 
+  /// True if the end has all lines.
+  [[nodiscard]] bool is_short() const { return size_ <= kEnd; }
   /// The start, at least `wanted` bytes of it if the log has them.
   Result<std::string_view> head(std::uint64_t wanted) {
     wanted = std::min(wanted, size_);
@@ -178,16 +185,20 @@ class Ends {
   std::string tail_;
 };
 
-/// Of each kind of title the last one at the end of the log counts, else the last one at its start.
-Result<std::string> find_title(Ends& ends, std::string_view tail) {
-  for (const TitleSource& source : kTitleSources) {
-    std::string title = title_in(tail, source);
-    if (title.empty()) {
-      ASSIGN_OR_RETURN(const auto head, ends.head(kEnd));
-      title = title_in(head, source);
+/// Of each kind of title the one at the end of the log counts, else the one at its start.
+Result<std::string> find_title(Ends& ends, const Notes& tail) {
+  for (const auto title : {&Notes::custom_title, &Notes::made_title}) {
+    const auto& at_end = tail.*title;
+    if (at_end && !at_end->empty()) {
+      return *at_end;
     }
-    if (!title.empty()) {
-      return title;
+    if (ends.is_short()) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const auto head, ends.head(kEnd));
+    auto at_start = notes_in(head).*title;
+    if (at_start && !at_start->empty()) {
+      return *std::move(at_start);
     }
   }
   return std::string();
@@ -209,9 +220,10 @@ Result<Header> read_session_head(const LogSource& log) {
   ASSIGN_OR_RETURN(const auto tail, ends.tail());
   read_rows_of(tail, start);
   Header header = header_of(start);
-  header.cwd = last_of(tail, "relocated", "relocatedCwd").value_or(header.cwd);
-  header.cost = cost_in(tail);
-  ASSIGN_OR_RETURN(header.title, find_title(ends, tail));
+  const Notes notes = notes_in(tail);
+  header.cwd = notes.cwd.value_or(header.cwd);
+  header.cost = notes.cost;
+  ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
   return header;
 }
 
