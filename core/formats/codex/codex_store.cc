@@ -103,18 +103,41 @@ std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std:
   return concerns_all ? std::optional(LogPlace{folder, file}) : std::nullopt;
 }
 
+Result<FileStat> CodexStore::stat_now(const SegmentFile& file) const {
+  ASSIGN_OR_RETURN(const auto dir, open_below(home(), file.folder));
+  return stat_log(dir, file.file);
+}
+
+/// `stat` gives that of a file.
+template <class Stat>
+Result<FileStat> CodexStore::stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
+                                     const Stat& stat) const {
+  ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
+  ThreadStat all;
+  for (const Planned& segment : planned) {
+    ASSIGN_OR_RETURN(const FileStat st, stat(segment.file));
+    all.add(st, std::min(st.size, segment.end), segment.is_own);
+  }
+  return all.of_thread(facts_in(known, thread));
+}
+
+Result<FileStat> CodexStore::stat_now(const ThreadTable& table, const std::string& thread) const {
+  return stat_of(table, thread, known(), [this](const SegmentFile& file) { return stat_now(file); });
+}
+
 Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
   if (folder != kFolder) {
     return Error{Errc::not_found, "no folder of threads"};
   }
   RETURN_IF_ERROR(folders());
   const Table now = read_table();
+  const Known known = this->known();
   std::vector<FoundLog> found;
   for (const auto& [thread, files] : now->threads()) {
     FoundLog log{LogPlace{folder, file_of_thread(thread)}, {}, {}};
     const std::int64_t started = now_ns();
     if (wants_head && wants_head(log.place)) {
-      const auto opened = open_thread(*now, thread);
+      const auto opened = open_thread(*now, thread, known);
       auto header = opened ? format().reader->read_header(**opened) : Result<Header>(opened.error());
       if (header) {
         log.stat = (*opened)->opened();
@@ -123,7 +146,7 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
         continue;
       }
     }
-    if (const auto st = stat_of(*now, thread)) {
+    if (const auto st = stat_of(*now, thread, known, [](const auto& file) { return Result<FileStat>(file.stat); })) {
       log.stat = *st;
       found.push_back(std::move(log));
     }
@@ -133,8 +156,8 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
 
 Result<FileStat> CodexStore::stat(const LogPlace& place) const {
   const std::string thread(place.stem());
-  auto st = stat_of(*table(), thread);
-  return st ? st : stat_of(*read_table(), thread);
+  auto st = stat_now(*table(), thread);
+  return st ? st : stat_now(*read_table(), thread);
 }
 
 Result<FileStat> CodexStore::stat_in(const Dir& /*folder*/, const LogPlace& place) const {
@@ -143,8 +166,8 @@ Result<FileStat> CodexStore::stat_in(const Dir& /*folder*/, const LogPlace& plac
 
 Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place) const {
   const std::string thread(place.stem());
-  auto log = open_thread(*table(), thread);
-  return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread);
+  auto log = open_thread(*table(), thread, known());
+  return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread, known());
 }
 
 /// See codex/FORMAT.md A5.
@@ -166,13 +189,16 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open_file(const SegmentFile
   });
 }
 
+CodexStore::Known CodexStore::known() const {
+  return {names_.current(), database_.current()};
+}
+
 /// The file of names has a new name at once.
-ThreadFacts CodexStore::facts_of(const std::string& thread) const {
-  const auto threads = database_.current();
-  const auto known = threads->find(thread);
-  ThreadFacts facts = known == threads->end() ? ThreadFacts() : known->second;
-  if (auto name = names_.name_of(thread)) {
-    facts.name = std::move(name);
+ThreadFacts CodexStore::facts_in(const Known& known, const std::string& thread) {
+  const auto row = known.threads->find(thread);
+  ThreadFacts facts = row == known.threads->end() ? ThreadFacts() : row->second;
+  if (const auto name = known.names->find(thread); name != known.names->end()) {
+    facts.name = name->second;
   }
   return facts;
 }
@@ -230,19 +256,8 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
   return planned;
 }
 
-Result<FileStat> CodexStore::stat_of(const ThreadTable& table, const std::string& thread) const {
-  ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
-  ThreadStat all;
-  for (const Planned& segment : planned) {
-    ASSIGN_OR_RETURN(const auto dir, open_below(home(), segment.file.folder));
-    ASSIGN_OR_RETURN(const auto st, stat_log(dir, segment.file.file));
-    all.add(st, std::min(st.size, segment.end), segment.is_own);
-  }
-  return all.of_thread(facts_of(thread));
-}
-
-Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table,
-                                                                 const std::string& thread) const {
+Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table, const std::string& thread,
+                                                                 const Known& known) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
   std::vector<Segment> segments;
   ThreadStat all;
@@ -253,7 +268,7 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTab
     all.add(st, std::min(st.size, each.end), each.is_own);
     segments.push_back({each.file.name.segment, each.base, each.is_own, std::move(file), std::min(size, each.end), 0});
   }
-  ThreadFacts facts = facts_of(thread);
+  ThreadFacts facts = facts_in(known, thread);
   const FileStat opened = all.of_thread(facts);
   return std::shared_ptr<const LogSource>(
       std::make_shared<const SegmentsLog>(std::move(segments), std::move(facts), opened));

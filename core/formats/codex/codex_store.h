@@ -43,17 +43,28 @@ class CodexStore final : public ReadOnlyStore {
     std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
   };
   using Table = std::shared_ptr<const ThreadTable>;
+  /// One state of what is known of all threads apart from their records.
+  struct Known {
+    std::shared_ptr<const ThreadNames::Names> names;
+    std::shared_ptr<const ThreadDatabase::Threads> threads;
+  };
 
   [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
   [[nodiscard]] Table table() const;
   Table read_table() const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
-  [[nodiscard]] ThreadFacts facts_of(const std::string& thread) const;
+  [[nodiscard]] Known known() const;
+  static ThreadFacts facts_in(const Known& known, const std::string& thread);
   [[nodiscard]] std::optional<HistoryBase> base_of(const SegmentFile& file) const;
-  [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread) const;
+  [[nodiscard]] Result<FileStat> stat_now(const SegmentFile& file) const;
+  template <class Stat>
+  [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
+                                         const Stat& stat) const;
+  [[nodiscard]] Result<FileStat> stat_now(const ThreadTable& table, const std::string& thread) const;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_file(const SegmentFile& file) const;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_thread(const ThreadTable& table,
-                                                                     const std::string& thread) const;
+                                                                     const std::string& thread,
+                                                                     const Known& known) const;
 
   const ThreadNames names_;
   const ThreadDatabase database_;

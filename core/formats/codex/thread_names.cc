@@ -16,12 +16,6 @@ constexpr std::size_t kLongestName = 4096;
 
 }  // namespace
 
-std::optional<std::string> ThreadNames::name_of(const std::string& thread) const {
-  const auto names = current();
-  const auto found = names->find(thread);
-  return found == names->end() ? std::nullopt : std::optional(found->second);
-}
-
 /// Of the lines of one thread the last one counts. What is beyond kMostRead is not read.
 std::shared_ptr<const ThreadNames::Names> ThreadNames::current() const {
   const auto home = Dir::open_root(home_);

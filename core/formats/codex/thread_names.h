@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -19,12 +18,11 @@ class ThreadNames {
   /// The file of names, for the watcher.
   static constexpr std::string_view kFile = "session_index.jsonl";
 
-  /// The thread's name now; reads the file again if it has changed.
-  [[nodiscard]] std::optional<std::string> name_of(const std::string& thread) const;
+  using Names = std::unordered_map<std::string, std::string>;
+  /// The names by thread; reads the file again if it has changed.
+  [[nodiscard]] std::shared_ptr<const Names> current() const;
 
  private:
-  using Names = std::unordered_map<std::string, std::string>;
-  [[nodiscard]] std::shared_ptr<const Names> current() const;
   const std::string home_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Names> names_ = std::make_shared<Names>();  // guarded by mutex_
