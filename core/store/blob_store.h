@@ -33,7 +33,5 @@ class BlobStore : public BlobSource {
 /// Blobs as files in a folder, which is made for the first one. Remembers by inode, size and time which files it has
 /// checked, a few thousand of them.
 std::shared_ptr<BlobStore> make_file_blobs(std::string folder, Disk& disk);
-/// Blobs in memory, gone with the object.
-std::shared_ptr<BlobStore> make_memory_blobs();
 
 }  // namespace arborfs

@@ -8,8 +8,23 @@
 
 namespace arborfs {
 
+namespace {
+
+class NoBlobs final : public BlobStore {
+ public:
+  [[nodiscard]] Result<std::vector<std::string>> list() const override { return std::vector<std::string>(); }
+  [[nodiscard]] Result<FileStat> stat(std::string_view /*hash*/) const override { return no_blob(); }
+  [[nodiscard]] Result<std::shared_ptr<const File>> open(std::string_view /*hash*/) const override { return no_blob(); }
+  Result<void> put(std::string_view /*hash*/, std::string_view /*bytes*/, bool /*sync*/) override { return no_blob(); }
+
+ private:
+  static Error no_blob() { return {Errc::not_found, "this agent keeps no blobs"}; }
+};
+
+}  // namespace
+
 ReadOnlyStore::ReadOnlyStore(const Format& format, StorePaths paths, Disk& disk)
-    : format_(format), paths_(std::move(paths)), disk_(disk), blobs_(make_memory_blobs()) {}
+    : format_(format), paths_(std::move(paths)), disk_(disk), blobs_(std::make_shared<NoBlobs>()) {}
 
 Error ReadOnlyStore::refusal() const {
   return only_reads(format_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 

@@ -192,7 +192,7 @@ TEST_F(ErasedEntriesTest, RemovedSessionsAreNotWatched) {
   WriteSettings settings;
   settings.allow_delete = true;
   settings.trash = stage_.temp().root() + "/trash";
-  EXPECT_TRUE(Writer(stage_.catalog(), settings).remove(session_));
+  EXPECT_TRUE(OmpWriter(stage_.catalog(), settings).remove(session_));
   EXPECT_TRUE(fs::is_empty(state("written")));
 }
 

@@ -153,8 +153,7 @@ class NoMemory : public ScanObserver {
     throw std::bad_alloc();
   }
   void begin() override {}
-  Result<void> take(const Entry& /*entry*/, std::uint64_t /*length*/, Dialect /*dialect*/,
-                    const ScanNotes* /*notes*/) override {
+  Result<void> take(const Entry& /*entry*/, std::uint64_t /*length*/, const ScanNotes* /*notes*/) override {
     return {};
   }
 };

@@ -61,8 +61,8 @@ void add_usage(UsageTotals& totals, EntryType type, std::string_view raw) {
 }
 
 TextSizes details_of(const CreateResult& made) {
-  TextSizes details(Dialect::omp13);
-  auto delta = details.read(*made.log, 1, made.entries, nullptr);
+  TextSizes details;
+  auto delta = measure_entries(*made.log, details.next(), made.entries, nullptr);
   EXPECT_TRUE(delta.has_value());
   details.apply(std::move(delta).value());
   return details;
@@ -195,9 +195,9 @@ TEST(TextSizes, GrowsByDeltas) {
   const CreateResult made = make_log({{EntryType::message, user("\"one\"")},
                                       {EntryType::compaction, R"({"summary":"s"})"},
                                       {EntryType::message, user("[" + image("AAAA") + "]")}});
-  TextSizes details(Dialect::omp13);
+  TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 3; ++ordinal) {
-    auto delta = details.read(*made.log, ordinal, {made.entries[ordinal - 1]}, nullptr);
+    auto delta = measure_entries(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     EXPECT_EQ(delta->first, ordinal);
     details.apply(std::move(delta).value());
@@ -219,13 +219,13 @@ TEST(TextSizes, CountsUsageOnce) {
                                       {EntryType::message, assistant},
                                       {EntryType::message, user("\"usage\"")},
                                       {EntryType::message, task}});
-  TextSizes details(Dialect::omp13);
+  TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 4; ++ordinal) {
-    auto delta = details.read(*made.log, ordinal, {made.entries[ordinal - 1]}, nullptr);
+    auto delta = measure_entries(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     details.apply(std::move(delta).value());
   }
-  EXPECT_EQ(details.usage().json(),
+  EXPECT_EQ(usage_json(details.usage(), Dialect::omp13),
             R"({"input":6,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1.5})");
 }
 
@@ -246,12 +246,12 @@ TEST(TextSizes, GiantEntriesAreNotRead) {
 TEST(TextSizes, ReportsAShrunkLogAndCancellation) {
   CreateResult made = make_log({{EntryType::message, user("\"one\"")}});
   made.entries[0].length += 100;
-  const TextSizes details(Dialect::omp13);
-  const auto stale = details.read(*made.log, 1, made.entries, nullptr);
+  const TextSizes details;
+  const auto stale = measure_entries(*made.log, details.next(), made.entries, nullptr);
   ASSERT_FALSE(stale.has_value());
   EXPECT_EQ(stale.error().code, Errc::stale);
   const std::atomic<bool> cancelled = true;
-  const auto interrupted = details.read(*made.log, 1, made.entries, &cancelled);
+  const auto interrupted = measure_entries(*made.log, details.next(), made.entries, &cancelled);
   ASSERT_FALSE(interrupted.has_value());
   EXPECT_EQ(interrupted.error().code, Errc::interrupted);
 }

@@ -256,7 +256,7 @@ TEST_F(ForeignSession, EveryWriteSaysThatItIsOnlyRead) {
   EXPECT_EQ(writer.create({"/tmp", "", "", ""}).error().code, Errc::read_only);
   WriteSettings deleting;
   deleting.allow_delete = true;
-  expect_refused(Writer(catalog, deleting).remove(session, true).error());
+  expect_refused(OmpWriter(catalog, deleting).remove(session, true).error());
   const auto status = session_status(*session, catalog);
   EXPECT_FALSE(status.writable);
   EXPECT_EQ(status.read_only_reason, "arborfs only reads sessions of heron");

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/log/log_file.h"
+#include "core/log/log_reader.h"
 #include "core/os/held_locks.h"
 
 namespace arborfs::codex {

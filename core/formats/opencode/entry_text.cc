@@ -97,12 +97,13 @@ void EntryText::add_part(std::string_view json, std::string_view ids) {
 void EntryText::add_damage(std::string_view text) {
   std::string line(trimmed(text));
   std::replace(line.begin(), line.end(), '\n', ' ');
+  if (line.empty()) {
+    return;
+  }
   if (line.starts_with('{') && is_json(line)) {
-    line.insert(0, "?");
+    damage_ += '?';
   }
-  if (!line.empty()) {
-    damage_ += line + "\n";
-  }
+  damage_.append(line).append("\n");
 }
 
 std::string EntryText::take() && {

@@ -52,7 +52,7 @@ Candidate candidate_in(std::string_view entry, std::size_t step, Era era) {
 /// Walks from the newest message to the oldest (opencode/FORMAT.md E1).
 class Selection {
  public:
-  /// False once the messages that the model is told of are complete.
+  /// False once all messages that the model receives are known.
   bool take(Candidate message) {
     chosen_.push_front(std::move(message));
     const Candidate& taken = chosen_.front();
@@ -69,7 +69,7 @@ class Selection {
     return true;
   }
 
-  /// The messages in the order in which the model is told of them: a summary comes before the messages that are kept
+  /// The messages in the order in which the model receives them: a summary comes before the messages that are kept
   /// beside it.
   [[nodiscard]] std::vector<std::size_t> steps() const {
     std::vector<std::size_t> order;

@@ -30,7 +30,7 @@ std::string sent_of_user(std::string_view part) {
   return std::string(is_type(part, "compaction") ? kAskForSummary : is_type(part, "subtask") ? kSubtask : "");
 }
 
-/// Changes a call's state to what the model is told of it; false if it is told as it stands.
+/// Changes the state of a call to the one that the model receives; false if that is the same.
 bool change_state(json::Value& state, json::Document& owner) {
   const auto status = json::string_member(state, "status");
   const auto put = [&](std::string_view key, std::string_view text) {
