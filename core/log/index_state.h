@@ -42,7 +42,8 @@ struct IndexState {
   Header header;
   bool gives_ids = false;
   std::optional<Ordinal> leaf;        // if it is not the last entry
-  std::vector<std::uint64_t> hashes;  // of the entries' bytes, if the reader gives them
+  bool has_hashes = false;
+  std::vector<std::uint64_t> hashes;  // of the entries' bytes, if has_hashes
 
   EntryStore entries;
   IdTable ids;

@@ -37,7 +37,7 @@ std::vector<Entry> LogIndex::new_entries(const Growth& /*growth*/) const {
 void LogIndex::apply(GrowthPtr /*growth*/) {}
 
 bool LogIndex::begins_with(const LogIndex& before) const {
-  if (state_->hashes.size() != size() || before.state_->hashes.size() != before.size() || before.size() > size()) {
+  if (!state_->has_hashes || !before.state_->has_hashes || before.size() > size()) {
     return false;
   }
   for (Ordinal ordinal = 1; ordinal <= before.size(); ++ordinal) {

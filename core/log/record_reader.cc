@@ -50,6 +50,7 @@ Result<std::unique_ptr<LogIndex>> RecordReader::index(const LogSource& log, cons
   ASSIGN_OR_RETURN(const auto size, log.size());
   auto state = std::make_unique<IndexState>();
   state->header.problem = "the log is empty";
+  state->has_hashes = true;
   IndexSink sink(*state);
   RETURN_IF_ERROR(read(log, sink, options.cancelled));
   state->scanned_size = size;

@@ -68,7 +68,7 @@ struct Reserved {
 const std::vector<Reserved> kReserved = {
     {std::regex("fuse_lowlevel\\.h|fuse3?/fuse.*"), {"fs/fuse/"}},
     {std::regex("rapidjson/.*"), {"core/json/"}},
-    {std::regex("simdjson.*"), {"core/json/", "core/formats/"}},
+    {std::regex("simdjson.*"), {"core/json/", "core/render/", "core/formats/"}},
     {std::regex("openssl/.*"), {"core/base/hash.cc"}},
     {std::regex("CLI/.*"), {"tools/"}},
     {std::regex("sqlite3\\.h"), {"core/sqlite/"}},
