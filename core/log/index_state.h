@@ -41,7 +41,7 @@ struct IndexState {
   DialectNumber dialect = 0;
   Header header;
   bool gives_ids = false;
-  std::optional<Ordinal> leaf;        // if it is not the last entry
+  std::optional<Ordinal> leaf;  // if it is not the last entry
   bool has_hashes = false;
   std::vector<std::uint64_t> hashes;  // of the entries' bytes, if has_hashes
 

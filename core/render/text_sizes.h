@@ -43,7 +43,7 @@ class TextSizes {
     Ordinal first = 1;
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
-    UsageTotals usage;  // of the whole log so far
+    UsageTotals usage;                             // of the whole log so far
     std::unordered_set<std::uint64_t> usage_keys;  // the same
     /// Adds the next entry.
     void add(const TextMeasure& measure);
