@@ -21,7 +21,7 @@
 #include "fs/fuse/fuse_server.h"
 #include "fs/fuse/invalidator.h"
 #include "fs/mount_watch.h"
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 
 namespace arborfs {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/render/names.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

@@ -5,7 +5,7 @@
 #include "core/render/names.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

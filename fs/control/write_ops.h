@@ -15,7 +15,7 @@
 
 #include "fs/control/control_file.h"
 #include "fs/control/recursive_remove.h"
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 
 namespace arborfs {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fs/fuse/fuse_request.h"
+#include "fs/nodes/directory_snapshot.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/directory_snapshot.h"
 
 namespace arborfs {
 

@@ -18,7 +18,7 @@
 #include "fs/fuse/store_space.h"
 #include "fs/fuse/submount_pools.h"
 #include "fs/fuse/worker_pool.h"
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 
 namespace arborfs {
 

@@ -9,7 +9,7 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "fs/cache/invalidation_map.h"
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {

@@ -50,7 +50,8 @@ const std::map<std::string, Rooms> kArrows = {
      {"core/formats/omp/doctor", "core/formats/opal", "core/formats/opencode", "core/formats/claude",
       "core/formats/codex", "core/formats/goat"}},
     {"fs/tree", {"core/writer"}},
-    {"fs/cache", {"fs/tree"}},
+    {"fs/nodes", {"fs/tree"}},
+    {"fs/cache", {"fs/nodes"}},
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats"}},
@@ -184,7 +185,7 @@ const std::regex kOfAFormat(R"(\.jsonl"|\bDialect::|\bomp1[38]\b|core/formats/)"
 /// The files outside core/formats that may have such words, and why.
 const std::map<std::string, std::string> kNamesAFormat = {
     {"core/session/erased_entries.cc", "the files that arborfs itself keeps"},
-    {"fs/tree/nodes_session.cc", "the view raw.jsonl"},
+    {"fs/nodes/nodes_session.cc", "the view raw.jsonl"},
     {"fs/mount.h", "the list of formats"},
     {"fs/daemon.cc", "the list of formats"},
 };

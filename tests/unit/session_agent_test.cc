@@ -15,7 +15,7 @@
 #include "core/views/attributes.h"
 #include "core/views/session_views.h"
 #include "core/writer/writer.h"
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 #include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
 

@@ -1,4 +1,4 @@
-#include "fs/tree/open_file.h"
+#include "fs/nodes/open_file.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/result_macros.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

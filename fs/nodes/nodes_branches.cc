@@ -4,7 +4,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::branch_nodes {
 

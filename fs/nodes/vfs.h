@@ -13,11 +13,11 @@
 #include <unordered_map>
 
 #include "core/session/catalog.h"
+#include "fs/nodes/directory_snapshot.h"
+#include "fs/nodes/implicit_handles.h"
+#include "fs/nodes/open_file.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/directory_snapshot.h"
-#include "fs/tree/implicit_handles.h"
 #include "fs/tree/mount_state.h"
-#include "fs/tree/open_file.h"
 #include "fs/tree/request_context.h"
 #include "fs/tree/stale_retry.h"
 

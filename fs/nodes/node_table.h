@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "fs/nodes/directory_snapshot.h"
+#include "fs/nodes/open_file.h"
 #include "fs/tree/attr.h"
-#include "fs/tree/directory_snapshot.h"
-#include "fs/tree/open_file.h"
 
 namespace arborfs {
 

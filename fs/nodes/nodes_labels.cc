@@ -2,7 +2,7 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/views.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::label_nodes {
 

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/render/views.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

@@ -1,7 +1,7 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::project_nodes {
 

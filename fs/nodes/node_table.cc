@@ -1,8 +1,8 @@
-#include "fs/tree/node_table.h"
+#include "fs/nodes/node_table.h"
 
 #include <array>
 
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

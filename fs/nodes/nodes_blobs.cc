@@ -1,6 +1,6 @@
 #include "core/base/result_macros.h"
 #include "core/views/image_content.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::blob_nodes {
 

@@ -5,7 +5,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::artifact_nodes {
 

@@ -4,7 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs {
 

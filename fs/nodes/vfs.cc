@@ -1,9 +1,9 @@
-#include "fs/tree/vfs.h"
+#include "fs/nodes/vfs.h"
 
 #include "core/base/result_macros.h"
-#include "fs/tree/node_table.h"
-#include "fs/tree/nodes.h"
-#include "fs/tree/xattrs.h"
+#include "fs/nodes/node_table.h"
+#include "fs/nodes/nodes.h"
+#include "fs/nodes/xattrs.h"
 
 namespace arborfs {
 

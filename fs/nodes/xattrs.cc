@@ -1,4 +1,4 @@
-#include "fs/tree/xattrs.h"
+#include "fs/nodes/xattrs.h"
 
 #include "core/base/result_macros.h"
 #include "core/views/attributes.h"

@@ -1,6 +1,6 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::shortcut_nodes {
 

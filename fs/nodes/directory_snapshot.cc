@@ -1,10 +1,10 @@
-#include "fs/tree/directory_snapshot.h"
+#include "fs/nodes/directory_snapshot.h"
 
 #include <utility>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "fs/tree/node_table.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 

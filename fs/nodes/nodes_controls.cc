@@ -2,7 +2,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/writer/verbs.h"
-#include "fs/tree/nodes.h"
+#include "fs/nodes/nodes.h"
 
 namespace arborfs::control_nodes {
 

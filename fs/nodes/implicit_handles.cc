@@ -1,4 +1,4 @@
-#include "fs/tree/implicit_handles.h"
+#include "fs/nodes/implicit_handles.h"
 
 #include <algorithm>
 #include <utility>

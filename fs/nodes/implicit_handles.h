@@ -11,8 +11,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "fs/nodes/open_file.h"
 #include "fs/tree/node_id.h"
-#include "fs/tree/open_file.h"
 
 namespace arborfs {
 

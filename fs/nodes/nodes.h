@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/views/session_views.h"
-#include "fs/tree/node_table.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 
