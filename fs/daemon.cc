@@ -16,7 +16,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/session/watcher.h"
+#include "core/watch/watcher.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 #include "fs/fuse/invalidator.h"

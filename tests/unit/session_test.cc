@@ -12,7 +12,7 @@
 #include "core/formats/omp/render/omp_text.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/session/watcher.h"
+#include "core/watch/watcher.h"
 #include "core/views/session_views.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"

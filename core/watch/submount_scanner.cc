@@ -1,4 +1,4 @@
-#include "core/session/submount_scanner.h"
+#include "core/watch/submount_scanner.h"
 
 #include <algorithm>
 #include <exception>
