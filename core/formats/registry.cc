@@ -13,12 +13,14 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/writer/writer_set.h"
 
 namespace arborfs {
 
 namespace {
 
 using StorePtr = std::shared_ptr<SessionStore>;
+using WriterPtr = std::unique_ptr<Writer>;
 
 /// The place of an agent's own store, or why it has none.
 struct OwnPlace {
@@ -31,6 +33,10 @@ struct Agent {
   OwnPlace (*own_place)();
   /// Opens the store in a folder. `is_own`: nobody named it.
   StorePtr (*open)(const std::string& dir, bool is_own, Disk& disk);
+  /// Makes what writes its sessions; null if arborfs only reads them.
+  WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
+  /// Another agent whose writer writes its sessions too.
+  std::string_view also_writes = {};
 };
 
 OwnPlace own_place_of_omp() {
@@ -39,6 +45,10 @@ OwnPlace own_place_of_omp() {
 
 StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
   return make_omp_store(is_own ? own_omp_paths() : agent_dir_paths(dir), disk);
+}
+
+WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<OmpWriter>(catalog, settings);
 }
 
 OwnPlace own_place_of_pi() {
@@ -92,9 +102,12 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_place_of_omp, open_omp},          Agent{"pi", own_place_of_pi, open_pi},
-    Agent{"opal", own_place_of_opal, open_opal},       Agent{"opencode", own_place_of_opencode, open_opencode},
-    Agent{"claude", own_place_of_claude, open_claude}, Agent{"codex", own_place_of_codex, open_codex},
+    Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi"},
+    Agent{"pi", own_place_of_pi, open_pi},
+    Agent{"opal", own_place_of_opal, open_opal},
+    Agent{"opencode", own_place_of_opencode, open_opencode},
+    Agent{"claude", own_place_of_claude, open_claude},
+    Agent{"codex", own_place_of_codex, open_codex},
     Agent{"goat", own_place_of_goat, open_goat},
 };
 
@@ -228,8 +241,14 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
   return StoreSet(std::move(stores));
 }
 
-std::unique_ptr<Writer> make_writer(Catalog& catalog, WriteSettings settings) {
-  return std::make_unique<OmpWriter>(catalog, std::move(settings));
+std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings) {
+  auto writers = std::make_unique<WriterSet>(catalog, settings);
+  for (const Agent& agent : kAgents) {
+    if (agent.make_writer != nullptr) {
+      writers->add({agent.name, agent.also_writes}, agent.make_writer(catalog, settings));
+    }
+  }
+  return writers;
 }
 
 }  // namespace arborfs

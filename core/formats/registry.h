@@ -48,7 +48,7 @@ Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chos
 /// is present, because another user owns one.
 Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk = Disk::real());
 
-/// The writer for the sessions of a catalog. `catalog` outlives it.
-std::unique_ptr<Writer> make_writer(Catalog& catalog, WriteSettings settings);
+/// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.
+std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings);
 
 }  // namespace arborfs

@@ -2,6 +2,7 @@
 // constant object a format; a store (session_store.h) says which format its sessions have. Any thread.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -17,15 +18,22 @@ struct Format {
   std::string_view name;           // of the files, for session.json: "omp-jsonl"
   const LogReader* reader;         // never null
   const RecordRenderer* renderer;  // never null
-  bool is_writable = false;        // false: arborfs changes no session of this format
+  /// The verbs that its sessions take: names of core/writer/verbs.h, `remove` and `move`. Empty: arborfs changes no
+  /// session of this format.
+  std::span<const std::string_view> verbs = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
   const AgentFinder* agents = nullptr;  // null: running agents are not recognised
+
+  [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
+  [[nodiscard]] bool takes(std::string_view verb) const;
 };
 
 /// The refusal of a write to a session of this format.
 Error only_reads(const Format& format);
 /// Errors: only_reads() if arborfs changes no session of this format.
 Result<void> check_writable(const Format& format);
+/// The refusal of a verb that sessions of this format do not take: read_only if they take none, else unsupported.
+Error does_not_take(const Format& format, std::string_view verb);
 
 }  // namespace arborfs

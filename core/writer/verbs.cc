@@ -6,6 +6,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/writer/verb_usage.h"
 
 namespace arborfs {
 
@@ -84,10 +85,10 @@ class JsonCommand {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
       }
-      const bool is_flag = key == "force" || key == "pin";
+      const bool is_flag = key == "force" || key == "pin" || key == "dryRun";
       if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
         return Error{Errc::invalid_argument,
-                     is_flag ? "force and pin must be true or false" : "a member must be a string"};
+                     is_flag ? "force, pin and dryRun must be true or false" : "a member must be a string"};
       }
     }
     return command;
@@ -221,14 +222,79 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
 }
 
+/// The words of a line, split at blanks.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    words.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+Result<Answer> run_replace(Writer& writer, const Subject& subject, std::string text, bool /*is_json*/) {
+  json::Document command;
+  if (!json::is_valid_utf8(text) || !json::parse(text, command) || !command.IsObject()) {
+    return Error{Errc::invalid_argument, "the command is not one JSON object; read this file for its usage"};
+  }
+  const auto first = json::string_member(command, "first");
+  const auto last = json::string_member(command, "last");
+  const auto* messages = json::member(command, "messages");
+  const auto* force = json::member(command, "force");
+  if (!first || messages == nullptr || !messages->IsArray()) {
+    return Error{Errc::invalid_argument, "the command must have 'first', the first entry to replace, and 'messages'"};
+  }
+  Replacement wanted{std::string(*first), std::string(last.value_or(*first)), {}};
+  for (const auto& message : messages->GetArray()) {
+    wanted.messages.push_back(json::stringify(message));
+  }
+  ASSIGN_OR_RETURN(const auto written, writer.replace(subject.session, wanted, force != nullptr && force->IsTrue()));
+  return Answer{line_of(written), nullptr};
+}
+
+Result<Answer> run_summary(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  ASSIGN_OR_RETURN(const auto written, writer.summarize(subject.session, std::string(trimmed(text))));
+  return Answer{line_of(written), nullptr};
+}
+
+Result<Answer> run_checkpoint(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  auto words = words_of(text);
+  if (text.find('\n') < trimmed(text).size()) {
+    return Error{Errc::invalid_argument, "the command must be one line: a name, and files to keep"};
+  }
+  CheckpointWanted wanted;
+  if (!words.empty()) {
+    wanted.name = words.front();
+    wanted.files.assign(words.begin() + 1, words.end());
+  }
+  ASSIGN_OR_RETURN(auto line, writer.checkpoint(subject.session, wanted));
+  return Answer{std::move(line), nullptr};
+}
+
+Result<Answer> run_rewind(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  std::string checkpoint(trimmed(text));
+  bool dry_run = false;
+  bool force = false;
+  if (JsonCommand::is_one(text)) {
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"checkpoint", "dryRun", "force"}));
+    checkpoint = command.text("checkpoint");
+    dry_run = command.flag("dryRun");
+    force = command.force();
+  }
+  ASSIGN_OR_RETURN(auto line, writer.rewind(subject.session, checkpoint, dry_run, force));
+  return Answer{std::move(line), nullptr};
+}
+
 Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
   NewSession wanted;
   if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"cwd", "title", "parentSession", "model"});
+    const auto command = JsonCommand::parse(text, {"agent", "cwd", "title", "parentSession", "model"});
     if (!command) {
       return command.error();
     }
-    wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model")};
+    wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model"),
+              command->text("agent")};
   } else {
     wanted.cwd = trimmed(text);
     if (wanted.cwd.find('\n') != std::string::npos) {
@@ -238,41 +304,6 @@ Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_v
   auto made = writer.create(wanted);
   return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
 }
-
-constexpr std::string_view kAppendUsage =
-    "Write to this file to append to the session:\n"
-    "  text                                one user message, from open to close\n"
-    "  {\"role\":\"toolResult\",...}           any message, as JSON\n"
-    "  {\"type\":\"custom\",...}               any entry, as JSON\n"
-    "Several JSON objects, one per line and in one write, are appended together or not at all.\n"
-    "Two members are options of the command and do not reach the log:\n"
-    "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
-    "  \"force\":true                        write even if an agent may have the session open\n"
-    "arborfs sets id, parentId and timestamp of an entry; a message keeps its own timestamp.\n"
-    "A text of more than 500,000 characters is shortened, as agents do it.\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
-    "status.json\n"
-    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
-    "Do not open this file in an editor.\n";
-constexpr std::string_view kBranchUsage =
-    "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
-    "name of its file, a label, or root. Further lines are a summary of the branch that is left.\n"
-    "As JSON: {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent "
-    "continues\n"
-    "there only after the next append; with \"pin\" an entry is written, so that it continues there at once.\n";
-constexpr std::string_view kLabelUsage =
-    "Write an entry and a label to this file to label the entry, or an entry alone to clear its label.\n"
-    "Several lines in one write take effect together or not at all. A new label replaces the old one.\n"
-    "As JSON: {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. In labels/, ln -s, mv and rm do the same.\n";
-constexpr std::string_view kForkUsage =
-    "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
-    "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
-    "title\n"
-    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
-constexpr std::string_view kNewUsage =
-    "Write the absolute path of a working directory to this file to create a session.\n"
-    "As JSON: {\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}.\n"
-    "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 
 /// The checks that all line commands share.
 template <Result<Answer> (*kRun)(Writer&, const Subject&, std::string_view, bool)>
@@ -291,6 +322,10 @@ const std::vector<Verb>& all_verbs() {
       {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr},
+      {"replace", Framing::messages, true, kReplaceUsage, run_replace, nullptr},
+      {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>, nullptr},
+      {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>, nullptr},
+      {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>, nullptr},
   };
   return verbs;
 }

@@ -57,7 +57,7 @@ Result<void> refuse_usage(const Verb& verb, std::string_view text);
 /// invalid_argument, not_utf8 and too_large for the text itself; those of refuse_usage.
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json);
 
-/// `name` is append, branch, label, fork, new or title. Null for any other.
+/// Null for a name that is no verb.
 const Verb* find_verb(std::string_view name);
 const std::vector<Verb>& all_verbs();
 

@@ -22,6 +22,75 @@ Result<void> check_size_limit(const Dir& folder, const std::string& file, std::u
 
 }  // namespace
 
+Result<void> Writer::check(const SessionPtr& session, bool /*force*/) {
+  return check_writable(session->format());
+}
+
+Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /*text*/) {
+  return does_not_take(session->format(), "append");
+}
+
+Result<void> Writer::check_json(const SessionPtr& session, std::string_view /*text*/) {
+  return check(session);
+}
+
+Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& /*target*/,
+                                 const std::string& /*summary*/, bool /*force*/, bool /*pin*/) {
+  return does_not_take(session->format(), "branch");
+}
+
+Result<void> Writer::check_branch(const SessionPtr& session, const std::string& /*target*/) {
+  return does_not_take(session->format(), "branch");
+}
+
+Result<void> Writer::move_back(const SessionPtr& session, const LeafMove& /*move*/) {
+  return does_not_take(session->format(), "branch");
+}
+
+Result<AppendResult> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& /*changes*/,
+                                   bool /*force*/) {
+  return does_not_take(session->format(), "label");
+}
+
+Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view /*title*/, bool /*force*/,
+                                      std::string_view /*source*/) {
+  return does_not_take(session->format(), "title");
+}
+
+Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& /*target*/, bool /*force*/,
+                                  const std::optional<std::string>& /*title*/) {
+  return does_not_take(session->format(), "fork");
+}
+
+Result<CreateResult> Writer::create(const NewSession& wanted) {
+  return Error{Errc::unsupported, "arborfs creates no sessions of " + wanted.agent};
+}
+
+Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& /*cwd*/, bool /*force*/) {
+  return does_not_take(session->format(), "move");
+}
+
+Result<void> Writer::remove(const SessionPtr& session, bool /*force*/) {
+  return does_not_take(session->format(), "remove");
+}
+
+Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacement& /*wanted*/, bool /*force*/) {
+  return does_not_take(session->format(), "replace");
+}
+
+Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::string& /*text*/, bool /*force*/) {
+  return does_not_take(session->format(), "summary");
+}
+
+Result<std::string> Writer::checkpoint(const SessionPtr& session, const CheckpointWanted& /*wanted*/, bool /*force*/) {
+  return does_not_take(session->format(), "checkpoint");
+}
+
+Result<std::string> Writer::rewind(const SessionPtr& session, const std::string& /*checkpoint*/, bool /*dry_run*/,
+                                   bool /*force*/) {
+  return does_not_take(session->format(), "rewind");
+}
+
 Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes) {
   auto folder = session->store().folder(session->place());
   if (!folder) {

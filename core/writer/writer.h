@@ -1,6 +1,7 @@
 // The only way to write to the sessions of a store: append, branch, label, title, fork, new, move, remove
 // (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it. How each change is
-// written is up to the agent's format, which implements this class (core/formats/).
+// written is up to the agent's format, which implements those calls of this class that its sessions take
+// (Format::verbs); the others fail with does_not_take(). WriterSet passes each session to the writer of its format.
 //
 // Each call returns when the change is on disk (unless Durability::none) and visible in the session. A call that fails
 // leaves the log as it was and does not affect later calls. Commands that arrive for one session at the same time share
@@ -85,7 +86,21 @@ struct NewSession {
   std::string cwd;  // absolute
   std::string title;
   std::string parent_session;
-  std::string model;  // provider/model, "" for none
+  std::string model;       // provider/model, "" for none
+  std::string agent = {};  // "" for the first whose sessions arborfs creates
+};
+
+/// A run of messages that others replace.
+struct Replacement {
+  std::string first;  // entries on the path to the leaf, spelled as LabelChange::target
+  std::string last;
+  std::vector<std::string> messages;  // JSON objects; none only removes the run
+};
+
+/// Working files to keep in a checkpoint.
+struct CheckpointWanted {
+  std::string name;                // "" for one that is made from the time
+  std::vector<std::string> files;  // paths below the session's working directory; empty: those kept before
 };
 
 class Writer {
@@ -96,46 +111,56 @@ class Writer {
 
   /// Cuts off the partial appends that killed processes left in logs (CONTRACT.md 7.2), except where an agent may hold
   /// the session. Call it once when a process begins to write, after the catalog's first scan of the store.
-  virtual void take_back_parts() = 0;
+  virtual void take_back_parts() {}
   /// Fails as a write would fail, as far as that is known now: live, version, header, lock held by another process, a
   /// log that cannot be opened for writing.
-  [[nodiscard]] virtual Result<void> check(const SessionPtr& session, bool force = false) = 0;
+  [[nodiscard]] virtual Result<void> check(const SessionPtr& session, bool force = false);
   /// Reserves space on the session's disk until the reservation is destroyed (CONTRACT.md 4.2). Errors: no_space,
   /// over_quota; too_large if the process may not let the log grow that far.
   [[nodiscard]] Result<DiskReservation> reserve(const SessionPtr& session, std::uint64_t bytes);
 
   /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
   /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.
-  virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text) = 0;
+  virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text);
   /// Fails if append_text() would refuse this JSON text, or the session does not take it now.
-  [[nodiscard]] virtual Result<void> check_json(const SessionPtr& session, std::string_view text) = 0;
+  [[nodiscard]] virtual Result<void> check_json(const SessionPtr& session, std::string_view text);
   /// `target` is spelled as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept
   /// beside it until the next append, and agents, which know only the log, continue at its last entry. `pin` writes a
   /// `custom` entry at the target instead, which is never sent to models. Errors also: invalid_argument for an entry
   /// with an unanswered tool call (F27; `force` overrides), not_found for an ambiguous target.
   virtual Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target,
-                                   const std::string& summary = "", bool force = false, bool pin = false) = 0;
+                                   const std::string& summary = "", bool force = false, bool pin = false);
   /// Fails if branch() would refuse the target.
-  [[nodiscard]] virtual Result<void> check_branch(const SessionPtr& session, const std::string& target) = 0;
+  [[nodiscard]] virtual Result<void> check_branch(const SessionPtr& session, const std::string& target);
   /// Undoes a move, unless the leaf has been moved again or an entry was appended since.
-  virtual Result<void> move_back(const SessionPtr& session, const LeafMove& move) = 0;
+  virtual Result<void> move_back(const SessionPtr& session, const LeafMove& move);
   /// All changes or none.
   virtual Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
-                                     bool force = false) = 0;
+                                     bool force = false);
   /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's, and a
   /// title that is already set is not written again. Returns the title in force. Errors also: invalid_argument if
   /// nothing is left, not_utf8, too_large.
   virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
-                                        std::string_view source = "user") = 0;
+                                        std::string_view source = "user");
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.
   virtual Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
-                                    const std::optional<std::string>& title = std::nullopt) = 0;
-  virtual Result<CreateResult> create(const NewSession& wanted) = 0;
+                                    const std::optional<std::string>& title = std::nullopt);
+  virtual Result<CreateResult> create(const NewSession& wanted);
   /// Moves the session to another working directory, and its log to the place of that directory's sessions.
-  virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false) = 0;
+  virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
   /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.
-  virtual Result<void> remove(const SessionPtr& session, bool force = false) = 0;
+  virtual Result<void> remove(const SessionPtr& session, bool force = false);
+
+  /// Replaces a run of messages of the path to the leaf; what followed the run follows the new messages.
+  virtual Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false);
+  /// Appends the agent's own kind of summary of the session: a message of the user. `text` "" lets arborfs make it.
+  virtual Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false);
+  /// Keeps working files with the session. Returns one JSON line.
+  virtual Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force = false);
+  /// Puts the working files of a checkpoint back. `dry_run` only says what would change. Returns one JSON line.
+  virtual Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
+                                     bool force = false);
 
   /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
   /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.

@@ -111,8 +111,8 @@ Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).
 namespace control_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
-/// False on a read-only mount, and for sessions of a format that arborfs does not write.
-bool are_in(const MountState& state, const Session& session);
+/// True if the session has a control file for this verb: never on a read-only mount, else if its format takes the verb.
+bool is_in(const MountState& state, const Session& session, std::string_view verb);
 /// The node of a session's control file for `verb`: the first of its inodes (control_inodes.h). `home` is the session's
 /// slot.
 NodeId in_session(std::uint32_t home, std::string_view verb);

@@ -121,7 +121,7 @@ Result<Child> branch_lookup(MountState& state, RequestContext& call, NodeId node
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   const auto row = std::find_if(kBranchRows.begin(), kBranchRows.end(),
                                 [&](const BranchRow& candidate) { return candidate.name == name; });
-  if (row == kBranchRows.end() || (row->is_control && !control_nodes::are_in(state, *here.ref.session))) {
+  if (row == kBranchRows.end() || (row->is_control && !control_nodes::is_in(state, *here.ref.session, row->name))) {
     return no_such_name();
   }
   return Child{NodeId(row->kind, node.slot(), node.item()), CacheTtl::forever};
@@ -131,7 +131,7 @@ Result<ListingPtr> branch_list(MountState& state, RequestContext& call, NodeId n
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   std::vector<NamesSnapshot::Item> items;
   for (const BranchRow& row : kBranchRows) {
-    if (row.is_control && !control_nodes::are_in(state, *here.ref.session)) {
+    if (row.is_control && !control_nodes::is_in(state, *here.ref.session, row.name)) {
       continue;
     }
     const NodeId child(row.kind, node.slot(), node.item());

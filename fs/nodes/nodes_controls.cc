@@ -16,8 +16,8 @@ Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
 
 }  // namespace
 
-bool are_in(const MountState& state, const Session& session) {
-  return !state.read_only && session.format().is_writable;
+bool is_in(const MountState& state, const Session& session, std::string_view verb) {
+  return !state.read_only && session.format().takes(verb);
 }
 
 NodeId in_session(std::uint32_t home, std::string_view verb) {

@@ -18,7 +18,7 @@ enum class Presence {
   damage,      // if there is any
   home,        // a folder that outlives generations
   artifacts,   // if the agent made any
-  control,     // unless the mount is read-only or arborfs does not write the session's format
+  control,     // if the session's format takes the verb and the mount is writable
 };
 
 /// A name in a session's folder. Rows are in the order of the listing: labels last (recursive_remove.h).
@@ -49,6 +49,10 @@ constexpr std::array kSessionRows = {
     SessionRow{"branch", Kind::control, Presence::control},
     SessionRow{"label", Kind::control, Presence::control},
     SessionRow{"fork", Kind::control, Presence::control},
+    SessionRow{"replace", Kind::control, Presence::control},
+    SessionRow{"summary", Kind::control, Presence::control},
+    SessionRow{"checkpoint", Kind::control, Presence::control},
+    SessionRow{"rewind", Kind::control, Presence::control},
     SessionRow{"labels", Kind::labels, Presence::home},
 };
 
@@ -87,8 +91,8 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     case Presence::home:
       return NodeId(row.kind, ref.home, 0);
     case Presence::control:
-      return control_nodes::are_in(state, *ref.session) ? control_nodes::in_session(ref.home, row.name)
-                                                        : Result<NodeId>(no_such_name());
+      return control_nodes::is_in(state, *ref.session, row.name) ? control_nodes::in_session(ref.home, row.name)
+                                                                 : Result<NodeId>(no_such_name());
     case Presence::artifacts:
       break;
   }
@@ -151,7 +155,7 @@ ListingPtr status_only(const SessionRef& ref) {
 Result<Child> control_child(MountState& state, NodeId node, const SessionRow& row) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
   const bool was_read = ref.session->head().problem.empty() || ref.session->generations().entries != 0;
-  if (!control_nodes::are_in(state, *ref.session) || !was_read) {
+  if (!control_nodes::is_in(state, *ref.session, row.name) || !was_read) {
     return no_such_name();
   }
   return Child{state.control_inodes.free_inode(control_nodes::in_session(ref.home, row.name)), CacheTtl::glance};

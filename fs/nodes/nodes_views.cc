@@ -106,7 +106,7 @@ Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionR
   } else {
     const CacheTtl life = grows(row) ? CacheTtl::moment : CacheTtl::forever;
     document->attr = {node, stable_ino(ref.seed, word_of(node)), FileType::file, life, 0, made.mtime_ns};
-    document->attr.writable = row.kind == Kind::title && control_nodes::are_in(state, *ref.session);
+    document->attr.writable = row.kind == Kind::title && control_nodes::is_in(state, *ref.session, "title");
   }
   document->attr.size = made.content->size();
   document->content = std::move(made.content);

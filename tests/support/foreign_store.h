@@ -15,7 +15,7 @@
 namespace arborfs::testing {
 
 inline const Format& heron_format() {
-  static const Format format{"heron", "heron-jsonl", &omp_reader(), &omp_renderer(), false};
+  static const Format format{"heron", "heron-jsonl", &omp_reader(), &omp_renderer(), {}};
   return format;
 }
 

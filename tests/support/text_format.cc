@@ -106,7 +106,7 @@ class TextRenderer : public RecordRenderer {
 const Format& text_format() {
   static const TextReader reader;
   static const TextRenderer renderer;
-  static const Format format{"text", "text-lines", &reader, &renderer, false};
+  static const Format format{"text", "text-lines", &reader, &renderer};
   return format;
 }
 

@@ -10,7 +10,7 @@ namespace arborfs {
 const Format& claude_format() {
   static const claude::Reader reader;
   static const claude::Renderer renderer;
-  static const Format format{"claude", "claude-jsonl", &reader, &renderer, false};
+  static const Format format{"claude", "claude-jsonl", &reader, &renderer};
   return format;
 }
 

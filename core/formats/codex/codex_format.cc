@@ -12,7 +12,7 @@ namespace arborfs {
 const Format& codex_format() {
   static const codex::Reader reader;
   static const codex::Renderer renderer;
-  static const Format format{"codex", "codex-jsonl", &reader, &renderer, false};
+  static const Format format{"codex", "codex-jsonl", &reader, &renderer};
   return format;
 }
 

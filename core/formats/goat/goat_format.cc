@@ -23,7 +23,7 @@ bool is_base_folder(const std::filesystem::path& path) {
 const Format& goat_format() {
   static const goat::Reader reader;
   static const goat::Renderer renderer;
-  static const Format format{"goat", "goat-jsonl", &reader, &renderer, false};
+  static const Format format{"goat", "goat-jsonl", &reader, &renderer};
   return format;
 }
 

@@ -10,12 +10,12 @@ namespace arborfs {
 const Format& opal_format() {
   static const opal::Reader reader;
   static const opal::Renderer renderer;
-  static const Format format{"opal", "opal-jsonl", &reader, &renderer, false};
+  static const Format format{"opal", "opal-jsonl", &reader, &renderer};
   return format;
 }
 
 const Format& opal_dets_format() {
-  static const Format format{"opal", "opal-dets", opal_format().reader, opal_format().renderer, false};
+  static const Format format{"opal", "opal-dets", opal_format().reader, opal_format().renderer};
   return format;
 }
 

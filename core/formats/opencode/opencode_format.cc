@@ -31,14 +31,14 @@ fs::path database_in(const fs::path& dir, bool is_own) {
 const Format& opencode_format() {
   static const opencode::Reader reader(opencode::Era::database);
   static const opencode::Renderer renderer(opencode::Era::database);
-  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer, false};
+  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer};
   return format;
 }
 
 const Format& opencode_files_format() {
   static const opencode::Reader reader(opencode::Era::files);
   static const opencode::Renderer renderer(opencode::Era::files);
-  static const Format format{"opencode", "opencode-json", &reader, &renderer, false};
+  static const Format format{"opencode", "opencode-json", &reader, &renderer};
   return format;
 }
 

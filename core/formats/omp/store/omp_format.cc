@@ -6,13 +6,19 @@
 
 namespace arborfs {
 
+namespace {
+
+constexpr std::string_view kVerbs[] = {"append", "branch", "label", "fork", "new", "title", "move", "remove"};
+
+}  // namespace
+
 const Format& omp_format() {
-  static const Format format{"omp", "omp-jsonl", &omp_reader(), &omp_renderer(), true, true, &omp_agents()};
+  static const Format format{"omp", "omp-jsonl", &omp_reader(), &omp_renderer(), kVerbs, true, &omp_agents()};
   return format;
 }
 
 const Format& pi_format() {
-  static const Format format{"pi", "pi-jsonl", &omp_reader(), &omp_renderer(), true, true, &omp_agents()};
+  static const Format format{"pi", "pi-jsonl", &omp_reader(), &omp_renderer(), kVerbs, true, &omp_agents()};
   return format;
 }
 

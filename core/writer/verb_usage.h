@@ -1,0 +1,60 @@
+// What reading a fresh handle of a control file returns: how it is used. Each text ends with a line feed.
+#pragma once
+
+#include <string_view>
+
+namespace arborfs {
+
+inline constexpr std::string_view kAppendUsage =
+    "Write to this file to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "  {\"role\":\"toolResult\",...}           any message, as JSON\n"
+    "  {\"type\":\"custom\",...}               any entry, as JSON\n"
+    "Several JSON objects, one per line and in one write, are appended together or not at all.\n"
+    "Two members are options of the command and do not reach the log:\n"
+    "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
+    "  \"force\":true                        write even if an agent may have the session open\n"
+    "arborfs sets id, parentId and timestamp of an entry; a message keeps its own timestamp.\n"
+    "A text of more than 500,000 characters is shortened, as agents do it.\n"
+    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "status.json\n"
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
+    "Do not open this file in an editor.\n";
+inline constexpr std::string_view kBranchUsage =
+    "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
+    "name of its file, a label, or root. Further lines are a summary of the branch that is left.\n"
+    "As JSON: {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent "
+    "continues\n"
+    "there only after the next append; with \"pin\" an entry is written, so that it continues there at once.\n";
+inline constexpr std::string_view kLabelUsage =
+    "Write an entry and a label to this file to label the entry, or an entry alone to clear its label.\n"
+    "Several lines in one write take effect together or not at all. A new label replaces the old one.\n"
+    "As JSON: {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. In labels/, ln -s, mv and rm do the same.\n";
+inline constexpr std::string_view kForkUsage =
+    "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
+    "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
+    "title\n"
+    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
+inline constexpr std::string_view kNewUsage =
+    "Write the absolute path of a working directory to this file to create a session.\n"
+    "As JSON: {\"agent\":...,\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}. Without an "
+    "agent the\nsession is of the first whose sessions arborfs creates.\n"
+    "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
+
+inline constexpr std::string_view kReplaceUsage =
+    "Write {\"first\":\"id\",\"last\":\"id\",\"messages\":[{...},...]} to this file to replace a run of messages by "
+    "others.\n"
+    "What followed the run follows the new messages; without new messages the run is removed from the path.\n";
+inline constexpr std::string_view kSummaryUsage =
+    "Write an empty line to this file to append the message by which the agent is told what the session was about, or\n"
+    "a text of your own for it. After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
+inline constexpr std::string_view kCheckpointUsage =
+    "Write a name, and files below the session's working directory, on one line to keep them in a checkpoint.\n"
+    "Without files, those of the last checkpoint are kept; without a name, it is made from the time.\n";
+inline constexpr std::string_view kRewindUsage =
+    "Write the id or the name of a checkpoint to this file to put its files back into the working directory. What is\n"
+    "overwritten is kept in a checkpoint first. As JSON: {\"checkpoint\":\"...\",\"dryRun\":true} only lists what "
+    "would\n"
+    "change. After a write, the same descriptor reads the list.\n";
+
+}  // namespace arborfs

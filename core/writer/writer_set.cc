@@ -1,0 +1,114 @@
+#include "core/writer/writer_set.h"
+
+#include <algorithm>
+
+namespace arborfs {
+
+class WriterSet::Refusing final : public Writer {
+ public:
+  explicit Refusing(Catalog& catalog) : Writer(catalog, {}) {}
+};
+
+std::unique_ptr<Writer> WriterSet::make_refusing() {
+  return std::make_unique<Refusing>(catalog());
+}
+
+void WriterSet::add(const std::vector<std::string_view>& agents, std::unique_ptr<Writer> writer) {
+  for (const std::string_view agent : agents) {
+    by_agent_.emplace(agent, writer.get());
+  }
+  writers_.push_back(std::move(writer));
+}
+
+Writer& WriterSet::of(const SessionPtr& session) {
+  const auto found = by_agent_.find(session->format().agent);
+  return found == by_agent_.end() || !session->format().is_writable() ? *refusing_ : *found->second;
+}
+
+void WriterSet::take_back_parts() {
+  for (const auto& writer : writers_) {
+    writer->take_back_parts();
+  }
+}
+
+Result<void> WriterSet::check(const SessionPtr& session, bool force) {
+  return of(session).check(session, force);
+}
+
+Result<AppendResult> WriterSet::append_text(const SessionPtr& session, AppendText text) {
+  return of(session).append_text(session, std::move(text));
+}
+
+Result<void> WriterSet::check_json(const SessionPtr& session, std::string_view text) {
+  return of(session).check_json(session, text);
+}
+
+Result<MovedLeaf> WriterSet::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
+                                    bool force, bool pin) {
+  return of(session).branch(session, target, summary, force, pin);
+}
+
+Result<void> WriterSet::check_branch(const SessionPtr& session, const std::string& target) {
+  return of(session).check_branch(session, target);
+}
+
+Result<void> WriterSet::move_back(const SessionPtr& session, const LeafMove& move) {
+  return of(session).move_back(session, move);
+}
+
+Result<AppendResult> WriterSet::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
+  return of(session).label(session, changes, force);
+}
+
+Result<std::string> WriterSet::set_title(const SessionPtr& session, std::string_view title, bool force,
+                                         std::string_view source) {
+  return of(session).set_title(session, title, force, source);
+}
+
+Result<CreateResult> WriterSet::fork(const SessionPtr& session, const std::string& target, bool force,
+                                     const std::optional<std::string>& title) {
+  return of(session).fork(session, target, force, title);
+}
+
+Result<CreateResult> WriterSet::create(const NewSession& wanted) {
+  if (!wanted.agent.empty()) {
+    const auto found = by_agent_.find(wanted.agent);
+    return (found == by_agent_.end() ? *refusing_ : *found->second).create(wanted);
+  }
+  const StoreSet& stores = catalog().stores();
+  const auto creates = [&](const auto& store) {
+    return store->format().takes("new") && by_agent_.contains(store->format().agent);
+  };
+  const auto first = std::find_if(stores.begin(), stores.end(), creates);
+  if (first != stores.end()) {
+    return by_agent_.at((*first)->format().agent)->create(wanted);
+  }
+  return writers_.empty() ? refusing_->create(wanted) : writers_.front()->create(wanted);
+}
+
+Result<CreateResult> WriterSet::move(const SessionPtr& session, const std::string& cwd, bool force) {
+  return of(session).move(session, cwd, force);
+}
+
+Result<void> WriterSet::remove(const SessionPtr& session, bool force) {
+  return of(session).remove(session, force);
+}
+
+Result<AppendResult> WriterSet::replace(const SessionPtr& session, const Replacement& wanted, bool force) {
+  return of(session).replace(session, wanted, force);
+}
+
+Result<AppendResult> WriterSet::summarize(const SessionPtr& session, const std::string& text, bool force) {
+  return of(session).summarize(session, text, force);
+}
+
+Result<std::string> WriterSet::checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force) {
+  return of(session).checkpoint(session, wanted, force);
+}
+
+Result<std::string> WriterSet::rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
+                                      bool force) {
+  return of(session).rewind(session, checkpoint, dry_run, force);
+}
+
+}  // namespace arborfs

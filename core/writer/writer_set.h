@@ -1,0 +1,55 @@
+// The writers of all formats as one: each call goes to the writer of the session's format. Threads and locks: as those
+// of the writers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+class WriterSet final : public Writer {
+ public:
+  /// `catalog` must outlive this object.
+  WriterSet(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
+
+  /// Sessions of these agents are written through `writer`. Call it before any other; agents outlive this object.
+  void add(const std::vector<std::string_view>& agents, std::unique_ptr<Writer> writer);
+
+  void take_back_parts() override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) override;
+  Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
+  [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
+  Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary, bool force,
+                           bool pin) override;
+  [[nodiscard]] Result<void> check_branch(const SessionPtr& session, const std::string& target) override;
+  Result<void> move_back(const SessionPtr& session, const LeafMove& move) override;
+  Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) override;
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force,
+                                std::string_view source) override;
+  Result<CreateResult> fork(const SessionPtr& session, const std::string& target, bool force,
+                            const std::optional<std::string>& title) override;
+  /// Without an agent: of the first store whose format creates sessions.
+  Result<CreateResult> create(const NewSession& wanted) override;
+  Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force) override;
+  Result<void> remove(const SessionPtr& session, bool force) override;
+  Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force) override;
+  Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force) override;
+  Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force) override;
+  Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
+                             bool force) override;
+
+ private:
+  /// A writer that refuses everything if there is none for the session.
+  [[nodiscard]] Writer& of(const SessionPtr& session);
+  class Refusing;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::map<std::string_view, Writer*> by_agent_;
+  const std::unique_ptr<Writer> refusing_ = make_refusing();
+  [[nodiscard]] std::unique_ptr<Writer> make_refusing();
+};
+
+}  // namespace arborfs

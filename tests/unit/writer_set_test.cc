@@ -1,0 +1,74 @@
+// The writers of all formats as one: where calls go, and how formats refuse the verbs that they do not take.
+#include "core/writer/writer_set.h"
+
+#include <gtest/gtest.h>
+
+#include "core/formats/omp/writer/omp_writer.h"
+#include "core/formats/registry.h"
+#include "core/session/catalog.h"
+#include "tests/support/foreign_store.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using testing::ForeignStore;
+using testing::TempStore;
+
+/// Takes appends and nothing else.
+class AppendingWriter final : public Writer {
+ public:
+  explicit AppendingWriter(Catalog& catalog) : Writer(catalog, {}) {}
+  Result<AppendResult> append_text(const SessionPtr& /*session*/, AppendText text) override {
+    return AppendResult{std::move(text.text), ""};
+  }
+};
+
+class OfTwoFormats : public ::testing::Test {
+ protected:
+  OfTwoFormats() {
+    omp.write("-work", "2222", TempStore::header("o1", "/work"));
+    foreign.write("-work", "1111", TempStore::header("h1", "/work"));
+    catalog.rescan();
+    ours = catalog.at({"-work", "2222.jsonl", 0});
+    theirs = catalog.at({"-work", "1111.jsonl", 1});
+  }
+  TempStore omp;
+  TempStore foreign;
+  Catalog catalog{StoreSet({open_store(omp.root()), std::make_shared<ForeignStore>(foreign.root())}), "/home/dev", ""};
+  SessionPtr ours;
+  SessionPtr theirs;
+};
+
+TEST_F(OfTwoFormats, SessionsOfAFormatThatIsOnlyReadTakeNothing) {
+  const auto writer = make_writer(catalog, {});
+  ASSERT_TRUE(theirs);
+  for (const Error& error :
+       {writer->append_text(theirs, {"hello", false, ""}).error(), writer->label(theirs, {}).error(),
+        writer->rewind(theirs, "c", true).error(), writer->replace(theirs, {"a", "b", {}}).error(),
+        writer->summarize(theirs, "").error(), writer->remove(theirs).error()}) {
+    EXPECT_EQ(error.code, Errc::read_only);
+    EXPECT_EQ(error.message, "arborfs only reads sessions of heron");
+  }
+}
+
+TEST_F(OfTwoFormats, VerbsThatAFormatDoesNotTakeAreUnsupported) {
+  const auto writer = make_writer(catalog, {});
+  ASSERT_TRUE(ours);
+  EXPECT_TRUE(writer->append_text(ours, {"hello", false, ""}));
+  const auto refused = writer->checkpoint(ours, {"c", {}});
+  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  EXPECT_EQ(refused.error().message, "sessions of omp do not take 'checkpoint'");
+}
+
+TEST_F(OfTwoFormats, CallsGoToTheWriterOfTheFormat) {
+  WriterSet writers(catalog, {});
+  writers.add({"omp"}, std::make_unique<AppendingWriter>(catalog));
+  EXPECT_EQ(writers.append_text(ours, {"to omp", false, ""})->id, "to omp");
+  EXPECT_EQ(writers.set_title(ours, "a title", false, "user").error().code, Errc::unsupported);
+  EXPECT_EQ(writers.append_text(theirs, {"to nobody", false, ""}).error().code, Errc::read_only);
+  EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message, "arborfs creates no sessions of heron");
+}
+
+}  // namespace
+}  // namespace arborfs
