@@ -37,14 +37,24 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+std::string own_mountinfo() {
+  std::ifstream file("/proc/self/mountinfo", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 std::set<std::string> mounts_below(std::string_view mountinfo, const std::string& real_folder) {
   const std::string beginning = real_folder == "/" ? real_folder : real_folder + "/";
   std::set<std::string> names;
   while (!mountinfo.empty()) {
-    const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
-    mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
+    const std::string_view line = take_line(mountinfo);
     const std::string point = line.empty() ? "" : unescaped(field(line, kMountPointField));
     if (point.size() > beginning.size() && point.starts_with(beginning)) {
       const std::string_view rest = std::string_view(point).substr(beginning.size());
@@ -56,9 +66,24 @@ std::set<std::string> mounts_below(std::string_view mountinfo, const std::string
 
 std::set<std::string> mounts_below(const std::string& folder) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(folder.c_str(), nullptr), &std::free);
-  std::ifstream file("/proc/self/mountinfo", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return real ? mounts_below(text, real.get()) : std::set<std::string>();
+  return real ? mounts_below(own_mountinfo(), real.get()) : std::set<std::string>();
+}
+
+std::set<std::string> mount_points_of(std::string_view mountinfo, std::string_view type) {
+  constexpr std::string_view kEndOfOptions = " - ";
+  std::set<std::string> points;
+  while (!mountinfo.empty()) {
+    const std::string_view line = take_line(mountinfo);
+    const std::size_t end = line.find(kEndOfOptions);
+    if (end != std::string_view::npos && field(line.substr(end + kEndOfOptions.size()), 0) == type) {
+      points.insert(unescaped(field(line, kMountPointField)));
+    }
+  }
+  return points;
+}
+
+std::set<std::string> mount_points_of(std::string_view type) {
+  return mount_points_of(own_mountinfo(), type);
 }
 
 }  // namespace arborfs

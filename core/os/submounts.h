@@ -1,4 +1,4 @@
-// Finds the subfolders that are on other file systems: those may hang even if the folder itself does not.
+// Finds what is mounted where: other file systems may hang even if the folder that has them does not.
 #pragma once
 
 #include <set>
@@ -13,5 +13,10 @@ std::set<std::string> mounts_below(const std::string& folder);
 
 /// The same, from the text of /proc/self/mountinfo and for a path without symbolic links.
 std::set<std::string> mounts_below(std::string_view mountinfo, const std::string& real_folder);
+
+/// The places where file systems of this type are mounted, such as "fuse.arborfs". Waits for no file system.
+std::set<std::string> mount_points_of(std::string_view type);
+/// The same, from the text of /proc/self/mountinfo.
+std::set<std::string> mount_points_of(std::string_view mountinfo, std::string_view type);
 
 }  // namespace arborfs

@@ -19,6 +19,7 @@
 #include "core/store/blob_store.h"
 #include "core/store/format.h"
 #include "core/store/log_writer.h"
+#include "core/store/shown_files.h"
 
 namespace arborfs {
 
@@ -139,6 +140,11 @@ class SessionStore {
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
+  /// The states of working files that the agent kept of the session (CONTRACT.md 2.8). Errors: not_found if there are
+  /// none.
+  [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& /*place*/) const {
+    return Error{Errc::not_found, "the session has no checkpoints"};
+  }
   /// Why a program holds the session, by the agent's own signs, in words; empty if none shows.
   [[nodiscard]] virtual std::vector<std::string> live_signs(const LogPlace& /*place*/) const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;

@@ -11,6 +11,7 @@ namespace {
 namespace artifacts = artifact_nodes;
 namespace blobs = blob_nodes;
 namespace branch = branch_nodes;
+namespace checkpoints = checkpoint_nodes;
 namespace control = control_nodes;
 namespace document = document_nodes;
 namespace entry = entry_nodes;
@@ -74,6 +75,8 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::control, "control", control::attr, nullptr),
     folder(Kind::artifact_dir, "artifacts", artifacts::attr, artifacts::lookup, artifacts::list),
     file(Kind::artifact_file, "artifact", artifacts::attr, artifacts::open),
+    folder(Kind::checkpoint_dir, "checkpoints", checkpoints::attr, checkpoints::lookup, checkpoints::list),
+    file(Kind::checkpoint_file, "checkpoint", checkpoints::attr, checkpoints::open),
     link(Kind::leaf_link, "leaf", session::leaf_attr, session::leaf_target),
     folder(Kind::entries, "entries", session::folder_attr, entry::lookup, entry::list),
     folder(Kind::texts, "texts", session::folder_attr, entry::lookup, entry::list),

@@ -11,14 +11,15 @@ namespace {
 
 /// When a name exists, and what kind of node it has.
 enum class Presence {
-  document,    // always
-  status,      // always, even when the log cannot be read
-  leaf,        // unless the session is at its root
-  generation,  // a folder whose content belongs to one generation
-  damage,      // if there is any
-  home,        // a folder that outlives generations
-  artifacts,   // if the agent made any
-  control,     // if the session's format takes the verb and the mount is writable
+  document,     // always
+  status,       // always, even when the log cannot be read
+  leaf,         // unless the session is at its root
+  generation,   // a folder whose content belongs to one generation
+  damage,       // if there is any
+  home,         // a folder that outlives generations
+  artifacts,    // if the agent made any
+  checkpoints,  // if the agent kept any
+  control,      // if the session's format takes the verb and the mount is writable
 };
 
 /// A name in a session's folder. Rows are in the order of the listing: labels last (recursive_remove.h).
@@ -45,6 +46,7 @@ constexpr std::array kSessionRows = {
     SessionRow{"branches", Kind::branches, Presence::generation},
     SessionRow{"damage", Kind::damage, Presence::damage},
     SessionRow{"artifacts", Kind::artifact_dir, Presence::artifacts},
+    SessionRow{"checkpoints", Kind::checkpoint_dir, Presence::checkpoints},
     SessionRow{"append", Kind::control, Presence::control},
     SessionRow{"branch", Kind::control, Presence::control},
     SessionRow{"label", Kind::control, Presence::control},
@@ -94,10 +96,13 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
       return control_nodes::is_in(state, *ref.session, row.name) ? control_nodes::in_session(ref.home, row.name)
                                                                  : Result<NodeId>(no_such_name());
     case Presence::artifacts:
+    case Presence::checkpoints:
       break;
   }
-  const auto folder = ref.session->store().artifacts(ref.session->place());
-  return folder ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
+  const SessionStore& store = ref.session->store();
+  const bool is_there = row.has == Presence::artifacts ? store.artifacts(ref.session->place()).has_value()
+                                                       : store.checkpoints(ref.session->place()).has_value();
+  return is_there ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
 }
 
 /// The texts of longer logs are read only when they are asked for.

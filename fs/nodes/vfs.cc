@@ -31,14 +31,15 @@ NodeId parent_of(MountState& state, NodeId node) {
       return {Kind::branches, node.slot(), 0};
     case Kind::branch_entries:
       return {Kind::branch, node.slot(), node.item()};
-    case Kind::artifact_dir: {
+    case Kind::artifact_dir:
+    case Kind::checkpoint_dir: {
       const auto path = state.artifact_paths.text_of(node.item());
       const std::size_t slash = path ? path->rfind('/') : std::string::npos;
       if (!path) {
         return {Kind::session, node.slot(), 0};
       }
       const bool is_top = slash == std::string::npos;
-      return {Kind::artifact_dir, node.slot(), is_top ? 0 : state.artifact_paths.number_of(path->substr(0, slash))};
+      return {node.kind(), node.slot(), is_top ? 0 : state.artifact_paths.number_of(path->substr(0, slash))};
     }
     default:
       break;

@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t {
   by_agent_link,
   recent_link,
   terminal_link,
-  session,       // slot of the session, as for all kinds up to `artifact_file`
+  session,       // slot of the session, as for all kinds up to `checkpoint_file`
   session_json,  // item: epoch, as for title, context, tree, usage
   title,
   context,
@@ -45,10 +45,12 @@ enum class Kind : std::uint8_t {
   transcript,      // grows; item: version (transcript_versions.h)
   damage_tail,     // the unfinished end of the log; item: epoch
   labels,
-  control,        // item: verb and number of the inode (control_inodes.h)
-  artifact_dir,   // item: interned path, 0 for artifacts/ itself
-  artifact_file,  // item: interned path
-  leaf_link,      // this and the following kinds: slot of one generation; item: ordinal
+  control,          // item: verb and number of the inode (control_inodes.h)
+  artifact_dir,     // item: interned path, 0 for artifacts/ itself
+  artifact_file,    // item: interned path
+  checkpoint_dir,   // item: as for artifact_dir
+  checkpoint_file,  // item: interned path; its text may be made anew at each open
+  leaf_link,        // this and the following kinds: slot of one generation; item: ordinal
   entries,
   texts,
   images,

@@ -1,5 +1,6 @@
 """Sessions of goat are shown by goat's rules (core/formats/goat/FORMAT.md) and never written (tests/goat)."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -214,3 +215,81 @@ def test_doctor_changes_nothing_in_a_goat_folder(case):
     before = state_of(goat)
     case.arborfs("doctor", "--repair", "--store", f"goat={goat}", check=False)
     equal(state_of(goat), before, "the store")
+
+
+def checkpoint_session(case):
+    """A session whose working directory has files that differ from its checkpoint. Returns the base and the directory."""
+    goat, work = case.new_path("goat") / "sessions", case.new_path("work")
+    checkpoint = goat / "s" / "checkpoints" / "first"
+    (checkpoint / "files").mkdir(parents=True)
+    (work / "src").mkdir(parents=True)
+    files = []
+    for path, content in (("src/a.go", b"one\ntwo\n"), (str(work / "b.go"), b"b\n"), ("/etc/hostname", b"host\n")):
+        digest = hashlib.sha256(content).hexdigest()
+        (checkpoint / "files" / digest).write_bytes(content)
+        files.append({"path": path, "exists": True, "hash": digest, "size": len(content)})
+    files.append({"path": "new.go", "exists": False})
+    files.append({"path": "lost.go", "exists": True, "hash": "0" * 64})
+    (checkpoint / "manifest.json").write_text(json.dumps(
+        {"user_message_uuid": "first", "created_at": "2026-02-09T10:00:00Z", "files": files}))
+    (goat / "s" / "checkpoints" / "unfinished").mkdir()
+    (goat / "s" / "metadata.json").write_text(json.dumps({"id": "s", "cwd": str(work)}))
+    (goat / "s" / "messages.jsonl").write_text(line("a", "user", "x"))
+    (work / "src" / "a.go").write_text("one\n2\n")
+    (work / "new.go").write_text("new\n")
+    return goat, work
+
+
+def test_checkpoints_show_files_and_what_a_rewind_would_change(case):
+    """Stored files by their paths, the manifest verbatim, and a diff that follows the working directory."""
+    goat, work = checkpoint_session(case)
+    native = goat / "s" / "checkpoints" / "first"
+    with case.mount(f"store=goat={goat}") as mount:
+        checkpoints = mount / "by-id" / "s" / "checkpoints"
+        equal(os.listdir(checkpoints), ["first"], "checkpoints")
+        first = checkpoints / "first"
+        equal((first / "manifest.json").read_bytes(), (native / "manifest.json").read_bytes(), "manifest")
+        shown = sorted(str(path.relative_to(first / "files")) for path in (first / "files").rglob("*"))
+        equal(shown, ["%2Fetc%2Fhostname", "b.go", "src", "src/a.go"], "files")
+        equal((first / "files" / "src" / "a.go").read_text(), "one\ntwo\n", "a stored file")
+        digest = hashlib.sha256(b"b\n").hexdigest()
+        equal((first / "files" / digest).read_text(), "b\n", "a content by its hash")
+        diff = (first / "diff").read_text()
+        assert "--- a/src/a.go\n+++ b/src/a.go\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n" in diff, diff
+        assert "--- /dev/null\n+++ b/b.go\n" in diff and "--- a/new.go\n+++ /dev/null\n" in diff, diff
+        assert "# refused /etc/hostname: " in diff and "# missing lost.go: " in diff, diff
+        equal((first / "diff").stat().st_size, len(diff.encode()), "its size")
+        (work / "new.go").unlink()
+        visible_within(1, lambda: (work / "src" / "a.go").write_text("one\ntwo\n"),
+                       lambda: "new.go" not in (first / "diff").read_text() and "src/a.go" not in
+                       (first / "diff").read_text(), "the diff")
+        assert "checkpoints" not in os.listdir(mount / "by-id" / "s" / "entries"), "entries"
+
+
+def test_checkpoints_with_hostile_manifests_are_shown(case):
+    """Broken manifests, links and paths that lead elsewhere harm nothing, and a working directory in a mount is refused."""
+    goat, work = checkpoint_session(case)
+    checkpoints = goat / "s" / "checkpoints"
+    (checkpoints / "broken").mkdir()
+    (checkpoints / "broken" / "manifest.json").write_text("{")
+    os.symlink("/etc", checkpoints / "link")
+    os.symlink("/etc", work / "etc")
+    paths = ["../x", "etc/passwd", "", ".", "src", "src/a.go/b", "\x1b[31m", "a" * 300]
+    (checkpoints / "odd").mkdir()
+    (checkpoints / "odd" / "files").mkdir()
+    digest = hashlib.sha256(b"x").hexdigest()
+    (checkpoints / "odd" / "files" / digest).write_bytes(b"x")
+    (checkpoints / "odd" / "manifest.json").write_text(json.dumps(
+        {"files": [{"path": path, "hash": digest} for path in paths]}))
+    with case.mount(f"store=goat={goat}") as mount:
+        shown = mount / "by-id" / "s" / "checkpoints"
+        equal(sorted(os.listdir(shown)), ["broken", "first", "odd"], "checkpoints")
+        equal(os.listdir(shown / "broken" / "files"), [], "files")
+        assert "JSON" in (shown / "broken" / "diff").read_text(), "diff"
+        diff = (shown / "odd" / "diff").read_text()
+        equal([entry for entry in diff.splitlines() if entry.startswith("+++")], ["+++ b/%1B[31m"], diff)
+        for path in (shown / "odd" / "files").rglob("*"):
+            assert path.is_dir() or path.read_bytes() == b"x", path
+        metadata = goat / "s" / "metadata.json"
+        metadata.write_text(json.dumps({"id": "s", "cwd": str(mount / "projects")}))
+        visible_within(1, lambda: None, lambda: "mount of arborfs" in (shown / "first" / "diff").read_text(), "the refusal")

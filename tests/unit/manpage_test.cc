@@ -148,7 +148,8 @@ TEST(ManPage, ListsEveryNameOfTheMount) {
        {"README.md",    "status.json",   "events",   "projects/",    "by-id/",    "by-agent/", "recent/",
         "terminals/",   "blobs/",        "cwd",      "session.json", "title",     "raw.jsonl", "leaf",
         "context.json", "transcript.md", "tree.txt", "usage.json",   "entries/",  "text/",     "images/",
-        "branches/",    "current",       "labels/",  "damage/",      "artifacts/"}) {
+        "branches/",    "current",       "labels/",  "damage/",      "artifacts/",
+        "checkpoints/"}) {
     const std::regex item("\\n\\.It Pa [^\\n]*\\b" + std::regex_replace(std::string(name), std::regex(R"(\.)"), "\\.") +
                           "( |\\n)");
     EXPECT_TRUE(std::regex_search(page, item)) << name << " is not an item of arborfs.5";

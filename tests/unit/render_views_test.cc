@@ -289,7 +289,8 @@ TEST(Readme, DescribesTheMount) {
     for (const char* name : {"projects/",    "by-id/",     "by-agent/",   "recent/",   "terminals/",   "blobs/",
                              "session.json", "title",      "raw.jsonl",   "leaf",      "context.json", "transcript.md",
                              "tree.txt",     "usage.json", "status.json", "entries/",  "text/",        "images/",
-                             "branches/",    "labels/",    "damage/",     "artifacts/"}) {
+                             "branches/",    "labels/",    "damage/",     "artifacts/",
+                             "checkpoints/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);

@@ -21,14 +21,24 @@ constexpr const char* kManifest = "manifest.json";
 constexpr std::array kContents = {"files", "blobs"};  // goat/FORMAT.md D3
 constexpr std::uint64_t kLongestManifest = std::uint64_t{16} << 20U;
 
+/// The folders of a checkpoint that may hold contents.
+std::vector<Dir> content_folders(const Dir& checkpoint) {
+  std::vector<Dir> folders;
+  for (const char* const name : kContents) {
+    if (auto folder = checkpoint.open_in(name)) {
+      folders.push_back(std::move(*folder));
+    }
+  }
+  return folders;
+}
+
 /// The size of a stored content, if there is one.
-std::optional<std::uint64_t> stored_size(const Dir& checkpoint, const std::string& hash) {
+std::optional<std::uint64_t> stored_size(const std::vector<Dir>& folders, const std::string& hash) {
   if (!BlobStore::is_blob_name(hash)) {
     return std::nullopt;
   }
-  for (const char* const name : kContents) {
-    const auto folder = checkpoint.open_in(name);
-    const auto st = folder ? folder->stat(hash) : Result<FileStat>(folder.error());
+  for (const Dir& folder : folders) {
+    const auto st = folder.stat(hash);
     if (st && S_ISREG(st->mode)) {
       return st->size;
     }
@@ -36,7 +46,8 @@ std::optional<std::uint64_t> stored_size(const Dir& checkpoint, const std::strin
   return std::nullopt;
 }
 
-CheckpointFile file_of(const json::Value& listed, const Dir& checkpoint) {
+CheckpointFile file_of(const json::Value& listed, const std::vector<Dir>& contents) {
+  constexpr std::uint32_t kPermissions = 0777;
   CheckpointFile file;
   file.path = go_string(go_member(listed, "path"));
   const json::Value* exists = go_member(listed, "exists");
@@ -45,25 +56,30 @@ CheckpointFile file_of(const json::Value& listed, const Dir& checkpoint) {
     return file;
   }
   file.hash = go_string(go_member(listed, "hash"));
-  file.size = stored_size(checkpoint, file.hash);
+  file.size = stored_size(contents, file.hash);
   file.state = file.size ? CheckpointFile::State::stored : CheckpointFile::State::missing;
+  const json::Value* mode = go_member(listed, "mode");
+  if (mode != nullptr && mode->IsNumber() && mode->GetDouble() >= 0 && mode->GetDouble() <= kPermissions) {
+    file.mode = static_cast<std::uint32_t>(mode->GetDouble());
+  }
   return file;
 }
 
-Result<Checkpoint> read_checkpoint(const Dir& all, const std::string& id) {
+Result<Checkpoint> read_in(const Dir& all, const std::string& id) {
   ASSIGN_OR_RETURN(const auto folder, all.open_in(id));
   FileStat seen;
   ASSIGN_OR_RETURN(const auto file, File::open_in(folder, kManifest, &seen));
   ASSIGN_OR_RETURN(const auto text, file.read(0, std::min(seen.size, kLongestManifest)));
   json::Document manifest;
   if (!json::parse(text, manifest) || !manifest.IsObject()) {
-    return Error{Errc::corrupt, "the manifest is not a JSON object"};
+    return Error{Errc::corrupt, "the checkpoint's manifest is not a JSON object of at most 16 MiB"};
   }
   Checkpoint checkpoint{id, go_string(go_member(manifest, "created_at")), {}};
   const json::Value* files = go_member(manifest, "files");
   if (files != nullptr && files->IsArray()) {
+    const auto contents = content_folders(folder);
     for (const json::Value& listed : files->GetArray()) {
-      checkpoint.files.push_back(file_of(listed, folder));
+      checkpoint.files.push_back(file_of(listed, contents));
     }
   }
   return checkpoint;
@@ -79,8 +95,8 @@ Result<std::vector<Checkpoint>> list_checkpoints(const Dir& session) {
   }
   ASSIGN_OR_RETURN(const auto entries, all->list());
   for (const DirEntry& entry : entries) {
-    if (auto checkpoint = entry.type == DT_DIR ? read_checkpoint(*all, entry.name)
-                                               : Result<Checkpoint>(Errc::not_found, "no folder")) {
+    if (auto checkpoint =
+            entry.type == DT_DIR ? read_in(*all, entry.name) : Result<Checkpoint>(Errc::not_found, "no folder")) {
       found.push_back(std::move(checkpoint).value());
     }
   }
@@ -88,6 +104,11 @@ Result<std::vector<Checkpoint>> list_checkpoints(const Dir& session) {
     return std::tie(a.created_at, a.id) < std::tie(b.created_at, b.id);
   });
   return found;
+}
+
+Result<Checkpoint> read_checkpoint(const Dir& session, const std::string& id) {
+  ASSIGN_OR_RETURN(const auto all, session.open_in(kCheckpoints));
+  return read_in(all, id);
 }
 
 Result<File> open_content(const Dir& session, const std::string& checkpoint, const std::string& hash) {

@@ -21,6 +21,7 @@ struct CheckpointFile {
   State state = State::missing;
   std::string hash;                        // of the content; "" if it is absent
   std::optional<std::uint64_t> size = {};  // of the stored content
+  std::optional<std::uint32_t> mode = {};  // permissions, if arborfs made the checkpoint (goat/FORMAT.md D4)
 };
 
 struct Checkpoint {
@@ -32,6 +33,10 @@ struct Checkpoint {
 /// Those of a session whose folder is `session`, oldest first; none if it has no folder of checkpoints. A checkpoint
 /// without a manifest that can be read is left out. Contents are looked for, but not read. Errors: io, permission.
 Result<std::vector<Checkpoint>> list_checkpoints(const Dir& session);
+
+/// One of them. Errors: invalid_argument for a name that no checkpoint has; not_found; corrupt if the manifest is not a
+/// JSON object of at most 16 MiB; io, permission.
+Result<Checkpoint> read_checkpoint(const Dir& session, const std::string& id);
 
 /// Opens a stored content without checking it against its hash. Errors: not_found; those of File::open_in.
 Result<File> open_content(const Dir& session, const std::string& checkpoint, const std::string& hash);

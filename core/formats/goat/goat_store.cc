@@ -140,4 +140,14 @@ Result<Dir> Store::artifacts(const LogPlace& place) const {
   return folder(place);
 }
 
+Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(auto dir, folder(place));
+  RETURN_IF_ERROR(dir.open_in("checkpoints"));
+  ASSIGN_OR_RETURN(const auto base, Dir::stat_root(paths().sessions));
+  Parts parts;
+  std::string cwd = header_of(read_metadata(dir, parts)).cwd;
+  return std::unique_ptr<const ShownFiles>(
+      std::make_unique<const CheckpointFiles>(std::move(dir), base, std::move(cwd), trees_));
+}
+
 }  // namespace arborfs::goat

@@ -3,9 +3,11 @@
 // Thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/formats/goat/checkpoint_files.h"
 #include "core/store/read_only_store.h"
 
 namespace arborfs::goat {
@@ -27,6 +29,10 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
+
+ private:
+  mutable CheckpointTrees trees_;
 };
 
 }  // namespace arborfs::goat
