@@ -25,7 +25,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | doctor | stores | completion | \
+      mount | umount | ls | show | tree | context | text | search | doctor | stores | completion | \
         append | branch | label | title | fork | new | rm | restore)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -101,12 +101,13 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text append branch label title fork new rm restore doctor stores completion'
+      options='mount umount ls show tree context text search append branch label title fork new rm restore doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --quiet --help' ;;
+    search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;

@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text append branch label title fork new rm restore doctor stores completion
+set -l verbs mount umount ls show tree context text search append branch label title fork new rm restore doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -20,6 +20,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Move the leaf'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
@@ -35,7 +36,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text append branch label title fork new rm doctor stores
+set -l store mount ls show tree context text search append branch label title fork new rm doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -43,9 +44,10 @@ complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a '
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
-complete -c arborfs -n "__fish_seen_subcommand_from ls" -s n -l limit -x -d 'List at most this many'
-complete -c arborfs -n "__fish_seen_subcommand_from ls" -s p -l project -x -d 'List only this project'
-complete -c arborfs -n "__fish_seen_subcommand_from ls" -s a -l agent -x -d 'List only sessions of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from search" -f
+complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s n -l limit -x -d 'List at most this many'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s p -l project -x -d 'List only this project'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'

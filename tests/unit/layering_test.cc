@@ -36,6 +36,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/session", {"core/store"}},
     {"core/watch", {"core/session"}},
     {"core/views", {"core/session"}},
+    {"core/search", {"core/session"}},
     {"core/writer", {"core/views"}},
     {"core/formats/omp/log", {"core/log"}},
     {"core/formats/omp/context", {"core/formats/omp/log", "core/model"}},
@@ -58,7 +59,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats", "core/watch"}},
-    {"tools", {"fs"}},
+    {"tools", {"fs", "core/search"}},
 };
 
 /// With more files than this a folder is hard to navigate.

@@ -34,7 +34,8 @@ std::string home_of(const Terminal& io) {
 }
 
 bool only_looks(const CommandLine& line) {
-  constexpr std::array kLooking = {Verb::stores, Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text};
+  constexpr std::array kLooking = {Verb::stores, Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text,
+                                   Verb::search};
   return std::find(kLooking.begin(), kLooking.end(), line.verb) != kLooking.end() ||
          (line.verb == Verb::doctor && !line.repair);
 }

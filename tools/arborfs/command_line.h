@@ -28,6 +28,7 @@ enum class Verb {
   rm,
   restore,
   doctor,
+  search,
   stores,
   completion
 };
@@ -47,6 +48,8 @@ struct CommandLine {
   std::string project;
   std::string agent;
   bool only_ids = false;
+
+  std::vector<std::string> query;  // search
 
   std::string session;                // verbs on one session: show to text, append to fork
   std::vector<std::string> sessions;  // rm; doctor, empty for all

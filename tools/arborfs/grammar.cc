@@ -136,19 +136,33 @@ void Grammar::add_mounting() {
       ->check(needs("a folder"));
 }
 
+void Grammar::add_choice(CLI::App* sub) {
+  sub->add_option("-p,--project", into_.project,
+                  "Only projects with this name, part of a name, or working directory (. is the current one)")
+      ->option_text("PROJECT")
+      ->check(needs("a project"));
+  sub->add_option("-a,--agent", into_.agent, "Only sessions of this agent, such as omp or pi")
+      ->option_text("AGENT")
+      ->check(needs("an agent"));
+}
+
 void Grammar::add_reading() {
   CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, most recently written first");
   ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
-  ls->add_option("-p,--project", into_.project,
-                 "Only projects with this name, part of a name, or working directory (. is the current one)")
-      ->option_text("PROJECT")
-      ->check(needs("a project"));
-  ls->add_option("-a,--agent", into_.agent, "Only sessions of this agent, such as omp or pi")
-      ->option_text("AGENT")
-      ->check(needs("an agent"));
+  add_choice(ls);
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
+  CLI::App* search = add_with_store("search", Verb::search, "Find the sessions whose texts contain all words");
+  search->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 10 on a terminal, else all")
+      ->option_text("LIMIT")
+      ->check(complain_of_number);
+  add_choice(search);
+  search
+      ->add_option("QUERY", into_.query,
+                   "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
+      ->required()
+      ->option_text(" ");
   add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");
   add_with_session("tree", Verb::tree, "Draw the tree of a session");
   add_entry(add_with_session("context", Verb::context, "Print what the agent would send to the model"));

@@ -33,6 +33,8 @@ class Grammar {
   CLI::App* add_with_store(const char* name, Verb verb, const char* help);
   CLI::App* add_with_session(const char* name, Verb verb, const char* help);
   void add_mounting();
+  /// Options that choose sessions.
+  void add_choice(CLI::App* sub);
   void add_reading();
   CLI::App* durable(CLI::App* sub);
   CLI::App* add_change(const char* name, Verb verb, const char* help);

@@ -42,6 +42,8 @@ int run_verb(const CommandLine& line, Terminal& io) {
       return run_restore(line, io);
     case Verb::doctor:
       return run_doctor(line, io);
+    case Verb::search:
+      return run_search(line, io);
     case Verb::stores:
       return run_stores(line, io);
     case Verb::completion:

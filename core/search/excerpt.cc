@@ -1,0 +1,123 @@
+#include "core/search/excerpt.h"
+
+#include <algorithm>
+
+#include "core/json/js_text.h"
+#include "core/search/fold.h"
+
+namespace arborfs::search {
+
+namespace {
+
+std::size_t words_in(std::string_view folded_line, const std::vector<std::string>& words) {
+  return static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const std::string& word) {
+    return folded_line.find(word) != std::string_view::npos;
+  }));
+}
+
+/// The line with most words; the first that is not blank where no line has any, as for a phrase over two lines.
+std::string_view best_line(std::string_view text, const std::vector<std::string>& words) {
+  std::string_view best;
+  std::size_t most = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t has = words_in(folded(line), words);
+    if (has > most || (best.empty() && !arborfs::is_blank(line))) {
+      best = line;
+      most = has;
+    }
+    if (most == words.size() && most > 0) {
+      break;
+    }
+  }
+  return best;
+}
+
+/// Characters of a line, each with its folded form, so that a match in folded text has a place in the line.
+struct Characters {
+  std::string folded_line;
+  std::vector<std::size_t> at;         // offsets in the line, one for each character, and its end
+  std::vector<std::size_t> folded_at;  // the same in folded_line
+};
+
+Characters characters_of(std::string_view line) {
+  Characters all;
+  std::size_t offset = 0;
+  for_each_character(line, [&](std::string_view one) {
+    all.at.push_back(offset);
+    all.folded_at.push_back(all.folded_line.size());
+    all.folded_line += folded(one);
+    offset += one.size();
+  });
+  all.at.push_back(offset);
+  all.folded_at.push_back(all.folded_line.size());
+  return all;
+}
+
+/// Ranges of characters that words cover, in order, joined where they meet.
+std::vector<std::pair<std::size_t, std::size_t>> covered(const Characters& line,
+                                                         const std::vector<std::string>& words) {
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  const auto character_at = [&](std::size_t folded_offset) {
+    const auto& at = line.folded_at;
+    return static_cast<std::size_t>(std::upper_bound(at.begin(), at.end(), folded_offset) - at.begin()) - 1;
+  };
+  for (const std::string& word : words) {
+    for (std::size_t at = line.folded_line.find(word); at != std::string::npos;
+         at = line.folded_line.find(word, at + word.size())) {
+      found.emplace_back(character_at(at), character_at(at + word.size() - 1) + 1);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::pair<std::size_t, std::size_t>> joined;
+  for (const auto& range : found) {
+    if (!joined.empty() && range.first <= joined.back().second) {
+      joined.back().second = std::max(joined.back().second, range.second);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t characters) {
+  constexpr std::size_t kLongestLine = 64 * 1024;
+  std::string_view chosen = best_line(text, words);
+  chosen = trimmed(chosen.substr(0, kLongestLine));
+  const Characters line = characters_of(chosen);
+  const auto ranges = covered(line, words);
+  const std::size_t count = line.at.size() - 1;
+  const std::size_t before = characters / 3;
+  std::size_t first = ranges.empty() || ranges.front().first <= before ? 0 : ranges.front().first - before;
+  if (count <= characters) {
+    first = 0;
+  }
+  const std::size_t last = std::min(count, first + characters);
+  Excerpt excerpt;
+  excerpt.text = first > 0 ? "…" : "";
+  const std::size_t lead = excerpt.text.size();
+  excerpt.text += chosen.substr(line.at[first], line.at[last] - line.at[first]);
+  excerpt.text += last < count ? "…" : "";
+  for (const auto& [from, to] : ranges) {
+    if (from >= first && to <= last) {
+      excerpt.marks.emplace_back(lead + line.at[from] - line.at[first], line.at[to] - line.at[from]);
+    }
+  }
+  return excerpt;
+}
+
+std::string marked(const Excerpt& excerpt, std::string_view begin, std::string_view end) {
+  std::string out;
+  std::size_t done = 0;
+  for (const auto& [offset, length] : excerpt.marks) {
+    out.append(excerpt.text, done, offset - done).append(begin).append(excerpt.text, offset, length).append(end);
+    done = offset + length;
+  }
+  return out.append(excerpt.text, done);
+}
+
+}  // namespace arborfs::search

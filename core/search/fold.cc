@@ -1,0 +1,97 @@
+#include "core/search/fold.h"
+
+#include <locale.h>
+#include <wctype.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace arborfs::search {
+
+namespace {
+
+/// Unicode's case mappings, whatever the user's locale is; null where the C library has none.
+locale_t unicode() {
+  static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", static_cast<locale_t>(nullptr));
+  return locale;
+}
+
+char fold_ascii(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// Letters with several lower-case forms (σ and ς, k and the Kelvin sign) meet at their upper-case form.
+std::uint32_t fold(std::uint32_t character) {
+  if (unicode() == nullptr) {
+    return character;
+  }
+  return static_cast<std::uint32_t>(::towlower_l(::towupper_l(static_cast<wint_t>(character), unicode()), unicode()));
+}
+
+struct Decoded {
+  std::uint32_t character = 0;
+  std::size_t length = 0;  // 0: the bytes are not UTF-8
+};
+
+/// The character of more than one byte at the beginning of `text`.
+Decoded decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : byte(0) >= 0xC2 ? 2 : 0;
+  if (length == 0 || length > text.size()) {
+    return {};
+  }
+  std::uint32_t character = byte(0) & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) {
+      return {};
+    }
+    character = character << 6U | (byte(i) & 0x3FU);
+  }
+  return {character, length};
+}
+
+void append_utf8(std::uint32_t character, std::string& out) {
+  const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (character < 0x80) {
+    put(character);
+  } else if (character < 0x800) {
+    put(0xC0U | character >> 6U);
+    put(0x80U | (character & 0x3FU));
+  } else if (character < 0x10000) {
+    put(0xE0U | character >> 12U);
+    put(0x80U | (character >> 6U & 0x3FU));
+    put(0x80U | (character & 0x3FU));
+  } else {
+    put(0xF0U | character >> 18U);
+    put(0x80U | (character >> 12U & 0x3FU));
+    put(0x80U | (character >> 6U & 0x3FU));
+    put(0x80U | (character & 0x3FU));
+  }
+}
+
+}  // namespace
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x80; });
+}
+
+std::string folded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<std::uint8_t>(text[at]) < 0x80) {
+      out.push_back(fold_ascii(text[at++]));
+      continue;
+    }
+    const Decoded one = decode(text.substr(at));
+    if (one.length == 0) {
+      out.push_back(text[at++]);
+      continue;
+    }
+    append_utf8(fold(one.character), out);
+    at += one.length;
+  }
+  return out;
+}
+
+}  // namespace arborfs::search

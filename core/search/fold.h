@@ -1,0 +1,16 @@
+// Text without the difference between upper and lower case, as `rg -i` compares it: by Unicode's simple case folding.
+// Pure functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace arborfs::search {
+
+/// Each character of UTF-8 text in its folded form. Other bytes stay as they are. The result may have another length.
+std::string folded(std::string_view text);
+
+/// True for text whose folded form has the same length, character for character: ASCII.
+bool is_ascii(std::string_view text);
+
+}  // namespace arborfs::search

@@ -1,0 +1,139 @@
+// Queries, folding, excerpts, and which sessions a search finds.
+#include "core/search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/formats/omp/store/omp_store.h"
+#include "core/search/fold.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs::search {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::TempStore;
+
+TEST(SearchFold, LettersOfEveryCaseMeet) {
+  EXPECT_EQ(folded("FooBAR_9"), "foobar_9");
+  EXPECT_EQ(folded("ΣΟΦΌΣ"), folded("σοφός"));
+  EXPECT_EQ(folded("KÖLN"), "köln");
+  EXPECT_EQ(folded("\u212A"), "k") << "the Kelvin sign";
+  EXPECT_EQ(folded("日本語"), "日本語");
+  EXPECT_EQ(folded("a\xff\xc3"), "a\xff\xc3") << "not UTF-8";
+}
+
+TEST(SearchQuery, WordsPhrasesExclusionsAndFilters) {
+  const auto query = parse_query(R"(Race "two words" -not -"not this" agent:claude role:user tool:Bash a::b x:y)");
+  ASSERT_TRUE(query);
+  EXPECT_THAT(query->wanted, ElementsAre("race", "two words", "a::b", "x:y"));
+  EXPECT_THAT(query->unwanted, ElementsAre("not", "not this"));
+  EXPECT_EQ(query->agent, "claude");
+  EXPECT_EQ(query->role, "user");
+  EXPECT_EQ(query->tool, "bash");
+  EXPECT_TRUE(query->filters_entries());
+}
+
+TEST(SearchQuery, DatesAreTimes) {
+  const auto query = parse_query("after:2026-02-16 before:2026-02-17T10:00:00Z");
+  ASSERT_TRUE(query);
+  EXPECT_EQ(query->after_ms, 1771200000000);
+  EXPECT_EQ(query->before_ms, 1771322400000);
+}
+
+TEST(SearchQuery, OddQueriesAreRefusedOrWords) {
+  for (const char* text : {"", "  ", "\"\"", "-only", "after:soon", "agent:a agent:b", "-role:user x"}) {
+    EXPECT_EQ(parse_query(text).error().code, Errc::invalid_argument) << text;
+  }
+  EXPECT_EQ(parse_query("\xff").error().code, Errc::not_utf8);
+  EXPECT_EQ(parse_query(std::string(2000, 'x')).error().code, Errc::too_large);
+  EXPECT_THAT(parse_query("agent::x - \"open")->wanted, ElementsAre("agent::x", "-", "open"));
+}
+
+TEST(SearchExcerpt, MarksTheWordsOfTheBestLine) {
+  const Excerpt one = excerpt_of("race\nthe Race condition\n", {"race", "condition"}, 80);
+  EXPECT_EQ(marked(one, "[", "]"), "the [Race] [condition]");
+  const Excerpt cut = excerpt_of(std::string(300, 'x') + " ΣΟΦΌΣ " + std::string(300, 'y'), {folded("σοφός")}, 60);
+  EXPECT_EQ(marked(cut, "[", "]"), "…" + std::string(19, 'x') + " [ΣΟΦΌΣ] " + std::string(34, 'y') + "…");
+}
+
+class SearchIn : public ::testing::Test {
+ protected:
+  void put(const std::string& id, const std::string& title, const std::string& lines) {
+    temp.write("-work", id,
+               R"({"type":"session","version":3,"id":")" + id +
+                   R"(","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work",)" + R"("title":")" + title + "\"}\n" +
+                   lines);
+    catalog.rescan();
+  }
+  static std::string message(const std::string& id, const std::string& role, const std::string& text,
+                             const std::string& day = "16") {
+    return R"({"type":"message","id":")" + id + R"(","parentId":null,"timestamp":"2026-02-)" + day +
+           R"(T10:20:30.000Z","message":{"role":")" + role + R"(","content":[{"type":"text","text":")" + text +
+           "\"}]}}\n";
+  }
+  std::vector<std::string> ids(const std::string& text) {
+    std::vector<std::string> found;
+    const auto query = parse_query(text);
+    EXPECT_TRUE(query);
+    const auto result = search(catalog, *query);
+    for (const Match& match : result->matches) {
+      found.push_back(match.session->head().header.id);
+    }
+    return found;
+  }
+  TempStore temp;
+  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+};
+
+TEST_F(SearchIn, AllWordsMustOccurSomewhereInASession) {
+  put("both", "One", message("aaaa0001", "user", "the race") + message("aaaa0002", "assistant", "a Condition"));
+  put("half", "Two", message("aaaa0001", "user", "the race"));
+  EXPECT_THAT(ids("race condition"), ElementsAre("both"));
+  EXPECT_THAT(ids("\"race condition\""), IsEmpty());
+  EXPECT_THAT(ids("race -condition"), ElementsAre("half"));
+  EXPECT_THAT(ids("acE onditio"), ElementsAre("both")) << "parts of words";
+}
+
+TEST_F(SearchIn, FiltersChooseSessionsAndEntries) {
+  put("one", "Flaky upload",
+      message("aaaa0001", "user", "cache", "16") + message("aaaa0002", "assistant", "other", "18"));
+  put("two", "Other", message("aaaa0001", "assistant", "cache", "18"));
+  EXPECT_THAT(ids("cache role:user"), ElementsAre("one"));
+  EXPECT_THAT(ids("cache after:2026-02-17"), ElementsAre("two"));
+  EXPECT_THAT(ids("cache before:2026-02-17"), ElementsAre("one"));
+  EXPECT_THAT(ids("title:FLAKY"), ElementsAre("one"));
+  EXPECT_THAT(ids("cache agent:pi"), IsEmpty());
+  EXPECT_THAT(ids("cache project:nowhere"), IsEmpty());
+}
+
+TEST_F(SearchIn, HitsNameTheEntriesWithMostWords) {
+  put("one", "One",
+      message("aaaa0001", "user", "race") + message("aaaa0002", "assistant", "race condition") +
+          message("aaaa0003", "user", "condition"));
+  Options options;
+  options.most_hits = 1;
+  const auto found = search(catalog, *parse_query("race condition"), options);
+  ASSERT_EQ(found->matches.size(), 1U);
+  EXPECT_EQ(found->matches[0].hit_count, 3U);
+  ASSERT_EQ(found->matches[0].hits.size(), 1U);
+  EXPECT_EQ(found->matches[0].hits[0].stem, "000002-assistant-aaaa0002");
+}
+
+TEST_F(SearchIn, SessionsWithTheWordMoreOftenComeFirst) {
+  put("rare", "One", message("aaaa0001", "user", "cache and " + std::string(400, 'x')));
+  put("often", "Two", message("aaaa0001", "user", "cache cache cache"));
+  EXPECT_THAT(ids("cache"), ElementsAre("often", "rare"));
+}
+
+TEST_F(SearchIn, CancelledSearchesEnd) {
+  put("one", "One", message("aaaa0001", "user", "race"));
+  const std::atomic<bool> cancelled{true};
+  Options options;
+  options.cancelled = &cancelled;
+  EXPECT_EQ(search(catalog, *parse_query("race"), options).error().code, Errc::interrupted);
+}
+
+}  // namespace
+}  // namespace arborfs::search

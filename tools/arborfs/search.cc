@@ -1,0 +1,138 @@
+// arborfs search: the sessions whose texts contain all words of a query.
+#include "core/search/search.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/result_macros.h"
+#include "core/json/date.h"
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kMatchesOnTerminal = 10;
+constexpr std::size_t kHitsShown = 3;    // of each session, as text
+constexpr std::size_t kHitsInJson = 20;  // of each session
+
+std::string query_text(const CommandLine& line) {
+  std::string text;
+  for (const std::string& word : line.query) {
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+/// The query of the command line; options are filters.
+Result<search::Query> query_of(const CommandLine& line) {
+  std::string text = query_text(line);
+  for (const auto& [name, value] : {std::pair("agent", line.agent), std::pair("project", line.project)}) {
+    std::error_code failed;
+    const std::string meant = value == "." ? std::filesystem::current_path(failed).string() : value;
+    text += meant.empty() ? "" : std::string(text.empty() ? "" : " ") + name + ":\"" + meant + "\"";
+  }
+  return search::parse_query(text);
+}
+
+std::string path_of(const Listed& of, const search::Hit& hit) {
+  return of.session->shown_path() + "/text/" + hit.stem + ".md";
+}
+
+std::string json_hit(const Listed& of, const search::Hit& hit) {
+  auto marks = JsonText::array();
+  for (const auto& [offset, length] : hit.excerpt.marks) {
+    marks.item_json("[" + std::to_string(offset) + "," + std::to_string(length) + "]");
+  }
+  auto json = JsonText::object();
+  json.add("entry", hit.stem).add("path", path_of(of, hit));
+  json.add("time", hit.time_ms == Entry::kNoTime ? std::string() : json::iso_time(hit.time_ms));
+  return json.add("excerpt", hit.excerpt.text).add_json("marks", marks.str()).str();
+}
+
+std::string json_match(const Listed& of, const search::Match& match) {
+  auto hits = JsonText::array();
+  for (const search::Hit& hit : match.hits) {
+    hits.item_json(json_hit(of, hit));
+  }
+  const auto head = of.session->head();
+  auto json = JsonText::object();
+  json.add("session", of.id).add("agent", of.session->agent());
+  json.add("project", of.project ? of.project->name : "").add("title", head.header.title);
+  json.add("modified", json::iso_time(of.mtime_ns / 1'000'000)).add("path", of.session->shown_path());
+  return json.add("entries", match.hit_count).add_json("hits", hits.str()).str();
+}
+
+void print_match(const Listed& of, const search::Match& match, Terminal& io) {
+  const std::string title = visible_line(of.session->head().header.title, kTitleCharacters);
+  io.out << styled(io, Style::bold, of.session->shown_path()) << "\n"
+         << "  " << of.session->agent() << "  " << time_words(of.mtime_ns) << (title.empty() ? "" : "  ") << title
+         << "\n";
+  const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
+  const std::string mark_off = io.has_colour() ? "\033[0m" : "";
+  for (std::size_t i = 0; i < std::min(match.hits.size(), kHitsShown); ++i) {
+    const search::Hit& hit = match.hits[i];
+    io.out << "  text/" << hit.stem << ".md: " << search::marked(hit.excerpt, mark_on, mark_off) << "\n";
+  }
+  if (match.hit_count > kHitsShown) {
+    io.out << "  and " << counted(match.hit_count - kHitsShown, "more entry", "more entries") << "\n";
+  }
+}
+
+void print(const Catalog& catalog, const std::vector<search::Match>& matches, bool json, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const search::Match& match : matches) {
+    const Listed of = listed(catalog, match.session);
+    if (json) {
+      all.item_json(json_match(of, match));
+    } else {
+      print_match(of, match, io);
+    }
+  }
+  io.out << (json ? terminal_safe_json(all.str()) + "\n" : "");
+}
+
+}  // namespace
+
+int run_search(const CommandLine& line, Terminal& io) {
+  const auto query = query_of(line);
+  if (!query) {
+    return fail(io, query.error());
+  }
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  search::Options options;
+  options.most_hits = line.json ? kHitsInJson : kHitsShown;
+  Progress progress(io, "searching");
+  auto found = search::search(**catalog, *query, options);
+  progress.done();
+  if (!found) {
+    return fail(io, found.error());
+  }
+  const std::size_t usual = io.out_is_terminal && !line.json ? kMatchesOnTerminal : 0;
+  const std::size_t limit = line.limit.value_or(usual);
+  const std::size_t all = found->matches.size();
+  if (limit != 0 && all > limit) {
+    found->matches.resize(limit);
+  }
+  print(**catalog, found->matches, line.json, io);
+  if (found->matches.size() < all && io.err_is_terminal) {
+    io.err << counted(all - found->matches.size(), "more session") << " not shown; -n 0 shows all\n";
+  }
+  if (found->unreadable > 0) {
+    io.err << "arborfs: " << counted(found->unreadable, "session") << " could not be read; see arborfs doctor\n";
+  }
+  if (all == 0 && io.err_is_terminal) {
+    io.err << "no session matches\n";
+  }
+  return all == 0 ? kFailed : kDone;
+}
+
+}  // namespace arborfs::cli
