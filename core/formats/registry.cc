@@ -13,6 +13,7 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/opencode_writer.h"
 #include "core/writer/writer_set.h"
 
 namespace arborfs {
@@ -76,6 +77,10 @@ StorePtr open_opencode(const std::string& dir, bool is_own, Disk& disk) {
   return make_opencode_store(dir, is_own, disk);
 }
 
+WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<OpenCodeWriter>(catalog, settings);
+}
+
 OwnPlace own_place_of_claude() {
   return {own_claude_dir(), ""};
 }
@@ -105,7 +110,7 @@ constexpr std::array kAgents = {
     Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi"},
     Agent{"pi", own_place_of_pi, open_pi},
     Agent{"opal", own_place_of_opal, open_opal},
-    Agent{"opencode", own_place_of_opencode, open_opencode},
+    Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer},
     Agent{"claude", own_place_of_claude, open_claude},
     Agent{"codex", own_place_of_codex, open_codex},
     Agent{"goat", own_place_of_goat, open_goat},

@@ -1,4 +1,4 @@
-"""Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md) and never written (tests/opencode)."""
+"""Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md); those in a database take messages (tests/opencode)."""
 
 import json
 import os
@@ -73,8 +73,9 @@ def check_session(folder, session):
         equal(context_ids(folder / "context.json"), session["context"], folder)
     else:
         equal(context_ids(folder / "context.json"), [], folder)
-    equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
-    assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+    is_in_files = own["format"] == "opencode-json"
+    equal((status(folder)["writable"], status(folder)["problem"]), (not is_in_files, None), folder)
+    equal(CONTROLS & set(os.listdir(folder)), set() if is_in_files else {"append"}, folder)
 
 
 def test_opencode_sessions_have_the_expected_values(case):
@@ -177,6 +178,30 @@ def test_opencode_session_follows_its_program(case):
         visible_within(1, lambda: server.run(TITLE), lambda: (session / "title").read_text() == "From the WAL\n", "title")
         visible_within(1, lambda: server.run(f"DELETE FROM session WHERE id = '{SESSION}'"),
                        lambda: SESSION not in os.listdir(mount / "by-id"), "the removal")
+
+
+def test_opencode_takes_messages_and_titles(case):
+    """A message and a title that are written to the mount are in the database, beside a program that has it open."""
+    folder = store(case, "fresh-1.18.33")
+    with Server(folder / "opencode.db") as server, case.mount(f"store=opencode={folder}") as mount:
+        session = mount / "by-id" / SESSION
+        before = entry_ids(session)
+        server.run("UPDATE project SET time_updated = time_updated + 1")
+        visible_within(1, lambda: (session / "append").write_text("Go on."),
+                       lambda: entry_ids(session)[:-1] == before, "the message")
+        visible_within(1, lambda: None,
+                       lambda: context_ids(session / "context.json")[-1] == entry_ids(session)[-1], "the context")
+        (session / "title").write_text("From the mount\n")
+        equal((session / "title").read_text(), "From the mount\n", "title")
+        said = case.arborfs("append", SESSION, "And on.", "--store", f"opencode={folder}", check=False)
+        visible_within(1, lambda: None, lambda: len(entry_ids(session)) == len(before) + 2, said.stderr)
+        server.run("UPDATE project SET time_updated = time_updated + 1")
+    database = sqlite3.connect(folder / "opencode.db")
+    equal(database.execute("SELECT data FROM part ORDER BY time_created DESC LIMIT 2").fetchall(),
+          [('{"type":"text","text":"And on."}',), ('{"type":"text","text":"Go on."}',)], "parts")
+    equal(database.execute("PRAGMA foreign_key_check").fetchall(), [], "foreign keys")
+    equal(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity")
+    database.close()
 
 
 def test_opencode_files_are_followed(case):

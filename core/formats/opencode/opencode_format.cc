@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kVerbs[] = {"append", "title"};
+
 bool is_there_now(const fs::path& path) {
   std::error_code failed;
   return fs::exists(path, failed);
@@ -31,7 +33,7 @@ fs::path database_in(const fs::path& dir, bool is_own) {
 const Format& opencode_format() {
   static const opencode::Reader reader(opencode::Era::database);
   static const opencode::Renderer renderer(opencode::Era::database);
-  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer};
+  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer, kVerbs};
   return format;
 }
 

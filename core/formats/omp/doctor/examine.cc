@@ -179,7 +179,7 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
   }
   find_in_header(session.head(), found);
   const auto reading = read_guarded(session, found);
-  if (reading && !session.format().is_writable()) {
+  if (reading && !session.format().is_plain) {
     find_in_bytes(*reading, found);
     return found;
   }

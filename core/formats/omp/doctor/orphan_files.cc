@@ -167,7 +167,7 @@ std::vector<OrphanFile> find_leftovers(const SessionStore& store) {
 std::vector<OrphanFile> find_leftovers(const StoreSet& stores) {
   std::vector<OrphanFile> all;
   for (std::size_t number = 0; number < stores.size(); ++number) {
-    if (!stores.at(number)->format().is_writable()) {
+    if (!stores.at(number)->format().is_plain) {
       continue;  // such files are omp's and pi's
     }
     for (OrphanFile& leftover : find_leftovers(*stores.at(number))) {

@@ -1,0 +1,13 @@
+// Ids as OpenCode makes them (opencode/FORMAT.md A4). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace arborfs::opencode {
+
+/// `kind` is "msg" or "prt". Of equal times the higher `count`, from 1, sorts last.
+std::string new_id(std::string_view kind, std::int64_t time_ms, std::uint32_t count);
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,216 @@
+// What arborfs writes to OpenCode's database, by the rules of opencode/FORMAT.md G.
+#include "core/formats/opencode/write/opencode_writer.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <set>
+#include <string>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/formats/registry.h"
+#include "core/session/catalog.h"
+#include "tests/support/opencode_session.h"
+
+namespace arborfs {
+namespace {
+
+using conformance::OpenCodeSamples;
+using conformance::OpenCodeSession;
+
+/// A connection of another program.
+class Program {
+ public:
+  explicit Program(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK); }
+  ~Program() { sqlite3_close(database_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// The rows, with | between columns and a line feed after each row.
+  std::string run(const std::string& sql) {
+    std::string rows;
+    const auto take = [](void* out, int columns, char** values, char** /*names*/) {
+      for (int i = 0; i < columns; ++i) {
+        *static_cast<std::string*>(out) += (i == 0 ? "" : "|") + std::string(values[i] == nullptr ? "" : values[i]);
+      }
+      *static_cast<std::string*>(out) += "\n";
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), take, &rows, nullptr), SQLITE_OK) << sqlite3_errmsg(database_);
+    return rows;
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+class WritesToOpenCode : public OpenCodeSamples {
+ protected:
+  /// Opens a copy of a sample. The session is the first whose title this is.
+  void open(const std::string& sample, const std::string& title, WriteSettings settings = {}) {
+    folder = copy(sample);
+    database = (folder / "opencode.db").string();
+    auto stores = open_stores({{"opencode", folder.string(), false}}, Access::write, Disk::real());
+    ASSERT_TRUE(stores);
+    catalog = std::make_unique<Catalog>(*stores, "/home/dev", "");
+    catalog->rescan();
+    for (const auto& [id, one] : catalog->view()->by_id) {
+      if (one->head().header.title == title) {
+        session = one;
+      }
+    }
+    ASSERT_TRUE(session);
+    writer = make_writer(*catalog, settings);
+  }
+  [[nodiscard]] std::string id() const { return session->stem(); }
+  void expect_sound() {
+    Program program(database);
+    EXPECT_EQ(program.run("PRAGMA integrity_check"), "ok\n");
+    EXPECT_EQ(program.run("PRAGMA foreign_key_check"), "");
+  }
+
+  std::filesystem::path folder;
+  std::string database;
+  std::unique_ptr<Catalog> catalog;
+  SessionPtr session;
+  std::unique_ptr<Writer> writer;
+};
+
+/// One sample for each schema of the database.
+class WritesToBothSchemas : public WritesToOpenCode, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Schemas, WritesToBothSchemas, ::testing::Values("first-sqlite-1.2.1", "fresh-1.18.33"));
+
+TEST_P(WritesToBothSchemas, AMessageOfTheUserIsTheEndOfTheContext) {
+  open(GetParam(), "Greeting script (renamed)");
+  const OpenCodeSession before(session->store(), session->place());
+  const auto last = before.index().id(before.index().leaf()).text;
+  std::vector<std::string> messages;
+  for (Ordinal entry = 1; entry <= before.index().size(); ++entry) {
+    messages.push_back(before.raw(entry));
+  }
+  const std::int64_t started = now_ms();
+  const auto written = writer->append_text(session, {"go on,\n\"wörld\"\n", false, ""});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, last);
+  EXPECT_EQ(session->read()->index().size(), before.index().size() + 1);  // visible at once
+
+  const OpenCodeSession after(session->store(), session->place());
+  ASSERT_EQ(after.index().size(), before.index().size() + 1);
+  for (Ordinal entry = 1; entry <= before.index().size(); ++entry) {
+    EXPECT_EQ(after.raw(entry), messages.at(entry - 1));
+  }
+  const Ordinal leaf = after.index().leaf();
+  EXPECT_EQ(after.index().id(leaf).text, written->id);
+  EXPECT_EQ(after.context_ids(leaf).back(), written->id);
+  EXPECT_EQ(after.text(leaf).find("go on,\n\"wörld\"\n") != std::string::npos, true) << after.text(leaf);
+  json::Document entry;
+  ASSERT_TRUE(json::parse(after.raw(leaf), entry));
+  const json::Value& info = *json::member(entry, "info");
+  EXPECT_EQ(conformance::word(info, "agent"), "build");
+  EXPECT_EQ(json::stringify(*json::member(info, "model")), R"({"providerID":"mock","modelID":"mock-1"})");
+  EXPECT_GE(json::member(*json::member(info, "time"), "created")->GetDouble(), static_cast<double>(started));
+  EXPECT_GE(std::stoll(Program(database).run("SELECT time_updated FROM session WHERE id = '" + id() + "'")), started);
+  expect_sound();
+}
+
+TEST_P(WritesToBothSchemas, ATitleChangesNothingElse) {
+  open(GetParam(), "Greeting script (renamed)");
+  const auto title = writer->set_title(session, " A \x01 new\ntitle ");
+  ASSERT_TRUE(title) << title.error().message;
+  EXPECT_EQ(*title, "A   new title");
+  EXPECT_EQ(session->head().header.title, "A   new title");
+  EXPECT_EQ(Program(database).run("SELECT count(*) FROM session WHERE title = 'A   new title'"), "1\n");
+  EXPECT_EQ(*writer->set_title(session, "made by a program", false, "auto"), "A   new title");
+  expect_sound();
+}
+
+TEST_F(WritesToOpenCode, IdsAreMadeOfTheTimeAndComeAfterTheLastMessage) {
+  open("fresh-1.18.33", "Greeting script (renamed)");
+  const std::int64_t later = now_ms() + 1'000'000;
+  Program(database).run("UPDATE message SET time_created = " + std::to_string(later) + " WHERE id = (SELECT id FROM " +
+                        "message WHERE session_id = '" + id() + "' ORDER BY time_created DESC LIMIT 1)");
+  const auto written = writer->append_text(session, {"one", false, ""});
+  ASSERT_TRUE(written) << written.error().message;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>((later + 1) * 4096 + 1));
+  EXPECT_EQ(written->id.substr(0, 16), "msg_" + std::string(digits + 4));
+  EXPECT_EQ(written->id.size(), 30U);
+}
+
+TEST_F(WritesToOpenCode, NothingIsAppendedWhereMessagesAreUndone) {
+  open("fresh-1.18.33", "Add greeting to hello.py");
+  EXPECT_EQ(writer->append_text(session, {"more", false, ""}).error().code, Errc::invalid_argument);
+  EXPECT_TRUE(writer->set_title(session, "still takes a title"));
+}
+
+TEST_F(WritesToOpenCode, NothingIsAppendedToAnAnswerThatIsBeingWritten) {
+  open("fresh-1.18.33", "Greeting script (renamed)");
+  const std::string now = std::to_string(now_ms());
+  const std::string abandoned = std::to_string(now_ms() - std::int64_t{3600} * 1000);
+  Program(database).run("INSERT INTO message(id, session_id, time_created, time_updated, data) VALUES('msg_x', '" +
+                        id() + "', " + now + ", " + now + ", '{\"role\":\"assistant\",\"time\":{}}')");
+  EXPECT_EQ(writer->append_text(session, {"more", false, ""}).error().code, Errc::busy);
+  EXPECT_EQ(Program(database).run("SELECT count(*) FROM part WHERE data LIKE '%more%'"), "0\n");
+  Program(database).run("UPDATE message SET time_updated = " + abandoned + " WHERE id = 'msg_x'");
+  EXPECT_TRUE(writer->append_text(session, {"more", false, ""}));
+}
+
+TEST_F(WritesToOpenCode, WhatOpenCodeHasNoMessageForIsRefused) {
+  open("fresh-1.18.33", "Greeting script (renamed)");
+  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::invalid_argument);
+  EXPECT_FALSE(writer->check_json(session, "{}"));
+  EXPECT_EQ(writer->append_text(session, {"\xFF", false, ""}).error().code, Errc::not_utf8);
+  EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);
+  EXPECT_EQ(writer->set_title(session, " \n").error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->label(session, {}).error().code, Errc::unsupported);
+  Program(database).run("PRAGMA foreign_keys=ON; DELETE FROM session WHERE id = '" + id() + "'");
+  EXPECT_EQ(writer->append_text(session, {"x", false, ""}).error().code, Errc::not_found);
+  EXPECT_EQ(writer->set_title(session, "x").error().code, Errc::not_found);
+}
+
+TEST_F(WritesToOpenCode, WritersTakeTurnsWithAProgram) {
+  WriteSettings settings;
+  settings.durability = Durability::none;
+  open("fresh-1.18.33", "Greeting script (renamed)", settings);
+  const auto before = std::stoi(Program(database).run("SELECT count(*) FROM message"));
+  constexpr int kWriters = 3;
+  constexpr int kEach = 5;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < kWriters; ++i) {
+    writers.emplace_back([&] {
+      for (int j = 0; j < kEach; ++j) {
+        const auto done = writer->append_text(session, {"text", false, ""});
+        EXPECT_TRUE(done) << done.error().message;
+      }
+    });
+  }
+  Program program(database);
+  program.run("PRAGMA busy_timeout=5000");
+  for (int j = 0; j < kEach; ++j) {
+    program.run("BEGIN IMMEDIATE; UPDATE project SET time_updated = time_updated + 1; COMMIT");
+  }
+  for (std::thread& one : writers) {
+    one.join();
+  }
+  EXPECT_EQ(std::stoi(program.run("SELECT count(*) FROM message")), before + kWriters * kEach);
+  EXPECT_EQ(program.run("SELECT count(*) FROM message WHERE time_created IN (SELECT time_created FROM message "
+                        "GROUP BY session_id, time_created HAVING count(*) > 1) AND session_id = '" +
+                        id() + "'"),
+            "0\n");
+  expect_sound();
+}
+
+TEST_F(WritesToOpenCode, SessionsInFilesAreOnlyRead) {
+  folder = copy("files");
+  auto stores = open_stores({{"opencode", folder.string(), false}}, Access::write, Disk::real());
+  ASSERT_TRUE(stores);
+  Catalog files(*stores, "/home/dev", "");
+  files.rescan();
+  const auto one = files.view()->by_id.front().second;
+  EXPECT_EQ(make_writer(files, {})->append_text(one, {"x", false, ""}).error().code, Errc::read_only);
+}
+
+}  // namespace
+}  // namespace arborfs
