@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/json/date.h"
 #include "core/session/liveness.h"
@@ -142,6 +144,24 @@ TEST_F(AgentLookTest, EndedAgentHoldsNothingWhateverTheSignal) {
     EXPECT_EQ(held(), "") << "a zombie of signal " << signal << ": " << words;
     omp.reap();
     EXPECT_EQ(held(), "") << "after signal " << signal << ": " << words;
+  }
+}
+
+// Searches list the processes only if one has started since, which must not hide one that has just started or ended.
+TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
+  for (int i = 0; i < 30; ++i) {
+    const auto has = [](pid_t pid) {
+      const auto agents = find_agents(false);
+      return std::any_of(agents.begin(), agents.end(), [&](const AgentProcess& agent) { return agent.pid == pid; });
+    };
+    find_agents(false);
+    StandInLook look;
+    look.path = store.root() + "/bin/omp";
+    const StandIn agent(look);
+    ASSERT_TRUE(has(agent.pid())) << i;
+    ASSERT_TRUE(has(agent.pid())) << "without a new process, " << i;
+    agent.end(SIGKILL);
+    ASSERT_FALSE(has(agent.pid())) << i;
   }
 }
 

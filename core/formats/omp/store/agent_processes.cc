@@ -198,8 +198,29 @@ struct Seen {
   std::vector<std::string> databases;
 };
 
-/// The processes of this user. Each scan lists them all. It reads the executable and name of new and young processes
-/// and of candidates, and of all processes every kRecheckedAfter.
+/// The number that the last process or thread of this machine got, from /proc/loadavg. Nothing if another program
+/// serves that file, as in some containers, or if /proc shows another set of processes than the one this process
+/// belongs to.
+std::optional<long> last_number(int proc) {
+  static const bool is_own = [proc] { return link_target(proc, "self") == std::to_string(::getpid()); }();
+  const UniqueFd fd(is_own ? ::openat(proc, "loadavg", O_RDONLY | O_CLOEXEC) : -1);
+  struct stat folder {};
+  struct stat file {};
+  if (!fd || ::fstat(proc, &folder) != 0 || ::fstat(fd.get(), &file) != 0 || folder.st_dev != file.st_dev) {
+    return std::nullopt;
+  }
+  std::array<char, 128> text{};
+  const ssize_t got = ::read(fd.get(), text.data(), text.size());
+  std::string_view line(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  line = line.substr(line.rfind(' ') + 1);
+  long number = 0;
+  std::from_chars(line.data(), line.data() + line.size(), number);
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+
+/// The processes of this user. A scan lists them all if one has started since the last scan, and in any case every
+/// kRecheckedAfter: the kernel gives a process its number a moment before it shows it. The scan reads the executable
+/// and name of new and young processes and of candidates, and of all processes every kRecheckedAfter.
 class ProcessTable {
  public:
   std::vector<AgentProcess> look(bool databases_in_use);
@@ -209,9 +230,11 @@ class ProcessTable {
   void identify(int proc, long pid, Seen& seen, Clock::time_point now, bool databases_in_use) const;
   static std::optional<AgentProcess> describe(int proc, long pid, const Seen& seen);
   std::vector<AgentProcess> look_locked(Clock::time_point now, bool databases_in_use);
+  bool list(const Dir& proc, Clock::time_point first);
 
   std::mutex mutex_;  // a leaf; guards everything below
   std::map<long, Seen> seen_;
+  std::optional<long> last_number_;  // at the last list
   Clock::time_point all_checked_{};
   Clock::time_point looked_{};       // when the last scan began
   std::vector<AgentProcess> found_;  // by the last scan
@@ -278,25 +301,43 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   return agent;
 }
 
-std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool databases_in_use) {
-  const auto proc = Dir::open_root("/proc");
-  const auto entries = proc ? proc->list() : Result<std::vector<DirEntry>>(proc.error());
-  const bool all = now - all_checked_ >= kRecheckedAfter;
-  const auto first = looked_ == Clock::time_point() ? now - kYoung : now;  // at the first scan most are not young
+/// Lists the processes and keeps what is known of those that still run. False if they cannot be listed.
+bool ProcessTable::list(const Dir& proc, Clock::time_point first) {
   std::map<long, Seen> before;
   before.swap(seen_);
-  std::vector<AgentProcess> found;
+  const auto entries = proc.list();
   for (const auto& entry : entries ? *entries : std::vector<DirEntry>()) {
     long pid = 0;
     const char* const end = entry.name.data() + entry.name.size();
     if (std::from_chars(entry.name.data(), end, pid).ptr != end || pid <= 0 || pid == ::getpid()) {
       continue;
     }
-    auto known = before.extract(pid);
-    const bool is_new = known.empty();
-    Seen& seen =
-        is_new ? seen_.emplace(pid, Seen(first)).first->second : seen_.insert(std::move(known)).position->second;
-    if (is_new || all || seen.is_candidate || now - seen.first < kYoung) {
+    if (auto known = before.extract(pid); !known.empty()) {
+      seen_.insert(std::move(known));
+    } else {
+      seen_.emplace(pid, Seen(first));
+    }
+  }
+  return static_cast<bool>(entries);
+}
+
+std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool databases_in_use) {
+  const auto proc = Dir::open_root("/proc");
+  if (!proc) {
+    seen_.clear();
+    return {};
+  }
+  const bool all = now - all_checked_ >= kRecheckedAfter;
+  const auto last = last_number(proc->fd());  // before the list: what starts meanwhile is looked for again
+  if (all || !last || last != last_number_) {
+    last_number_.reset();                                                    // stays so if the list fails
+    if (list(*proc, looked_ == Clock::time_point() ? now - kYoung : now)) {  // at the first scan most are not young
+      last_number_ = last;
+    }
+  }
+  std::vector<AgentProcess> found;
+  for (auto& [pid, seen] : seen_) {
+    if (all || seen.is_candidate || now - seen.first < kYoung) {
       identify(proc->fd(), pid, seen, now, databases_in_use);
     }
     if (auto agent = seen.is_candidate ? describe(proc->fd(), pid, seen) : std::nullopt) {
