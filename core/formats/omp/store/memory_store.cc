@@ -124,8 +124,8 @@ class MemoryLogWriter : public LogChange {
   void release() override { unlock(); }
   [[nodiscard]] Result<FileStat> stat_name() const override {
     const auto file = shelf_->find(place_);
-    auto reader = file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone");
-    return reader ? reader->stat() : Result<FileStat>(reader.error());
+    ASSIGN_OR_RETURN(const auto reader, file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone"));
+    return reader.stat();
   }
 
  protected:
@@ -193,13 +193,13 @@ class MemoryStore : public SessionStore {
   }
 
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
-    auto reader = reader_of(place);
-    return reader ? reader->stat() : Result<FileStat>(reader.error());
+    ASSIGN_OR_RETURN(const auto reader, reader_of(place));
+    return reader.stat();
   }
 
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
-    auto reader = reader_of(place);
-    return reader ? LogFile::of(std::move(*reader)) : Result<std::shared_ptr<const LogSource>>(reader.error());
+    ASSIGN_OR_RETURN(auto reader, reader_of(place));
+    return LogFile::of(std::move(reader));
   }
 
   [[nodiscard]] Result<Dir> folder(const LogPlace& /*place*/) const override { return nothing_there(); }
@@ -209,12 +209,9 @@ class MemoryStore : public SessionStore {
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     const auto file = shelf_->find(place);
-    auto reader = file ? open_reader(file) : Result<File>(nothing_there());
-    const auto st = reader ? reader->stat() : Result<FileStat>(reader.error());
-    if (!st) {
-      return st.error();
-    }
-    auto writer = std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(*reader), *st);
+    ASSIGN_OR_RETURN(auto reader, file ? open_reader(file) : Result<File>(nothing_there()));
+    ASSIGN_OR_RETURN(const auto st, reader.stat());
+    auto writer = std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(reader), st);
     return writer->lock() ? Result<std::unique_ptr<LogWriter>>(std::move(writer))
                           : Error{Errc::busy, "another writer holds the log's lock"};
   }

@@ -96,8 +96,8 @@ class OmpStore : public SessionStore {
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
     return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
-      const auto folder = Dir::open_below_root(sessions, place.folder);
-      return folder ? File::open_in(*folder, place.file) : Result<File>(folder.error());
+      ASSIGN_OR_RETURN(const auto folder, Dir::open_below_root(sessions, place.folder));
+      return File::open_in(folder, place.file);
     });
   }
 
@@ -138,19 +138,18 @@ class OmpStore : public SessionStore {
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
-    auto dir = open_folder(place.folder);
-    return dir ? open_omp_writer(disk_, std::move(*dir), paths_.sessions + "/" + place.folder, place.file)
-               : Result<std::unique_ptr<LogWriter>>(dir.error());
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return open_omp_writer(disk_, std::move(dir), paths_.sessions + "/" + place.folder, place.file);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
-    auto dir = make_folder(place.folder);
-    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
+    ASSIGN_OR_RETURN(auto dir, make_folder(place.folder));
+    return start_omp_draft(disk_, std::move(dir), place.file);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
-    auto dir = open_folder(place.folder);
-    return dir ? start_omp_draft(disk_, std::move(*dir), place.file) : Result<std::unique_ptr<LogDraft>>(dir.error());
+    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
+    return start_omp_draft(disk_, std::move(dir), place.file);
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {

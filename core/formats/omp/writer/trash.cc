@@ -102,8 +102,8 @@ Result<void> remove_belongings(Disk& disk, const Dir& folder, const std::string&
 }
 
 Result<std::string> hash_of(const Dir& folder, const std::string& name) {
-  auto file = File::open_in(folder, name);
-  return file ? sha256_of(*file) : Result<std::string>(file.error());
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name));
+  return sha256_of(file);
 }
 
 /// True if everything that belongs to the log is in `to` and the logs are equal: the copy is complete, and only the
@@ -142,21 +142,18 @@ struct Trash::Place {
 };
 
 Result<Trash::Place> Trash::make_place(const Trashed& trashed) {
-  auto root = make_private_folder(disk_, folder_);
-  auto folder = root ? make_private_folder(disk_, folder_ + "/" + trashed.name) : Result<Dir>(root.error());
-  auto made = folder ? disk_.make_folder(*folder, std::string(kFiles), kPrivateFolder) : Result<void>(folder.error());
-  auto files = made ? folder->open_in(std::string(kFiles)) : Result<Dir>(made.error());
-  if (!files) {
-    return files.error();
-  }
-  return Place{std::move(*root), trashed.name, std::move(*folder), std::move(*files)};
+  ASSIGN_OR_RETURN(auto root, make_private_folder(disk_, folder_));
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name));
+  RETURN_IF_ERROR(disk_.make_folder(folder, std::string(kFiles), kPrivateFolder));
+  ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
+  return Place{std::move(root), trashed.name, std::move(folder), std::move(files)};
 }
 
 Result<void> Trash::write_note(const Place& place, const Trashed& trashed) {
-  auto note = disk_.create(place.folder, std::string(kNote), kPrivateFile);
-  auto done = note ? write_all(disk_, note->get(), note_text(trashed)) : Result<void>(note.error());
-  done = done ? disk_.sync(note->get()) : done;
-  return done ? disk_.sync_folder(place.folder) : done;
+  ASSIGN_OR_RETURN(const auto note, disk_.create(place.folder, std::string(kNote), kPrivateFile));
+  RETURN_IF_ERROR(write_all(disk_, note.get(), note_text(trashed)));
+  RETURN_IF_ERROR(disk_.sync(note.get()));
+  return disk_.sync_folder(place.folder);
 }
 
 /// take() across file systems, where a rename is impossible.
@@ -222,9 +219,9 @@ Result<void> Trash::keep_written(const Trashed& trashed, std::string_view lines)
   if (lines.empty()) {
     return {};
   }
-  const auto root = Dir::open_root(folder_);
-  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
-  return there ? replace_private_file(disk_, *there, std::string(kWritten), lines) : Result<void>(there.error());
+  ASSIGN_OR_RETURN(const auto root, Dir::open_root(folder_));
+  ASSIGN_OR_RETURN(const auto there, root.open_in(trashed.name));
+  return replace_private_file(disk_, there, std::string(kWritten), lines);
 }
 
 std::string Trash::written_to(const Trashed& trashed) const {
@@ -235,14 +232,11 @@ std::string Trash::written_to(const Trashed& trashed) const {
 }
 
 Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const {
-  auto folder = root.open_in(name);
-  auto file = folder ? File::open_in(*folder, std::string(kNote)) : Result<File>(folder.error());
+  ASSIGN_OR_RETURN(const auto folder, root.open_in(name));
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, std::string(kNote)));
   std::string text(kMaxNote, '\0');
-  const auto got = file ? file->read_at(0, text) : Result<std::size_t>(file.error());
-  if (!got) {
-    return got.error();
-  }
-  text.resize(*got);
+  ASSIGN_OR_RETURN(const auto got, file.read_at(0, text));
+  text.resize(got);
   json::Document note;
   const auto field = [&](std::string_view key) {
     return std::string(json::string_member(note, key).value_or(std::string_view()));
@@ -277,31 +271,28 @@ Result<void> Trash::restore(const Trashed& trashed) {
   if (!is_plain_name(trashed.name) || !is_plain_name(trashed.place.folder) || !is_plain_name(trashed.place.file)) {
     return Error{Errc::corrupt, "the file from.json of the session in the trash names no valid place"};
   }
-  const auto root = Dir::open_root(folder_);
-  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
-  const auto files = there ? there->open_in(std::string(kFiles)) : Result<Dir>(there.error());
-  const auto sessions = files ? Dir::open_root(trashed.sessions) : Result<Dir>(files.error());
-  auto made = sessions ? disk_.make_folder(*sessions, trashed.place.folder, 0777) : Result<void>(sessions.error());
-  made = made ? disk_.sync_folder(*sessions) : made;
-  const auto folder = made ? sessions->open_in(trashed.place.folder) : Result<Dir>(made.error());
-  if (!folder) {
-    return folder.error();
-  }
-  if (::flock(files->fd(), LOCK_EX | LOCK_NB) != 0) {
+  ASSIGN_OR_RETURN(const auto root, Dir::open_root(folder_));
+  ASSIGN_OR_RETURN(const auto there, root.open_in(trashed.name));
+  ASSIGN_OR_RETURN(const auto files, there.open_in(std::string(kFiles)));
+  ASSIGN_OR_RETURN(const auto sessions, Dir::open_root(trashed.sessions));
+  RETURN_IF_ERROR(disk_.make_folder(sessions, trashed.place.folder, 0777));
+  RETURN_IF_ERROR(disk_.sync_folder(sessions));
+  ASSIGN_OR_RETURN(const auto folder, sessions.open_in(trashed.place.folder));
+  if (::flock(files.fd(), LOCK_EX | LOCK_NB) != 0) {
     return Error{Errc::busy, "another process is restoring the session"};
   }
-  auto moved = move_omp_log(disk_, *files, trashed.place.file, *folder, trashed.place.file);
-  if (!moved && moved.error().code == Errc::unsupported && !is_copied(*files, trashed.place.file, *folder)) {
-    moved = copy_belongings(disk_, *files, trashed.place.file, *folder);
+  auto moved = move_omp_log(disk_, files, trashed.place.file, folder, trashed.place.file);
+  if (!moved && moved.error().code == Errc::unsupported && !is_copied(files, trashed.place.file, folder)) {
+    moved = copy_belongings(disk_, files, trashed.place.file, folder);
   } else if (!moved && moved.error().code == Errc::unsupported) {
     moved = {};
   }
   if (!moved && moved.error().code == Errc::already_exists) {
-    return name_is_taken(trashed, *folder);
+    return name_is_taken(trashed, folder);
   }
-  moved = moved ? disk_.sync_folder(*folder) : moved;
-  if (moved && disk_.remove(*there, std::string(kNote))) {  // first: list() leaves out a folder without note
-    static_cast<void>(remove_tree(disk_, *root, trashed.name));
+  moved = moved ? disk_.sync_folder(folder) : moved;
+  if (moved && disk_.remove(there, std::string(kNote))) {  // first: list() leaves out a folder without note
+    static_cast<void>(remove_tree(disk_, root, trashed.name));
   }
   return moved;
 }

@@ -26,21 +26,20 @@ Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced)
 Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
                                       LivePolicy policy) {
   const LogPlace place = session->place();
-  const auto before = writer->version();
-  auto late = before ? LateLines::of(session->store(), place) : Result<LateLines>(before.error());
+  ASSIGN_OR_RETURN(const auto before, writer->version());
+  ASSIGN_OR_RETURN(auto late, LateLines::of(session->store(), place));
   writer.reset();
-  auto draft = late ? session->store().redraft(place) : Result<std::unique_ptr<LogDraft>>(late.error());
-  const auto copied =
-      draft ? write_log_anew(*session, {{}, lines.slot, lines.text}, **draft) : Result<CopiedLog>(draft.error());
-  auto done = copied ? (*draft)->finish(settings_.sync) : Result<void>(copied.error());
-  done = done ? late->note_copied(copied->stat) : done;
-  if (!done || copied->stat.size != lines.size) {
-    return done ? log_changed() : done;
+  ASSIGN_OR_RETURN(const auto draft, session->store().redraft(place));
+  ASSIGN_OR_RETURN(const auto copied, write_log_anew(*session, {{}, lines.slot, lines.text}, *draft));
+  RETURN_IF_ERROR(draft->finish(settings_.sync));
+  RETURN_IF_ERROR(late.note_copied(copied.stat));
+  if (copied.stat.size != lines.size) {
+    return log_changed();
   }
   ASSIGN_OR_RETURN(auto again, lock(session, policy));
-  done = late->check_unchanged();
-  done = done ? again->replace(**draft, *before) : done;
-  return done ? settle_rewrite(session, *again, lines, *late) : done;
+  RETURN_IF_ERROR(late.check_unchanged());
+  RETURN_IF_ERROR(again->replace(*draft, before));
+  return settle_rewrite(session, *again, lines, late);
 }
 
 /// Late appends are carried over before the lock is released.
@@ -55,8 +54,8 @@ Result<void> WriteQueue::settle_rewrite(const SessionPtr& session, LogWriter& wr
 Result<void> WriteQueue::exclusive(const SessionPtr& session, bool force,
                                    const std::function<Result<void>(LogWriter&)>& work) {
   return wait_turn(session, [&]() -> Result<void> {
-    auto writer = lock(session, live_policy(force));
-    return writer ? work(**writer) : writer.error();
+    ASSIGN_OR_RETURN(const auto writer, lock(session, live_policy(force)));
+    return work(*writer);
   });
 }
 
