@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <set>
+#include <array>
+#include <csignal>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -199,6 +203,53 @@ TEST_F(WritesToOpenCode, WritersTakeTurnsWithAProgram) {
                         "GROUP BY session_id, time_created HAVING count(*) > 1) AND session_id = '" +
                         id() + "'"),
             "0\n");
+  expect_sound();
+}
+
+/// Appends until it is killed, and writes the id of each message that was acknowledged to `out`.
+[[noreturn]] void append_forever(Writer& writer, const SessionPtr& session, int out) {
+  for (;;) {
+    const auto written = writer.append_text(session, {"acknowledged", false, ""});
+    const std::string line = written ? written->id + "\n" : "failed: " + written.error().message + "\n";
+    if (::write(out, line.data(), line.size()) < 0) {
+      ::_exit(1);
+    }
+  }
+}
+
+/// What was acknowledged is there, and nothing of a message is there without the rest.
+TEST_F(WritesToOpenCode, AKilledWriterLosesAndTearsNothing) {
+  open("fresh-1.18.33", "Greeting script (renamed)");
+  constexpr int kKills = 10;
+  std::string acknowledged;
+  for (int i = 0; i < kKills; ++i) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      append_forever(*writer, session, pipe[1]);
+    }
+    ::close(pipe[1]);
+    std::array<char, 4096> bytes{};
+    ssize_t length = ::read(pipe[0], bytes.data(), bytes.size());  // the first is done, the next one runs
+    ::kill(child, SIGKILL);
+    for (; length > 0; length = ::read(pipe[0], bytes.data(), bytes.size())) {
+      acknowledged.append(bytes.data(), static_cast<std::size_t>(length));
+    }
+    ::close(pipe[0]);
+    ::waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(acknowledged.find("failed"), std::string::npos) << acknowledged;
+  Program program(database);
+  const std::string kept = program.run(
+      "SELECT message.id FROM message JOIN part ON part.message_id = message.id WHERE part.data LIKE '%acknowledged%'");
+  std::istringstream ids(acknowledged);
+  int count = 0;
+  for (std::string id; std::getline(ids, id); ++count) {
+    EXPECT_NE(kept.find(id), std::string::npos) << id;
+  }
+  EXPECT_GE(count, kKills);
+  EXPECT_EQ(program.run("SELECT count(*) FROM message WHERE id NOT IN (SELECT message_id FROM part)"), "0\n");
   expect_sound();
 }
 
