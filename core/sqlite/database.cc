@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <shared_mutex>
 #include <string_view>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/sqlite/looking_vfs.h"
 #include "core/sqlite/private_copy.h"
+#include "core/sqlite/shared_memory_gate.h"
 
 namespace arborfs::sqlite {
 namespace {
@@ -114,6 +116,7 @@ Result<void> Database::read(const Reading& reading) const {
 
 /// The transaction makes the statements see one state. It keeps no writer waiting.
 Result<void> Database::read_shared(const Reading& reading) const {
+  const std::shared_lock look(shared_memory_gate());
   ASSIGN_OR_RETURN(const auto connection, open("?mode=ro&readonly_shm=1"));
   RETURN_IF_ERROR(connection.run("BEGIN"));
   restrict_to_tables(connection.handle());
