@@ -12,6 +12,7 @@
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/writer/writer_set.h"
@@ -69,6 +70,10 @@ StorePtr open_opal(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_opal_store(dir, disk);
 }
 
+WriterPtr make_opal_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<OpalWriter>(catalog, settings);
+}
+
 OwnPlace own_place_of_opencode() {
   return {own_opencode_dir(), ""};
 }
@@ -109,7 +114,7 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 constexpr std::array kAgents = {
     Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi"},
     Agent{"pi", own_place_of_pi, open_pi},
-    Agent{"opal", own_place_of_opal, open_opal},
+    Agent{"opal", own_place_of_opal, open_opal, make_opal_writer},
     Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer},
     Agent{"claude", own_place_of_claude, open_claude},
     Agent{"codex", own_place_of_codex, open_codex},

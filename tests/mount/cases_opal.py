@@ -1,4 +1,4 @@
-"""Sessions of Opal are shown by Opal's rules (core/formats/opal/FORMAT.md) and never written (tests/opal)."""
+"""Sessions of Opal are shown and written by Opal's rules (core/formats/opal/FORMAT.md, tests/opal)."""
 
 import json
 import os
@@ -49,11 +49,32 @@ def test_opal_sessions_have_the_expected_values(case):
                 assert (folder / "text" / name).read_text().endswith("\n"), name
             leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if "-" in name}
             equal(leaves | {session["activeLeaf"]}, {*session["leaves"], session["activeLeaf"]}, folder)
-            equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
-            assert "only reads" in status(folder)["readOnlyReason"], status(folder)
-            assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+            equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
+            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch"}, "control files")
         equal(len(os.listdir(mount / "by-id")), 5, "sessions")
     equal(state_of(opal), before, "the store")
+
+
+def test_opal_sessions_are_written(case):
+    """`append`, `branch` with a summary and `title` change the log as Opal would, and keep its other lines."""
+    opal = opal_dir(case)
+    log = opal / "sessions" / "feed.jsonl"
+    lines = [line("b2", "a1", "two"), line("a1", None, "one")]
+    header = json.dumps({"current_id": "b2", "metadata": {}, "session_id": "feed"})
+    log.write_text("\n".join([header, *lines]) + "\n")
+    with case.mount(f"store=opal={opal}") as mount:
+        folder = mount / "by-id" / "feed"
+        (folder / "append").write_text("three\n")
+        (folder / "branch").write_text("a1\nTried it\n")
+        (folder / "title").write_text("New title\n")
+        written = log.read_text().splitlines()
+        equal(written[1:3], lines, "lines of the program")
+        three, summary = json.loads(written[3]), json.loads(written[4])
+        equal((three["content"], three["parent_id"]), ("three", "b2"), "the message")
+        equal((summary["parent_id"], summary["metadata"]["from_leaf"]), ("a1", three["id"]), "the summary")
+        now = json.loads(written[0])
+        equal((now["current_id"], now["metadata"]), (summary["id"], {"title": "New title"}), "the header")
+        equal(json.loads((folder / "leaf").read_text())["id"], summary["id"], "the leaf")
 
 
 def test_opal_session_follows_its_program(case):

@@ -6,11 +6,16 @@
 #include "core/os/environment.h"
 
 namespace arborfs {
+namespace {
+
+constexpr std::string_view kVerbs[] = {"append", "branch", "title"};
+
+}  // namespace
 
 const Format& opal_format() {
   static const opal::Reader reader;
   static const opal::Renderer renderer;
-  static const Format format{"opal", "opal-jsonl", &reader, &renderer};
+  static const Format format{"opal", "opal-jsonl", &reader, &renderer, kVerbs};
   return format;
 }
 

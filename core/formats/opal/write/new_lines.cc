@@ -1,0 +1,162 @@
+#include "core/formats/opal/write/new_lines.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/result_macros.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
+#include "core/json/utf8.h"
+
+namespace arborfs::opal {
+namespace {
+
+constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant", "tool_call", "tool_result"};
+
+std::string user_members(std::string_view content) {
+  return R"("role":"user","content":)" + json::stringify_string(content) + R"(,"is_error":false})";
+}
+
+/// Why a member of a message is not as Opal reads it; "" if it is.
+std::string_view problem_of(std::string_view key, const json::Value& value) {
+  if (key == "content") {
+    return value.IsString() || value.IsNull() ? "" : "content must be a string or null";
+  }
+  if (key == "is_error") {
+    return value.IsBool() ? "" : "is_error must be true or false";
+  }
+  if (key == "tool_calls") {
+    return value.IsArray() ? "" : "tool_calls must be an array";
+  }
+  if (key == "metadata") {
+    return value.IsObject() ? "" : "metadata must be an object";
+  }
+  if (key == "call_id" || key == "name" || key == "thinking") {
+    return value.IsString() ? "" : "call_id, name and thinking must be strings";
+  }
+  return "it has a member that messages of Opal do not have, or that arborfs sets";
+}
+
+Error refusal(std::size_t number, std::string_view why) {
+  return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
+}
+
+Result<void> take_object(const json::Value& object, NewMessages& messages) {
+  const std::size_t number = messages.members.size() + 1;
+  const auto role = json::string_member(object, "role");
+  if (!role || std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
+    return refusal(number, "role must be system, user, assistant, tool_call or tool_result");
+  }
+  std::string text = "\"role\":" + json::stringify_string(*role);
+  for (const auto& member : json::members(object)) {
+    const std::string_view key = json::as_string(member.name);
+    if (key == "ifLeaf" && member.value.IsString()) {
+      messages.if_leaf = json::as_string(member.value);
+    } else if (key == "force" && member.value.IsBool()) {
+      messages.force = messages.force || member.value.IsTrue();
+    } else if (key != "role") {
+      if (const auto problem = problem_of(key, member.value); !problem.empty()) {
+        return refusal(number, problem);
+      }
+      text += "," + json::stringify_string(key) + ":" + json::stringify(member.value);
+    }
+  }
+  text += json::member(object, "content") == nullptr ? ",\"content\":null" : "";
+  text += json::member(object, "is_error") == nullptr ? ",\"is_error\":false" : "";
+  messages.members.push_back(text + "}");
+  return {};
+}
+
+}  // namespace
+
+Result<NewMessages> new_messages(const AppendText& text) {
+  NewMessages messages;
+  if (text.text.size() > kMaxCommandBytes) {
+    return Error{Errc::too_large, "an append may have at most 64 MiB"};
+  }
+  if (!json::is_valid_utf8(text.text)) {
+    return Error{Errc::not_utf8, "the text is not UTF-8"};
+  }
+  std::string_view rest = text.text;
+  if (!text.is_json) {
+    rest.remove_suffix(rest.ends_with('\n') ? 1 : 0);
+    if (rest.empty()) {
+      return Error{Errc::invalid_argument, "the message is empty"};
+    }
+    messages.members.push_back(user_members(rest));
+    return messages;
+  }
+  for (;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    if (rest.empty()) {
+      break;
+    }
+    const auto end = json::scan_value(rest, 0);
+    json::Document object;
+    if (end.verdict != json::ValueScanner::Verdict::value || !json::parse(rest.substr(0, end.end), object) ||
+        !object.IsObject()) {
+      return refusal(messages.members.size() + 1, "it is not a JSON object");
+    }
+    RETURN_IF_ERROR(take_object(object, messages));
+    rest.remove_prefix(end.end);
+  }
+  if (messages.members.empty()) {
+    return Error{Errc::invalid_argument, "there is no message to append"};
+  }
+  return messages;
+}
+
+std::string branch_summary(std::string_view text, std::string_view from_leaf) {
+  const std::string content =
+      "[Branch context] The following is a summary of a branch that was explored and returned from:\n\n"
+      "<branch-summary>\n" +
+      std::string(text) +
+      "\n</branch-summary>\n\nThis exploration was abandoned. Consider what was learned when proceeding.";
+  std::string members = user_members(content);
+  members.pop_back();
+  return members + R"(,"metadata":{"type":"branch_summary","from_leaf":)" +
+         (from_leaf.empty() ? "null" : json::stringify_string(from_leaf)) + "}}";
+}
+
+std::string message_line(std::string_view id, std::string_view parent, std::string_view members) {
+  return "{\"id\":" + json::stringify_string(id) +
+         ",\"parent_id\":" + (parent.empty() ? "null" : json::stringify_string(parent)) + "," + std::string(members) +
+         "\n";
+}
+
+Result<std::string> new_message_id() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, 8> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Error{Errc::io, "the system gives no random numbers"};
+  }
+  std::string id;
+  for (const unsigned char byte : bytes) {
+    id += kDigits[byte >> 4U];
+    id += kDigits[byte & 15U];
+  }
+  return id;
+}
+
+std::string with_member(std::string object, std::string_view key, std::string_view value) {
+  std::size_t at = std::string::npos;
+  std::size_t length = 0;
+  bool has_members = false;
+  for (skim::Cursor cursor(object); cursor.next();) {
+    has_members = true;
+    if (cursor.key_is(key)) {
+      at = static_cast<std::size_t>(cursor.value().data() - object.data());
+      length = cursor.value().size();
+    }
+  }
+  if (at != std::string::npos) {
+    return object.replace(at, length, value);
+  }
+  const std::string member = (has_members ? "," : "") + json::stringify_string(key) + ":" + std::string(value);
+  return object.insert(object.rfind('}'), member);
+}
+
+}  // namespace arborfs::opal

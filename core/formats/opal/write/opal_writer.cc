@@ -1,0 +1,302 @@
+#include "core/formats/opal/write/opal_writer.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opal/write/new_lines.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
+#include "core/session/liveness.h"
+#include "core/writer/resolve_target.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
+constexpr std::size_t kPiece = std::size_t{1} << 20U;
+constexpr mode_t kModeBits = 0777;
+
+std::string id_of(const LogIndex& index, Ordinal ordinal) {
+  return ordinal == kNoEntry ? "" : std::string(index.id(ordinal).text);
+}
+
+/// Control characters become spaces; spaces at both ends go.
+std::string clean(std::string_view title) {
+  std::string text(title);
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+Result<void> check_log(const Session::Guard& guard) {
+  RETURN_IF_ERROR(check_writable(guard.format()));
+  if (!guard.index().header().valid) {
+    return Error{Errc::read_only, guard.index().header().problem};
+  }
+  const auto& damage = guard.index().damage();
+  if (guard.log()->is_decoded() || std::any_of(damage.begin(), damage.end(), [](const Damage& run) {
+        return run.kind != Damage::Kind::duplicate;
+      })) {
+    return Error{Errc::read_only, "the log has damaged lines, with which Opal does not load it"};
+  }
+  return {};
+}
+
+Result<void> copy_rest(Disk& disk, int fd, const LogSource& log, std::uint64_t at, std::uint64_t end) {
+  char last = '\n';
+  while (at < end) {
+    ASSIGN_OR_RETURN(const auto bytes, log.read(at, std::min<std::uint64_t>(kPiece, end - at)));
+    if (bytes.empty()) {
+      return Error{Errc::stale, "another program made the log shorter; try again"};
+    }
+    RETURN_IF_ERROR(write_all(disk, fd, bytes));
+    at += bytes.size();
+    last = bytes.back();
+  }
+  return last == '\n' ? Result<void>() : write_all(disk, fd, "\n");
+}
+
+}  // namespace
+
+Result<void> OpalWriter::check_quiet(const SessionPtr& session, bool force) const {
+  if (force || settings().write_live) {
+    return {};
+  }
+  const Liveness found = check_liveness(*session, catalog());
+  if (found.state == Liveness::State::quiet) {
+    return {};
+  }
+  return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
+}
+
+Result<void> OpalWriter::check(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    RETURN_IF_ERROR(check_log(guard));
+  }
+  return check_quiet(session, force);
+}
+
+Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
+                                     std::uint64_t header_end, const Draft& draft) {
+  const LogPlace place = session->place();
+  Disk& disk = session->store().disk();
+  ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
+  ASSIGN_OR_RETURN(const auto unique, opal::new_message_id());
+  const std::string name = ".arborfs-" + unique + ".tmp";
+  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
+  const auto fill = [&]() -> Result<void> {
+    RETURN_IF_ERROR(disk.set_mode(fd.get(), stat.mode & kModeBits));
+    RETURN_IF_ERROR(write_all(disk, fd.get(), draft.header));
+    RETURN_IF_ERROR(header_end == stat.size ? write_all(disk, fd.get(), "\n") : Result<void>());
+    RETURN_IF_ERROR(copy_rest(disk, fd.get(), log, header_end, stat.size));
+    RETURN_IF_ERROR(write_all(disk, fd.get(), draft.lines));
+    RETURN_IF_ERROR(settings().durability == Durability::synced ? disk.sync(fd.get()) : Result<void>());
+    ASSIGN_OR_RETURN(const auto now, folder.stat(place.file));
+    if (!(now == stat)) {
+      return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+    }
+    return disk.rename(folder, name, folder, place.file, Disk::Existing::replace);
+  };
+  if (auto done = fill(); !done) {
+    static_cast<void>(disk.remove(folder, name));
+    return done;
+  }
+  return settings().durability == Durability::synced ? disk.sync_folder(folder) : Result<void>();
+}
+
+Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const Session::Use use(session);
+  std::shared_ptr<const LogSource> log;
+  FileStat stat;
+  Header header;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    RETURN_IF_ERROR(check_log(guard));
+    log = guard.log();
+    stat = guard.stat();
+    header = guard.index().header();
+  }
+  Draft draft;
+  ASSIGN_OR_RETURN(draft.header, log->read(header.offset, header.length));
+  const std::string before = draft.header;
+  const auto quiet = check_quiet(session, false);
+  bool is_changed = false;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    if (!(guard.stat() == stat)) {
+      return session_changed();
+    }
+    draft.index = &guard.index();
+    draft.leaf = id_of(guard.index(), guard.leaf());
+    for (Waiting* one : batch) {
+      one->result = quiet || one->force ? one->change(draft) : quiet;
+    }
+    is_changed = draft.is_moved || !draft.lines.empty() || draft.header != before;
+    draft.index = nullptr;
+  }
+  if (!is_changed) {
+    return {};
+  }
+  if (draft.is_moved) {
+    draft.header = opal::with_member(std::move(draft.header), "current_id",
+                                     draft.leaf.empty() ? "null" : json::stringify_string(draft.leaf));
+  }
+  RETURN_IF_ERROR(replace_log(session, *log, stat, header.offset + header.length, draft));
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  session->note_own_write();
+  return {};
+}
+
+void OpalWriter::run(const SessionPtr& session, const std::vector<Waiting*>& batch) {
+  Result<void> done;
+  try {
+    done = rewrite(session, batch);
+  } catch (const std::exception&) {
+    done = Error{Errc::io, "there is not enough memory for the change"};
+  }
+  for (Waiting* one : batch) {
+    one->result = one->result && !done ? done : one->result;
+  }
+}
+
+Result<void> OpalWriter::apply(const SessionPtr& session, Change change, bool force) {
+  Waiting mine;
+  mine.change = std::move(change);
+  mine.force = force;
+  std::unique_lock lock(mutex_);
+  const auto place = lines_.try_emplace(session->number()).first;
+  Line& line = place->second;
+  ++line.users;
+  line.waiting.push_back(&mine);
+  line.wake.wait(lock, [&] { return mine.is_done || !line.is_busy; });
+  if (!mine.is_done) {
+    line.is_busy = true;
+    const auto batch = std::exchange(line.waiting, {});
+    lock.unlock();
+    run(session, batch);
+    lock.lock();
+    for (Waiting* one : batch) {
+      one->is_done = true;
+    }
+    line.is_busy = false;
+    line.wake.notify_all();
+  }
+  if (--line.users == 0) {
+    lines_.erase(place);
+  }
+  return mine.result;
+}
+
+Result<void> OpalWriter::check_json(const SessionPtr& session, std::string_view text) {
+  ASSIGN_OR_RETURN(const auto messages, opal::new_messages({std::string(text), true, ""}));
+  return check(session, messages.force);
+}
+
+Result<AppendResult> OpalWriter::append_text(const SessionPtr& session, AppendText text) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  ASSIGN_OR_RETURN(const auto messages, opal::new_messages(text));
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < messages.members.size(); ++i) {
+    ASSIGN_OR_RETURN(auto id, opal::new_message_id());
+    ids.push_back(std::move(id));
+  }
+  AppendResult result{ids.back(), ""};
+  const auto append = [&](Draft& draft) -> Result<void> {
+    std::string parent = draft.leaf;
+    if (!messages.if_leaf.empty() && messages.if_leaf != parent) {
+      return Error{Errc::stale, "the leaf is no longer that entry"};
+    }
+    if (!text.at.empty()) {
+      ASSIGN_OR_RETURN(const auto ordinal, find_leaf_target(*draft.index, text.at));
+      parent = id_of(*draft.index, ordinal);
+    }
+    result.parent_id = parent;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      draft.lines += opal::message_line(ids[i], parent, messages.members[i]);
+      parent = ids[i];
+    }
+    draft.leaf = parent;
+    draft.is_moved = true;
+    return {};
+  };
+  RETURN_IF_ERROR(apply(session, append, messages.force));
+  return result;
+}
+
+Result<void> OpalWriter::check_branch(const SessionPtr& session, const std::string& target) {
+  RETURN_IF_ERROR(check(session, false));
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  const auto found = find_leaf_target(guard.index(), target);
+  return found ? Result<void>() : found.error();
+}
+
+Result<MovedLeaf> OpalWriter::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
+                                     bool force, bool /*pin*/) {
+  RETURN_IF_ERROR(check(session, force));
+  if (!json::is_valid_utf8(summary)) {
+    return Error{Errc::not_utf8, "the summary is not UTF-8"};
+  }
+  Ordinal ordinal = kNoEntry;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    ASSIGN_OR_RETURN(ordinal, find_leaf_target(guard.index(), target));
+  }
+  if (ordinal != kNoEntry && !force) {
+    RETURN_IF_ERROR(check_branch_end(*session, ordinal));
+  }
+  ASSIGN_OR_RETURN(const auto id, opal::new_message_id());
+  MovedLeaf moved;
+  const auto move = [&](Draft& draft) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto found, find_leaf_target(*draft.index, target));
+    const std::string to = id_of(*draft.index, found);
+    if (!summary.empty()) {
+      draft.lines += opal::message_line(id, to, opal::branch_summary(summary, draft.leaf));
+      moved.summary_id = id;
+    }
+    draft.leaf = summary.empty() ? to : id;
+    draft.is_moved = true;
+    moved.leaf = draft.leaf.empty() ? "root" : draft.leaf;
+    return {};
+  };
+  RETURN_IF_ERROR(apply(session, move, force));
+  return moved;
+}
+
+Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string_view title, bool force,
+                                          std::string_view source) {
+  if (!json::is_valid_utf8(title)) {
+    return Error{Errc::not_utf8, "the title is not UTF-8"};
+  }
+  const std::string wanted = clean(title);
+  if (wanted.empty() || title.size() > kLongestTitle) {
+    return wanted.empty() ? Error{Errc::invalid_argument, "the title is empty"}
+                          : Error{Errc::too_large, "a title may have at most 64 KiB"};
+  }
+  RETURN_IF_ERROR(check_writable(session->format()));
+  std::string in_force = wanted;
+  const auto change = [&](Draft& draft) -> Result<void> {
+    const std::string_view metadata = skim::member(draft.header, "metadata");
+    const std::string present = skim::string_value(skim::member(metadata, "title")).value_or("");
+    if (present == wanted || (source == "auto" && !present.empty())) {
+      in_force = present;
+      return {};
+    }
+    const std::string object = metadata.starts_with('{') ? std::string(metadata) : "{}";
+    draft.header = opal::with_member(std::move(draft.header), "metadata",
+                                     opal::with_member(object, "title", json::stringify_string(wanted)));
+    return {};
+  };
+  RETURN_IF_ERROR(apply(session, change, force));
+  return in_force;
+}
+
+}  // namespace arborfs
