@@ -13,8 +13,6 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr const char* kCheckpoints = "checkpoints";
-constexpr const char* kManifest = "manifest.json";
 constexpr const char* kDiff = "diff";
 constexpr const char* kFiles = "files";
 

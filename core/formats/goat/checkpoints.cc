@@ -16,8 +16,6 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr const char* kCheckpoints = "checkpoints";
-constexpr const char* kManifest = "manifest.json";
 constexpr std::array kContents = {"files", "blobs"};  // goat/FORMAT.md D3
 constexpr std::uint64_t kLongestManifest = std::uint64_t{16} << 20U;
 

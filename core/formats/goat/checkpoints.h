@@ -10,6 +10,10 @@
 
 namespace arborfs::goat {
 
+/// The folder of all checkpoints in that of a session, and the manifest in that of a checkpoint.
+inline constexpr const char* kCheckpoints = "checkpoints";
+inline constexpr const char* kManifest = "manifest.json";
+
 /// What a checkpoint knows of one file.
 struct CheckpointFile {
   enum class State : std::uint8_t {
