@@ -10,6 +10,7 @@
 #include "core/formats/goat/goat_format.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
@@ -39,6 +40,8 @@ struct Agent {
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
+  /// Brings a removed session back (restore_session); null if arborfs removes none.
+  Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
 };
 
 OwnPlace own_place_of_omp() {
@@ -51,6 +54,10 @@ StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
 
 WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OmpWriter>(catalog, settings);
+}
+
+Result<void> restore_omp(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  return OmpTrash(trash, disk).restore(trashed);
 }
 
 OwnPlace own_place_of_pi() {
@@ -112,8 +119,8 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi"},
-    Agent{"pi", own_place_of_pi, open_pi},
+    Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi", restore_omp},
+    Agent{"pi", own_place_of_pi, open_pi, nullptr, "", restore_omp},
     Agent{"opal", own_place_of_opal, open_opal, make_opal_writer},
     Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer},
     Agent{"claude", own_place_of_claude, open_claude},
@@ -259,6 +266,14 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
     }
   }
   return writers;
+}
+
+Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  const Agent* agent = find_agent(trashed.agent);
+  if (agent == nullptr || agent->restore == nullptr) {
+    return Error{Errc::unsupported, "this version of arborfs restores no sessions of " + trashed.agent};
+  }
+  return agent->restore(trash, trashed, disk);
 }
 
 }  // namespace arborfs

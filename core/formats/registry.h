@@ -11,6 +11,7 @@
 
 #include "core/store/store_owner.h"
 #include "core/store/store_set.h"
+#include "core/writer/trash.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -50,5 +51,10 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
 
 /// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings);
+
+/// Moves a session from the trash in this folder, "" for the user's own, back to its store. Starts over if an earlier
+/// restore was killed. Errors: already_exists, io; busy while another process restores it; unsupported if the session
+/// is of an agent whose sessions this version does not remove.
+Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
 
 }  // namespace arborfs

@@ -1,7 +1,5 @@
 // The trash when the disk fails.
 
-#include "core/formats/omp/writer/trash.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -11,6 +9,7 @@
 #include <iterator>
 
 #include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_trash.h"
 #include "core/store/session_store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"
@@ -42,7 +41,7 @@ TEST(Trash, FailedTrashingKeepsTheLog) {
   const std::string before = bytes_of(temp.log(kFolder, kName));
   UnsyncedDisk disk;
   const auto store = open_store(temp.root(), disk);
-  Trash trash(temp.root() + "/trash", disk);
+  OmpTrash trash(temp.root() + "/trash", disk);
   EXPECT_FALSE(trash.take(*store, {kFolder, std::string(kName) + ".jsonl"}, "Kites"));
   EXPECT_EQ(bytes_of(temp.log(kFolder, kName)), before);
   EXPECT_EQ(bytes_of(temp.sessions() / kFolder / kName / "0.bash.log"), "output\n");
@@ -74,7 +73,7 @@ class RestoreAcrossFileSystems : public ::testing::Test {
 
   TempStore temp_;
   FaultyDisk disk_;
-  Trash trash_{temp_.root() + "/trash", disk_};
+  OmpTrash trash_{temp_.root() + "/trash", disk_};
   std::string log_;
 };
 

@@ -1,6 +1,6 @@
 // The verbs that move sessions to the trash and bring them back: rm, restore.
 
-#include "core/formats/omp/writer/trash.h"
+#include "core/writer/trash.h"
 
 #include <algorithm>
 
@@ -48,14 +48,12 @@ bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, 
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-std::string log_of(const Trashed& trashed) {
-  return trashed.sessions + "/" + trashed.place.folder + "/" + trashed.place.file;
-}
-
-/// The name in the trash of the newest session that was removed from this path.
-std::string name_in_trash(const Trash& trash, const std::string& log) {
+/// The name in the trash of the newest session that was removed from this place.
+std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place) {
   const auto all = trash.list();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) { return log_of(one) == log; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) {
+    return one.sessions == sessions && one.place.has_names_of(place);
+  });
   return found == all.end() ? "" : found->name;
 }
 
@@ -67,7 +65,7 @@ void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
                        .add("name", one.name)
                        .add("title", one.title)
                        .add("removed", json::iso_time(one.removed_ms))
-                       .add("log", log_of(one))
+                       .add("log", one.path)
                        .str());
     table.add({time_words(one.removed_ms * 1'000'000), shown_title(one.title), visible_line(one.place.folder, kShown),
                visible_line(one.name, kShown)});
@@ -111,18 +109,18 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
 
 /// Removes one session. Returns its name in the trash.
 Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
-  const std::string log = of.session->store().path_of(of.session->place());
+  const LogPlace place = of.session->place();
   const auto writer = make_writer(catalog, write_settings(line));
   const Progress progress(io, "removing");
   RETURN_IF_ERROR(writer->remove(of.session, line.force));
-  return name_in_trash(Trash(""), log);
+  return name_in_trash(Trash(""), of.session->store().paths().sessions, place);
 }
 
 /// Restores a session, and protects again the entries that arborfs protected before the removal.
-Result<void> restore(Trash& trash, const Trashed& trashed, Terminal& io) {
+Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
   const Progress progress(io, "restoring");
   const std::string written = trash.written_to(trashed);
-  auto restored = trash.restore(trashed);
+  auto restored = restore_session("", trashed);
   if (restored && !written.empty()) {
     ErasedEntries(state_path(""), trashed.sessions, Disk::real()).acknowledge(trashed.place.file, written);
   }
@@ -164,7 +162,7 @@ int run_rm(const CommandLine& line, Terminal& io) {
 }
 
 int run_restore(const CommandLine& line, Terminal& io) {
-  Trash trash("");
+  const Trash trash("");
   const auto all = trash.list();
   if (line.trashed.empty()) {
     print_trash(all, line.json, io);
@@ -177,7 +175,7 @@ int run_restore(const CommandLine& line, Terminal& io) {
   if (auto restored = restore(trash, *chosen, io); !restored) {
     return fail(io, restored.error());
   }
-  const std::string log = log_of(*chosen);
+  const std::string& log = chosen->path;
   if (line.json) {
     io.out << terminal_safe_json(JsonText::object().add("restored", chosen->name).add("log", log).str()) << "\n";
   } else {

@@ -10,7 +10,7 @@
 #include "core/formats/omp/writer/foreign_store.h"
 #include "core/formats/omp/writer/new_log.h"
 #include "core/formats/omp/writer/omp_writer.h"
-#include "core/formats/omp/writer/trash.h"
+#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/formats/omp/writer/write_queue.h"
 #include "core/json/document.h"
@@ -122,7 +122,7 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    Trash trash(settings().trash, session->store().disk());
+    OmpTrash trash(settings().trash, session->store().disk());
     auto taken = trash.take(session->store(), place, session->head().header.title);
     writer.release();
     if (!taken) {

@@ -1,0 +1,162 @@
+#include "core/writer/trash.h"
+
+#include <sys/file.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
+#include "core/os/file_tree.h"
+#include "core/os/state_dir.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::string_view kNote = "from.json";
+constexpr std::string_view kWritten = "written.jsonl";
+constexpr std::string_view kAgentOfOldNotes = "omp";
+constexpr std::size_t kMaxNote = 64 * 1024;
+constexpr std::size_t kMaxStem = 200;
+constexpr mode_t kPrivateFile = 0600;
+constexpr mode_t kPrivateFolder = 0700;
+
+std::string note_text(const Trashed& trashed) {
+  const std::array<std::pair<std::string_view, std::string_view>, 8> members{{{"sessions", trashed.sessions},
+                                                                              {"folder", trashed.place.folder},
+                                                                              {"file", trashed.place.file},
+                                                                              {"path", trashed.path},
+                                                                              {"title", trashed.title},
+                                                                              {"agent", trashed.agent},
+                                                                              {"format", trashed.format},
+                                                                              {"removed", ""}}};
+  std::string text;
+  for (const auto& [key, value] : members) {
+    text += text.empty() ? "{" : ",";
+    json::stringify_string(key, text);
+    text += ":";
+    json::stringify_string(key == "removed" ? json::iso_time(trashed.removed_ms) : std::string(value), text);
+  }
+  return text + "}\n";
+}
+
+}  // namespace
+
+Trash::Trash(std::string folder, Disk& disk)
+    : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
+
+Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const std::string& title) {
+  Trashed trashed;
+  trashed.removed_ms = now_ms();
+  trashed.agent = store.format_of(place).agent;
+  trashed.format = store.format_of(place).name;
+  trashed.title = title;
+  trashed.sessions = store.paths().sessions;
+  trashed.place = place;
+  trashed.path = store.path_of(place);
+  std::string time = json::iso_time(trashed.removed_ms);
+  std::replace(time.begin(), time.end(), ':', '-');
+  trashed.name = time + "_" + std::string(place.stem().substr(0, kMaxStem));
+  return trashed;
+}
+
+Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(auto root, make_private_folder(disk_, folder_));
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name));
+  RETURN_IF_ERROR(disk_.make_folder(folder, std::string(kFiles), kPrivateFolder));
+  ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
+  return TrashFolder{std::move(root), trashed.name, std::move(folder), std::move(files)};
+}
+
+Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto note, disk_.create(folder.folder, std::string(kNote), kPrivateFile));
+  RETURN_IF_ERROR(write_all(disk_, note.get(), note_text(trashed)));
+  RETURN_IF_ERROR(disk_.sync(note.get()));
+  return disk_.sync_folder(folder.folder);
+}
+
+Result<TrashFolder> Trash::open(const Trashed& trashed) const {
+  if (!is_plain_name(trashed.name) || !is_plain_name(trashed.place.folder) || !is_plain_name(trashed.place.file)) {
+    return Error{Errc::corrupt, "the file from.json of the session in the trash names no valid place"};
+  }
+  ASSIGN_OR_RETURN(auto root, Dir::open_root(folder_));
+  ASSIGN_OR_RETURN(auto folder, root.open_in(trashed.name));
+  ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
+  return TrashFolder{std::move(root), trashed.name, std::move(folder), std::move(files)};
+}
+
+void Trash::drop(const TrashFolder& folder) {
+  if (disk_.remove(folder.folder, std::string(kNote))) {  // first: list() leaves out a folder without note
+    static_cast<void>(remove_tree(disk_, folder.root, folder.name));
+  }
+}
+
+Result<void> Trash::keep_written(const Trashed& trashed, std::string_view lines) {
+  if (lines.empty()) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto root, Dir::open_root(folder_));
+  ASSIGN_OR_RETURN(const auto there, root.open_in(trashed.name));
+  return replace_private_file(disk_, there, std::string(kWritten), lines);
+}
+
+std::string Trash::written_to(const Trashed& trashed) const {
+  const auto root = Dir::open_root(folder_);
+  const auto there = root ? root->open_in(trashed.name) : Result<Dir>(root.error());
+  const auto lines = there ? read_private_file(*there, std::string(kWritten)) : Result<std::string>(there.error());
+  return lines ? *lines : std::string();
+}
+
+Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const {
+  ASSIGN_OR_RETURN(const auto folder, root.open_in(name));
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, std::string(kNote)));
+  std::string text(kMaxNote, '\0');
+  ASSIGN_OR_RETURN(const auto got, file.read_at(0, text));
+  text.resize(got);
+  json::Document note;
+  const auto field = [&](std::string_view key, std::string_view otherwise = {}) {
+    return std::string(json::string_member(note, key).value_or(otherwise));
+  };
+  if (!json::parse(text, note) || field("file").empty()) {
+    return Error{Errc::corrupt, "the file from.json of the session in the trash cannot be read"};
+  }
+  Trashed trashed;
+  trashed.name = name;
+  trashed.agent = field("agent", kAgentOfOldNotes);
+  trashed.format = field("format");
+  trashed.title = field("title");
+  trashed.sessions = field("sessions");
+  trashed.place = {field("folder"), field("file")};
+  trashed.path = field("path", trashed.sessions + "/" + trashed.place.folder + "/" + trashed.place.file);
+  trashed.removed_ms = json::parse_date(field("removed")).value_or(0);
+  return trashed;
+}
+
+std::vector<Trashed> Trash::list() const {
+  std::vector<Trashed> found;
+  auto root = Dir::open_root(folder_);
+  auto entries = root ? root->list() : Result<std::vector<DirEntry>>(root.error());
+  if (!entries) {
+    return found;
+  }
+  for (const auto& entry : *entries) {
+    if (auto note = read_note(*root, entry.name)) {
+      found.push_back(std::move(*note));
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Trashed& a, const Trashed& b) { return a.removed_ms > b.removed_ms; });
+  return found;
+}
+
+Result<void> lock_for_restore(const TrashFolder& folder) {
+  if (::flock(folder.files.fd(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{Errc::busy, "another process is restoring the session"};
+  }
+  return {};
+}
+
+}  // namespace arborfs

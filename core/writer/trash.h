@@ -1,0 +1,71 @@
+// Removed sessions until they are restored (CONTRACT.md 4.7). Each has a private folder under
+// $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all that belongs to it. How a
+// session gets into its folder and back is up to the agent's format; core/formats/registry.h restores any. arborfs
+// never empties the trash. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/os/disk.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+struct Trashed {
+  std::string name;      // of its folder in the trash
+  std::string agent;     // whose format restores it
+  std::string format;    // Format::name; "" in notes that an older arborfs wrote
+  std::string title;     // of the session, for display
+  std::string sessions;  // the sessions folder of its original store
+  LogPlace place;        // in that folder
+  std::string path;      // of the session on disk, for display
+  std::int64_t removed_ms = 0;
+};
+
+/// The open folder of one removed session.
+struct TrashFolder {
+  Dir root;  // the trash
+  std::string name;
+  Dir folder;
+  Dir files;  // the session; the format decides what is in it
+};
+
+class Trash {
+ public:
+  /// "" for the user's own.
+  explicit Trash(std::string folder, Disk& disk = Disk::real());
+
+  /// What the note of this session says if it is removed now; title and path are those of the session.
+  [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
+  /// Makes the folder of a session, which the trash does not list before write_note(). Errors: io, no_space.
+  Result<TrashFolder> make_folder(const Trashed& trashed);
+  /// Puts the note on the disk. Errors: io, no_space.
+  Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);
+  /// Errors: not_found, io; corrupt if the note names no valid place.
+  [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
+  /// Removes the folder of a session that is back in its store. What cannot be removed is left out of the list.
+  void drop(const TrashFolder& folder);
+
+  /// Keeps what arborfs has written to the log (ErasedEntries::written) with the session. Errors: io, no_space.
+  Result<void> keep_written(const Trashed& trashed, std::string_view lines);
+  /// The lines of keep_written(); "" if there are none or they cannot be read.
+  [[nodiscard]] std::string written_to(const Trashed& trashed) const;
+  /// Newest first.
+  [[nodiscard]] std::vector<Trashed> list() const;
+
+  [[nodiscard]] Disk& disk() const { return disk_; }
+  static constexpr std::string_view kFiles = "files";
+
+ private:
+  [[nodiscard]] Result<Trashed> read_note(const Dir& root, const std::string& name) const;
+  const std::string folder_;
+  Disk& disk_;
+};
+
+/// Held while a session is restored. Errors: busy while another process restores it.
+Result<void> lock_for_restore(const TrashFolder& folder);
+
+}  // namespace arborfs
