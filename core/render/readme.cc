@@ -18,8 +18,14 @@ them; reading changes nothing in the logs.
     by-id/             every session by its id; a unique prefix of an id is found too
     by-agent/          the sessions of each agent, by their ids
     recent/            the 50 sessions that changed last, newest first
+    search/            what a search finds: `ls "search/race condition"/`
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
+
+`search/` is empty until you name a query in it. The folder `search/QUERY/` has a link to each session in whose texts all
+words of the query occur, best first, `excerpts.md` with the places that match, and `hits.json` with the same for
+programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:` `after:`
+`before:` filter. A name that begins with a dot is no query: quote it.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. The file `cwd`
 in it has the full path. A session's folder has the name of its log:
@@ -60,6 +66,8 @@ constexpr std::string_view kToTry = R"(
     jq -r '.messages[] | .role' recent/01-*/context.json
     jq . recent/01-*/usage.json
     rg -l 'needle' projects/*/*/text/
+    cat "search/race condition/excerpts.md"
+    less 'search/"race condition" role:user after:2026-02-16'/01-*/transcript.md
     ls -l projects/*/*/labels/
     find . -path '*/labels/checkpoint'
     cd recent/01-*/ && ls branches/

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/base/parallel_for.h"
+#include "core/base/wanted.h"
 #include "core/search/fold.h"
 #include "core/search/session_search.h"
 
@@ -57,11 +58,22 @@ void score(std::vector<SessionFindings>& found, std::size_t sessions) {
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
   const auto sessions = chosen_sessions(catalog, query);
+  const auto wanted = Wanted::here();
+  std::atomic<bool> unwanted{false};
+  Options here = options;
+  here.is_over = [&] {
+    return unwanted.load(std::memory_order_relaxed) ||
+           (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
+  };
   std::mutex mutex;
   std::vector<std::pair<std::size_t, SessionFindings>> found;
   Found result;
   parallel_for(sessions.size(), [&](std::size_t i) {
-    auto findings = search_session(sessions[i], query, options);
+    if (here.is_over() || !wanted()) {
+      unwanted = true;
+      return;
+    }
+    auto findings = search_session(sessions[i], query, here);
     const std::lock_guard lock(mutex);
     if (!findings) {
       ++result.unreadable;
@@ -69,7 +81,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
       found.emplace_back(i, std::move(**findings));
     }
   });
-  if (options.cancelled != nullptr && options.cancelled->load()) {
+  if (here.is_over()) {
     return Error{Errc::interrupted, "the search was cancelled"};
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

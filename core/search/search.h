@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Options {
   std::size_t most_hits = 5;             // kept of each session
   std::size_t excerpt_characters = 160;  // at most
   const std::atomic<bool>* cancelled = nullptr;
+  std::function<bool()> is_over = [] { return false; };  // set by search(): true once its result is not needed; cheap
 };
 
 struct Found {
@@ -41,7 +43,7 @@ struct Found {
 };
 
 /// Searches all sessions. Each word must occur in some text of a session; the texts that contain an unwanted word
-/// exclude it. Errors: interrupted once cancelled.
+/// exclude it. Errors: interrupted once cancelled, or once the calling thread's work is not Wanted.
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options = {});
 
 }  // namespace arborfs::search

@@ -93,7 +93,7 @@ class SessionSearch {
   Result<std::optional<SessionFindings>> run() {
     ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_, query_));
     for (const Candidate& one : candidates.entries) {
-      if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+      if (options_.is_over()) {
         return Error{Errc::interrupted, "the search was cancelled"};
       }
       ASSIGN_OR_RETURN(const auto text,

@@ -128,8 +128,9 @@ struct FuseDispatch {
       answer_with(req, std::move(outcome), answer);
       return;
     }
+    WorkerPool& pool = Vfs::is_search(NodeId(ino)) ? server.search_pool_ : server.worker_pool_;
     go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
-             [&server](WorkerPool::Job job) { server.worker_pool_.submit(std::move(job)); });
+             [&pool](WorkerPool::Job job) { pool.submit(std::move(job)); });
   }
 
   /// Runs `work`, which changes something, on this thread or in the write pool. Once it writes it runs to its end even

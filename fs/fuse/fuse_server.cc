@@ -103,6 +103,7 @@ Result<void> FuseServer::mount() {
   }
   loop_.emplace(session_, [this] {
     worker_pool_.cancel();
+    search_pool_.cancel();
     write_pool_.cancel();
   });
   return {};

@@ -45,6 +45,7 @@ class FuseServer {
       read_ahead_->stop();
     }
     worker_pool_.stop();
+    search_pool_.stop();
     submount_pools_.stop();
     write_pool_.stop();
   }
@@ -58,6 +59,7 @@ class FuseServer {
   friend struct FuseOperations;
   friend struct FuseDispatch;
   static constexpr std::size_t kWriteThreads = 64;  // they wait for locks and disks
+  static constexpr std::size_t kSearchThreads = 4;  // they read all sessions, also those in submounts that hang
   Vfs& vfs_;
   EventsFile& events_;
   WriteOps* const changes_;
@@ -74,6 +76,7 @@ class FuseServer {
   std::optional<ReadAhead> read_ahead_;  // set before the first request; empty without MountSettings::notify
   // The pools must stop before the watch and the session are destroyed.
   WorkerPool worker_pool_;
+  WorkerPool search_pool_{kSearchThreads};
   SubmountPools submount_pools_;
   WorkerPool write_pool_{kWriteThreads};
 };

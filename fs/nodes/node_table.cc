@@ -18,6 +18,7 @@ namespace entry = entry_nodes;
 namespace label = label_nodes;
 namespace project = project_nodes;
 namespace root = root_nodes;
+namespace searches = search_nodes;
 namespace session = session_nodes;
 namespace shortcut = shortcut_nodes;
 
@@ -50,6 +51,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     folder(Kind::by_id, "by-id", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::by_agent, "by-agent", shortcut::attr, shortcut::agents_lookup, shortcut::agents_list),
     folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
+    folder(Kind::search, "search", searches::attr, searches::lookup, searches::list),
     folder(Kind::terminals, "terminals", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::blobs, "blobs", blobs::folder_attr, blobs::lookup, blobs::list),
     folder(Kind::project, "project", project::project_attr, project::project_lookup, project::project_list),
@@ -60,7 +62,11 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     link(Kind::by_id_link, "by-id-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::by_agent_link, "by-agent-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::recent_link, "recent-link", shortcut::link_attr, shortcut::link_target),
+    link(Kind::search_link, "search-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::terminal_link, "terminal-link", shortcut::link_attr, shortcut::link_target),
+    folder(Kind::search_query, "search-query", searches::query_attr, searches::query_lookup, searches::query_list),
+    file(Kind::search_excerpts, "search-excerpts", searches::file_attr, searches::file_open),
+    file(Kind::search_hits, "search-hits", searches::file_attr, searches::file_open),
     folder(Kind::session, "session", session::attr, session::lookup, session::list),
     made(Kind::session_json, "session.json"),
     made(Kind::title, "title"),

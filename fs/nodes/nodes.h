@@ -38,7 +38,7 @@ Result<Attr> alias_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> alias_target(MountState&, RequestContext&, NodeId);
 }  // namespace project_nodes
 
-/// by-id/, by-agent/, recent/, terminals/: symlinks to sessions, and those in projects.
+/// by-id/, by-agent/, recent/, terminals/: symlinks to sessions, and those in projects and in search/.
 namespace shortcut_nodes {
 /// The folder of an agent in by-agent/.
 NodeId agent_folder(std::string_view agent);
@@ -53,6 +53,20 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace shortcut_nodes
+
+/// search/: a folder for each query, made when it is looked up. Looking one up does not search; listing it, and looking
+/// up names in it, does.
+namespace search_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> query_attr(MountState&, RequestContext&, NodeId);
+Result<Child> query_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> query_list(MountState&, RequestContext&, NodeId);
+/// excerpts.md and hits.json.
+Result<Attr> file_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> file_open(MountState&, RequestContext&, NodeId);
+}  // namespace search_nodes
 
 /// A session's folder, and its link `leaf`.
 namespace session_nodes {

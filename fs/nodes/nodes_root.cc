@@ -31,6 +31,7 @@ constexpr std::array kRootRows = {
     RootRow{"by-id", Kind::by_id},
     RootRow{"by-agent", Kind::by_agent},
     RootRow{"recent", Kind::recent},
+    RootRow{"search", Kind::search},
     RootRow{"terminals", Kind::terminals},
     RootRow{"blobs", Kind::blobs},
 };

@@ -13,6 +13,7 @@ std::string target_to(const CatalogView& view, Kind kind, const Session& session
     case Kind::session_alias:
       return path.substr(path.rfind('/') + 1);
     case Kind::by_agent_link:
+    case Kind::search_link:
       return "../../" + path;
     default:
       return "../" + path;

@@ -22,6 +22,8 @@ NodeId parent_of(MountState& state, NodeId node) {
   switch (node.kind()) {
     case Kind::project:
       return {Kind::projects, 0, 0};
+    case Kind::search_query:
+      return {Kind::search, 0, 0};
     case Kind::session: {
       const auto view = state.catalog.view();
       const auto found = slot ? view->where.find(slot->session) : view->where.end();
@@ -76,8 +78,8 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
 std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
   const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::by_agent_link || kind == Kind::session_alias ||
-                           kind == Kind::recent_link || kind == Kind::terminal_link;
-  if (!state_.catalog.has_submounts() || is_shortcut) {
+                           kind == Kind::recent_link || kind == Kind::search_link || kind == Kind::terminal_link;
+  if (!state_.catalog.has_submounts() || is_shortcut || is_search(node)) {
     return std::nullopt;
   }
   const auto slot = state_.slots.at(node.slot());

@@ -50,8 +50,7 @@ class Vfs {
   /// one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
-           parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir &&
-           parent.kind() != Kind::checkpoint_dir;
+           parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir && parent.kind() != Kind::checkpoint_dir;
   }
   Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(RequestContext& call, NodeId node);
@@ -65,6 +64,11 @@ class Vfs {
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
   /// Emits ".", ".." and the folder's names, from `offset` on. Offset 0 takes a new listing.
   Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
+  /// True for nodes whose requests may search all sessions: they take long, and must not make others wait.
+  static bool is_search(NodeId node) {
+    const Kind kind = node.kind();
+    return kind == Kind::search_query || kind == Kind::search_excerpts || kind == Kind::search_hits;
+  }
   /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);
   Result<std::string> xattr_names(RequestContext& call, NodeId node);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
 #include "fs/tree/cache_tracker.h"
 #include "fs/tree/control_inodes.h"
@@ -44,6 +45,7 @@ struct MountState {
   TextVersions versions;
   CacheTracker kernel;
   ControlInodes control_inodes;
+  search::RecentSearches searches;
 
   /// Whether a session was refreshed so recently that its log need not be checked again. This can miss only writes of
   /// other processes, and for kLately at most; own writes are in the session's state at once.

@@ -22,18 +22,23 @@ enum class Kind : std::uint8_t {
   by_id,
   by_agent,
   recent,
+  search,
   terminals,
   blobs,
   project,        // item: Project::number
   project_cwd,    // item: Project::number
   project_alias,  // symlink; item: Project::number, slot: hash of its name
   agent,          // item: hash of its name
-  session_alias,  // symlink to a session in its project; as for these four: slot of the session, item: hash of the
+  session_alias,  // symlink to a session in its project; as for these five: slot of the session, item: hash of the
                   // target
   by_id_link,
   by_agent_link,
   recent_link,
+  search_link,
   terminal_link,
+  search_query,     // item: number of the query (recent_searches.h)
+  search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
+  search_hits,
   session,       // slot of the session, as for all kinds up to `checkpoint_file`
   session_json,  // item: epoch, as for title, context, tree, usage
   title,

@@ -1,11 +1,14 @@
 """`arborfs search` finds the sessions that `rg -i -F` finds in the mount's text/, for sessions of all agents."""
 
+import errno
 import json
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
-from mounting import equal, needs, run, visible_within
+from mounting import at_most, concurrent, equal, fails_with, needs, run, visible_within
 
 TESTS = Path(__file__).resolve().parent.parent
 STORES = {"opal": "opal/sessions", "opencode": "opencode/fresh-1.18.33", "claude": "claude", "codex": "codex/paginated",
@@ -92,3 +95,80 @@ def test_search_prints_excerpts_and_fails_without_a_match(case):
     wrong = case.arborfs("search", *store, "after:soon", check=False)
     equal(wrong.returncode, 1, "not a date")
     assert b"date" in wrong.stderr, wrong.stderr
+
+
+def links_in(folder):
+    """The sessions that a query's folder links to, in the order of its names, which is that of the rank."""
+    names = sorted(name for name in os.listdir(folder) if name not in ("excerpts.md", "hits.json"))
+    return [os.path.realpath(folder / name).rsplit("/", 1)[1] for name in names]
+
+
+def test_folder_of_a_query_says_what_the_command_says(case):
+    """The links, excerpts.md and hits.json of search/QUERY/ name the sessions that `arborfs search` finds; the paths in
+    both files lead to texts with the words. With and without -o ro."""
+    conversations(case)
+    stores = copies(case)
+    for options in ((), ("ro",)):
+        with case.mount(*options, *(f"store={store}" for store in stores[1:])) as mount:
+            equal(os.listdir(mount / "search"), [], "no query is listed")
+            for query in ("race condition", '"race condition"', "hello", "agent:claude write", "zyzzyva"):
+                folder = mount / "search" / query
+                expected = found_by_search(case, stores, query)
+                equal(set(links_in(folder)), expected, query)
+                hits = json.loads((folder / "hits.json").read_text())
+                equal([row["path"].rsplit("/", 1)[1] for row in hits], links_in(folder), query)
+                text = (folder / "excerpts.md").read_text()
+                paths = re.findall(r"^- `([^`]+)`: ", text, re.M)
+                equal(len(paths), sum(len(row["hits"]) for row in hits), query)
+                for row in hits:
+                    for hit in row["hits"]:
+                        equal((mount / hit["path"]).read_text(), (folder / row["link"] / "text" /
+                                                                  f"{hit['entry']}.md").read_text(), query)
+                for path in paths:
+                    assert any(word.strip('"') in (folder / path).read_text().lower() for word in query.split()), path
+            for name in (".git", "after:soon"):
+                fails_with(errno.ENOENT, os.stat, mount / "search" / name)
+
+
+def test_folder_of_a_query_follows_the_logs(case):
+    """An append is in the folder at once if arborfs wrote it, and within a second if another program did. A reader that
+    holds the old excerpts keeps them."""
+    session, other = conversations(case)
+    for options in ((), ("nonotify",)):
+        with case.mount(*options) as mount:
+            word = f"afterthought{len(options)}{''.join(options)}"
+            folder = mount / "search" / word
+            equal(links_in(folder), [], "before")
+            with open(folder / "excerpts.md", encoding="utf8") as held:
+                session.user(f"an {word}")
+                visible_within(1, session.grow, lambda: links_in(folder) == [session.name], "the append")
+                assert word in (folder / "excerpts.md").read_text().split("\n", 1)[1]
+                assert "No session matches." in held.read()
+            (mount.session(other) / "append").write_text(f"own {word}")
+            equal(set(links_in(folder)), {session.name, other.name}, "own append")
+            equal(len(json.loads((folder / "hits.json").read_text())), 2, "own append")
+
+
+@concurrent
+def test_killed_client_of_a_search_exits_at_once(case):
+    """A search that has to read a log of 60 GB can be killed, delays no other request, and ends with the mount."""
+    good, slow = case.agent.talk(), case.agent.talk(2)
+    os.truncate(slow.path, 60_000_000_000)
+    mount = case.mount().start()
+    try:
+        clients = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for command in
+                   (["ls", mount / "search/x y"], ["cat", mount / "search/x y/excerpts.md"],
+                    ["cat", mount / "search/other/hits.json"])]
+        with at_most(0.5, "others beside a search"):
+            equal((mount.session(good) / "raw.jsonl").read_bytes(), good.bytes)
+            os.stat(mount / "search/third")
+        for client in clients:
+            assert client.poll() is None, "the search has ended already"
+        with at_most(0.5, "killing the clients"):
+            for client in clients:
+                client.kill()
+                client.wait()
+    finally:
+        with at_most(5, "the daemon's end"):
+            mount.unmount()
+            mount.wait_gone()

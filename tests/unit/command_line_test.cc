@@ -126,6 +126,9 @@ TEST_F(CommandLineTest, TwoPlainArgumentsMountAsInFstab) {
   EXPECT_THAT(own.mount_options, ElementsAre("rw,dev,suid"));
   EXPECT_EQ(read({"", "/mnt/x"}).verb, Verb::mount);
   EXPECT_EQ(read({"arborfs", "/mnt/x"}).agent_dir, "");
+  EXPECT_EQ(read({"mount", "--store", "omp=/x", "/mnt/x"}).mountpoint, "/mnt/x") << "each --store takes one word";
+  EXPECT_EQ(read({"mount", "--store", "omp=/x", "/mnt/x", "-o", "ro"}).mountpoint, "/mnt/x");
+  EXPECT_EQ(read({"mount", "-o", "ro", "/mnt/x"}).mountpoint, "/mnt/x");
   const auto other = read({store.root(), "/mnt/x", "-o", "ro", "-o", "xattr"});
   EXPECT_EQ(other.agent_dir, store.root());
   EXPECT_THAT(other.mount_options, ElementsAre("ro", "xattr"));

@@ -125,8 +125,9 @@ class VfsTest : public ::testing::Test {
 };
 
 TEST_F(VfsTest, RootListsItsNames) {
-  const std::vector<std::string> expected = {".",        "..",    "README.md", "status.json", "new",       "events",
-                                             "projects", "by-id", "by-agent",  "recent",      "terminals", "blobs"};
+  const std::vector<std::string> expected = {".",      "..",        "README.md", "status.json", "new",
+                                             "events", "projects",  "by-id",     "by-agent",    "recent",
+                                             "search", "terminals", "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 

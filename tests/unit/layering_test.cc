@@ -55,7 +55,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/formats",
      {"core/formats/omp/doctor", "core/formats/opal/write", "core/formats/opencode/write", "core/formats/claude",
       "core/formats/codex", "core/formats/goat"}},
-    {"fs/tree", {"core/writer"}},
+    {"fs/tree", {"core/writer", "core/search"}},
     {"fs/nodes", {"fs/tree"}},
     {"fs/cache", {"fs/nodes"}},
     {"fs/control", {"fs/cache"}},

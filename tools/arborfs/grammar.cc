@@ -98,6 +98,7 @@ CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help)
                   "A folder with an agent's state; may be repeated; default: each that 'arborfs stores' lists")
       ->option_text("AGENT=DIR")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->check(complain_of_store);
   sub->add_option("--agent-dir", into_.agent_dir, "The same as --store omp=DIR")
@@ -124,6 +125,7 @@ void Grammar::add_mounting() {
   mount->add_option("-o,--options", into_.mount_options, "Mount options, separated by commas; see man 1 arborfs")
       ->option_text("OPTIONS")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   mount->add_option("MOUNTPOINT", into_.mountpoint, "A folder; its contents are hidden until it is unmounted")
       ->required()
@@ -154,13 +156,15 @@ void Grammar::add_reading() {
   add_choice(ls);
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   CLI::App* search = add_with_store("search", Verb::search, "Find the sessions whose texts contain all words");
-  search->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 10 on a terminal, else all")
+  search
+      ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 10 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(search);
   search
-      ->add_option("QUERY", into_.query,
-                   "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
+      ->add_option(
+          "QUERY", into_.query,
+          "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
       ->required()
       ->option_text(" ");
   add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/json/date.h"
 #include "core/render/text.h"
+#include "core/search/report.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
@@ -40,38 +41,11 @@ Result<search::Query> query_of(const CommandLine& line) {
   return search::parse_query(text);
 }
 
-std::string path_of(const Listed& of, const search::Hit& hit) {
-  return of.session->shown_path() + "/text/" + hit.stem + ".md";
-}
-
-std::string json_hit(const Listed& of, const search::Hit& hit) {
-  auto marks = JsonText::array();
-  for (const auto& [offset, length] : hit.excerpt.marks) {
-    marks.item_json("[" + std::to_string(offset) + "," + std::to_string(length) + "]");
-  }
-  auto json = JsonText::object();
-  json.add("entry", hit.stem).add("path", path_of(of, hit));
-  json.add("time", hit.time_ms == Entry::kNoTime ? std::string() : json::iso_time(hit.time_ms));
-  return json.add("excerpt", hit.excerpt.text).add_json("marks", marks.str()).str();
-}
-
-std::string json_match(const Listed& of, const search::Match& match) {
-  auto hits = JsonText::array();
-  for (const search::Hit& hit : match.hits) {
-    hits.item_json(json_hit(of, hit));
-  }
-  const auto head = of.session->head();
-  auto json = JsonText::object();
-  json.add("session", of.id).add("agent", of.session->agent());
-  json.add("project", of.project ? of.project->name : "").add("title", head.header.title);
-  json.add("modified", json::iso_time(of.mtime_ns / 1'000'000)).add("path", of.session->shown_path());
-  return json.add("entries", match.hit_count).add_json("hits", hits.str()).str();
-}
-
-void print_match(const Listed& of, const search::Match& match, Terminal& io) {
-  const std::string title = visible_line(of.session->head().header.title, kTitleCharacters);
-  io.out << styled(io, Style::bold, of.session->shown_path()) << "\n"
-         << "  " << of.session->agent() << "  " << time_words(of.mtime_ns) << (title.empty() ? "" : "  ") << title
+void print_match(const search::ShownMatch& shown, Terminal& io) {
+  const search::Match& match = shown.match;
+  const std::string title = visible_line(match.session->head().header.title, kTitleCharacters);
+  io.out << styled(io, Style::bold, shown.path) << "\n"
+         << "  " << match.session->agent() << "  " << time_words(shown.mtime_ns) << (title.empty() ? "" : "  ") << title
          << "\n";
   const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
   const std::string mark_off = io.has_colour() ? "\033[0m" : "";
@@ -84,14 +58,14 @@ void print_match(const Listed& of, const search::Match& match, Terminal& io) {
   }
 }
 
-void print(const Catalog& catalog, const std::vector<search::Match>& matches, bool json, Terminal& io) {
+void print(const Catalog& catalog, std::vector<search::Match> matches, bool json, Terminal& io) {
   auto all = JsonText::lines();
-  for (const search::Match& match : matches) {
-    const Listed of = listed(catalog, match.session);
+  for (search::ShownMatch& shown : search::shown_matches(*catalog.view(), std::move(matches))) {
     if (json) {
-      all.item_json(json_match(of, match));
+      shown.link.clear();
+      all.item_json(search::match_json(shown));
     } else {
-      print_match(of, match, io);
+      print_match(shown, io);
     }
   }
   io.out << (json ? terminal_safe_json(all.str()) + "\n" : "");
@@ -122,9 +96,10 @@ int run_search(const CommandLine& line, Terminal& io) {
   if (limit != 0 && all > limit) {
     found->matches.resize(limit);
   }
-  print(**catalog, found->matches, line.json, io);
-  if (found->matches.size() < all && io.err_is_terminal) {
-    io.err << counted(all - found->matches.size(), "more session") << " not shown; -n 0 shows all\n";
+  const std::size_t shown = found->matches.size();
+  print(**catalog, std::move(found->matches), line.json, io);
+  if (shown < all && io.err_is_terminal) {
+    io.err << counted(all - shown, "more session") << " not shown; -n 0 shows all\n";
   }
   if (found->unreadable > 0) {
     io.err << "arborfs: " << counted(found->unreadable, "session") << " could not be read; see arborfs doctor\n";

@@ -1,0 +1,157 @@
+#include "core/search/recent_searches.h"
+
+#include <algorithm>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/base/wanted.h"
+#include "core/search/report.h"
+
+namespace arborfs::search {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::size_t cost_of(const SearchResult& result) {
+  constexpr std::size_t kLinkBytes = 64;
+  return result.excerpts.size() + result.hits.size() + result.links.size() * kLinkBytes;
+}
+
+bool is_fresh(const SearchResult& result, Catalog& catalog) {
+  return Clock::now() - result.ended < RecentSearches::kFresh && result.sequence == catalog.feed().last_sequence();
+}
+
+}  // namespace
+
+std::uint32_t RecentSearches::number_of(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(queries_.begin(), queries_.end(), [&](const auto& row) { return row.second == text; });
+  if (found != queries_.end()) {
+    return found->first;
+  }
+  if (last_number_ == kMostNumbers) {
+    return 0;
+  }
+  if (queries_.size() >= kMostQueries) {
+    queries_.erase(queries_.begin());
+  }
+  queries_.emplace(++last_number_, text);
+  return last_number_;
+}
+
+std::optional<std::string> RecentSearches::text_of(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = queries_.find(number);
+  return found == queries_.end() ? std::nullopt : std::optional(found->second);
+}
+
+SearchResultPtr RecentSearches::find_locked(std::uint32_t number) const {
+  const auto found =
+      std::find_if(results_.begin(), results_.end(), [&](const auto& result) { return result->query == number; });
+  return found == results_.end() ? nullptr : *found;
+}
+
+SearchResultPtr RecentSearches::known(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  return find_locked(number);
+}
+
+SearchResultPtr RecentSearches::fresh(Catalog& catalog, std::uint32_t number) const {
+  auto result = known(number);
+  return result && is_fresh(*result, catalog) ? result : nullptr;
+}
+
+/// The right to search for a query, which one thread has at a time.
+class RecentSearches::Turn {
+ public:
+  /// Waits for it. Without `wanted` or once `cancelled`, gives up.
+  Turn(RecentSearches& all, std::uint32_t number, const Wanted::Still& wanted, const std::atomic<bool>* cancelled)
+      : all_(all), number_(number) {
+    constexpr std::chrono::milliseconds kLook{20};
+    while (true) {
+      if (!wanted() || (cancelled != nullptr && cancelled->load())) {
+        return;
+      }
+      std::unique_lock lock(all_.mutex_);
+      has_ = all_.running_.insert(number_).second;
+      if (has_) {
+        return;
+      }
+      all_.ended_.wait_for(lock, kLook);
+    }
+  }
+  ~Turn() {
+    if (has_) {
+      const std::lock_guard lock(all_.mutex_);
+      all_.running_.erase(number_);
+      all_.ended_.notify_all();
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  [[nodiscard]] bool has() const { return has_; }
+
+ private:
+  RecentSearches& all_;
+  const std::uint32_t number_;
+  bool has_ = false;
+};
+
+Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t number,
+                                               const std::atomic<bool>* cancelled) {
+  const auto asked = Clock::now();
+  const auto text = text_of(number);
+  if (!text) {
+    return Error{Errc::stale, "the query is not known any more"};
+  }
+  const Turn turn(*this, number, Wanted::here(), cancelled);
+  if (!turn.has()) {
+    return Error{Errc::interrupted, "the search was cancelled"};
+  }
+  if (auto result = known(number); result && (result->begun >= asked || is_fresh(*result, catalog))) {
+    return result;
+  }
+  return run(catalog, number, *text, cancelled);
+}
+
+Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t number, const std::string& text,
+                                            const std::atomic<bool>* cancelled) {
+  SearchResult result;
+  result.query = number;
+  result.begun = Clock::now();
+  result.sequence = catalog.feed().last_sequence();
+  ASSIGN_OR_RETURN(const Query query, parse_query(text));
+  Options options;
+  options.cancelled = cancelled;
+  ASSIGN_OR_RETURN(Found found, search::search(catalog, query, options));
+  const auto shown = shown_matches(*catalog.view(), std::move(found.matches));
+  for (const ShownMatch& one : shown) {
+    result.links.emplace_back(one.link, one.match.session->number());
+  }
+  result.excerpts = excerpts_text(text, shown, found.unreadable);
+  result.hits = hits_json(shown);
+  result.ended = Clock::now();
+  return keep(std::move(result));
+}
+
+SearchResultPtr RecentSearches::keep(SearchResult found) {
+  const std::lock_guard lock(mutex_);
+  const auto before = find_locked(found.query);
+  const bool is_same = before && before->excerpts == found.excerpts && before->hits == found.hits;
+  found.version = is_same ? before->version : ++last_version_;
+  found.made_ns = is_same ? before->made_ns : now_ns();
+  results_.remove(before);
+  results_.push_front(std::make_shared<const SearchResult>(std::move(found)));
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  for (auto at = results_.begin(); at != results_.end();) {
+    bytes += cost_of(**at);
+    const bool fits = ++count == 1 || (count <= kMostResults && bytes <= kMostBytes);
+    at = fits ? std::next(at) : results_.erase(at);
+  }
+  return results_.front();
+}
+
+}  // namespace arborfs::search

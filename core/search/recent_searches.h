@@ -1,0 +1,75 @@
+// The searches of a mount: numbers for the queries that were looked up, and the results of the last ones. A result
+// serves requests until the catalog publishes a change or kFresh has passed. Requests for one query share one search.
+// Thread-safe; mutex_ is a leaf and is not held while a search runs.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/session/catalog.h"
+
+namespace arborfs::search {
+
+/// What a search found, without references to sessions.
+struct SearchResult {
+  std::uint32_t query = 0;
+  std::uint32_t version = 0;                                 // differs where the texts differ; never reused
+  std::vector<std::pair<std::string, std::uint32_t>> links;  // names, best match first, and Session::number
+  std::string excerpts;                                      // excerpts.md
+  std::string hits;                                          // hits.json
+  std::int64_t made_ns = 0;                                  // of this version
+  std::uint64_t sequence = 0;                                // of the change feed before the search
+  std::chrono::steady_clock::time_point begun;
+  std::chrono::steady_clock::time_point ended;
+};
+using SearchResultPtr = std::shared_ptr<const SearchResult>;
+
+class RecentSearches {
+ public:
+  static constexpr std::chrono::seconds kFresh{1};
+  static constexpr std::size_t kMostQueries = 4096;
+  static constexpr std::size_t kMostResults = 8;
+  static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+  static constexpr std::uint32_t kMostNumbers = 0xFFFFFF;
+
+  /// The number of a query, from 1; 0 if the numbers have run out. Beyond kMostQueries the oldest query loses its
+  /// number, which is never reused.
+  std::uint32_t number_of(std::string_view text);
+  [[nodiscard]] std::optional<std::string> text_of(std::uint32_t number) const;
+
+  /// The result of the last search for a query; null if it is not kept.
+  [[nodiscard]] SearchResultPtr known(std::uint32_t number) const;
+  /// The same, if it says what a search would find now.
+  [[nodiscard]] SearchResultPtr fresh(Catalog& catalog, std::uint32_t number) const;
+  /// A fresh result; searches if there is none, or waits for another thread that searches. Errors: stale (the number
+  /// means no query), interrupted (`cancelled`, or no longer Wanted), and those of parse_query.
+  Result<SearchResultPtr> search(Catalog& catalog, std::uint32_t number, const std::atomic<bool>* cancelled);
+
+ private:
+  class Turn;
+  Result<SearchResultPtr> run(Catalog& catalog, std::uint32_t number, const std::string& text,
+                              const std::atomic<bool>* cancelled);
+  SearchResultPtr keep(SearchResult found);
+  [[nodiscard]] SearchResultPtr find_locked(std::uint32_t number) const;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<std::uint32_t, std::string> queries_;  // guarded by mutex_
+  std::uint32_t last_number_ = 0;                 // guarded by mutex_
+  std::uint32_t last_version_ = 0;                // guarded by mutex_
+  std::list<SearchResultPtr> results_;            // newest first; guarded by mutex_
+  std::set<std::uint32_t> running_;               // queries that a thread searches; guarded by mutex_
+};
+
+}  // namespace arborfs::search

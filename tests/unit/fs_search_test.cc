@@ -1,0 +1,175 @@
+// search/ without a kernel: which names are queries, what their folders list, and when a search runs again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <thread>
+
+#include "core/base/wanted.h"
+#include "core/formats/omp/store/omp_store.h"
+#include "fs/nodes/vfs.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::TempStore;
+
+constexpr char kFolder[] = "--work-pi--";
+
+class FsSearchTest : public ::testing::Test {
+ protected:
+  FsSearchTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+    put("aaaa", "the race");
+    put("bbbb", "a race condition");
+    catalog.rescan();
+  }
+
+  static std::string name_of(const std::string& id) { return "2026-02-16T10-20-30-000Z_" + id; }
+  void put(const std::string& id, const std::string& text) {
+    temp.write(kFolder, name_of(id),
+               TempStore::header(id, "/work/pi") + "\n" + TempStore::user("e1aaaaaa", "", text) + "\n");
+  }
+
+  Result<Found> find(const std::string& path) {
+    RequestContext call{&never};
+    Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
+    std::istringstream names(path);
+    for (std::string name; std::getline(names, name, '/');) {
+      auto next = vfs.lookup(call, found.attr.node, name);
+      if (!next) {
+        return next;
+      }
+      found = *next;
+    }
+    return found;
+  }
+  std::vector<std::string> list(const std::string& path) {
+    RequestContext call{&never};
+    const auto dir = vfs.opendir(call, find(path)->attr.node);
+    std::vector<std::string> names;
+    EXPECT_TRUE(vfs.readdir(call, **dir, 2, [&](const DirectoryItem& item) {
+      names.emplace_back(item.name);
+      return true;
+    }));
+    return names;
+  }
+  std::string text_of(const std::string& path) {
+    RequestContext call{&never};
+    const auto found = find(path);
+    const auto file = found ? vfs.open(call, found->attr.node) : Result<OpenFilePtr>(found.error());
+    std::string bytes(found ? found->attr.size : 0, '\0');
+    const auto got = file ? vfs.read(call, **file, 0, bytes) : Result<std::size_t>(file.error());
+    return got ? bytes.substr(0, *got) : "error: " + got.error().message;
+  }
+  std::string target_of(const std::string& path) {
+    RequestContext call{&never};
+    return *vfs.readlink(call, find(path)->attr.node);
+  }
+
+  const std::atomic<bool> never{false};
+  TempStore temp;
+  Catalog catalog;
+  Vfs vfs;
+};
+
+TEST_F(FsSearchTest, AQueryListsItsMatchesBestFirst) {
+  EXPECT_THAT(list("search"), ElementsAre());
+  EXPECT_THAT(list("search/race"), ElementsAre("excerpts.md", "hits.json", "01-untitled", "02-untitled"));
+  EXPECT_THAT(list("search/\"race condition\""), ElementsAre("excerpts.md", "hits.json", "01-untitled"));
+  EXPECT_THAT(list("search/zyzzyva"), ElementsAre("excerpts.md", "hits.json"));
+  EXPECT_EQ(target_of("search/race condition/01-untitled"), "../../projects/work-pi/" + name_of("bbbb"));
+  EXPECT_EQ(find("search/race condition/02-untitled").error().code, Errc::not_found);
+}
+
+TEST_F(FsSearchTest, FilesSayWhatMatchedWhere) {
+  EXPECT_THAT(text_of("search/race condition/excerpts.md"),
+              HasSubstr("\n- `01-untitled/text/000001-user-e1aaaaaa.md`: a **race** **condition**\n"));
+  EXPECT_THAT(text_of("search/race condition/hits.json"),
+              HasSubstr("[\n{\"link\":\"01-untitled\",\"session\":\"bbbb\",\"agent\":\"omp\",\"project\":\"work-pi\""));
+  EXPECT_THAT(text_of("search/zyzzyva/excerpts.md"), HasSubstr("No session matches."));
+  EXPECT_EQ(text_of("search/zyzzyva/hits.json"), "[]\n");
+}
+
+TEST_F(FsSearchTest, OnlyQueriesAreNames) {
+  for (const char* name : {".git", ".xdg-volume-info", "-", "after:soon", "\"\"", "role:user role:user"}) {
+    const bool is_there = bool(find(std::string("search/") + name));
+    EXPECT_EQ(is_there, std::string(name) == "-") << name;
+  }
+  for (const char* name : {".git", "HEAD", "1-x", "01", "03-untitled", "excerpts.txt"}) {
+    EXPECT_EQ(find(std::string("search/race/") + name).error().code, Errc::not_found) << name;
+  }
+}
+
+TEST_F(FsSearchTest, TheMatchesFollowTheLogs) {
+  EXPECT_EQ(text_of("search/later/hits.json"), "[]\n");
+  const auto before = find("search/later/hits.json");
+  temp.append(kFolder, name_of("aaaa"), TempStore::user("e2aaaaaa", "e1aaaaaa", "later") + "\n");
+  catalog.rescan();
+  EXPECT_THAT(text_of("search/later/hits.json"), HasSubstr("\"session\":\"aaaa\""));
+  EXPECT_NE(find("search/later/hits.json")->attr.node, before->attr.node) << "other bytes, another node";
+}
+
+TEST_F(FsSearchTest, UnchangedLogsAreSearchedOnceForSeveralRequests) {
+  const auto query = find("search/race")->attr.node;
+  RequestContext quick;
+  EXPECT_FALSE(vfs.opendir(quick, query));
+  EXPECT_TRUE(quick.is_deferred()) << "a search moves to a pool";
+  list("search/race");
+  RequestContext again;
+  EXPECT_TRUE(vfs.opendir(again, query));
+  EXPECT_TRUE(vfs.lookup(again, query, "excerpts.md"));
+  EXPECT_TRUE(vfs.lookup(again, query, "01-untitled"));
+}
+
+TEST_F(FsSearchTest, ASearchEndsWhenItsClientDoes) {
+  const auto query = find("search/race")->attr.node;
+  const Wanted nobody([] { return false; });
+  RequestContext call{&never};
+  EXPECT_EQ(vfs.opendir(call, query).error().code, Errc::interrupted);
+  const std::atomic<bool> cancelled{true};
+  RequestContext unmounting{&cancelled};
+  EXPECT_EQ(vfs.opendir(unmounting, query).error().code, Errc::interrupted);
+}
+
+TEST_F(FsSearchTest, ManyQueriesAndResultsStayBounded) {
+  search::RecentSearches searches;
+  const std::uint32_t first = searches.number_of("first");
+  EXPECT_EQ(searches.number_of("first"), first);
+  for (std::size_t i = 0; i < search::RecentSearches::kMostQueries; ++i) {
+    searches.number_of("word" + std::to_string(i));
+  }
+  EXPECT_FALSE(searches.text_of(first));
+  EXPECT_EQ(searches.search(catalog, first, nullptr).error().code, Errc::stale);
+  EXPECT_NE(searches.number_of("first"), first) << "numbers are never reused";
+  const std::uint32_t race = searches.number_of("race");
+  const auto result = searches.search(catalog, race, nullptr);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(searches.known(race), *result);
+  for (std::size_t i = 0; i < search::RecentSearches::kMostResults; ++i) {
+    ASSERT_TRUE(searches.search(catalog, searches.number_of("other" + std::to_string(i)), nullptr));
+  }
+  EXPECT_EQ(searches.known(race), nullptr);
+}
+
+TEST_F(FsSearchTest, ConcurrentRequestsShareOneSearch) {
+  search::RecentSearches searches;
+  const std::uint32_t race = searches.number_of("race");
+  std::vector<std::thread> threads;
+  std::vector<search::SearchResultPtr> results(4);
+  for (auto& result : results) {
+    threads.emplace_back([&] { result = *searches.search(catalog, race, nullptr); });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  for (const auto& result : results) {
+    EXPECT_EQ(result->version, results[0]->version);
+    EXPECT_EQ(result->links.size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace arborfs
