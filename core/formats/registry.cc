@@ -15,6 +15,7 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/opencode_trash.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/writer/writer_set.h"
 
@@ -93,6 +94,10 @@ WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) 
   return std::make_unique<OpenCodeWriter>(catalog, settings);
 }
 
+Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  return OpenCodeTrash(trash, disk).restore(trashed);
+}
+
 OwnPlace own_place_of_claude() {
   return {own_claude_dir(), ""};
 }
@@ -122,7 +127,7 @@ constexpr std::array kAgents = {
     Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi", restore_omp},
     Agent{"pi", own_place_of_pi, open_pi, nullptr, "", restore_omp},
     Agent{"opal", own_place_of_opal, open_opal, make_opal_writer},
-    Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer},
+    Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
     Agent{"claude", own_place_of_claude, open_claude},
     Agent{"codex", own_place_of_codex, open_codex},
     Agent{"goat", own_place_of_goat, open_goat},

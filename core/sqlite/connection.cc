@@ -34,6 +34,14 @@ void Statement::bind(int parameter, std::int64_t number) {
   sqlite3_bind_int64(statement_, parameter, number);
 }
 
+void Statement::bind(int parameter, double number) {
+  sqlite3_bind_double(statement_, parameter, number);
+}
+
+void Statement::bind_blob(int parameter, std::string_view bytes) {
+  sqlite3_bind_blob64(statement_, parameter, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
+}
+
 Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW || code == SQLITE_DONE) {
@@ -65,6 +73,36 @@ std::string_view Statement::text(int column) const {
   return bytes == nullptr ? std::string_view() : std::string_view(bytes, length);
 }
 
+Statement::Kind Statement::kind(int column) const {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return Kind::integer;
+    case SQLITE_FLOAT:
+      return Kind::real;
+    case SQLITE_TEXT:
+      return Kind::text;
+    case SQLITE_BLOB:
+      return Kind::blob;
+    default:
+      return Kind::null;
+  }
+}
+
+std::string_view Statement::blob(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  const auto length = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  return bytes == nullptr ? std::string_view() : std::string_view(bytes, length);
+}
+
+int Statement::columns() const {
+  return sqlite3_column_count(statement_);
+}
+
+std::string_view Statement::column_name(int column) const {
+  const char* name = sqlite3_column_name(statement_, column);
+  return name == nullptr ? std::string_view() : std::string_view(name);
+}
+
 Result<Connection> Connection::open(const std::string& uri, int flags, const char* vfs) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
@@ -93,6 +131,16 @@ Result<Statement> Connection::prepare(std::string_view sql) const {
     return error_from_sqlite(code, "cannot query the database");
   }
   return Statement(statement);
+}
+
+std::int64_t Connection::rows_changed() const {
+  return sqlite3_total_changes(connection_);
+}
+
+Result<std::int64_t> Connection::data_version() const {
+  ASSIGN_OR_RETURN(auto row, prepare("PRAGMA data_version"));
+  RETURN_IF_ERROR(row.step());
+  return row.integer(0);
 }
 
 Result<std::set<std::string>> Connection::columns_of(std::string_view table) const {

@@ -22,9 +22,11 @@ class Statement {
   Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
   Statement& operator=(Statement&&) = delete;
 
-  /// `parameter` counts from 1. The text needs to live until the next step or bind.
+  /// `parameter` counts from 1; one that is not bound is null. The text needs to live until the next step or bind.
   void bind(int parameter, std::string_view text);
   void bind(int parameter, std::int64_t number);
+  void bind(int parameter, double number);
+  void bind_blob(int parameter, std::string_view bytes);
   /// True if there is a next row. Errors: busy, corrupt, too_large, io.
   Result<bool> step();
   /// Begins anew, for other parameters.
@@ -35,6 +37,13 @@ class Statement {
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string_view text(int column) const;
+
+  /// How a value is stored.
+  enum class Kind : std::uint8_t { null, integer, real, text, blob };
+  [[nodiscard]] Kind kind(int column) const;
+  [[nodiscard]] std::string_view blob(int column) const;
+  [[nodiscard]] int columns() const;
+  [[nodiscard]] std::string_view column_name(int column) const;
 
  private:
   sqlite3_stmt* statement_;
@@ -57,6 +66,11 @@ class Connection {
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
   /// The columns of a table; none if there is no such table. Errors: busy, corrupt, too_large, io.
   [[nodiscard]] Result<std::set<std::string>> columns_of(std::string_view table) const;
+  /// How many rows this connection has inserted, changed and removed, those that followed by foreign keys and triggers
+  /// included.
+  [[nodiscard]] std::int64_t rows_changed() const;
+  /// Another number after another connection has committed anything.
+  [[nodiscard]] Result<std::int64_t> data_version() const;
   [[nodiscard]] sqlite3* handle() const { return connection_; }
 
   static constexpr int kLongestValue = 64 << 20;

@@ -17,30 +17,29 @@ std::shared_timed_mutex& shared_memory_gate() {
   return gate;
 }
 
-namespace {
-
-/// Opens the database and its -shm.
-Result<Connection> open_to_write(const std::string& path, Transaction::Sync sync) {
-  constexpr std::chrono::milliseconds kPatience(Transaction::kPatienceMs);
+/// Opens the -shm too.
+Result<Connection> Transaction::connect(const std::string& path, Sync sync) {
+  constexpr std::chrono::milliseconds kPatience(kPatienceMs);
   const std::unique_lock gate(shared_memory_gate(), kPatience);
   if (!gate) {
     return Error{Errc::busy, "cannot open the database: this process reads it all the time"};
   }
   ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
-  sqlite3_busy_timeout(connection.handle(), Transaction::kPatienceMs);
+  sqlite3_busy_timeout(connection.handle(), kPatienceMs);
   // The last connection to close leaves no -wal behind, as its program would.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=ON"));
-  RETURN_IF_ERROR(
-      connection.run(sync == Transaction::Sync::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF"));
+  RETURN_IF_ERROR(connection.run(sync == Sync::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF"));
   RETURN_IF_ERROR(connection.run("SELECT count(*) FROM sqlite_master"));
   return connection;
 }
 
-}  // namespace
-
 Result<Transaction> Transaction::begin(const std::string& path, Sync sync) {
-  ASSIGN_OR_RETURN(auto connection, open_to_write(path, sync));
+  ASSIGN_OR_RETURN(auto connection, connect(path, sync));
+  return begin(std::move(connection));
+}
+
+Result<Transaction> Transaction::begin(Connection connection) {
   RETURN_IF_ERROR(connection.run("BEGIN IMMEDIATE"));
   return Transaction(std::move(connection));
 }

@@ -14,7 +14,10 @@ namespace arborfs::sqlite {
 class Transaction {
  public:
   enum class Sync : std::uint8_t { full, left_to_kernel };
+  /// A connection that may read before it begins to write. Errors: as begin.
+  static Result<Connection> connect(const std::string& path, Sync sync);
   /// Waits up to kPatienceMs for other writers. Errors: busy after that; not_found, permission, corrupt, io.
+  static Result<Transaction> begin(Connection connection);
   static Result<Transaction> begin(const std::string& path, Sync sync);
   [[nodiscard]] const Connection& connection() const { return connection_; }
   /// Errors: busy, no_space, io; nothing is changed then.

@@ -90,7 +90,8 @@ Result<TrashFolder> Trash::open(const Trashed& trashed) const {
 }
 
 void Trash::drop(const TrashFolder& folder) {
-  if (disk_.remove(folder.folder, std::string(kNote))) {  // first: list() leaves out a folder without note
+  const auto unlisted = disk_.remove(folder.folder, std::string(kNote));  // list() leaves out a folder without note
+  if (unlisted || unlisted.error().code == Errc::not_found) {
     static_cast<void>(remove_tree(disk_, folder.root, folder.name));
   }
 }

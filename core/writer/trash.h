@@ -46,7 +46,7 @@ class Trash {
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);
   /// Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
-  /// Removes the folder of a session that is back in its store. What cannot be removed is left out of the list.
+  /// Removes the folder of a session that is in its store. If not all of it can be removed, the list leaves it out.
   void drop(const TrashFolder& folder);
 
   /// Keeps what arborfs has written to the log (ErasedEntries::written) with the session. Errors: io, no_space.

@@ -26,6 +26,14 @@ Result<void> Writer::check(const SessionPtr& session, bool /*force*/) {
   return check_writable(session->format());
 }
 
+Result<void> Writer::check_removal() const {
+  if (!settings_.allow_delete) {
+    return Error{Errc::not_permitted,
+                 "sessions can be removed only in a mount with -o allow_delete or with arborfs rm"};
+  }
+  return {};
+}
+
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /*text*/) {
   return does_not_take(session->format(), "append");
 }

@@ -179,6 +179,8 @@ class Writer {
  protected:
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+  /// Errors: not_permitted unless allow_delete.
+  [[nodiscard]] Result<void> check_removal() const;
 
  private:
   Catalog& catalog_;

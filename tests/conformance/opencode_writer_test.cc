@@ -2,7 +2,6 @@
 #include "core/formats/opencode/write/opencode_writer.h"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,71 +14,15 @@
 #include "core/base/clock.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
+#include "tests/support/opencode_database.h"
 #include "tests/support/opencode_session.h"
 
 namespace arborfs {
 namespace {
 
-using conformance::OpenCodeSamples;
 using conformance::OpenCodeSession;
-
-/// A connection of another program.
-class Program {
- public:
-  explicit Program(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK); }
-  ~Program() { sqlite3_close(database_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  /// The rows, with | between columns and a line feed after each row.
-  std::string run(const std::string& sql) {
-    std::string rows;
-    const auto take = [](void* out, int columns, char** values, char** /*names*/) {
-      for (int i = 0; i < columns; ++i) {
-        *static_cast<std::string*>(out) += (i == 0 ? "" : "|") + std::string(values[i] == nullptr ? "" : values[i]);
-      }
-      *static_cast<std::string*>(out) += "\n";
-      return 0;
-    };
-    EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), take, &rows, nullptr), SQLITE_OK) << sqlite3_errmsg(database_);
-    return rows;
-  }
-
- private:
-  sqlite3* database_ = nullptr;
-};
-
-class WritesToOpenCode : public OpenCodeSamples {
- protected:
-  /// Opens a copy of a sample. The session is the first whose title this is.
-  void open(const std::string& sample, const std::string& title, WriteSettings settings = {}) {
-    folder = copy(sample);
-    database = (folder / "opencode.db").string();
-    auto stores = open_stores({{"opencode", folder.string(), false}}, Access::write, Disk::real());
-    ASSERT_TRUE(stores);
-    catalog = std::make_unique<Catalog>(*stores, "/home/dev", "");
-    catalog->rescan();
-    for (const auto& [id, one] : catalog->view()->by_id) {
-      if (one->head().header.title == title) {
-        session = one;
-      }
-    }
-    ASSERT_TRUE(session);
-    writer = make_writer(*catalog, settings);
-  }
-  [[nodiscard]] std::string id() const { return session->stem(); }
-  void expect_sound() {
-    Program program(database);
-    EXPECT_EQ(program.run("PRAGMA integrity_check"), "ok\n");
-    EXPECT_EQ(program.run("PRAGMA foreign_key_check"), "");
-  }
-
-  std::filesystem::path folder;
-  std::string database;
-  std::unique_ptr<Catalog> catalog;
-  SessionPtr session;
-  std::unique_ptr<Writer> writer;
-};
+using conformance::Program;
+using conformance::WritesToOpenCode;
 
 /// One sample for each schema of the database.
 class WritesToBothSchemas : public WritesToOpenCode, public ::testing::WithParamInterface<const char*> {};

@@ -204,6 +204,38 @@ def test_opencode_takes_messages_and_titles(case):
     database.close()
 
 
+def rows(folder):
+    """All rows of the database, whatever their order."""
+    database = sqlite3.connect(folder / "opencode.db")
+    tables = [name for name, in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {table: sorted(map(repr, database.execute(f'SELECT * FROM "{table}"'))) for table in tables}
+    equal(database.execute("PRAGMA foreign_key_check").fetchall(), [], "foreign keys")
+    equal(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity")
+    database.close()
+    return found
+
+
+def test_opencode_sessions_are_removed_and_restored(case):
+    """rmdir and `arborfs rm` remove sessions with those that were started from them, beside a program that has the
+    database open; `arborfs restore` brings all rows back."""
+    folder = store(case, "fresh-1.18.33")
+    before = rows(folder)
+    sessions = expected("fresh-1.18.33")
+    child = next(session for session in sessions if session["parentSession"])
+    with Server(folder / "opencode.db") as server, case.mount(f"allow_delete,store=opencode={folder}") as mount:
+        server.run("UPDATE project SET time_updated = time_updated")
+        subprocess.run(["rm", "-r", (mount / "by-id" / child["parentSession"]).resolve()], check=True)
+        left = {session["id"] for session in sessions} - {child["id"], child["parentSession"]}
+        equal(set(os.listdir(mount / "by-id")), left, "by-id")
+        case.arborfs("rm", "--yes", SESSION, "--store", f"opencode={folder}")
+        visible_within(1, lambda: None, lambda: set(os.listdir(mount / "by-id")) == left - {SESSION}, "the removal")
+        case.arborfs("restore", "latest")
+        case.arborfs("restore", "latest")
+        visible_within(1, lambda: None, lambda: len(os.listdir(mount / "by-id")) == len(sessions), "the restore")
+        check_session(mount / "by-id" / child["id"], child)
+    equal(rows(folder), before, "the database")
+
+
 def test_opencode_files_are_followed(case):
     """A message whose file appears shows, in a store of JSON files."""
     folder = store(case, "files")

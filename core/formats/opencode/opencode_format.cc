@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVerbs[] = {"append", "title"};
+constexpr std::string_view kVerbs[] = {"append", "title", "remove"};
 
 bool is_there_now(const fs::path& path) {
   std::error_code failed;

@@ -115,10 +115,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
 }
 
 Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
-  if (!settings().allow_delete) {
-    return Error{Errc::not_permitted,
-                 "sessions can be removed only in a mount with -o allow_delete or with arborfs rm"};
-  }
+  RETURN_IF_ERROR(check_removal());
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {

@@ -4,7 +4,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/write/last_message.h"
 #include "core/formats/opencode/write/new_ids.h"
+#include "core/formats/opencode/write/opencode_trash.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/sqlite/transaction.h"
@@ -12,42 +14,19 @@
 namespace arborfs {
 namespace {
 
+using opencode::last_message;
 using opencode::new_id;
 using sqlite::Connection;
 using sqlite::Transaction;
 
 constexpr std::size_t kLongestTitle = 64 << 10;
-/// An answer that nothing was written to for this long is one of a program that was killed.
-constexpr std::int64_t kAnswerAbandonedMs = 10 * 60 * 1000;
 
-Result<Transaction> begin(const SessionPtr& session, const WriteSettings& settings) {
-  return Transaction::begin(session->store().path_of(session->place()), settings.durability == Durability::synced
-                                                                            ? Transaction::Sync::full
-                                                                            : Transaction::Sync::left_to_kernel);
+Transaction::Sync sync_of(const WriteSettings& settings) {
+  return settings.durability == Durability::synced ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
 }
 
-/// The last message of a session.
-struct LastMessage {
-  std::string id;  // "" if there is none
-  std::int64_t created_ms = 0;
-  bool is_being_written = false;
-};
-
-Result<LastMessage> last_message(const Connection& database, const std::string& session) {
-  ASSIGN_OR_RETURN(
-      auto row,
-      database.prepare("SELECT id, time_created, CASE WHEN json_valid(data) THEN json_extract(data, '$.role') = "
-                       "'assistant' AND json_extract(data, '$.time.completed') IS NULL AND json_extract(data, "
-                       "'$.error') IS NULL END, max(time_updated, (SELECT coalesce(max(time_updated), 0) FROM part "
-                       "WHERE message_id = message.id)) FROM message WHERE session_id = ?1 "
-                       "ORDER BY time_created DESC, id DESC LIMIT 1"));
-  row.bind(1, session);
-  ASSIGN_OR_RETURN(const bool has_row, row.step());
-  if (!has_row) {
-    return LastMessage();
-  }
-  const bool is_recent = now_ms() - row.integer(3) < kAnswerAbandonedMs;
-  return LastMessage{std::string(row.text(0)), row.integer(1), row.integer(2) != 0 && is_recent};
+Result<Transaction> begin(const SessionPtr& session, const WriteSettings& settings) {
+  return Transaction::begin(session->store().path_of(session->place()), sync_of(settings));
 }
 
 /// Fails unless there is the session and all its messages are in force.
@@ -213,6 +192,17 @@ Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::st
   }
   RETURN_IF_ERROR(show(*session, Depth::head));
   return wanted;
+}
+
+Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(check_removal());
+  RETURN_IF_ERROR(check(session));
+  OpenCodeTrash trash(settings().trash, session->store().disk());
+  const LogPlace place = session->place();
+  const auto taken = trash.take(session->store(), place, session->head().header.title,
+                                {sync_of(settings()), force || settings().write_live});
+  catalog().rescan_folder(place.in());
+  return taken ? Result<void>() : Result<void>(taken.error());
 }
 
 }  // namespace arborfs

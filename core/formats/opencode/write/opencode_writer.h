@@ -1,4 +1,4 @@
-// Writes to the sessions in OpenCode's database, also while OpenCode runs: messages of the user, and titles
+// Writes to the sessions in OpenCode's database, also while OpenCode runs: messages of the user, titles, and removals
 // (opencode/FORMAT.md G). Each call is one short transaction, without events. Threads: any; the database's own lock
 // makes writers take turns.
 #pragma once
@@ -23,6 +23,9 @@ class OpenCodeWriter final : public Writer {
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
+  /// With the sessions that were started from it, however deep, as one change (opencode_trash.h). Errors also: busy
+  /// while OpenCode answers in one of them.
+  Result<void> remove(const SessionPtr& session, bool force = false) override;
 };
 
 }  // namespace arborfs

@@ -1,0 +1,23 @@
+// Whether OpenCode writes to a session of its database (opencode/FORMAT.md G2). Used within one transaction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/sqlite/connection.h"
+
+namespace arborfs::opencode {
+
+/// An answer that nothing was written to for this long is one of a program that was killed.
+inline constexpr std::int64_t kAnswerAbandonedMs = std::int64_t{10} * 60 * 1000;
+
+/// The last message of a session.
+struct LastMessage {
+  std::string id;  // "" if there is none
+  std::int64_t created_ms = 0;
+  bool is_being_written = false;
+};
+
+Result<LastMessage> last_message(const sqlite::Connection& database, const std::string& session);
+
+}  // namespace arborfs::opencode

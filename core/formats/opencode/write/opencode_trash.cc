@@ -1,0 +1,180 @@
+#include "core/formats/opencode/write/opencode_trash.h"
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/write/diff_files.h"
+#include "core/formats/opencode/write/last_message.h"
+
+namespace arborfs {
+namespace {
+
+using opencode::RowsSum;
+using opencode::SessionRows;
+using sqlite::Connection;
+using sqlite::Transaction;
+
+constexpr std::string_view kRows = "rows.json";
+constexpr mode_t kPrivateFile = 0600;
+constexpr std::size_t kBuffered = std::size_t{1} << 20U;
+/// So often the sessions are saved anew because they changed before they could be removed.
+constexpr int kMostTries = 5;
+
+Error sessions_changed() {
+  return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
+}
+
+Result<void> check_quiet(const Connection& connection, const std::vector<std::string>& sessions) {
+  for (const std::string& session : sessions) {
+    ASSIGN_OR_RETURN(const auto last, opencode::last_message(connection, session));
+    if (last.is_being_written) {
+      return Error{Errc::busy, "OpenCode is answering in the session " + session + "; wait for the end of the answer"};
+    }
+  }
+  return {};
+}
+
+/// Writes lines to a file in large pieces.
+class LineFile {
+ public:
+  LineFile(Disk& disk, UniqueFd fd) : disk_(disk), fd_(std::move(fd)) {}
+  Result<void> add(std::string_view line) {
+    buffer_ += line;
+    return buffer_.size() < kBuffered ? Result<void>() : flush();
+  }
+  Result<void> finish() {
+    RETURN_IF_ERROR(flush());
+    return disk_.sync(fd_.get());
+  }
+
+ private:
+  Result<void> flush() {
+    RETURN_IF_ERROR(write_all(disk_, fd_.get(), buffer_));
+    buffer_.clear();
+    return {};
+  }
+  Disk& disk_;
+  const UniqueFd fd_;
+  std::string buffer_;
+};
+
+std::string database_of(const Trashed& trashed) {
+  return trashed.sessions + "/" + trashed.place.folder;
+}
+
+Result<std::string> text_of(const Dir& folder, std::string_view name) {
+  FileStat stat;
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, std::string(name), &stat));
+  return file.read(0, stat.size);
+}
+
+}  // namespace
+
+/// What was saved, and the state of the database that it was read from.
+struct OpenCodeTrash::Saved {
+  std::vector<std::string> sessions;
+  RowsSum sum;
+  std::int64_t data_version = 0;
+  bool may_be_removed = false;  // after a failure of the commit that a power cut may turn into a success
+};
+
+Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, const std::string& session,
+                                                 const TrashFolder& folder, How how) {
+  Saved saved;
+  RETURN_IF_ERROR(connection.run("BEGIN"));
+  {
+    ASSIGN_OR_RETURN(const auto rows, SessionRows::of(connection));
+    ASSIGN_OR_RETURN(saved.sessions, rows.family(session));
+    ASSIGN_OR_RETURN(saved.data_version, connection.data_version());
+    RETURN_IF_ERROR(how.force ? Result<void>() : check_quiet(connection, saved.sessions));
+    ASSIGN_OR_RETURN(auto fd, disk().create(folder.files, std::string(kRows), kPrivateFile));
+    LineFile file(disk(), std::move(fd));
+    ASSIGN_OR_RETURN(saved.sum, rows.read(saved.sessions, [&](std::string_view line) { return file.add(line); }));
+    RETURN_IF_ERROR(file.finish());
+  }
+  RETURN_IF_ERROR(connection.run("COMMIT"));
+  return saved;
+}
+
+/// Removes exactly what was saved. Errors: stale if the sessions have changed since.
+Result<void> OpenCodeTrash::remove_rows(Connection connection, Saved& saved, How how) {
+  ASSIGN_OR_RETURN(const auto change, Transaction::begin(std::move(connection)));
+  ASSIGN_OR_RETURN(const auto rows, SessionRows::of(change.connection()));
+  ASSIGN_OR_RETURN(const auto version, change.connection().data_version());
+  if (version != saved.data_version) {
+    ASSIGN_OR_RETURN(const auto sessions, rows.family(saved.sessions.front()));
+    ASSIGN_OR_RETURN(const auto sum, rows.read(sessions, [](std::string_view) { return Result<void>(); }));
+    if (sessions != saved.sessions || sum != saved.sum) {
+      return sessions_changed();
+    }
+    RETURN_IF_ERROR(how.force ? Result<void>() : check_quiet(change.connection(), sessions));
+  }
+  RETURN_IF_ERROR(rows.remove(saved.sessions, saved.sum.rows));
+  auto done = change.commit();
+  if (!done && done.error().code != Errc::busy) {
+    saved.may_be_removed = true;
+    return Error{done.error().code, done.error().message + "; a copy of the session is in the trash"};
+  }
+  return done;
+}
+
+Result<Trashed> OpenCodeTrash::try_take(const SessionStore& store, const LogPlace& place, const std::string& title,
+                                        How how) {
+  const Trashed trashed = describe(store, place, title);
+  const opencode::DiffFiles diffs(disk(), trashed.sessions);
+  ASSIGN_OR_RETURN(auto connection, Transaction::connect(database_of(trashed), how.sync));
+  ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
+  auto saved = save(connection, std::string(place.stem()), there, how);
+  auto done = saved ? diffs.copy_to(there.files, saved->sessions) : Result<void>(saved.error());
+  done = done ? disk().sync_folder(there.files) : done;
+  done = done ? write_note(there, trashed) : done;
+  if (!done) {
+    drop(there);
+    return done.error();
+  }
+  if (done = remove_rows(std::move(connection), *saved, how); !done) {
+    if (!saved->may_be_removed) {
+      drop(there);
+    }
+    return done.error();
+  }
+  diffs.remove(saved->sessions);
+  return trashed;
+}
+
+Result<Trashed> OpenCodeTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title,
+                                    How how) {
+  for (int tries = 1;; ++tries) {
+    auto taken = try_take(store, place, title, how);
+    if (taken || taken.error().code != Errc::stale || tries == kMostTries) {
+      return taken;
+    }
+  }
+}
+
+Result<void> OpenCodeTrash::restore(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  RETURN_IF_ERROR(lock_for_restore(there));
+  ASSIGN_OR_RETURN(const auto lines, text_of(there.files, kRows));
+  const auto sessions = opencode::sessions_in(lines);
+  if (sessions.empty()) {
+    return Error{Errc::corrupt, "the rows of the session in the trash cannot be read"};
+  }
+  const opencode::DiffFiles diffs(disk(), trashed.sessions);
+  {
+    ASSIGN_OR_RETURN(const auto change, Transaction::begin(database_of(trashed), Transaction::Sync::full));
+    ASSIGN_OR_RETURN(const auto rows, SessionRows::of(change.connection()));
+    const auto family = rows.family(sessions.front());
+    const auto present =
+        family ? rows.read(*family, [](std::string_view) { return Result<void>(); }) : Result<RowsSum>(family.error());
+    if (!present || *present != opencode::sum_of(lines)) {
+      RETURN_IF_ERROR(rows.insert(lines));
+      RETURN_IF_ERROR(diffs.copy_back(there.files, sessions));
+      RETURN_IF_ERROR(change.commit());
+    }
+  }
+  drop(there);
+  return {};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,57 @@
+// All rows of OpenCode's database that belong to sessions, as lines of JSON, and back (opencode/FORMAT.md G4). Which
+// tables have such rows is read from the schema: those whose rows go with the row of the session by foreign keys, and
+// the events. Used within one transaction; nothing here commits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sqlite/connection.h"
+
+namespace arborfs::opencode {
+
+/// What read() has read: equal for equal rows, whatever their order.
+struct RowsSum {
+  std::int64_t rows = 0;  // that go with the sessions
+  std::uint64_t hash = 0;
+  bool operator==(const RowsSum&) const = default;
+};
+
+class SessionRows {
+ public:
+  /// `connection` outlives it. Errors: unsupported if the tables are not those of OpenCode; those of reading.
+  static Result<SessionRows> of(const sqlite::Connection& connection);
+
+  /// The session and those that were started from it, each after its parent. Errors: not_found; those of reading.
+  [[nodiscard]] Result<std::vector<std::string>> family(const std::string& session) const;
+  /// Each row as one line with its line feed, in an order in which they can be inserted; before those of a session its
+  /// project. Errors: those of reading and of `take`.
+  using Take = std::function<Result<void>(std::string_view line)>;
+  [[nodiscard]] Result<RowsSum> read(const std::vector<std::string>& sessions, const Take& take) const;
+  /// Removes the sessions, the last one first. Errors: those of writing; unsupported if other rows than those of
+  /// read(), of which there are `rows`, would change with them.
+  [[nodiscard]] Result<void> remove(const std::vector<std::string>& sessions, std::int64_t rows) const;
+  /// Inserts the rows of lines. A project that is there stays as it is; tables and columns that the database has no
+  /// longer are left out. Errors: corrupt if a line is none of read(); already_exists; those of writing.
+  [[nodiscard]] Result<void> insert(std::string_view lines) const;
+
+ private:
+  explicit SessionRows(const sqlite::Connection& connection) : connection_(&connection) {}
+  struct Table {
+    std::string name;
+    std::string where;  // selects the rows of the session ?1
+  };
+  Result<void> find_tables();
+  const sqlite::Connection* connection_;
+  std::vector<Table> tables_;
+};
+
+/// The ids of the sessions among lines of read().
+std::vector<std::string> sessions_in(std::string_view lines);
+/// The sum that read() gave for these lines.
+RowsSum sum_of(std::string_view lines);
+
+}  // namespace arborfs::opencode
