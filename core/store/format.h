@@ -24,6 +24,8 @@ struct Format {
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
   const AgentFinder* agents = nullptr;  // null: running agents are not recognised
+  /// True if removing a session removes those whose Header::parent_session is its id, too.
+  bool removes_children = false;
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -26,7 +26,7 @@ Result<void> Writer::check(const SessionPtr& session, bool /*force*/) {
   return check_writable(session->format());
 }
 
-Result<void> Writer::check_removal() const {
+Result<void> Writer::check_allows_delete() const {
   if (!settings_.allow_delete) {
     return Error{Errc::not_permitted,
                  "sessions can be removed only in a mount with -o allow_delete or with arborfs rm"};
@@ -80,6 +80,14 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
 
 Result<void> Writer::remove(const SessionPtr& session, bool /*force*/) {
   return does_not_take(session->format(), "remove");
+}
+
+Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
+  if (!session->format().takes("remove")) {
+    return does_not_take(session->format(), "remove");
+  }
+  RETURN_IF_ERROR(check_allows_delete());
+  return check(session, force);
 }
 
 Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacement& /*wanted*/, bool /*force*/) {

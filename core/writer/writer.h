@@ -151,6 +151,8 @@ class Writer {
   virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
   /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.
   virtual Result<void> remove(const SessionPtr& session, bool force = false);
+  /// Fails if remove() would fail, as far as that is known now. Changes nothing.
+  [[nodiscard]] virtual Result<void> check_remove(const SessionPtr& session, bool force = false);
 
   /// Replaces a run of messages of the path to the leaf; what followed the run follows the new messages.
   virtual Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false);
@@ -180,7 +182,7 @@ class Writer {
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
   /// Errors: not_permitted unless allow_delete.
-  [[nodiscard]] Result<void> check_removal() const;
+  [[nodiscard]] Result<void> check_allows_delete() const;
 
  private:
   Catalog& catalog_;

@@ -94,6 +94,10 @@ Result<void> WriterSet::remove(const SessionPtr& session, bool force) {
   return of(session).remove(session, force);
 }
 
+Result<void> WriterSet::check_remove(const SessionPtr& session, bool force) {
+  return of(session).check_remove(session, force);
+}
+
 Result<AppendResult> WriterSet::replace(const SessionPtr& session, const Replacement& wanted, bool force) {
   return of(session).replace(session, wanted, force);
 }

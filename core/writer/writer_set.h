@@ -36,6 +36,7 @@ class WriterSet final : public Writer {
   Result<CreateResult> create(const NewSession& wanted) override;
   Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force) override;
   Result<void> remove(const SessionPtr& session, bool force) override;
+  [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force) override;
   Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force) override;
   Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force) override;
   Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force) override;

@@ -26,7 +26,7 @@ _arborfs() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       mount | umount | ls | show | tree | context | text | search | doctor | stores | completion | \
-        append | branch | label | title | fork | new | rm | restore)
+        append | branch | label | title | fork | new | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
         ;;
@@ -34,7 +34,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | \
-        --model | --parent-session)
+        --model | --parent-session | --keep-days | --keep-count)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
         if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
@@ -80,7 +80,7 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
-    -n | --limit | --title | --model)
+    -n | --limit | --title | --model | --keep-days | --keep-count)
       return
       ;;
     --durability)
@@ -101,7 +101,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search append branch label title fork new rm restore doctor stores completion'
+      options='mount umount ls show tree context text search append branch label title fork new rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -114,6 +114,9 @@ _arborfs() {
     label | title) options='--json --store --agent-dir --force --durability --help' ;;
     new) options='--json --store --agent-dir --title --model --parent-session --durability --help' ;;
     rm) options='--json --store --agent-dir --force --yes --help' ;;
+    prune)
+      options='--json --store --agent-dir --keep-days --keep-count --project --agent --labelled --dry-run --yes --help'
+      ;;
     doctor) options='--json --store --agent-dir --repair --dry-run --force --help' ;;
     *) options='--json --store --agent-dir --help' ;;
   esac

@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search append branch label title fork new rm restore doctor stores completion
+set -l verbs mount umount ls show tree context text search append branch label title fork new rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -29,6 +29,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a session to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or restore a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
@@ -36,7 +37,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search append branch label title fork new rm doctor stores
+set -l store mount ls show tree context text search append branch label title fork new rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -46,8 +47,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from search" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s n -l limit -x -d 'List at most this many'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s p -l project -x -d 'List only this project'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s a -l agent -x -d 'List only sessions of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s p -l project -x -d 'List only this project'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
@@ -58,7 +59,12 @@ complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model with which the session begins'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that the new one continues'
-complete -c arborfs -n "__fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
+complete -c arborfs -n "__fish_seen_subcommand_from rm prune" -s y -l yes -d 'Do not ask'
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -f
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'Keep sessions of the last N days'
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-count -x -d 'Keep the N newest sessions'
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels'
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -l dry-run -d 'Only report what would be removed'
 complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_trash)'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'

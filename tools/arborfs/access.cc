@@ -34,8 +34,8 @@ std::string home_of(const Terminal& io) {
 }
 
 bool only_looks(const CommandLine& line) {
-  constexpr std::array kLooking = {Verb::stores, Verb::ls, Verb::show, Verb::tree, Verb::context, Verb::text,
-                                   Verb::search};
+  constexpr std::array kLooking = {Verb::stores,  Verb::ls,   Verb::show,  Verb::tree,
+                                   Verb::context, Verb::text, Verb::search};
   return std::find(kLooking.begin(), kLooking.end(), line.verb) != kLooking.end() ||
          (line.verb == Verb::doctor && !line.repair);
 }
@@ -201,7 +201,7 @@ WriteSettings write_settings(const CommandLine& line) {
   WriteSettings settings;
   settings.durability = line.durability == "none" ? Durability::none : Durability::synced;
   settings.write_live = line.force;
-  settings.allow_delete = line.verb == Verb::rm;
+  settings.allow_delete = line.verb == Verb::rm || line.verb == Verb::prune;
   return settings;
 }
 

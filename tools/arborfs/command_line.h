@@ -27,6 +27,7 @@ enum class Verb {
   create,  // new
   rm,
   restore,
+  prune,
   doctor,
   search,
   stores,
@@ -60,13 +61,16 @@ struct CommandLine {
   bool force = false;
   bool pin = false;        // branch
   bool repair = false;     // doctor
-  bool dry_run = false;    // doctor
-  bool yes = false;        // rm
+  bool dry_run = false;    // doctor, prune
+  bool yes = false;        // rm, prune
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
   std::string model;
   std::string parent_session;
-  std::string trashed;  // restore
+  std::string trashed;                   // restore
+  std::optional<std::size_t> keep_days;  // prune
+  std::optional<std::size_t> keep_count;
+  bool labelled = false;
 
   std::string shell;  // completion
 };

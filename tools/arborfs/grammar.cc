@@ -237,10 +237,25 @@ void Grammar::add_making() {
   rm->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
+  add_prune();
   CLI::App* restore = add("restore", Verb::restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
+}
+
+void Grammar::add_prune() {
+  CLI::App* prune = add_with_store("prune", Verb::prune, "Move old sessions to the trash");
+  prune->add_option("--keep-days", into_.keep_days, "Keep sessions that were written in the last N days; default: 30")
+      ->option_text("N")
+      ->check(complain_of_number);
+  prune->add_option("--keep-count", into_.keep_count, "Keep the N sessions that were written last; default: 50")
+      ->option_text("N")
+      ->check(complain_of_number);
+  add_choice(prune);
+  prune->add_flag("--labelled", into_.labelled, "Also remove sessions that have labels");
+  prune->add_flag("--dry-run", into_.dry_run, "Only report what would be removed");
+  prune->add_flag("-y,--yes", into_.yes, "Do not ask");
 }
 
 CLI::Option* Grammar::add_entry(CLI::App* sub) {

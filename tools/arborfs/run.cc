@@ -40,6 +40,8 @@ int run_verb(const CommandLine& line, Terminal& io) {
       return run_rm(line, io);
     case Verb::restore:
       return run_restore(line, io);
+    case Verb::prune:
+      return run_prune(line, io);
     case Verb::doctor:
       return run_doctor(line, io);
     case Verb::search:

@@ -13,6 +13,7 @@
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
@@ -24,37 +25,6 @@ constexpr std::size_t kShown = 4096;
 
 std::string shown_title(const std::string& title) {
   return title.empty() ? "-" : visible_line(title, kTitleCharacters);
-}
-
-std::string described(const Listed& of) {
-  return visible_line(of.id, kShown) + " (" + shown_title(of.session->head().header.title) + ")";
-}
-
-/// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
-bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
-  if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
-    return true;
-  }
-  if (sessions.size() == 1) {
-    io.err << "remove session " << described(sessions.front()) << "? [y/N] " << std::flush;
-  } else {
-    for (const auto& of : sessions) {
-      io.err << "  " << described(of) << "\n";
-    }
-    io.err << "remove these " << sessions.size() << " sessions? [y/N] " << std::flush;
-  }
-  std::string answer;
-  std::getline(*io.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
-/// The name in the trash of the newest session that was removed from this place.
-std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place) {
-  const auto all = trash.list();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) {
-    return one.sessions == sessions && one.place.has_names_of(place);
-  });
-  return found == all.end() ? "" : found->name;
 }
 
 void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
@@ -128,6 +98,35 @@ Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
 }
 
 }  // namespace
+
+std::string described(const Listed& of) {
+  return visible_line(of.id, kShown) + " (" + shown_title(of.session->head().header.title) + ")";
+}
+
+bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
+  if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
+    return true;
+  }
+  if (sessions.size() == 1) {
+    io.err << "remove session " << described(sessions.front()) << "? [y/N] " << std::flush;
+  } else {
+    for (const auto& of : sessions) {
+      io.err << "  " << described(of) << "\n";
+    }
+    io.err << "remove these " << sessions.size() << " sessions? [y/N] " << std::flush;
+  }
+  std::string answer;
+  std::getline(*io.in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place) {
+  const auto all = trash.list();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) {
+    return one.sessions == sessions && one.place.has_names_of(place);
+  });
+  return found == all.end() ? "" : found->name;
+}
 
 int run_rm(const CommandLine& line, Terminal& io) {
   const auto catalog = open_catalog(line, io);

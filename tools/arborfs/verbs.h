@@ -22,6 +22,7 @@ int run_fork(const CommandLine& line, Terminal& io);
 int run_new(const CommandLine& line, Terminal& io);
 int run_rm(const CommandLine& line, Terminal& io);
 int run_restore(const CommandLine& line, Terminal& io);
+int run_prune(const CommandLine& line, Terminal& io);
 int run_doctor(const CommandLine& line, Terminal& io);
 int run_stores(const CommandLine& line, Terminal& io);
 int run_completion(const CommandLine& line, Terminal& io);

@@ -33,7 +33,7 @@ fs::path database_in(const fs::path& dir, bool is_own) {
 const Format& opencode_format() {
   static const opencode::Reader reader(opencode::Era::database);
   static const opencode::Renderer renderer(opencode::Era::database);
-  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer, kVerbs};
+  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer, kVerbs, false, nullptr, true};
   return format;
 }
 

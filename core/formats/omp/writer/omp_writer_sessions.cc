@@ -115,7 +115,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
 }
 
 Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(check_removal());
+  RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {

@@ -22,4 +22,14 @@ Result<LastMessage> last_message(const sqlite::Connection& database, const std::
   return LastMessage{std::string(row.text(0)), row.integer(1), row.integer(2) != 0 && is_recent};
 }
 
+Result<void> check_quiet(const sqlite::Connection& connection, const std::vector<std::string>& sessions) {
+  for (const std::string& session : sessions) {
+    ASSIGN_OR_RETURN(const auto last, last_message(connection, session));
+    if (last.is_being_written) {
+      return Error{Errc::busy, "OpenCode is answering in the session " + session + "; wait for the end of the answer"};
+    }
+  }
+  return {};
+}
+
 }  // namespace arborfs::opencode

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/sqlite/connection.h"
 
@@ -19,5 +20,7 @@ struct LastMessage {
 };
 
 Result<LastMessage> last_message(const sqlite::Connection& database, const std::string& session);
+/// Errors: busy if OpenCode answers in one of the sessions.
+Result<void> check_quiet(const sqlite::Connection& connection, const std::vector<std::string>& sessions);
 
 }  // namespace arborfs::opencode

@@ -9,6 +9,7 @@
 namespace arborfs {
 namespace {
 
+using opencode::check_quiet;
 using opencode::RowsSum;
 using opencode::SessionRows;
 using sqlite::Connection;
@@ -22,16 +23,6 @@ constexpr int kMostTries = 5;
 
 Error sessions_changed() {
   return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
-}
-
-Result<void> check_quiet(const Connection& connection, const std::vector<std::string>& sessions) {
-  for (const std::string& session : sessions) {
-    ASSIGN_OR_RETURN(const auto last, opencode::last_message(connection, session));
-    if (last.is_being_written) {
-      return Error{Errc::busy, "OpenCode is answering in the session " + session + "; wait for the end of the answer"};
-    }
-  }
-  return {};
 }
 
 /// Writes lines to a file in large pieces.
@@ -84,7 +75,7 @@ Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, c
   RETURN_IF_ERROR(connection.run("BEGIN"));
   {
     ASSIGN_OR_RETURN(const auto rows, SessionRows::of(connection));
-    ASSIGN_OR_RETURN(saved.sessions, rows.family(session));
+    ASSIGN_OR_RETURN(saved.sessions, opencode::family_of(connection, session));
     ASSIGN_OR_RETURN(saved.data_version, connection.data_version());
     RETURN_IF_ERROR(how.force ? Result<void>() : check_quiet(connection, saved.sessions));
     ASSIGN_OR_RETURN(auto fd, disk().create(folder.files, std::string(kRows), kPrivateFile));
@@ -102,7 +93,7 @@ Result<void> OpenCodeTrash::remove_rows(Connection connection, Saved& saved, How
   ASSIGN_OR_RETURN(const auto rows, SessionRows::of(change.connection()));
   ASSIGN_OR_RETURN(const auto version, change.connection().data_version());
   if (version != saved.data_version) {
-    ASSIGN_OR_RETURN(const auto sessions, rows.family(saved.sessions.front()));
+    ASSIGN_OR_RETURN(const auto sessions, opencode::family_of(change.connection(), saved.sessions.front()));
     ASSIGN_OR_RETURN(const auto sum, rows.read(sessions, [](std::string_view) { return Result<void>(); }));
     if (sessions != saved.sessions || sum != saved.sum) {
       return sessions_changed();
@@ -164,7 +155,7 @@ Result<void> OpenCodeTrash::restore(const Trashed& trashed) {
   {
     ASSIGN_OR_RETURN(const auto change, Transaction::begin(database_of(trashed), Transaction::Sync::full));
     ASSIGN_OR_RETURN(const auto rows, SessionRows::of(change.connection()));
-    const auto family = rows.family(sessions.front());
+    const auto family = opencode::family_of(change.connection(), sessions.front());
     const auto present =
         family ? rows.read(*family, [](std::string_view) { return Result<void>(); }) : Result<RowsSum>(family.error());
     if (!present || *present != opencode::sum_of(lines)) {

@@ -4,11 +4,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/sqlite_rows.h"
 #include "core/formats/opencode/write/last_message.h"
 #include "core/formats/opencode/write/new_ids.h"
 #include "core/formats/opencode/write/opencode_trash.h"
+#include "core/formats/opencode/write/session_rows.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/sqlite/database.h"
 #include "core/sqlite/transaction.h"
 
 namespace arborfs {
@@ -195,7 +198,7 @@ Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::st
 }
 
 Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(check_removal());
+  RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
   OpenCodeTrash trash(settings().trash, session->store().disk());
   const LogPlace place = session->place();
@@ -203,6 +206,19 @@ Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
                                 {sync_of(settings()), force || settings().write_live});
   catalog().rescan_folder(place.in());
   return taken ? Result<void>() : Result<void>(taken.error());
+}
+
+Result<void> OpenCodeWriter::check_remove(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(Writer::check_remove(session, force));
+  if (force || settings().write_live) {
+    return {};
+  }
+  const sqlite::Database database(session->store().path_of(session->place()), opencode::tables_read(),
+                                  session->store().disk());
+  return database.read([&](const Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sessions, opencode::family_of(connection, session->stem()));
+    return opencode::check_quiet(connection, sessions);
+  });
 }
 
 }  // namespace arborfs

@@ -26,6 +26,7 @@ class OpenCodeWriter final : public Writer {
   /// With the sessions that were started from it, however deep, as one change (opencode_trash.h). Errors also: busy
   /// while OpenCode answers in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
+  [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
 };
 
 }  // namespace arborfs

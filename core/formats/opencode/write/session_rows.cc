@@ -190,20 +190,20 @@ Result<void> SessionRows::find_tables() {
   return {};
 }
 
-Result<std::vector<std::string>> SessionRows::family(const std::string& session) const {
+Result<std::vector<std::string>> family_of(const Connection& connection, const std::string& session) {
   std::vector<std::string> found{session};
   std::set<std::string> known{session};
-  ASSIGN_OR_RETURN(auto own, connection_->prepare("SELECT 1 FROM session WHERE id = ?1"));
+  ASSIGN_OR_RETURN(auto own, connection.prepare("SELECT 1 FROM session WHERE id = ?1"));
   own.bind(1, session);
   ASSIGN_OR_RETURN(const bool is_there, own.step());
   if (!is_there) {
     return Error{Errc::not_found, "the session is no longer in the database"};
   }
-  ASSIGN_OR_RETURN(const auto columns, connection_->columns_of(kSession));
+  ASSIGN_OR_RETURN(const auto columns, connection.columns_of(kSession));
   if (!columns.contains("parent_id")) {
     return found;
   }
-  ASSIGN_OR_RETURN(auto children, connection_->prepare("SELECT id FROM session WHERE parent_id = ?1 ORDER BY id"));
+  ASSIGN_OR_RETURN(auto children, connection.prepare("SELECT id FROM session WHERE parent_id = ?1 ORDER BY id"));
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string parent = found[i];
     children.bind(1, parent);

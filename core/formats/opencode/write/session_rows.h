@@ -25,8 +25,6 @@ class SessionRows {
   /// `connection` outlives it. Errors: unsupported if the tables are not those of OpenCode; those of reading.
   static Result<SessionRows> of(const sqlite::Connection& connection);
 
-  /// The session and those that were started from it, each after its parent. Errors: not_found; those of reading.
-  [[nodiscard]] Result<std::vector<std::string>> family(const std::string& session) const;
   /// Each row as one line with its line feed, in an order in which they can be inserted; before those of a session its
   /// project. Errors: those of reading and of `take`.
   using Take = std::function<Result<void>(std::string_view line)>;
@@ -49,6 +47,8 @@ class SessionRows {
   std::vector<Table> tables_;
 };
 
+/// The session and those that were started from it, each after its parent. Errors: not_found; those of reading.
+Result<std::vector<std::string>> family_of(const sqlite::Connection& connection, const std::string& session);
 /// The ids of the sessions among lines of read().
 std::vector<std::string> sessions_in(std::string_view lines);
 /// The sum that read() gave for these lines.

@@ -1,0 +1,50 @@
+// Which sessions `arborfs prune` removes (CONTRACT.md 4.8): those that are neither young nor among the newest. Sessions
+// that a session started go with it and are not judged themselves. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+struct Retention {
+  std::int64_t now_ms = 0;
+  unsigned keep_days = 30;
+  std::size_t keep_count = 50;
+  bool labelled = false;  // removes sessions with labels too
+};
+
+/// Why a session stays, or that it goes.
+enum class Fate : std::uint8_t {
+  young,     // it was written within keep_days
+  newest,    // it is among the keep_count that were written last
+  labelled,  // it, or one that it started, has a label
+  live,      // an agent holds it, or one that it started, or may hold it
+  refused,   // it cannot be removed, or not be read
+  removed,
+};
+
+struct Candidate {
+  SessionPtr session;
+  std::int64_t written_ns = 0;
+};
+
+struct Judged {
+  SessionPtr session;
+  std::int64_t written_ns = 0;
+  Fate fate = Fate::removed;
+  std::string why;                   // in words, if it is live or refused
+  std::vector<SessionPtr> children;  // that the session started, however deep
+};
+
+/// The same time of day so many days before, in the local calendar.
+std::int64_t days_before(std::int64_t now_ms, unsigned days);
+/// Judges sessions, newest first. Those that arborfs cannot remove, and those that another session started, are left
+/// out. Removes nothing.
+std::vector<Judged> judge(Writer& writer, std::vector<Candidate> candidates, const Retention& retention);
+
+}  // namespace arborfs

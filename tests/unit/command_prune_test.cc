@@ -1,0 +1,95 @@
+// The verb that moves old sessions to the trash.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/command_write_support.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::TempStore;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+/// The session of WritingTest is new; the others have ids old00 to old04 and are so many days and 100 more old.
+class CommandPruneTest : public ::arborfs::testing::WritingTest {
+ protected:
+  static constexpr int kOld = 5;
+  CommandPruneTest() {
+    for (int i = 0; i < kOld; ++i) {
+      const std::string id = id_of(i);
+      store.write(kFolder, id,
+                  TempStore::header(id, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", "words") + "\n" +
+                      (i == 1 ? labelled() : ""));
+      fs::last_write_time(store.log(kFolder, id),
+                          fs::file_time_type::clock::now() - std::chrono::hours(24 * (100 + i)));
+    }
+  }
+  static std::string id_of(int i) { return "old0" + std::to_string(i) + "0000"; }
+  static std::string labelled() {
+    return R"({"type":"label","id":"e2e2e2e2","parentId":"e1e1e1e1","timestamp":"2026-02-16T10:20:32.000Z",)"
+           R"("targetId":"e1e1e1e1","label":"keep"})"
+           "\n";
+  }
+  [[nodiscard]] std::string left() const {
+    std::string ids;
+    for (int i = 0; i < kOld; ++i) {
+      ids += fs::exists(store.log(kFolder, id_of(i))) ? std::to_string(i) : "";
+    }
+    return ids;
+  }
+};
+
+TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
+  EXPECT_EQ(run({"prune", "--keep-count=2", "--dry-run"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
+  EXPECT_EQ(left(), "01234");
+  EXPECT_EQ(run({"prune", "--keep-count=2"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("removed " + id_of(4)));
+  EXPECT_THAT(out(), HasSubstr("3 sessions removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
+  EXPECT_EQ(left(), "01");
+  EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
+  EXPECT_EQ(left().size(), 3U);
+  EXPECT_EQ(run({"prune", "--keep-count=0", "--labelled", "--json"}), kDone) << err();
+  EXPECT_EQ(left(), "");
+  EXPECT_TRUE(fs::exists(log()));
+  EXPECT_EQ(result()["dryRun"], "false");
+  EXPECT_EQ(result()["kept"], R"({"young":1,"newest":0,"labelled":0,"live":0,"refused":0})");
+  EXPECT_EQ(result()["remaining"], "1");
+}
+
+TEST_F(CommandPruneTest, DefaultsKeepFiftySessions) {
+  EXPECT_EQ(run({"prune"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("0 sessions removed, 6 kept: 1 young, 5 newest\n"));
+  EXPECT_EQ(left(), "01234");
+}
+
+TEST_F(CommandPruneTest, OptionsSelectSessions) {
+  EXPECT_EQ(run({"prune", "--keep-count=0", "--agent=pi"}), kFailed);
+  EXPECT_EQ(run({"prune", "--keep-count=0", "--project=nowhere"}), kFailed);
+  EXPECT_EQ(run({"prune", "--keep-days=-1"}), kUsage);
+  EXPECT_EQ(left(), "01234");
+  EXPECT_EQ(run({"prune", "--keep-count=0", "--keep-days=102", "--agent=omp", "--project=" + store.root()}), kDone)
+      << err();
+  EXPECT_EQ(left(), "01");
+}
+
+TEST_F(CommandPruneTest, OnATerminalTheUserIsAskedOnce) {
+  std::istringstream no("n\n");
+  terminal.io.in = &no;
+  terminal.io.in_is_terminal = true;
+  EXPECT_EQ(run({"prune", "--keep-count=0"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("remove these 4 sessions? [y/N]"));
+  EXPECT_EQ(left(), "01234");
+  EXPECT_EQ(run({"prune", "--keep-count=0", "--yes"}), kDone) << err();
+  EXPECT_EQ(left(), "1");
+}
+
+}  // namespace
+}  // namespace arborfs::cli

@@ -1,0 +1,185 @@
+// The verb prune: moves sessions that are neither young nor among the newest to the trash.
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/json/date.h"
+#include "core/render/text.h"
+#include "core/writer/retention.h"
+#include "tools/arborfs/choice.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/removal.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+/// A session that goes.
+struct Old {
+  Listed of;
+  std::vector<SessionPtr> children;
+  std::string trashed;  // its name in the trash
+};
+
+struct Plan {
+  std::vector<Old> old;
+  std::vector<std::pair<Listed, std::string>> refused;  // and why
+  std::array<std::size_t, static_cast<std::size_t>(Fate::removed) + 1> counts{};
+  [[nodiscard]] std::size_t count(Fate fate) const { return counts.at(static_cast<std::size_t>(fate)); }
+};
+
+Retention retention_of(const CommandLine& line) {
+  Retention retention;
+  retention.now_ms = now_ms();
+  retention.keep_days =
+      static_cast<unsigned>(std::min<std::size_t>(line.keep_days.value_or(retention.keep_days), UINT_MAX));
+  retention.keep_count = line.keep_count.value_or(retention.keep_count);
+  retention.labelled = line.labelled;
+  return retention;
+}
+
+Plan plan_of(const CommandLine& line, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
+  const Progress progress(io, "reading sessions");
+  std::vector<Candidate> candidates;
+  for (const Listed& of : sessions) {
+    candidates.push_back({of.session, of.mtime_ns});
+  }
+  Plan plan;
+  for (Judged& judged : judge(writer, std::move(candidates), retention_of(line))) {
+    ++plan.counts.at(static_cast<std::size_t>(judged.fate));
+    Listed of = listed(writer.catalog(), judged.session);
+    of.mtime_ns = judged.written_ns;
+    if (judged.fate == Fate::removed) {
+      plan.old.push_back({std::move(of), std::move(judged.children), ""});
+    } else if (judged.fate == Fate::refused) {
+      plan.refused.emplace_back(std::move(of), std::move(judged.why));
+    }
+  }
+  return plan;
+}
+
+/// Removes the sessions of the plan. Those that cannot be removed any more become refused, or live.
+void remove_old(Plan& plan, Writer& writer, Terminal& io) {
+  Progress progress(io, "removing", plan.old.size());
+  std::vector<Old> removed;
+  for (Old& old : plan.old) {
+    const LogPlace place = old.of.session->place();
+    const auto done = writer.remove(old.of.session);
+    progress.step();
+    if (done) {
+      old.trashed = name_in_trash(Trash(""), old.of.session->store().paths().sessions, place);
+      removed.push_back(std::move(old));
+      continue;
+    }
+    const Fate fate = done.error().code == Errc::busy ? Fate::live : Fate::refused;
+    ++plan.counts.at(static_cast<std::size_t>(fate));
+    if (fate == Fate::refused) {
+      plan.refused.emplace_back(std::move(old.of), done.error().message);
+    }
+  }
+  plan.counts.at(static_cast<std::size_t>(Fate::removed)) = removed.size();
+  plan.old = std::move(removed);
+}
+
+constexpr std::array<std::pair<Fate, const char*>, 5> kKept{{{Fate::young, "young"},
+                                                             {Fate::newest, "newest"},
+                                                             {Fate::labelled, "labelled"},
+                                                             {Fate::live, "live"},
+                                                             {Fate::refused, "refused"}}};
+
+std::size_t kept(const Plan& plan) {
+  std::size_t all = 0;
+  for (const auto& [fate, word] : kKept) {
+    all += plan.count(fate);
+  }
+  return all;
+}
+
+void print_json(const Plan& plan, bool dry_run, Terminal& io) {
+  auto rows = JsonText::array();
+  for (const Old& old : plan.old) {
+    auto children = JsonText::array();
+    for (const SessionPtr& child : old.children) {
+      children.item(child->head().header.id);
+    }
+    const Header& header = old.of.session->head().header;
+    auto row = JsonText::object();
+    row.add("session", old.of.id).add("agent", old.of.session->agent()).add("title", header.title);
+    row.add("modified", json::iso_time(old.of.mtime_ns / 1'000'000)).add_json("children", children.str());
+    if (!dry_run) {
+      row.add("trashed", old.trashed);
+    }
+    rows.item_json(row.str());
+  }
+  auto counts = JsonText::object();
+  for (const auto& [fate, word] : kKept) {
+    counts.add(word, plan.count(fate));
+  }
+  auto all = JsonText::object();
+  all.add("dryRun", dry_run).add_json("removed", rows.str()).add_json("kept", counts.str());
+  io.out << terminal_safe_json(all.add("remaining", kept(plan)).str()) << "\n";
+}
+
+void print_words(const Plan& plan, bool dry_run, Terminal& io) {
+  for (const Old& old : plan.old) {
+    io.out << (dry_run ? "would remove " : "removed ") << described(old.of);
+    if (!old.children.empty()) {
+      io.out << ", with " << counted(old.children.size(), "session") << " that it started";
+    }
+    io.out << "\n";
+  }
+  io.out << counted(plan.old.size(), "session") << (dry_run ? " would be removed, " : " removed, ") << kept(plan)
+         << " kept";
+  std::string reasons;
+  for (const auto& [fate, word] : kKept) {
+    if (plan.count(fate) > 0) {
+      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(plan.count(fate)) + " " + word;
+    }
+  }
+  io.out << reasons << "\n";
+  if (!dry_run && !plan.old.empty()) {
+    io.out << "'arborfs restore' lists them and brings them back\n";
+  }
+}
+
+std::vector<Listed> sessions_of(const Plan& plan) {
+  std::vector<Listed> sessions;
+  for (const Old& old : plan.old) {
+    sessions.push_back(old.of);
+  }
+  return sessions;
+}
+
+}  // namespace
+
+int run_prune(const CommandLine& line, Terminal& io) {
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  const auto sessions = chosen_sessions(line, **catalog);
+  if (!sessions) {
+    return fail(io, sessions.error());
+  }
+  const auto writer = make_writer(**catalog, write_settings(line));
+  Plan plan = plan_of(line, *writer, *sessions, io);
+  if (!line.dry_run) {
+    if (!plan.old.empty() && !is_confirmed(line, sessions_of(plan), io)) {
+      return fail(io, {Errc::interrupted, "not removed"});
+    }
+    remove_old(plan, *writer, io);
+  }
+  line.json ? print_json(plan, line.dry_run, io) : print_words(plan, line.dry_run, io);
+  for (const auto& [of, why] : plan.refused) {
+    fail(io, {Errc::io, described(of) + ": " + why});
+  }
+  return plan.refused.empty() ? kDone : kFailed;
+}
+
+}  // namespace arborfs::cli

@@ -1,0 +1,19 @@
+// What the verbs that remove sessions share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/writer/trash.h"
+#include "tools/arborfs/access.h"
+
+namespace arborfs::cli {
+
+/// "ID (TITLE)", safe to show.
+std::string described(const Listed& of);
+/// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
+bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);
+/// The name in the trash of the newest session that was removed from this place.
+std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place);
+
+}  // namespace arborfs::cli
