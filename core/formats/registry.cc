@@ -10,6 +10,7 @@
 #include "core/formats/goat/goat_format.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/session_dir.h"
 #include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
@@ -26,17 +27,20 @@ namespace {
 using StorePtr = std::shared_ptr<SessionStore>;
 using WriterPtr = std::unique_ptr<Writer>;
 
-/// The place of an agent's own store, or why it has none.
+/// Opens the store in a folder. `is_own`: nobody named it.
+using OpenStore = StorePtr (*)(const std::string& dir, bool is_own, Disk& disk);
+
+/// The place of a store of an agent's own, or why there is none.
 struct OwnPlace {
   std::string dir;
   std::string why_none;
+  OpenStore open = nullptr;  // null: as for a folder that is named
 };
 
 struct Agent {
   std::string_view name;
-  OwnPlace (*own_place)();
-  /// Opens the store in a folder. `is_own`: nobody named it.
-  StorePtr (*open)(const std::string& dir, bool is_own, Disk& disk);
+  std::vector<OwnPlace> (*own_places)();
+  OpenStore open;
   /// Makes what writes its sessions; null if arborfs only reads them.
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
@@ -45,8 +49,8 @@ struct Agent {
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
 };
 
-OwnPlace own_place_of_omp() {
-  return {own_omp_dir(), ""};
+std::vector<OwnPlace> own_places_of_omp() {
+  return {{own_omp_dir(), ""}};
 }
 
 StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
@@ -61,17 +65,31 @@ Result<void> restore_omp(const std::string& trash, const Trashed& trashed, Disk&
   return OmpTrash(trash, disk).restore(trashed);
 }
 
-OwnPlace own_place_of_pi() {
-  const auto dir = own_pi_dir();
-  return dir ? OwnPlace{*dir, ""} : OwnPlace{"", "$PI_CODING_AGENT_DIR names one folder for omp and pi; see omp"};
+StorePtr open_pi_agent_dir(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both);
 }
 
-StorePtr open_pi(const std::string& dir, bool /*is_own*/, Disk& disk) {
-  return make_omp_store(agent_dir_paths(dir), disk, pi_format());
+StorePtr open_pi_session_dir(const std::string& dir, bool /*is_own*/, Disk& disk) {
+  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat);
 }
 
-OwnPlace own_place_of_opal() {
-  return {own_opal_dir(), ""};
+StorePtr open_pi(const std::string& dir, bool is_own, Disk& disk) {
+  return (looks_like_session_dir(dir) ? open_pi_session_dir : open_pi_agent_dir)(dir, is_own, disk);
+}
+
+std::vector<OwnPlace> own_places_of_pi() {
+  std::vector<OwnPlace> places;
+  const auto agent_dir = own_pi_dir();
+  places.push_back(agent_dir ? OwnPlace{*agent_dir, "", open_pi_agent_dir}
+                             : OwnPlace{"", "$PI_CODING_AGENT_DIR names one folder for omp and pi; see omp"});
+  if (auto chosen = own_session_dir()) {
+    places.push_back({std::move(chosen->dir), std::move(chosen->why_not), open_pi_session_dir});
+  }
+  return places;
+}
+
+std::vector<OwnPlace> own_places_of_opal() {
+  return {{own_opal_dir(), ""}};
 }
 
 StorePtr open_opal(const std::string& dir, bool /*is_own*/, Disk& disk) {
@@ -82,8 +100,8 @@ WriterPtr make_opal_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OpalWriter>(catalog, settings);
 }
 
-OwnPlace own_place_of_opencode() {
-  return {own_opencode_dir(), ""};
+std::vector<OwnPlace> own_places_of_opencode() {
+  return {{own_opencode_dir(), ""}};
 }
 
 StorePtr open_opencode(const std::string& dir, bool is_own, Disk& disk) {
@@ -98,24 +116,24 @@ Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, 
   return OpenCodeTrash(trash, disk).restore(trashed);
 }
 
-OwnPlace own_place_of_claude() {
-  return {own_claude_dir(), ""};
+std::vector<OwnPlace> own_places_of_claude() {
+  return {{own_claude_dir(), ""}};
 }
 
 StorePtr open_claude(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_claude_store(dir, disk);
 }
 
-OwnPlace own_place_of_codex() {
-  return {own_codex_dir(), ""};
+std::vector<OwnPlace> own_places_of_codex() {
+  return {{own_codex_dir(), ""}};
 }
 
 StorePtr open_codex(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_codex_store(dir, disk);
 }
 
-OwnPlace own_place_of_goat() {
-  return {"", "there is no folder that goat always uses; name one with --store goat=DIR"};
+std::vector<OwnPlace> own_places_of_goat() {
+  return {{"", "there is no folder that goat always uses; name one with --store goat=DIR"}};
 }
 
 StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
@@ -124,13 +142,13 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_place_of_omp, open_omp, make_omp_writer, "pi", restore_omp},
-    Agent{"pi", own_place_of_pi, open_pi, nullptr, "", restore_omp},
-    Agent{"opal", own_place_of_opal, open_opal, make_opal_writer},
-    Agent{"opencode", own_place_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
-    Agent{"claude", own_place_of_claude, open_claude},
-    Agent{"codex", own_place_of_codex, open_codex},
-    Agent{"goat", own_place_of_goat, open_goat},
+    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp},
+    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer},
+    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
+    Agent{"claude", own_places_of_claude, open_claude},
+    Agent{"codex", own_places_of_codex, open_codex},
+    Agent{"goat", own_places_of_goat, open_goat},
 };
 
 const Agent* find_agent(std::string_view name) {
@@ -159,16 +177,26 @@ bool is_same_folder(const std::string& one, const std::string& other) {
   return one == other || (std::filesystem::equivalent(one, other, failed) && !failed);
 }
 
+/// True if a folder of logs of one store is the only folder of logs of the other.
+bool has_folder_of(const StorePaths& one, const StorePaths& other) {
+  return is_session_dir(other) &&
+         is_same_folder(one.sessions, std::filesystem::path(other.sessions).parent_path().string());
+}
+
+bool overlap(const StorePaths& one, const StorePaths& other) {
+  return is_same_folder(one.sessions, other.sessions) || has_folder_of(one, other) || has_folder_of(other, one);
+}
+
 /// The row whose store is in the same place; null if there is none.
 const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const SessionStore& store) {
   const auto same = std::find_if(rows.begin(), rows.end(), [&](const FoundStore& row) {
-    return row.store && is_same_folder(row.store->paths().sessions, store.paths().sessions);
+    return row.store && overlap(row.store->paths(), store.paths());
   });
   return same == rows.end() ? nullptr : &*same;
 }
 
-FoundStore find_own(const Agent& agent, const std::vector<FoundStore>& before, Access access, Disk& disk) {
-  const OwnPlace own = agent.own_place();
+FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<FoundStore>& before, Access access,
+                    Disk& disk) {
   FoundStore row{agent.name, own.dir, nullptr, own.why_none, std::nullopt};
   if (own.dir.empty()) {
     return row;
@@ -177,7 +205,7 @@ FoundStore find_own(const Agent& agent, const std::vector<FoundStore>& before, A
     row.why_not = "there is no folder " + own.dir;
     return row;
   }
-  StorePtr store = agent.open(own.dir, true, disk);
+  StorePtr store = (own.open != nullptr ? own.open : agent.open)(own.dir, true, disk);
   row.place = store->paths().agent_dir;
   if (const FoundStore* same = in_same_place(before, *store)) {
     row.why_not = "its folder is that of " + std::string(same->agent);
@@ -238,7 +266,9 @@ Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chos
   }
   if (chosen.empty()) {
     for (const Agent& agent : kAgents) {
-      found.push_back(find_own(agent, found, access, disk));
+      for (const OwnPlace& own : agent.own_places()) {
+        found.push_back(find_own(agent, own, found, access, disk));
+      }
     }
   }
   return found;

@@ -38,7 +38,8 @@ struct FoundStore {
   std::optional<Error> refused;         // of check_owner, if that is the reason
 };
 
-/// The chosen stores or, without any, a row for the own store of each agent. Own stores that exist are opened, and that
+/// The chosen stores or, without any, a row for the own store of each agent, and one for pi's session dir if the user
+/// has chosen one (session_dir.h). Own stores that exist are opened, and that
 /// of the first agent even before it exists, since it is used when it appears (CONTRACT.md 7.8). Of two own stores in
 /// one place the first counts. The stores are written through `disk`, which outlives them. Errors: invalid_argument for
 /// two chosen stores in one place; those of check_owner for chosen stores.

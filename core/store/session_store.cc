@@ -9,11 +9,15 @@
 
 namespace arborfs {
 
+std::string folder_path(const std::string& sessions, const std::string& folder) {
+  return folder == kSessionsItself ? sessions : sessions + "/" + folder;
+}
+
 std::vector<WatchedDir> SessionStore::watched() const {
   std::vector<WatchedDir> dirs;
   if (auto listed = folders()) {
     for (std::string& name : *listed) {
-      std::string path = paths().sessions + "/" + name;
+      std::string path = folder_path(paths().sessions, name);
       dirs.push_back({std::move(path), std::move(name), false});
     }
   }

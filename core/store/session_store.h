@@ -23,17 +23,23 @@
 
 namespace arborfs {
 
+/// The folder name of logs that lie directly in the sessions folder.
+inline constexpr std::string_view kSessionsItself = ".";
+
+/// The path of a folder of logs.
+std::string folder_path(const std::string& sessions, const std::string& folder);
+
 /// A folder of logs. Names are those on disk.
 struct LogFolder {
   std::uint8_t store = 0;  // its number among the stores of a mount (store_set.h)
-  std::string name;        // below the sessions folder
+  std::string name;        // below the sessions folder, or kSessionsItself
   auto operator<=>(const LogFolder&) const = default;
 };
 
 /// The place of one log. Names are those on disk; they never come from inside a log. A store neither sets nor reads its
 /// own number.
 struct LogPlace {
-  std::string folder;  // below the sessions folder
+  std::string folder;  // as LogFolder::name
   std::string file;
   std::uint8_t store = 0;  // as LogFolder::store
   /// <name>
@@ -103,7 +109,7 @@ class SessionStore {
   [[nodiscard]] virtual std::string file_of(const LogPlace& place) const { return place.file; }
   /// The log's path on disk, for messages.
   [[nodiscard]] virtual std::string path_of(const LogPlace& place) const {
-    return paths().sessions + "/" + place.folder + "/" + file_of(place);
+    return folder_path(paths().sessions, place.folder) + "/" + file_of(place);
   }
   /// The directories to watch for changes of logs; cheap enough to be asked for twice a second. By default those of the
   /// folders, none if they cannot be listed.

@@ -22,6 +22,7 @@ constexpr std::uint32_t kFolderEvents =
 constexpr std::uint32_t kRootEvents =
     IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
 constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
+constexpr std::uint32_t kWayEvents = IN_CREATE | IN_MOVED_TO;
 
 }  // namespace
 
@@ -73,8 +74,8 @@ void StoreWatches::renew() {
   }
   for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
     const StorePaths& paths = catalog_.stores().at(number)->paths();
-    add(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}}, kRootEvents);
-    add(paths.terminals, {What::terminals, {}}, kFolderEvents);
+    add(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}});
+    add(paths.terminals, {What::terminals, {}});
   }
   watch_leaves();
   const auto present = dirs_of_logs();
@@ -82,8 +83,7 @@ void StoreWatches::renew() {
   for (const auto& [number, dir] : present) {
     const LogFolder folder{number, dir.folder};
     if (!catalog_.is_submount(folder)) {  // adding a watch might also block
-      const What what = dir.leads_to_logs ? What::way_to_logs : What::folder;
-      add(dir.path, {what, folder}, dir.leads_to_logs ? kRootEvents : kFolderEvents);
+      add(dir.path, {dir.leads_to_logs ? What::way_to_logs : What::folder, folder});
     }
   }
 }
@@ -95,10 +95,9 @@ void StoreWatches::watch_leaves() {
   if (!notify_) {
     return;
   }
-  for (int i = 0; i < kTries && leaves.is_absolute() && !add(leaves, {What::leaves, {}}, kLeafEvents); ++i) {
+  for (int i = 0; i < kTries && leaves.is_absolute() && !add(leaves, {What::leaves, {}}); ++i) {
     fs::path missing = leaves;
-    while (missing != missing.root_path() &&
-           !add(missing.parent_path(), {What::way_to_leaves, {}}, IN_CREATE | IN_MOVED_TO)) {
+    while (missing != missing.root_path() && !add(missing.parent_path(), {What::way_to_leaves, {}})) {
       missing = missing.parent_path();
     }
     std::error_code failed;
@@ -108,10 +107,27 @@ void StoreWatches::watch_leaves() {
   }
 }
 
-bool StoreWatches::add(const std::string& path, const Watched& meaning, std::uint32_t events) {
-  const int watch = ::inotify_add_watch(notify_.get(), path.c_str(), events | IN_ONLYDIR | IN_DONT_FOLLOW);
+std::uint32_t StoreWatches::events_of(What what) {
+  switch (what) {
+    case What::root:
+    case What::way_to_logs:
+      return kRootEvents;
+    case What::folder:
+    case What::terminals:
+      return kFolderEvents;
+    case What::leaves:
+      return kLeafEvents;
+    case What::way_to_leaves:
+      return kWayEvents;
+  }
+  return 0;
+}
+
+bool StoreWatches::add(const std::string& path, const Watched& meaning) {
+  constexpr std::uint32_t kHow = IN_ONLYDIR | IN_DONT_FOLLOW | IN_MASK_ADD;
+  const int watch = ::inotify_add_watch(notify_.get(), path.c_str(), events_of(meaning.what) | kHow);
   if (watch >= 0) {
-    folders_[watch] = meaning;
+    meanings_[watch].insert(meaning);
   } else if (errno == ENOSPC) {
     partly_ = true;
     set_how("polling in part: the limit fs.inotify.max_user_watches is reached");
@@ -149,18 +165,26 @@ void StoreWatches::read(Reading& reading) {
 }
 
 void StoreWatches::sort(const inotify_event& event, Reading& reading) {
-  News& news = reading.news;
-  const auto found = folders_.find(event.wd);
-  if ((event.mask & IN_Q_OVERFLOW) != 0 || found == folders_.end()) {
-    news.everything = true;
+  const auto found = meanings_.find(event.wd);
+  if ((event.mask & IN_Q_OVERFLOW) != 0 || found == meanings_.end()) {
+    reading.news.everything = true;
     return;
   }
   if ((event.mask & IN_IGNORED) != 0) {
-    folders_.erase(found);
-    news.everything = true;
+    meanings_.erase(found);
+    reading.news.everything = true;
     return;
   }
-  switch (found->second.what) {
+  for (const Watched& meaning : found->second) {
+    if ((event.mask & events_of(meaning.what)) != 0) {
+      sort_as(meaning, event, reading);
+    }
+  }
+}
+
+void StoreWatches::sort_as(const Watched& meaning, const inotify_event& event, Reading& reading) const {
+  News& news = reading.news;
+  switch (meaning.what) {
     case What::terminals:
       news.terminals = true;
       return;
@@ -171,13 +195,13 @@ void StoreWatches::sort(const inotify_event& event, Reading& reading) {
       news.way_to_leaves = true;
       return;
     case What::root:
-      news.everything = news.everything || event.len == 0 || store_of(found->second).may_have_logs(event.name);
+      news.everything = news.everything || event.len == 0 || store_of(meaning).may_have_logs(event.name);
       return;
     case What::way_to_logs:
       news.everything = true;
       return;
     case What::folder:
-      sort_in(found->second.folder, event, reading);
+      sort_in(meaning.folder, event, reading);
   }
 }
 

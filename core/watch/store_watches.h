@@ -60,6 +60,7 @@ class StoreWatches {
   struct Watched {
     What what = What::root;
     LogFolder folder;  // of a folder; of a root only its store
+    auto operator<=>(const Watched&) const = default;
   };
   /// What is read, and the cookies of moves that have left one place and not reached another yet.
   struct Reading {
@@ -68,16 +69,18 @@ class StoreWatches {
   };
 
   [[nodiscard]] std::vector<std::pair<std::uint8_t, WatchedDir>> dirs_of_logs() const;
-  bool add(const std::string& path, const Watched& meaning, std::uint32_t events);
+  static std::uint32_t events_of(What what);
+  bool add(const std::string& path, const Watched& meaning);
   void set_how(std::string text);
   void read(Reading& reading);
   void sort(const inotify_event& event, Reading& reading);
+  void sort_as(const Watched& meaning, const inotify_event& event, Reading& reading) const;
   void sort_in(const LogFolder& folder, const inotify_event& event, Reading& reading) const;
   [[nodiscard]] const SessionStore& store_of(const Watched& watched) const;
 
   Catalog& catalog_;
   UniqueFd notify_;
-  std::map<int, Watched> folders_;  // by watch
+  std::map<int, std::set<Watched>> meanings_;  // by watch: a sessions folder may hold logs itself
   std::size_t watched_dirs_ = 0;
   bool partly_ = false;  // some folder could not be watched
   mutable std::mutex mutex_;

@@ -80,7 +80,8 @@ Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed
 }
 
 Result<TrashFolder> Trash::open(const Trashed& trashed) const {
-  if (!is_plain_name(trashed.name) || !is_plain_name(trashed.place.folder) || !is_plain_name(trashed.place.file)) {
+  const bool has_folder = is_plain_name(trashed.place.folder) || trashed.place.folder == kSessionsItself;
+  if (!is_plain_name(trashed.name) || !has_folder || !is_plain_name(trashed.place.file)) {
     return Error{Errc::corrupt, "the file from.json of the session in the trash names no valid place"};
   }
   ASSIGN_OR_RETURN(auto root, Dir::open_root(folder_));
@@ -132,7 +133,7 @@ Result<Trashed> Trash::read_note(const Dir& root, const std::string& name) const
   trashed.title = field("title");
   trashed.sessions = field("sessions");
   trashed.place = {field("folder"), field("file")};
-  trashed.path = field("path", trashed.sessions + "/" + trashed.place.folder + "/" + trashed.place.file);
+  trashed.path = field("path", folder_path(trashed.sessions, trashed.place.folder) + "/" + trashed.place.file);
   trashed.removed_ms = json::parse_date(field("removed")).value_or(0);
   return trashed;
 }

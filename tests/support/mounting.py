@@ -355,7 +355,8 @@ class Case:
         self.environment = dict(os.environ, HOME=str(self.home), XDG_STATE_HOME=str(self.root / "state"),
                                 XDG_DATA_HOME=str(self.root / "data"), XDG_CACHE_HOME=str(self.root / "cache"),
                                 TZ="UTC", LC_ALL="C.UTF-8")
-        self.environment.pop("PI_CODING_AGENT_DIR", None)
+        for variable in ("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"):
+            self.environment.pop(variable, None)
         self.store = {}
         self._logs = []
         self._processes = []

@@ -21,6 +21,7 @@
 #include "core/base/hash.h"
 #include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
 #include "core/session/liveness.h"
 #include "core/session/write_marks.h"
@@ -275,6 +276,36 @@ TEST_F(AgentLookTest, ProcessWithAnAgentDatabaseOpenIsAnAgent) {
   look.open_file = elsewhere() + "/history.db";
   const StandIn helper(look);
   EXPECT_EQ(held(), "") << words;
+}
+
+TEST_F(AgentLookTest, AnyPiMayHoldASessionOfASessionDir) {
+  const std::string dir = store.root() + "/flat";
+  std::filesystem::create_directories(dir);
+  std::filesystem::rename(store.log(folder_of("A"), name_of("A")), dir + "/" + name_of("A") + ".jsonl");
+  Catalog catalog(StoreSet(make_omp_store(session_dir_paths(dir), Disk::real(), pi_format(), LogLayout::flat)),
+                  "/home/nobody", store.root() + "/state");
+  catalog.rescan();
+  const auto session = catalog.at({".", name_of("A") + ".jsonl"});
+  ASSERT_TRUE(session);
+  const auto state = [&] {
+    return check_traces(*session, session->stat(), catalog, *AgentLook::now(*catalog.stores().at(0))).state;
+  };
+  EXPECT_EQ(state(), Liveness::State::quiet);
+  StandInLook look = program("pi");
+  look.environment["PI_CODING_AGENT_DIR"] = elsewhere();
+  {
+    const StandIn pi(look);
+    EXPECT_NE(state(), Liveness::State::quiet) << "its agent dir does not say where its logs are";
+  }
+  look.cwd = elsewhere();
+  {
+    const StandIn pi(look);
+    EXPECT_EQ(state(), Liveness::State::quiet) << "it works in another folder";
+  }
+  look = program("omp");
+  look.open_file = elsewhere() + "/agent.db";
+  const StandIn omp(look);
+  EXPECT_EQ(state(), Liveness::State::quiet) << "omp has no session dir";
 }
 
 TEST_F(AgentLookTest, AgentOfAnotherAgentDirIsIgnored) {

@@ -142,19 +142,18 @@ void examine_blobs(const Folder& folder, std::vector<OrphanFile>& found) {
 std::string leftover_path(const OrphanFile& leftover, const StorePaths& paths) {
   return leftover.kind == OrphanFile::Kind::blob
              ? paths.blobs + "/" + leftover.place.file
-             : paths.sessions + "/" + leftover.place.folder + "/" + leftover.place.file;
+             : folder_path(paths.sessions, leftover.place.folder) + "/" + leftover.place.file;
 }
 
 std::vector<OrphanFile> find_leftovers(const SessionStore& store) {
   std::vector<OrphanFile> found;
   const auto folders = store.folders();
-  const auto root = Dir::open_root(store.paths().sessions);
-  if (!folders || !root) {
+  if (!folders) {
     return found;
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   for (const auto& name : *folders) {
-    if (const auto dir = root->open_in(name)) {
+    if (const auto dir = store.folder({name, ""})) {
       examine_folder({name, *dir, now}, found);
     }
   }

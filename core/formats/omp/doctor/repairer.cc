@@ -63,7 +63,7 @@ SessionStore& Repairer::store_of(const LogPlace& place) const {
 /// The folder for copies of files in the place's folder. Two stores may have folders and files of the same names.
 std::string Repairer::copies_of(const LogPlace& place) const {
   const std::string store = place.store == 0 ? "" : "/store-" + std::to_string(place.store + 1);
-  return copies_ + store + "/" + place.folder;
+  return folder_path(copies_ + store, place.folder);
 }
 
 /// Makes a synced copy; replaces one of an earlier attempt.
@@ -170,7 +170,7 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
   }
   // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
   const SessionStore& store = store_of(leftover.place);
-  const std::string path = store.paths().sessions + "/" + leftover.place.folder;
+  const std::string path = folder_path(store.paths().sessions, leftover.place.folder);
   ASSIGN_OR_RETURN(const auto lock, OmpFileLock::take(store.disk(), folder, path, leftover.log_file));
   if (leftover.kind == OrphanFile::Kind::lock) {
     return {};

@@ -14,6 +14,7 @@
 #include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
 #include "core/os/environment.h"
 #include "core/os/processes.h"
@@ -91,8 +92,12 @@ std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
   return folders;
 }
 
-/// Also true if the agent's folder is unknown.
-bool is_of_store(const AgentProcess& agent, const std::vector<std::string>& folders) {
+/// Also true if the agent's folder is unknown. Any pi may keep its logs in a session dir: neither its environment nor
+/// its command line, which it overwrites, tells (pi/FORMAT.md A2, D4).
+bool is_of_store(const AgentProcess& agent, const StorePaths& paths, const std::vector<std::string>& folders) {
+  if (is_session_dir(paths)) {
+    return agent.databases.empty();
+  }
   const auto& kept = agent.databases.empty() ? spelled_agent_dirs(agent) : agent.databases;
   return kept.empty() || std::any_of(kept.begin(), kept.end(), [&](const std::string& one) {
            return std::find(folders.begin(), folders.end(), one) != folders.end();
@@ -256,7 +261,7 @@ OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> 
   const auto folders = processes.empty() ? std::vector<std::string>() : folders_of(store);
   for (AgentProcess& process : processes) {
     Agent agent{.process = std::move(process)};
-    agent.of_store = is_of_store(agent.process, folders);
+    agent.of_store = is_of_store(agent.process, store.paths(), folders);
     if (!agent.of_store && !agent.process.has_agent_name) {
       continue;  // another program that has a file open with the name of an agent's database
     }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -21,10 +22,6 @@ namespace {
 constexpr std::string_view kLogSuffix = ".jsonl";
 constexpr mode_t kFolderMode = 0777;
 constexpr std::size_t kMaxBreadcrumb = 16 * 1024;
-
-bool is_log_name(std::string_view name) {
-  return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
-}
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
@@ -51,13 +48,17 @@ LogPlace place_of(std::string_view path) {
   if (const std::size_t deeper = place.file.find('/'); deeper != std::string::npos) {
     place.file = place.file.substr(0, deeper) + std::string(kLogSuffix);
   }
-  return is_plain_name(place.folder) && is_plain_name(place.file) && is_log_name(place.file) ? place : LogPlace{};
+  return is_plain_name(place.folder) && is_plain_name(place.file) && is_omp_log_name(place.file) ? place : LogPlace{};
 }
 
 class OmpStore : public SessionStore {
  public:
-  OmpStore(StorePaths paths, Disk& disk, const Format& format)
-      : paths_(std::move(paths)), disk_(disk), format_(format), blobs_(make_file_blobs(paths_.blobs, disk)) {}
+  OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout)
+      : paths_(std::move(paths)),
+        disk_(disk),
+        format_(format),
+        layout_(layout),
+        blobs_(make_file_blobs(paths_.blobs, disk)) {}
 
   [[nodiscard]] const Format& format() const override { return format_; }
   /// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
@@ -70,22 +71,34 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
     ASSIGN_OR_RETURN(auto root, Dir::open_root(paths_.sessions));
-    ASSIGN_OR_RETURN(auto entries, root.list());
     std::vector<std::string> names;
+    if (layout_ == LogLayout::flat) {
+      names.emplace_back(kSessionsItself);
+      return names;
+    }
+    ASSIGN_OR_RETURN(auto entries, root.list());
     for (auto& entry : entries) {
       if (entry.type == DT_DIR && entry.name.front() != '.') {
         names.push_back(std::move(entry.name));
       }
     }
+    if (layout_ == LogLayout::both) {
+      names.emplace(std::lower_bound(names.begin(), names.end(), kSessionsItself), kSessionsItself);
+    }
     return names;
   }
 
-  [[nodiscard]] bool is_log_name(std::string_view file) const override { return arborfs::is_log_name(file); }
+  /// For a name that a sessions folder gets which holds logs itself, the events of that folder of logs suffice.
+  [[nodiscard]] bool may_have_logs(std::string_view folder) const override {
+    return layout_ == LogLayout::in_folders || (layout_ == LogLayout::both && !is_omp_log_name(folder));
+  }
+
+  [[nodiscard]] bool is_log_name(std::string_view file) const override { return is_omp_log_name(file); }
 
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override {
     ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
-    return list_logs(dir, folder, format(), arborfs::is_log_name, wants_head);
+    return list_logs(dir, folder, format(), is_omp_log_name, wants_head);
   }
 
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
@@ -96,7 +109,7 @@ class OmpStore : public SessionStore {
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
     return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
-      ASSIGN_OR_RETURN(const auto folder, Dir::open_below_root(sessions, place.folder));
+      ASSIGN_OR_RETURN(const auto folder, open_in_sessions(sessions, place.folder));
       return File::open_in(folder, place.file);
     });
   }
@@ -139,7 +152,7 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return open_omp_writer(disk_, std::move(dir), paths_.sessions + "/" + place.folder, place.file);
+    return open_omp_writer(disk_, std::move(dir), folder_path(paths_.sessions, place.folder), place.file);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
@@ -175,23 +188,27 @@ class OmpStore : public SessionStore {
  private:
   /// The folder of a project; makes it, and the sessions folder, if missing.
   [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
+    if (!has(folder)) {
+      return Error{Errc::unsupported, "the store at " + paths_.sessions + " has no folders for projects"};
+    }
     if (auto there = open_folder(folder); there || there.error().code != Errc::not_found) {
       return there;
     }
     auto root = Dir::open_root(paths_.sessions);
     if (!root && root.error().code == Errc::not_found) {
-      auto above = Dir::open_root(std::filesystem::path(paths_.sessions).parent_path().string());
+      const std::filesystem::path sessions = paths_.sessions;
+      auto above = Dir::open_root(sessions.parent_path().string());
       if (!above) {
         return above;
       }
-      auto made = disk_.make_folder(*above, "sessions", kFolderMode);
+      auto made = disk_.make_folder(*above, sessions.filename().string(), kFolderMode);
       made = made ? disk_.sync_folder(*above) : made;
       if (!made) {
         return made.error();
       }
       root = Dir::open_root(paths_.sessions);
     }
-    if (!root) {
+    if (!root || folder == kSessionsItself) {
       return root;
     }
     RETURN_IF_ERROR(disk_.make_folder(*root, folder, kFolderMode));
@@ -200,7 +217,17 @@ class OmpStore : public SessionStore {
   }
 
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
-    return Dir::open_below_root(paths_.sessions, folder);
+    return has(folder) ? open_in_sessions(paths_.sessions, folder)
+                       : Result<Dir>(Errc::not_found, "no folder of sessions");
+  }
+
+  static Result<Dir> open_in_sessions(const std::string& sessions, const std::string& folder) {
+    return folder == kSessionsItself ? Dir::open_root(sessions) : Dir::open_below_root(sessions, folder);
+  }
+
+  /// True if logs may lie in a folder of this name.
+  [[nodiscard]] bool has(const std::string& folder) const {
+    return layout_ != (folder == kSessionsItself ? LogLayout::in_folders : LogLayout::flat);
   }
 
   [[nodiscard]] std::optional<Breadcrumb> read_breadcrumb(const Dir& dir, const std::string& name) const {
@@ -225,13 +252,18 @@ class OmpStore : public SessionStore {
   const StorePaths paths_;
   Disk& disk_;
   const Format& format_;
+  const LogLayout layout_;
   const std::shared_ptr<BlobStore> blobs_;
 };
 
 }  // namespace
 
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format) {
-  return std::make_shared<OmpStore>(std::move(paths), disk, format);
+bool is_omp_log_name(std::string_view name) {
+  return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
+}
+
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout) {
+  return std::make_shared<OmpStore>(std::move(paths), disk, format, layout);
 }
 
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {

@@ -1,18 +1,30 @@
 // The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts beside each log, breadcrumbs in
-// terminal-sessions/ (omp/FORMAT.md F). Thread-safe: it keeps no state but the paths, so that a store that appears or
-// is replaced while mounted is found at the next call (CONTRACT.md 7.8). It is changed as the agents change it
-// (omp_log_change.h).
+// terminal-sessions/ (omp/FORMAT.md F); of pi also <timestamp>_<id>.jsonl in one folder (pi/FORMAT.md A2). Thread-safe:
+// it keeps no state but the paths, so that a store that appears or is replaced while mounted is found at the next call
+// (CONTRACT.md 7.8). It is changed as the agents change it (omp_log_change.h).
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "core/formats/omp/store/omp_format.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
 
+/// True for the names that logs of omp and pi have.
+bool is_omp_log_name(std::string_view name);
+
+/// Where the logs lie, from the sessions folder.
+enum class LogLayout : std::uint8_t {
+  in_folders,  // below it, one folder for each cwd
+  flat,        // in it; its folders are not the agent's
+  both
+};
+
 /// `disk` outlives it. `format` is omp_format() or pi_format().
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format());
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format(),
+                                             LogLayout layout = LogLayout::in_folders);
 
 /// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
 /// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of

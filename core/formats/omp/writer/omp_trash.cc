@@ -96,7 +96,7 @@ Error name_is_taken(const Trashed& trashed, const Dir& folder) {
   const auto there = omp_belongings(folder, trashed.place.file);
   const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);
   const std::string& name = is_beside ? there->front() : trashed.place.file;
-  return {Errc::already_exists, trashed.sessions + "/" + trashed.place.folder + "/" + name +
+  return {Errc::already_exists, folder_path(trashed.sessions, trashed.place.folder) + "/" + name +
                                     " exists again; move it away and run: arborfs restore " + trashed.name};
 }
 
@@ -154,12 +154,20 @@ Result<Trashed> OmpTrash::take(SessionStore& store, const LogPlace& place, const
   return trashed;
 }
 
-Result<void> OmpTrash::restore(const Trashed& trashed) {
-  ASSIGN_OR_RETURN(const auto there, open(trashed));
-  ASSIGN_OR_RETURN(const auto sessions, Dir::open_root(trashed.sessions));
+/// The folder that the session was in; makes it if it is gone.
+Result<Dir> OmpTrash::make_old_folder(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(auto sessions, Dir::open_root(trashed.sessions));
+  if (trashed.place.folder == kSessionsItself) {
+    return sessions;
+  }
   RETURN_IF_ERROR(disk().make_folder(sessions, trashed.place.folder, 0777));
   RETURN_IF_ERROR(disk().sync_folder(sessions));
-  ASSIGN_OR_RETURN(const auto folder, sessions.open_in(trashed.place.folder));
+  return sessions.open_in(trashed.place.folder);
+}
+
+Result<void> OmpTrash::restore(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  ASSIGN_OR_RETURN(const auto folder, make_old_folder(trashed));
   RETURN_IF_ERROR(lock_for_restore(there));
   auto moved = move_omp_log(disk(), there.files, trashed.place.file, folder, trashed.place.file);
   if (!moved && moved.error().code == Errc::unsupported && !is_copied(there.files, trashed.place.file, folder)) {

@@ -21,6 +21,7 @@ class OmpTrash : public Trash {
   Result<void> restore(const Trashed& trashed);
 
  private:
+  Result<Dir> make_old_folder(const Trashed& trashed);
   Result<void> copy_away(SessionStore& store, const LogPlace& log, const Dir& files);
   void give_back(SessionStore& store, const LogPlace& log, const TrashFolder& place);
 };

@@ -1,0 +1,31 @@
+// pi's session dir: a folder that a user chose, in which all logs of pi lie directly, whatever their cwd
+// (pi/FORMAT.md A2). Reads the environment; any thread that does not race with setenv.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+/// A session dir that the environment or pi's own settings name.
+struct ChosenSessionDir {
+  std::string dir;      // absolute; "" if it depends on the project
+  std::string why_not;  // then the reason, in words
+};
+
+/// That of $PI_CODING_AGENT_SESSION_DIR, else of settings.json in pi's agent dir. Nothing if neither names one; what a
+/// project's settings or pi's arguments say is unknown.
+std::optional<ChosenSessionDir> own_session_dir();
+
+/// True if a folder that a user named for pi is a session dir and no agent dir: it has no folder `sessions`, and it
+/// holds logs or is own_session_dir().
+bool looks_like_session_dir(const std::string& dir);
+
+/// The paths of a session dir: sessions folder and agent dir are the same.
+StorePaths session_dir_paths(const std::string& dir);
+/// True for those.
+bool is_session_dir(const StorePaths& paths);
+
+}  // namespace arborfs
