@@ -11,6 +11,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::uint32_t kNoLength = 0xFFFFFFFF;
+constexpr std::string_view kFence = "```";
 
 std::string too_long_text(std::uint64_t length) {
   const std::string size = length < kNoLength ? std::to_string(length) + " bytes" : "4 GiB or more";
@@ -46,8 +47,13 @@ std::string first_words_of_too_long(std::uint64_t length, std::size_t columns) {
 
 std::string first_line_of(std::string_view text, std::size_t columns) {
   std::string_view head = without_end_newlines(text);
-  head.remove_prefix(std::min(head.find_first_not_of(" \n\t`>"), head.size()));
-  return visible_line(head, columns);
+  for (;;) {
+    head.remove_prefix(std::min(head.find_first_not_of(" \n\t>"), head.size()));
+    if (!head.starts_with(kFence)) {
+      return visible_line(head, columns);
+    }
+    head.remove_prefix(std::min(head.find_first_not_of('`'), head.size()));
+  }
 }
 
 }  // namespace arborfs
