@@ -1,13 +1,30 @@
-"""A new user's first run: tools/run builds, mounts the sample sessions, and its suggestions work."""
+"""A new user's first run: tools/run builds, mounts the user's sessions or the samples, and its suggestions work."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 
-from mounting import SANITIZED, SOURCE_DIR, Skip, eventually, is_mounted, needs, output_of, run
+from mounting import SANITIZED, SOURCE_DIR, Skip, equal, eventually, is_mounted, output_of, run
 
 BUILD_DEADLINE = 800
+SAMPLES = SOURCE_DIR / "tools" / "samples"
+PNG = b"\x89PNG"
+
+# A session of each agent: what was asked last, and whether the agent keeps costs and pictures.
+TOLD = {
+    "omp": ("Bars for the yearly page",
+            "The bars on the yearly page look like this. Is the last one right?", True, True),
+    "pi": ("The weak bridle point",
+           "Do not guess, the drawing says 0.18. Put it in and run the model again.", True, True),
+    "opal": ("Umlauts in the list of notes", "Is there a library that knows the rules of the language?", False, False),
+    "opencode": ("Import of the flight logs",
+                 "This is the height in five minutes of a flight. Import the other logs like this.", True, True),
+    "claude": ("Drag of the tail", "Could the last tail have touched the ground?", True, True),
+    "codex": ("Speed of the note index", "Read the folder once instead of asking for each file.", False, True),
+    "goat": ("Tide table for the quay", "Days are never negative. What is the highest water & when?", True, True),
+}
 
 
 def first_user(case):
@@ -24,25 +41,60 @@ def suggestions(said, heading):
     return [line.strip() for line in part.splitlines()]
 
 
-def test_run_builds_mounts_and_prints_working_suggestions(case):
-    """The release configuration builds, every suggestion prints something, and the example session has no damage."""
+def tools_run(place, environment):
+    """What tools/run prints."""
     if SANITIZED:
         raise Skip("the release configuration is the same whatever the tests are built with")
+    return run(SOURCE_DIR / "tools" / "run", place, env=environment, timeout=BUILD_DEADLINE).stdout.decode()
+
+
+def check_session(folder, question, has_cost, has_picture):
+    """Finds in a session what was asked last, what it cost, and the picture that was pasted: one command each."""
+    equal(output_of("bash", "-c", "grep -A 2 '^## user' transcript.md | tail -n 1", cwd=folder).rstrip("\n"), question)
+    cost = json.loads(output_of("jq", ".cost", "usage.json", cwd=folder))
+    assert (cost > 0) if has_cost else cost is None, cost
+    pictures = run("bash", "-c", "cat images/*.png", cwd=folder, check=False).stdout
+    assert pictures.startswith(PNG) if has_picture else not pictures, pictures
+
+
+def test_run_builds_mounts_and_prints_working_suggestions(case):
+    """The release configuration builds, every suggestion prints something, and the example session has no damage. The
+    sessions of all agents tell what was asked, what it cost and what was pasted."""
     environment = first_user(case)
     place = case.new_path("my sessions ")
-    said = run(SOURCE_DIR / "tools" / "run", place, env=environment, timeout=BUILD_DEADLINE).stdout.decode()
-    assert "the sample sessions (you have none of your own yet) are mounted at" in said, said
+    said = tools_run(place, environment)
+    assert "sample sessions of all agents (you have none of your own yet) are mounted at" in said, said
     tries = suggestions(said, "Try:")
     assert [line.split()[0] for line in tries] == ["ls", "cat", "less", "jq", "grep"], said
     for line in tries:
         assert output_of("bash", "-c", line, env=environment).strip(), f"nothing from: {line}"
     listing, doctor = suggestions(said, "Without a mount:")
     assert "Fix the flaky upload test" in output_of("bash", "-c", listing, env=environment)
-    assert b"5 sessions examined" in run("bash", "-c", doctor, env=environment, check=False).stdout
+    assert b"sessions examined" in run("bash", "-c", doctor, env=environment, check=False).stdout
+    equal(set(os.listdir(place / "by-agent")), set(TOLD))
+    for agent, (title, *told) in TOLD.items():
+        found = output_of("bash", "-c", f"grep -lxF '{title}' by-agent/{agent}/*/title", cwd=place).splitlines()
+        check_session((place / found[0]).parent, *told)
     example = re.fullmatch(r"cat (.*)/tree\.txt", tries[1])[1]
     run("bash", "-c", f"{doctor} {example}", env=environment)  # 0: no damage found
     run("bash", "-c", suggestions(said, "Unmount:")[0], env=environment)
     assert not is_mounted(place)
+
+
+def test_run_mounts_the_sessions_of_the_agents_that_are_there(case):
+    """A home with sessions of Claude Code alone, then with those of OpenCode besides: these are mounted, no samples."""
+    environment = first_user(case)
+    del environment["XDG_DATA_HOME"]
+    shutil.copytree(SAMPLES / "claude", case.home / ".claude")
+    place = case.new_path("sessions")
+    assert "your sessions are mounted at" in tools_run(place, environment)
+    equal(os.listdir(place / "by-agent"), ["claude"])
+    shutil.copytree(SAMPLES / "opencode", case.home / ".local" / "share" / "opencode")
+    said = tools_run(place, environment)
+    equal(set(os.listdir(place / "by-agent")), {"claude", "opencode"})
+    for line in suggestions(said, "Try:"):
+        assert output_of("bash", "-c", line, env=environment).strip(), f"nothing from: {line}"
+    run("bash", "-c", suggestions(said, "Unmount:")[0], env=environment)
 
 
 def stand_ins(case, **scripts):

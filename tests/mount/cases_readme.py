@@ -4,13 +4,13 @@ import contextlib
 import json
 import os
 import re
-import shutil
-from pathlib import Path
 
 from agents import running
-from mounting import BINARY, Mount, SOURCE_DIR, run
+from mounting import BINARY, Mount, SOURCE_DIR, equal, run
 
 PROMPT = "$ "
+SAMPLES = SOURCE_DIR / "tools" / "samples"
+AGENTS = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
 
 
 def walk(title):
@@ -30,10 +30,8 @@ def walk(title):
 
 
 def copy_samples(folder):
-    """The sample agent dir with mtimes taken from its logs' names, as tools/run makes it."""
-    shutil.copytree(SOURCE_DIR / "tools" / "samples", folder)
-    for log in folder.glob("sessions/*/*.jsonl"):
-        run("touch", "-d", re.sub(r"T(\d\d)-(\d\d)-(\d\d).*", r"T\1:\2:\3Z", log.name), log)
+    """The sample stores and a program `arborfs` that uses them, as tools/run makes them."""
+    run(SAMPLES / "copy", folder, BINARY)
     return folder
 
 
@@ -63,12 +61,11 @@ def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
     assert len(steps) > 10, steps
     home = case.new_path("home")
     (home / "sessions").mkdir(parents=True)
-    (home / "bin").mkdir()
-    os.symlink(BINARY, home / "bin" / "arborfs")
     samples = copy_samples(case.new_path("samples"))
     environment = {**os.environ, "HOME": str(home), "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "100",
-                   "PI_CODING_AGENT_DIR": str(samples), "PATH": f"{home}/bin:{os.environ['PATH']}"}
-    with beside(samples), Mount(case, agent_dir=samples, mountpoint=home / "sessions"):
+                   "PATH": f"{samples}:{os.environ['PATH']}"}
+    stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
+    with beside(samples / "omp"), Mount(case, stores, agent_dir=samples / "omp", mountpoint=home / "sessions"):
         output = run("bash", "-c", script_of(steps), env=environment, check=False).stdout
     output = output.decode()
     printed = re.split(r"--- step \d+\n", output)[1:]
@@ -110,9 +107,20 @@ def test_both_sections_work_beside_an_agent(case):
 
 def test_samples_cover_the_features_in_the_walk(case):
     """The samples hold both generations, branches, labels, an image, damage and artifacts."""
-    samples = SOURCE_DIR / "tools" / "samples"
+    samples = SAMPLES / "omp"
     logs = [path.read_bytes() for path in samples.glob("sessions/*/*.jsonl")]
     assert any(log.startswith(b'{"type":"title"') for log in logs) and any(
         not log.startswith(b'{"type":"title"') for log in logs)
     assert any(b'"type":"label"' in log for log in logs) and any(b"\0\0\0" in log for log in logs)
-    assert list(samples.glob("blobs/*")) and [path for path in Path(samples / "sessions").glob("*/*/*")]
+    assert list(samples.glob("blobs/*")) and list(samples.glob("sessions/*/*/*"))
+
+
+def test_samples_are_what_their_generator_writes(case):
+    """tools/samples/make writes the same bytes as the repository has."""
+    fresh = case.new_path("fresh")
+    run(SAMPLES / "make", fresh)
+
+    def content(folder):
+        return {path.relative_to(folder): path.read_bytes() for name in (*AGENTS, "opencode-files", "times")
+                for path in (folder / name, *(folder / name).rglob("*")) if path.is_file()}
+    equal(content(fresh), content(SAMPLES), "the samples")

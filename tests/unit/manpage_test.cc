@@ -218,7 +218,7 @@ TEST(Completion, BashKnowsEveryVerbAndOption) {
 
 TEST(Completion, BashOffersSessions) {
   need("bash");
-  const std::string samples = kRoot + "/tools/samples";
+  const std::string samples = kRoot + "/tools/samples/omp";
   const std::string offers = bash_offers("arborfs show --agent-dir '" + samples + "'", "14");
   EXPECT_NE(offers.find("1472050ec0006b29"), std::string::npos) << offers;
 }
@@ -239,7 +239,7 @@ TEST(Completion, BashExecutesNoNameOfTheTrash) {
 
 TEST(Completion, BashOffersEntriesAfterASession) {
   need("bash");
-  const std::string line = " --agent-dir '" + kRoot + "/tools/samples' 1472050ec0006b29";
+  const std::string line = " --agent-dir '" + kRoot + "/tools/samples/omp' 1472050ec0006b29";
   for (const std::string verb : {"text", "context", "branch", "label", "fork"}) {
     const std::string offers = bash_offers("arborfs " + verb + line, "''");
     EXPECT_NE(offers.find("b116c08d\n"), std::string::npos) << verb << ": " << offers;
@@ -249,9 +249,9 @@ TEST(Completion, BashOffersEntriesAfterASession) {
   for (const std::string rest : {"show", "append", "title"}) {
     EXPECT_EQ(bash_offers("arborfs " + rest + line, "''"), "\n") << rest;
   }
-  EXPECT_NE(
-      bash_offers("arborfs text --agent-dir = '" + kRoot + "/tools/samples' 1472050ec0006b29", "b1").find("b116c08d"),
-      std::string::npos);
+  EXPECT_NE(bash_offers("arborfs text --agent-dir = '" + kRoot + "/tools/samples/omp' 1472050ec0006b29", "b1")
+                .find("b116c08d"),
+            std::string::npos);
   EXPECT_EQ(bash_offers("arborfs mount -f -o ro", kRoot + "/packag"), kRoot + "/packaging\n");
   EXPECT_EQ(bash_offers("arborfs new --title x", kRoot + "/packag"), kRoot + "/packaging\n");
   for (const std::string several : {"doctor", "rm"}) {
