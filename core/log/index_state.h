@@ -44,6 +44,7 @@ struct IndexState {
   std::optional<Ordinal> leaf;  // if it is not the last entry
   bool has_hashes = false;
   std::vector<std::uint64_t> hashes;  // of the entries' bytes, if has_hashes
+  bool keeps_places = false;          // entries that lie elsewhere in the log are not the same
 
   EntryStore entries;
   IdTable ids;

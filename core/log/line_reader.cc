@@ -19,8 +19,8 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-LineReader::LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled)
-    : window_(log, end, cancelled) {}
+LineReader::LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled)
+    : window_(log, end, cancelled), at_(begin) {}
 
 /// Finds the line feed that ends the line at at_; false if the log has none. Looks at one step of the log at a time, so
 /// that a line of any length is not held.

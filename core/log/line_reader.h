@@ -24,7 +24,10 @@ class LineReader {
   };
 
   /// Reads the bytes of `log` before `end`. `cancelled` may be null. Both must outlive the reader.
-  LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled);
+  LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled)
+      : LineReader(log, 0, end, cancelled) {}
+  /// The same from `begin` on, where a line starts.
+  LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled);
 
   /// The next line that is not blank; null at the end. Valid until the next call. Errors: io, interrupted.
   Result<const Line*> next();
@@ -32,7 +35,7 @@ class LineReader {
  private:
   Result<bool> find_end(std::uint64_t& end);
   LogWindow window_;
-  std::uint64_t at_ = 0;
+  std::uint64_t at_;
   Line line_;
 };
 

@@ -41,7 +41,8 @@ bool LogIndex::begins_with(const LogIndex& before) const {
     return false;
   }
   for (Ordinal ordinal = 1; ordinal <= before.size(); ++ordinal) {
-    const bool is_same = state_->hashes[ordinal - 1] == before.state_->hashes[ordinal - 1];
+    const bool is_moved = state_->keeps_places && entry(ordinal).offset != before.entry(ordinal).offset;
+    const bool is_same = !is_moved && state_->hashes[ordinal - 1] == before.state_->hashes[ordinal - 1];
     if (!is_same || parent(ordinal) != before.parent(ordinal)) {
       return false;
     }

@@ -133,8 +133,8 @@ class LogIndex {
   [[nodiscard]] virtual std::vector<Entry> new_entries(const Growth& growth) const;
   virtual void apply(GrowthPtr growth);
 
-  /// True if the first entries are those of `before`, although they may lie elsewhere in the log. Only for
-  /// formats whose logs may be rewritten whole to add an entry; false for others.
+  /// True if the first entries are those of `before`. They may lie elsewhere in the log if the format's logs may be
+  /// rewritten whole to add an entry. False for indexes without hashes of entries.
   [[nodiscard]] bool begins_with(const LogIndex& before) const;
 
   [[nodiscard]] DialectNumber dialect() const;

@@ -35,6 +35,10 @@ class LogSource {
   /// What the agent keeps of the session outside of these bytes, as it was when the session was opened: the text of a
   /// metadata file. Nothing if there is none.
   [[nodiscard]] virtual std::optional<std::string_view> metadata() const { return std::nullopt; }
+  /// True if that may change while these bytes only grow. A later state of it is seen in a source that is opened anew.
+  [[nodiscard]] virtual bool has_changing_metadata() const { return false; }
+  /// As opened(), of these bytes alone.
+  [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
   /// An open file with the same offsets, for splicing; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.

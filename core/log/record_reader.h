@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/log/log_reader.h"
@@ -28,6 +29,8 @@ class RecordSink {
   [[nodiscard]] virtual Ordinal find(std::string_view id) const = 0;
   /// The parent of an entry among those added so far; kNoEntry for a root and for an orphan.
   [[nodiscard]] virtual Ordinal parent(Ordinal ordinal) const = 0;
+  /// The id of an entry among those added so far.
+  [[nodiscard]] virtual std::string id(Ordinal ordinal) const = 0;
 };
 
 class RecordReader : public LogReader {

@@ -35,12 +35,8 @@ Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& l
     entries.push_back(index.entry(ordinal));
   }
   ASSIGN_OR_RETURN(auto delta, renderer.measure(log, sizes.next(), entries, cancelled));
-  if (index.header().cost) {
-    Usage told = untold_usage();
-    told.cost = *index.header().cost;
-    delta.usage.add(told);
-  }
   sizes.apply(std::move(delta));
+  sizes.set_session_cost(index.header().cost);
   return sizes;
 }
 

@@ -25,4 +25,14 @@ void TextSizes::apply(Delta delta) {
   usage_keys_ = std::move(delta.usage_keys);
 }
 
+UsageTotals TextSizes::usage() const {
+  UsageTotals totals = usage_;
+  if (session_cost_) {
+    Usage told = untold_usage();
+    told.cost = *session_cost_;
+    totals.add(told);
+  }
+  return totals;
+}
+
 }  // namespace arborfs

@@ -57,17 +57,21 @@ class TextSizes {
     return delta;
   }
   void apply(Delta delta);
+  /// What the log's header says that the whole session cost (Header::cost).
+  void set_session_cost(std::optional<double> cost) { session_cost_ = cost; }
 
   [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }
   [[nodiscard]] std::uint64_t text_size(Ordinal ordinal) const { return text_sizes_[ordinal - 1]; }
   [[nodiscard]] const std::vector<ImageRef>& images() const { return images_; }
-  [[nodiscard]] const UsageTotals& usage() const { return usage_; }
+  /// With the cost of the session.
+  [[nodiscard]] UsageTotals usage() const;
 
  private:
   std::vector<std::uint32_t> text_sizes_;
   std::vector<ImageRef> images_;
-  UsageTotals usage_;
+  UsageTotals usage_;  // of the entries
   std::unordered_set<std::uint64_t> usage_keys_;
+  std::optional<double> session_cost_;
 };
 
 /// Measures entries while a log is indexed.

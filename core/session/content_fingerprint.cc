@@ -42,4 +42,9 @@ Result<bool> ContentFingerprint::is_of(const LogSource& log) const {
   return now ? Result<bool>(now->hash_ == hash_) : now.error();
 }
 
+bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogSource& log) {
+  const auto same = mark ? mark->is_of(log) : Result<bool>(false);
+  return same && *same;
+}
+
 }  // namespace arborfs

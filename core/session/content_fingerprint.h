@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/log/log_source.h"
 
@@ -24,5 +25,8 @@ class ContentFingerprint {
   std::uint64_t size_ = 0;
   std::uint64_t hash_ = 0;
 };
+
+/// False without a fingerprint, and on a read error.
+bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogSource& log);
 
 }  // namespace arborfs

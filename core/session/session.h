@@ -263,6 +263,12 @@ class Session : public std::enable_shared_from_this<Session> {
   void keep_findings(const FileStat& st, Header& header) const;
   void keep_head(const FileStat& st, const Header& header);
   Result<void> load_index(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> log_to_grow() const;
+  struct Grown;
+  [[nodiscard]] bool is_written_within(const Grown& grown) const;
+  Result<bool> read_growth(Grown& grown) const;
+  [[nodiscard]] Result<std::optional<Grown>> read_grown(const FileStat& looked) const;
+  bool apply_growth(Grown grown, std::optional<TextSizes::Delta> delta);
   Result<bool> grow_index(const FileStat& looked);
   [[nodiscard]] Result<std::string> current_slot() const;
   Result<void> load_details(const std::atomic<bool>* cancelled);

@@ -1,12 +1,8 @@
-// How a session reads its log, and how it finds what is new. When it does so: session_refreshing.cc.
-#include <chrono>
-#include <new>
-#include <thread>
+// How a session reads its log. How it reads only what is new: session_growing.cc; when: session_refreshing.cc.
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/log/log_reader.h"
-#include "core/render/record_renderer.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -29,9 +25,6 @@ Result<std::string> slot_of(const LogSource& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
-/// A write changes a file's mtime before it changes its size and its bytes.
-constexpr std::chrono::milliseconds kWriteInProgress{1};
-
 /// The log's stat before it was read: `look`, or the stat at open if another file was opened. Later changes are taken
 /// in by the next refresh. A mixture of the two would make the next check report a write that never happened.
 FileStat seen_at(const FileStat& look, const LogSource& log) {
@@ -43,11 +36,6 @@ std::optional<ContentFingerprint> short_mark(const LogSource& log, std::uint64_t
   const auto mark = size <= ContentFingerprint::kWhole ? ContentFingerprint::of(log, slot, size)
                                                        : Result<ContentFingerprint>(Errc::unsupported, "too long");
   return mark ? std::optional(*mark) : std::nullopt;
-}
-
-bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogSource& log) {
-  const auto same = mark ? mark->is_of(log) : Result<bool>(false);
-  return same && *same;
 }
 
 /// The state of a short log before it is read.
@@ -269,92 +257,6 @@ std::optional<Change> Session::news_of(const LogIndex& loaded, std::optional<Ord
 /// The current bytes of the slot, of a log that had one.
 Result<std::string> Session::current_slot() const {
   return slot_bytes_.empty() ? Result<std::string>(std::string()) : first_line(*log_);
-}
-
-Result<bool> Session::grow_index(const FileStat& looked) {
-  constexpr int kTries = 10;
-  FileStat st = looked;
-  auto growth = index_->read_growth(*log_);
-  auto slot = growth && *growth ? current_slot() : Result<std::string>(std::string());
-  const auto shows_only_in_time = [&] {
-    const bool is_written = st.size == head_.stat.size && st.mtime_ns != head_.stat.mtime_ns;
-    return is_written && growth && *growth && slot && *slot == slot_bytes_;
-  };
-  // A write in progress must not be mistaken for one in the middle of the log, nor its slot for the older one: the next
-  // check would find the stat unchanged and never read the bytes that were written meanwhile.
-  for (int i = 0; i < kTries && growth && *growth && slot; ++i) {
-    const bool may_be_under_way = shows_only_in_time();
-    if (may_be_under_way) {
-      std::this_thread::sleep_for(kWriteInProgress);
-    }
-    const auto now = log_->stat();
-    if (!now || now->size < st.size || (*now == st && !may_be_under_way)) {
-      break;
-    }
-    st = *now;
-    growth = index_->read_growth(*log_);
-    slot = growth && *growth ? current_slot() : std::move(slot);
-  }
-  if (!growth || !slot) {
-    return growth ? slot.error() : growth.error();
-  }
-  if (!*growth) {
-    return false;
-  }
-  if (shows_only_in_time() && !is_still_of(whole_mark_, *log_)) {
-    return false;  // written, but neither longer nor retitled: something in the middle may have changed
-  }
-  const Ordinal before = index_->size();
-  std::optional<TextSizes::Delta> delta;
-  if (details_) {
-    auto read = format().renderer->measure(*log_, details_->next(), index_->new_entries(**growth), nullptr);
-    if (!read) {
-      return read.error();
-    }
-    delta = std::move(read).value();
-  }
-  bool news = false;
-  {
-    const std::unique_lock lock(mutex_);
-    try {
-      index_->apply(std::move(growth).value());
-      settle_leaf();
-      if (delta) {
-        details_->apply(std::move(*delta));
-      }
-    } catch (const std::bad_alloc&) {  // a partly grown index is read again
-      index_.reset();
-      details_.reset();
-      moved_leaf_.reset();
-      throw;
-    }
-    const bool was_cut = st.size < head_.stat.size;
-    const bool raw_changed = *slot != slot_bytes_ || was_cut;
-    news = raw_changed || index_->size() != before || !(st == head_.stat);
-    if (raw_changed) {
-      raw_generation_ = ++shared_.generations;
-    }
-    if (was_cut) {
-      bytes_generation_ = ++shared_.generations;
-    }
-    slot_bytes_ = std::move(*slot);
-    whole_mark_ = st.size == head_.stat.size ? whole_mark_ : std::nullopt;
-    keep_head(st, index_->header());
-    if (news) {
-      tail_aged_ = false;
-      ++epoch_;
-    }
-  }
-  if (may_lack_entries_) {
-    look_for_erased(*log_, *index_);
-  }
-  const Ordinal after = index_->size();
-  if (after > before) {
-    publish(Change::Kind::session_appended, 0, before + 1, after);
-  } else if (news) {
-    publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
-  }
-  return true;
 }
 
 Result<void> Session::load_details(const std::atomic<bool>* cancelled) {

@@ -1,9 +1,10 @@
 #include "core/formats/claude/claude_reader.h"
 
 #include <algorithm>
-#include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
@@ -16,27 +17,35 @@
 namespace arborfs::claude {
 namespace {
 
-/// The nodes that rows of type progress stand for: the nearest one above (claude/FORMAT.md B4).
+/// The nodes that rows of type progress stand for: the nearest one above (claude/FORMAT.md B4). Copies share what they
+/// know until one of them learns more.
 class Bridges {
  public:
   void add(const Row& progress) {
-    const std::string_view above = node_above(progress.parent);
-    if (parents_.empty() || parents_.back() != above) {
-      parents_.emplace_back(above);
+    const std::string above(node_above(progress.parent));
+    if (!known_ || known_.use_count() > 1) {
+      known_ = known_ ? std::make_shared<Known>(*known_) : std::make_shared<Known>();
     }
-    by_hash_[xxh64(progress.uuid)] = static_cast<std::uint32_t>(parents_.size() - 1);
+    if (known_->parents.empty() || known_->parents.back() != above) {
+      known_->parents.push_back(above);
+    }
+    known_->by_hash[xxh64(progress.uuid)] = static_cast<std::uint32_t>(known_->parents.size() - 1);
   }
+  /// Valid until the next call of add().
   [[nodiscard]] std::string_view node_above(std::string_view uuid) const {
-    if (by_hash_.empty()) {
+    if (!known_) {
       return uuid;
     }
-    const auto found = by_hash_.find(xxh64(uuid));
-    return found == by_hash_.end() ? uuid : std::string_view(parents_[found->second]);
+    const auto found = known_->by_hash.find(xxh64(uuid));
+    return found == known_->by_hash.end() ? uuid : std::string_view(known_->parents[found->second]);
   }
 
  private:
-  std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
-  std::deque<std::string> parents_;  // never move
+  struct Known {
+    std::unordered_map<std::uint64_t, std::uint32_t> by_hash;
+    std::vector<std::string> parents;
+  };
+  std::shared_ptr<Known> known_;  // null for none
 };
 
 FieldValue text_field(std::string_view text) {
@@ -47,13 +56,29 @@ FieldValue text_field(std::string_view text) {
 }
 
 /// Makes entries of rows.
-class Transcript {
+class Transcript final : public LineScan {
  public:
-  explicit Transcript(RecordSink& sink) : sink_(sink) {}
+  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Transcript>(*this); }
 
-  Result<void> take(const Stretch& stretch) {
+  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
+                       const std::atomic<bool>* cancelled) override {
+    RowPipeline rows(log, at_, end, cancelled);
+    at_ = end;
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto* stretch, rows.next());
+      if (stretch == nullptr) {
+        return {};
+      }
+      RETURN_IF_ERROR(take(*stretch, sink));
+    }
+  }
+
+  void finish(RecordSink& sink) const override { sink.set_leaf(leaf_.leaf(sink)); }
+
+ private:
+  Result<void> take(const Stretch& stretch, RecordSink& sink) {
     for (const Damage& run : stretch.damage) {
-      sink_.add(run);
+      sink.add(run);
     }
     for (const Row& row : stretch.rows) {
       if (row.kind == Row::Kind::pin) {
@@ -61,16 +86,13 @@ class Transcript {
       } else if (row.kind == Row::Kind::progress) {
         bridges_.add(row);
       } else {
-        RETURN_IF_ERROR(add(row));
+        RETURN_IF_ERROR(add(row, sink));
       }
     }
     return {};
   }
 
-  void finish() { sink_.set_leaf(leaf_.leaf(sink_)); }
-
- private:
-  Result<void> add(const Row& node) {
+  Result<void> add(const Row& node, RecordSink& sink) {
     const std::string_view parent = replies_.parent_of(node, bridges_.node_above(node.parent));
     RecordFields fields;
     fields.offset = node.offset;
@@ -88,10 +110,10 @@ class Transcript {
       fields.timestamp = text_field(node.timestamp);
     }
     leaf_.take_node(node, ++entries_);
-    return sink_.add(fields, node.hash);
+    return sink.add(fields, node.hash);
   }
 
-  RecordSink& sink_;
+  std::uint64_t at_ = 0;
   Ordinal entries_ = 0;
   LeafFinder leaf_;
   ReplyChain replies_;
@@ -122,21 +144,8 @@ Result<std::optional<LogReader::FoundEntry>> Reader::find_first_user_message(con
   return std::optional<FoundEntry>();
 }
 
-Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
-  ASSIGN_OR_RETURN(const auto size, log.size());
-  ASSIGN_OR_RETURN(auto header, read_session_head(log));
-  sink.set_header(std::move(header));
-  Transcript transcript(sink);
-  RowPipeline rows(log, size, cancelled);
-  for (;;) {
-    ASSIGN_OR_RETURN(const auto* stretch, rows.next());
-    if (stretch == nullptr) {
-      break;
-    }
-    RETURN_IF_ERROR(transcript.take(*stretch));
-  }
-  transcript.finish();
-  return {};
+std::unique_ptr<LineScan> Reader::start_scan() const {
+  return std::make_unique<Transcript>();
 }
 
 }  // namespace arborfs::claude

@@ -1,17 +1,17 @@
 // Reads the transcripts of Claude Code (claude/FORMAT.md B, C). Thread-safe.
 #pragma once
 
-#include "core/log/record_reader.h"
+#include "core/log/growing_reader.h"
 
 namespace arborfs::claude {
 
-class Reader : public RecordReader {
+class Reader : public GrowingReader {
  public:
   /// As the program lists a session: from the first and the last 64 KiB (claude/FORMAT.md D1).
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
   /// The first 256 KiB are enough: the program only appends.
   [[nodiscard]] Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& log) const override;
-  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
+  [[nodiscard]] std::unique_ptr<LineScan> start_scan() const override;
 };
 
 }  // namespace arborfs::claude

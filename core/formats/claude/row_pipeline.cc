@@ -7,8 +7,9 @@
 
 namespace arborfs::claude {
 
-RowPipeline::RowPipeline(const LogSource& log, std::uint64_t log_end, const std::atomic<bool>* cancelled)
-    : log_(log), log_end_(log_end), cancelled_(cancelled), count_((log_end + kStretch - 1) / kStretch) {
+RowPipeline::RowPipeline(const LogSource& log, std::uint64_t begin, std::uint64_t end,
+                         const std::atomic<bool>* cancelled)
+    : log_(log), begin_(begin), end_(end), cancelled_(cancelled), count_((end - begin + kStretch - 1) / kStretch) {
   if (count_ <= 2) {
     return;
   }
@@ -65,8 +66,8 @@ void RowPipeline::fill_next(RowParser& parser, std::unique_lock<std::mutex>& loc
   lock.unlock();
   filled.thrown = nullptr;
   try {
-    const std::uint64_t begin = number * kStretch;
-    filled.outcome = read_stretch(log_, begin, std::min(begin + kStretch, log_end_), log_end_, parser, filled.stretch);
+    const std::uint64_t begin = begin_ + number * kStretch;
+    filled.outcome = read_stretch(log_, begin, std::min(begin + kStretch, end_), end_, parser, filled.stretch);
   } catch (...) {
     filled.thrown = std::current_exception();
   }

@@ -17,8 +17,9 @@ namespace arborfs::claude {
 
 class RowPipeline {
  public:
-  /// Reads the bytes of `log` before `log_end`. `cancelled` may be null. Both must outlive this object.
-  RowPipeline(const LogSource& log, std::uint64_t log_end, const std::atomic<bool>* cancelled);
+  /// Reads the bytes of `log` from `begin`, where a line starts, to `end`. `cancelled` may be null. Both must outlive
+  /// this object.
+  RowPipeline(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled);
   ~RowPipeline();
   RowPipeline(const RowPipeline&) = delete;
   RowPipeline& operator=(const RowPipeline&) = delete;
@@ -47,7 +48,8 @@ class RowPipeline {
   void help();
 
   const LogSource& log_;
-  const std::uint64_t log_end_;
+  const std::uint64_t begin_;
+  const std::uint64_t end_;
   const std::atomic<bool>* const cancelled_;
   const std::uint64_t count_;  // of stretches
   RowParser parser_;           // for next()

@@ -100,25 +100,28 @@ Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSo
   return header;
 }
 
-class Thread {
+/// Goes through the segments of a thread, one after the other.
+class Thread final : public LineScan {
  public:
-  Thread(RecordSink& sink, const std::atomic<bool>* cancelled) : sink_(sink), cancelled_(cancelled) {}
+  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Thread>(*this); }
 
-  Result<void> read(const SegmentView& segment) {
-    begin(segment);
-    LineReader lines(*segment.file, segment.length, cancelled_);
-    for (;;) {
-      ASSIGN_OR_RETURN(const auto* line, lines.next());
-      if (line == nullptr) {
-        break;
+  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
+                       const std::atomic<bool>* cancelled) override {
+    ASSIGN_OR_RETURN(const auto segments, segments_of(log));
+    for (std::size_t at = begun_ == 0 ? 0 : begun_ - 1; at < segments.size(); ++at) {
+      const SegmentView& segment = segments[at];
+      if (at == begun_) {
+        begin(segment, sink);
+        ++begun_;
       }
-      RETURN_IF_ERROR(take(segment, *line));
+      RETURN_IF_ERROR(read(segment, end, sink, cancelled));
     }
-    ends_[segment.id] = std::move(entries_);
+    at_ = end;
+    ends_.clear();  // no segment comes that could be based on one of these
     return {};
   }
 
-  [[nodiscard]] Ordinal leaf() const { return tip_; }
+  void finish(RecordSink& sink) const override { sink.set_leaf(tip_); }
 
  private:
   /// An entry with the ordinal that Codex gave its record.
@@ -133,17 +136,40 @@ class Thread {
     std::string missing;        // the id of that entry if there is none
   };
 
-  void begin(const SegmentView& segment) {
+  void begin(const SegmentView& segment, const RecordSink& sink) {
     entries_ = {};
     if (segment.base) {
       find_base(*segment.base);
     }
-    tip_ = entries_.before;
+    go_to(entries_.before, sink);
     missing_ = entries_.missing;
     next_ordinal_ = segment.base && segment.base->end_ordinal != UINT64_MAX ? segment.base->end_ordinal : 0;
     line_ = 0;
     total_usage_.clear();
     has_usage_records_ = false;
+  }
+
+  /// Reads the lines of a segment that come after those that were read before.
+  Result<void> read(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
+                    const std::atomic<bool>* cancelled) {
+    const std::uint64_t from = at_ > segment.start ? at_ - segment.start : 0;
+    LineReader lines(*segment.file, from, std::min(segment.length, end - segment.start), cancelled);
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto* line, lines.next());
+      if (line == nullptr) {
+        break;
+      }
+      RETURN_IF_ERROR(take(segment, *line, sink));
+    }
+    if (!segment.is_last) {
+      ends_[segment.id] = std::move(entries_);
+    }
+    return {};
+  }
+
+  void go_to(Ordinal tip, const RecordSink& sink) {
+    tip_ = tip;
+    tip_id_ = tip == kNoEntry ? "" : sink.id(tip);
   }
 
   /// Finds the last entry of the base before the ordinal at which the segment begins; it may be one of the base's base.
@@ -160,23 +186,23 @@ class Thread {
     entries_.missing = entries_.before == kNoEntry ? found->second.missing : "";
   }
 
-  Result<void> take(const SegmentView& segment, const LineReader::Line& line) {
+  Result<void> take(const SegmentView& segment, const LineReader::Line& line, RecordSink& sink) {
     ++line_;
     auto record = line.is_too_long ? std::nullopt : parse_rollout_record(line.text);
     if (!record) {
       const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
                                 : line.is_ended  ? Damage::Kind::malformed
                                                  : Damage::Kind::unfinished;
-      sink_.add(Damage{segment.start + line.offset, line.length, kind, !line.is_ended && segment.is_last});
+      sink.add(Damage{segment.start + line.offset, line.length, kind, !line.is_ended && segment.is_last});
       return {};
     }
     next_ordinal_ = std::max(next_ordinal_, record->ordinal.value_or(next_ordinal_));
     const std::uint64_t ordinal = next_ordinal_++;
     if (record->kind == RolloutRecord::Kind::rollback) {
-      roll_back(record->turns);
+      roll_back(record->turns, sink);
     } else if (record->kind == RolloutRecord::Kind::entry || is_new_usage(*record)) {
       has_usage_records_ = has_usage_records_ || record->type == "token_usage_record";
-      return add(segment, line, *record, ordinal);
+      return add(segment, line, *record, ordinal, sink);
     }
     return {};
   }
@@ -191,32 +217,35 @@ class Thread {
   }
 
   /// Goes back to before the n-th last of the user's turns (codex/FORMAT.md C4).
-  void roll_back(std::uint64_t turns) {
-    for (Ordinal at = tip_; at != kNoEntry && turns > 0; at = sink_.parent(at)) {
+  void roll_back(std::uint64_t turns, const RecordSink& sink) {
+    Ordinal tip = tip_;
+    for (Ordinal at = tip_; at != kNoEntry && turns > 0; at = sink.parent(at)) {
       if (begins_turn_[at - 1]) {
-        tip_ = sink_.parent(at);
+        tip = sink.parent(at);
         --turns;
       }
     }
+    go_to(tip, sink);
   }
 
   /// A record's own id unless another entry has it.
-  std::string id_of(const SegmentView& segment, const RolloutRecord& record, std::uint64_t ordinal) {
-    if (record.id && !record.id->empty() && sink_.find(*record.id) == kNoEntry) {
+  [[nodiscard]] std::string id_of(const SegmentView& segment, const RolloutRecord& record, std::uint64_t ordinal,
+                                  const RecordSink& sink) const {
+    if (record.id && !record.id->empty() && sink.find(*record.id) == kNoEntry) {
       return *record.id;
     }
     const std::string made = segment.id + ":" + std::to_string(record.ordinal ? ordinal : line_);
     std::string id = made;
-    for (int again = 2; sink_.find(id) != kNoEntry; ++again) {
+    for (int again = 2; sink.find(id) != kNoEntry; ++again) {
       id = made + "~" + std::to_string(again);
     }
     return id;
   }
 
   Result<void> add(const SegmentView& segment, const LineReader::Line& line, const RolloutRecord& record,
-                   std::uint64_t ordinal) {
-    const std::string id = id_of(segment, record, ordinal);
-    const std::string parent(tip_ != kNoEntry ? id_at(tip_) : std::string_view(missing_));
+                   std::uint64_t ordinal, RecordSink& sink) {
+    std::string id = id_of(segment, record, ordinal, sink);
+    const std::string_view parent = tip_ != kNoEntry ? tip_id_ : missing_;
     RecordFields fields;
     fields.offset = segment.start + line.offset;
     fields.length = line.length;
@@ -228,27 +257,19 @@ class Thread {
     fields.type = text_field(record.type);
     fields.role = text_field(record.role);
     fields.timestamp = text_field(record.timestamp);
-    RETURN_IF_ERROR(sink_.add(fields, xxh64(line.text)));
+    RETURN_IF_ERROR(sink.add(fields, xxh64(line.text)));
     begins_turn_.push_back(record.begins_turn);
-    keep_id(id);
-    tip_ = ++last_;
-    entries_.placed.push_back({ordinal, tip_});
+    tip_ = static_cast<Ordinal>(begins_turn_.size());
+    tip_id_ = std::move(id);
+    if (!segment.is_last) {
+      entries_.placed.push_back({ordinal, tip_});
+    }
     missing_.clear();
     return {};
   }
 
-  /// The ids of all entries in a row.
-  void keep_id(std::string_view id) {
-    id_texts_.append(id);
-    id_ends_.push_back(id_texts_.size());
-  }
-  [[nodiscard]] std::string_view id_at(Ordinal entry) const {
-    const std::size_t begin = entry == 1 ? 0 : id_ends_[entry - 2];
-    return std::string_view(id_texts_).substr(begin, id_ends_[entry - 1] - begin);
-  }
-
-  RecordSink& sink_;
-  const std::atomic<bool>* cancelled_;
+  std::uint64_t at_ = 0;
+  std::size_t begun_ = 0;  // segments
   // Of the segment that is read:
   Entries entries_;
   std::string missing_;
@@ -257,12 +278,10 @@ class Thread {
   std::string total_usage_;
   bool has_usage_records_ = false;
   // Of all:
-  std::unordered_map<std::string, Entries> ends_;  // by segment
+  std::unordered_map<std::string, Entries> ends_;  // by segment; of those that have been read
   std::vector<bool> begins_turn_;                  // by entry
-  std::string id_texts_;
-  std::vector<std::size_t> id_ends_;
-  Ordinal tip_ = kNoEntry;  // the entry that the next one goes on from
-  Ordinal last_ = kNoEntry;
+  Ordinal tip_ = kNoEntry;                         // the entry that the next one goes on from
+  std::string tip_id_;
 };
 
 }  // namespace
@@ -272,16 +291,23 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return read_header_of(views, log);
 }
 
-Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
-  ASSIGN_OR_RETURN(const auto views, segments_of(log));
-  ASSIGN_OR_RETURN(auto header, read_header_of(views, log));
-  sink.set_header(std::move(header));
-  Thread thread(sink, cancelled);
-  for (const SegmentView& view : views) {
-    RETURN_IF_ERROR(thread.read(view));
-  }
-  sink.set_leaf(thread.leaf());
-  return {};
+std::unique_ptr<LineScan> Reader::start_scan() const {
+  return std::make_unique<Thread>();
+}
+
+std::uint64_t Reader::growing_part(const LogSource& log) const {
+  const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
+  return thread == nullptr ? 0 : thread->segments().back().start;
+}
+
+Result<bool> Reader::can_grow(const LogSource& log) const {
+  const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
+  return thread == nullptr ? Result<bool>(true) : thread->grows_at_its_end();
+}
+
+/// The first line stays as it is once it has ended.
+Result<Header> Reader::grown_header(const LogSource& log, const Header& before, std::uint64_t settled) const {
+  return before.valid && before.offset + before.length < settled ? before : read_header(log);
 }
 
 }  // namespace arborfs::codex

@@ -46,6 +46,19 @@ Result<std::uint64_t> SegmentsLog::size() const {
   return segments_.back().start + last;
 }
 
+Result<bool> SegmentsLog::grows_at_its_end() const {
+  for (const Segment& segment : segments_) {
+    if (&segment == &segments_.back()) {
+      break;
+    }
+    ASSIGN_OR_RETURN(const auto size, segment.file->size());
+    if (segment.is_own && size != segment.length) {
+      return false;
+    }
+  }
+  return !segments_.back().file->is_decoded();
+}
+
 Result<FileStat> SegmentsLog::stat() const {
   ThreadStat all;
   for (const Segment& segment : segments_) {

@@ -44,6 +44,9 @@ class SegmentsLog final : public LogSource {
 
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
+  /// False if an own segment before the last one has been written to since, or no growth of the last one can be seen.
+  /// Errors: io, stale.
+  [[nodiscard]] Result<bool> grows_at_its_end() const;
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
   [[nodiscard]] Result<FileStat> stat() const override;

@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -111,11 +110,32 @@ Damage damage_of(const LineReader::Line& line) {
 }
 
 /// Makes each message the child of the one before it.
-class Chain {
+class Chain final : public LineScan {
  public:
+  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Chain>(*this); }
+  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
+                       const std::atomic<bool>* cancelled) override {
+    LineReader lines(log, at_, end, cancelled);
+    at_ = end;
+    for (;;) {
+      ASSIGN_OR_RETURN(const auto* line, lines.next());
+      if (line == nullptr) {
+        return {};
+      }
+      auto message = line->is_too_long ? std::nullopt : read_fields(line->text);
+      if (message) {
+        RETURN_IF_ERROR(add(*line, *std::move(message), sink));
+      } else {
+        sink.add(damage_of(*line));
+      }
+    }
+  }
+  void finish(RecordSink& /*sink*/) const override {}
+
+ private:
   Result<void> add(const LineReader::Line& line, Fields message, RecordSink& sink) {
     ++count_;
-    const std::string id = unique_id(std::move(message.uuid));
+    const std::string id = unique_id(std::move(message.uuid), sink);
     RecordFields fields;
     fields.offset = line.offset;
     fields.length = line.length;
@@ -134,19 +154,18 @@ class Chain {
     return {};
   }
 
- private:
   /// See goat/FORMAT.md C5.
-  std::string unique_id(std::string uuid) {
+  [[nodiscard]] std::string unique_id(std::string uuid, const RecordSink& sink) const {
     std::string id = uuid.empty() ? "#" + std::to_string(count_) : std::move(uuid);
-    for (std::string base = id; !taken_.insert(xxh64(id)).second; base = id) {
-      id = base + "#" + std::to_string(count_);
+    while (sink.find(id) != kNoEntry) {
+      id += "#" + std::to_string(count_);
     }
     return id;
   }
 
+  std::uint64_t at_ = 0;
   Ordinal count_ = 0;
-  std::string last_;
-  std::unordered_set<std::uint64_t> taken_;  // hashes of ids
+  std::string last_;  // the id of the last message
 };
 
 }  // namespace
@@ -155,23 +174,8 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return header_of(log.metadata());
 }
 
-Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
-  ASSIGN_OR_RETURN(const auto size, log.size());
-  sink.set_header(header_of(log.metadata()));
-  LineReader lines(log, size, cancelled);
-  Chain chain;
-  for (;;) {
-    ASSIGN_OR_RETURN(const auto* line, lines.next());
-    if (line == nullptr) {
-      return {};
-    }
-    auto message = line->is_too_long ? std::nullopt : read_fields(line->text);
-    if (message) {
-      RETURN_IF_ERROR(chain.add(*line, *std::move(message), sink));
-    } else {
-      sink.add(damage_of(*line));
-    }
-  }
+std::unique_ptr<LineScan> Reader::start_scan() const {
+  return std::make_unique<Chain>();
 }
 
 }  // namespace arborfs::goat

@@ -31,6 +31,8 @@ class Source final : public LogSource {
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override;
   [[nodiscard]] std::optional<std::string_view> metadata() const override;
+  [[nodiscard]] bool has_changing_metadata() const override { return true; }
+  [[nodiscard]] FileStat opened_bytes() const override { return parts_.messages.value_or(FileStat()); }
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
   [[nodiscard]] bool is_decoded() const override;
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/omp_index.h"
 #include "core/formats/omp/log/omp_index_state.h"
@@ -77,8 +76,8 @@ class ConflictCheck {
 
 // True if the bytes that growth does not change are unchanged. If the title slot changed, sets `growth.header`.
 Result<bool> is_same_log(LogWindow& window, const OmpIndexState& state, OmpGrowth& growth) {
-  ASSIGN_OR_RETURN(auto now, take_fingerprint(window, state.head.slot_end, state.tail.resume.offset));
-  if (now.head != state.fingerprint.head || now.tail != state.fingerprint.tail) {
+  ASSIGN_OR_RETURN(const auto now, GrowthFingerprint::of(window, state.head.slot_end, state.tail.resume.offset));
+  if (!now.has_same_bytes(state.fingerprint)) {
     return false;
   }
   growth.fingerprint = now;
@@ -167,8 +166,7 @@ Result<LogIndex::GrowthPtr> OmpIndex::read_growth(const LogSource& log) const {
   }
   // Uses a separate window: the scanner's would read far more of the start of the log than is needed.
   LogWindow marks(log, window.end(), nullptr, kCheckStep);
-  ASSIGN_OR_RETURN(auto made,
-                   fingerprint_of_growth(marks, known.head.slot_end, growth->tail.resume.offset, growth->fingerprint));
+  ASSIGN_OR_RETURN(auto made, growth->fingerprint.after_growth(marks, known.head.slot_end, growth->tail.resume.offset));
   growth->fingerprint = made;  // with the slot's hash from when the header was read
   return GrowthPtr(std::move(growth));
 }

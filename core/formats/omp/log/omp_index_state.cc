@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/dialect_hints.h"
 #include "core/formats/omp/log/parallel_line_reader.h"
@@ -11,45 +10,10 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kHeadChecked = 4096;
-constexpr std::uint64_t kTailChecked = 256;
-Result<std::uint64_t> hash_range(LogWindow& window, std::uint64_t from, std::uint64_t to) {
-  const auto size = static_cast<std::size_t>(to - from);
-  if (size == 0) {
-    return xxh64({});
-  }
-  ASSIGN_OR_RETURN(auto text, window.view(from, size));
-  return xxh64(text.substr(0, size));
-}
-
 constexpr std::string_view kOfPi =
     "the log belongs to pi, and arborfs can only read pi's logs; continue the session with pi";
 
 }  // namespace
-
-Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume) {
-  Fingerprint made;
-  made.head_end = std::min(resume, slot_end + kHeadChecked);
-  made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
-  // Hash the tail first: the window still holds it.
-  ASSIGN_OR_RETURN(made.tail, hash_range(window, made.tail_from, resume));
-  ASSIGN_OR_RETURN(made.slot, hash_range(window, 0, slot_end));
-  ASSIGN_OR_RETURN(made.head, hash_range(window, slot_end, made.head_end));
-  return made;
-}
-
-Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume,
-                                          const Fingerprint& before) {
-  Fingerprint made = before;
-  if (before.head_end != slot_end + kHeadChecked) {
-    ASSIGN_OR_RETURN(made, take_fingerprint(window, slot_end, resume));
-    made.slot = before.slot;
-    return made;
-  }
-  made.tail_from = std::max(slot_end, resume > kTailChecked ? resume - kTailChecked : 0);
-  ASSIGN_OR_RETURN(made.tail, hash_range(window, made.tail_from, resume));
-  return made;
-}
 
 bool OmpIndexState::is_younger(const RecordFields& record) {
   const EntryType type = record.entry_type();
@@ -92,7 +56,7 @@ Result<bool> OmpIndexState::scan(const LogSource& log, LogWindow& window, ScanOb
   tail = scanner.tail();
   losses = scanner.take_losses();
   scanned_size = window.end();
-  ASSIGN_OR_RETURN(auto made, take_fingerprint(window, head.slot_end, tail.resume.offset));
+  ASSIGN_OR_RETURN(auto made, GrowthFingerprint::of(window, head.slot_end, tail.resume.offset));
   fingerprint = made;
   finish();
   ASSIGN_OR_RETURN(auto name, last_name(window));

@@ -12,23 +12,10 @@
 #include "core/formats/omp/log/header.h"
 #include "core/formats/omp/log/record_scanner.h"
 #include "core/formats/omp/log/session_name.h"
+#include "core/log/growth_fingerprint.h"
 #include "core/log/index_state.h"
 
 namespace arborfs {
-
-/// Hashes of bytes that growth does not change, to distinguish growth from a rewrite.
-struct Fingerprint {
-  std::uint64_t slot = 0;      // the title slot's line; only this may change in place (omp/FORMAT.md E4)
-  std::uint64_t head_end = 0;  // the head: from the slot to here
-  std::uint64_t head = 0;
-  std::uint64_t tail_from = 0;  // the tail: from here to where the scan resumes
-  std::uint64_t tail = 0;
-};
-Result<Fingerprint> take_fingerprint(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume);
-/// The same for a log that has grown since `before`: does not read again what cannot have changed. Keeps the slot's
-/// hash of `before`.
-Result<Fingerprint> fingerprint_of_growth(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume,
-                                          const Fingerprint& before);
 
 struct OmpIndexState : IndexState {
   OmpIndexState(std::optional<Dialect> forced_dialect, Dialect assumed) : forced(forced_dialect), generation(assumed) {}
@@ -60,7 +47,7 @@ struct OmpIndexState : IndexState {
   Dialect generation;  // by whose rules records are taken; settle_writer() may find that the log is pi's
   LogHead head;
   RecordScanner::Tail tail;
-  Fingerprint fingerprint;
+  GrowthFingerprint fingerprint;
 
  private:
   /// Which agents' own traits the records have.
@@ -83,7 +70,7 @@ struct OmpGrowth : LogIndex::Growth {
   std::deque<std::string> texts;
   ScanLosses losses;
   RecordScanner::Tail tail;
-  Fingerprint fingerprint;
+  GrowthFingerprint fingerprint;
   std::uint64_t scanned_size = 0;
   std::optional<Header> header;     // set if the title slot changed
   std::optional<std::string> name;  // from the last session_info among the records
