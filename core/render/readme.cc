@@ -48,6 +48,7 @@ in it has the full path. A session's folder has the name of its log:
     damage/            bytes of the log that belong to no entry; absent if there are none
     artifacts/         the agent's files next to the log; absent if there are none
     checkpoints/       working files that the agent kept; absent if there are none
+    native/            the files or rows behind the session, unchanged; absent for omp and pi
 
 The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:
 `entries/42.json`, `entries/a1b2c3d4.json`, and `branches/` followed by any id, number or label.

@@ -151,6 +151,11 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& /*place*/) const {
     return Error{Errc::not_found, "the session has no checkpoints"};
   }
+  /// The files or rows behind the session as the agent keeps them, without secrets (CONTRACT.md 2.10). Cheap; `this`
+  /// outlives the result. Errors: not_found if the mount does not show them.
+  [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& /*place*/) const {
+    return Error{Errc::not_found, "the log is all that the agent keeps of the session"};
+  }
   /// Why a program holds the session, by the agent's own signs, in words; empty if none shows.
   [[nodiscard]] virtual std::vector<std::string> live_signs(const LogPlace& /*place*/) const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;

@@ -26,10 +26,18 @@ class ShownFiles {
   using Content = std::variant<File, std::string>;
 
   virtual ~ShownFiles() = default;
-  /// True for a file whose text takes long to make, and so do its stat and its content.
+  /// True where stat(), list() and open() may take long.
   [[nodiscard]] virtual bool takes_long(const std::string& path) const = 0;
-  /// Errors of these three: not_found; those of reading the files.
+  /// Errors of these four: not_found; those of reading the files.
   [[nodiscard]] virtual Result<Stat> stat(const std::string& path) const = 0;
+  /// What stat() says of it, without making a text only for its size.
+  [[nodiscard]] virtual Result<bool> is_folder(const std::string& path) const {
+    const auto st = stat(path);
+    if (!st) {
+      return st.error();
+    }
+    return st->is_folder;
+  }
   [[nodiscard]] virtual Result<std::vector<Item>> list(const std::string& path) const = 0;
   [[nodiscard]] virtual Result<Content> open(const std::string& path) const = 0;
 };

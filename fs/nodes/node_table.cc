@@ -11,7 +11,6 @@ namespace {
 namespace artifacts = artifact_nodes;
 namespace blobs = blob_nodes;
 namespace branch = branch_nodes;
-namespace checkpoints = checkpoint_nodes;
 namespace control = control_nodes;
 namespace document = document_nodes;
 namespace entry = entry_nodes;
@@ -21,6 +20,7 @@ namespace root = root_nodes;
 namespace searches = search_nodes;
 namespace session = session_nodes;
 namespace shortcut = shortcut_nodes;
+namespace shown = shown_file_nodes;
 
 constexpr NodeRow folder(Kind kind, std::string_view word, decltype(NodeRow::attr) attr,
                          decltype(NodeRow::lookup) lookup, decltype(NodeRow::list) list) {
@@ -81,8 +81,10 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::control, "control", control::attr, nullptr),
     folder(Kind::artifact_dir, "artifacts", artifacts::attr, artifacts::lookup, artifacts::list),
     file(Kind::artifact_file, "artifact", artifacts::attr, artifacts::open),
-    folder(Kind::checkpoint_dir, "checkpoints", checkpoints::attr, checkpoints::lookup, checkpoints::list),
-    file(Kind::checkpoint_file, "checkpoint", checkpoints::attr, checkpoints::open),
+    folder(Kind::checkpoint_dir, "checkpoints", shown::attr, shown::lookup, shown::list),
+    file(Kind::checkpoint_file, "checkpoint", shown::attr, shown::open),
+    folder(Kind::native_dir, "natives", shown::attr, shown::lookup, shown::list),
+    file(Kind::native_file, "native", shown::attr, shown::open),
     link(Kind::leaf_link, "leaf", session::leaf_attr, session::leaf_target),
     folder(Kind::entries, "entries", session::folder_attr, entry::lookup, entry::list),
     folder(Kind::texts, "texts", session::folder_attr, entry::lookup, entry::list),

@@ -140,13 +140,13 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
 }  // namespace artifact_nodes
 
-/// checkpoints/: states of working files that the agent kept.
-namespace checkpoint_nodes {
+/// checkpoints/ and native/: files that a store shows of a session (core/store/shown_files.h).
+namespace shown_file_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
-}  // namespace checkpoint_nodes
+}  // namespace shown_file_nodes
 
 namespace blob_nodes {
 Result<Attr> folder_attr(MountState&, RequestContext&, NodeId);

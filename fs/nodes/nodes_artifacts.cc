@@ -5,13 +5,12 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
+#include "core/store/stored_files.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs::artifact_nodes {
 
 namespace {
-
-constexpr std::size_t kShortestCut = 240;  // of names that were cut between two characters to fit 255 bytes
 
 /// A file or folder below artifacts/. Always opened from the top, one component after the other, never through a
 /// symbolic link.
@@ -62,23 +61,6 @@ Result<FileStat> stat_of(const Place& place) {
   ASSIGN_OR_RETURN(auto dir, open_folder(place, folder));
   auto st = dir.stat(std::string(name));
   return st ? std::move(st) : Result<FileStat>(gone_or(st.error()));
-}
-
-/// The file that is shown under this name (names::encode_file). If the name may have been cut, searches the folder.
-std::optional<std::string> name_on_disk(const Dir& dir, std::string_view shown) {
-  if (auto name = names::decode_file(shown); name && is_plain_name(*name) && dir.stat(*name)) {
-    return name;
-  }
-  if (shown.size() < kShortestCut) {
-    return std::nullopt;
-  }
-  const auto found = dir.list();
-  for (const auto& row : found ? *found : std::vector<DirEntry>()) {
-    if (names::encode_file(row.name) == shown) {
-      return row.name;
-    }
-  }
-  return std::nullopt;
 }
 
 Result<Child> child_of(MountState& state, NodeId node, const std::string& folder, const std::string& name,

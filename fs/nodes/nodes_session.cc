@@ -19,6 +19,7 @@ enum class Presence {
   home,         // a folder that outlives generations
   artifacts,    // if the agent made any
   checkpoints,  // if the agent kept any
+  native,       // if the log is not all that the agent keeps
   control,      // if the session's format takes the verb and the mount is writable
 };
 
@@ -47,6 +48,7 @@ constexpr std::array kSessionRows = {
     SessionRow{"damage", Kind::damage, Presence::damage},
     SessionRow{"artifacts", Kind::artifact_dir, Presence::artifacts},
     SessionRow{"checkpoints", Kind::checkpoint_dir, Presence::checkpoints},
+    SessionRow{"native", Kind::native_dir, Presence::native},
     SessionRow{"append", Kind::control, Presence::control},
     SessionRow{"branch", Kind::control, Presence::control},
     SessionRow{"label", Kind::control, Presence::control},
@@ -76,6 +78,15 @@ Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {
   return NodeId(Kind::damage, slot, 0);
 }
 
+bool keeps_files(const Session& session, Presence which) {
+  const SessionStore& store = session.store();
+  const LogPlace place = session.place();
+  if (which == Presence::artifacts) {
+    return store.artifacts(place).has_value();
+  }
+  return which == Presence::native ? store.native_files(place).has_value() : store.checkpoints(place).has_value();
+}
+
 /// The present node of a row's name; not_found if the name is absent.
 Result<NodeId> node_of_row(MountState& state, RequestContext& call, const SessionRef& ref, const SessionRow& row) {
   switch (row.has) {
@@ -97,12 +108,11 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
                                                                  : Result<NodeId>(no_such_name());
     case Presence::artifacts:
     case Presence::checkpoints:
+    case Presence::native:
       break;
   }
-  const SessionStore& store = ref.session->store();
-  const bool is_there = row.has == Presence::artifacts ? store.artifacts(ref.session->place()).has_value()
-                                                       : store.checkpoints(ref.session->place()).has_value();
-  return is_there ? Result<NodeId>(NodeId(row.kind, ref.home, 0)) : Result<NodeId>(no_such_name());
+  return keeps_files(*ref.session, row.has) ? Result<NodeId>(NodeId(row.kind, ref.home, 0))
+                                            : Result<NodeId>(no_such_name());
 }
 
 /// The texts of longer logs are read only when they are asked for.

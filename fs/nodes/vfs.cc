@@ -34,7 +34,8 @@ NodeId parent_of(MountState& state, NodeId node) {
     case Kind::branch_entries:
       return {Kind::branch, node.slot(), node.item()};
     case Kind::artifact_dir:
-    case Kind::checkpoint_dir: {
+    case Kind::checkpoint_dir:
+    case Kind::native_dir: {
       const auto path = state.artifact_paths.text_of(node.item());
       const std::size_t slash = path ? path->rfind('/') : std::string::npos;
       if (!path) {

@@ -50,7 +50,8 @@ class Vfs {
   /// one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
-           parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir && parent.kind() != Kind::checkpoint_dir;
+           parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir &&
+           parent.kind() != Kind::checkpoint_dir && parent.kind() != Kind::native_dir;
   }
   Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(RequestContext& call, NodeId node);

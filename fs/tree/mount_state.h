@@ -64,11 +64,12 @@ struct MountState {
     return found != own_writes_.end() && found->second >= when;
   }
 
-  /// For files of the store whose size may change under the same node (blobs, artifacts, checkpoints): records the size
-  /// that was reported to the kernel.
+  /// For files of the store whose size may change under the same node (blobs, artifacts, checkpoints, native/): records
+  /// the size that was reported to the kernel.
   void note_told(const Attr& attr) {
     const Kind kind = attr.node.kind();
-    if (kind != Kind::blob && kind != Kind::image && kind != Kind::artifact_file && kind != Kind::checkpoint_file) {
+    if (kind != Kind::blob && kind != Kind::image && kind != Kind::artifact_file && kind != Kind::checkpoint_file &&
+        kind != Kind::native_file) {
       return;
     }
     const std::lock_guard lock(told_mutex_);

@@ -1,8 +1,8 @@
 // Identifies a file of the mount by one 64-bit number: kind (8 bits), slot (24), item (32). Each request decodes it;
 // there are no node objects, so none can dangle, and FORGET has nothing to do.
 //
-// The content of a node never changes, or only grows, except for files of the store (blobs, artifacts). Another state
-// of a session is another node: see the comment at each kind. Slots are never reused (session_ids.h).
+// The content of a node never changes, or only grows, except for files of the store (blobs, artifacts, native/).
+// Another state of a session is another node: see the comment at each kind. Slots are never reused (session_ids.h).
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ enum class Kind : std::uint8_t {
   search_query,     // item: number of the query (recent_searches.h)
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
-  session,       // slot of the session, as for all kinds up to `checkpoint_file`
+  session,       // slot of the session, as for all kinds up to `native_file`
   session_json,  // item: epoch, as for title, context, tree, usage
   title,
   context,
@@ -55,6 +55,8 @@ enum class Kind : std::uint8_t {
   artifact_file,    // item: interned path
   checkpoint_dir,   // item: as for artifact_dir
   checkpoint_file,  // item: interned path; its text may be made anew at each open
+  native_dir,       // item: as for artifact_dir
+  native_file,      // as checkpoint_file
   leaf_link,        // this and the following kinds: slot of one generation; item: ordinal
   entries,
   texts,

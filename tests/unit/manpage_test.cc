@@ -145,11 +145,11 @@ TEST(ManPage, ListsEveryKindOfFinding) {
 TEST(ManPage, ListsEveryNameOfTheMount) {
   const std::string page = text_of("man/arborfs.5");
   for (const char* name :
-       {"README.md",     "status.json",  "events",     "projects/",   "by-id/",     "by-agent/",
-        "recent/",       "terminals/",   "search/",    "excerpts.md", "hits.json",  "blobs/",
-        "cwd",           "session.json", "title",      "raw.jsonl",   "leaf",       "context.json",
-        "transcript.md", "tree.txt",     "usage.json", "entries/",    "text/",      "images/",
-        "branches/",     "current",      "labels/",    "damage/",     "artifacts/", "checkpoints/"}) {
+       {"README.md",  "status.json",  "events",      "projects/",    "by-id/",        "by-agent/", "recent/",
+        "terminals/", "search/",      "excerpts.md", "hits.json",    "blobs/",        "cwd",       "session.json",
+        "title",      "raw.jsonl",    "leaf",        "context.json", "transcript.md", "tree.txt",  "usage.json",
+        "entries/",   "text/",        "images/",     "branches/",    "current",       "labels/",   "damage/",
+        "artifacts/", "checkpoints/", "native/"}) {
     const std::regex item("\\n\\.It Pa [^\\n]*\\b" + std::regex_replace(std::string(name), std::regex(R"(\.)"), "\\.") +
                           "( |\\n)");
     EXPECT_TRUE(std::regex_search(page, item)) << name << " is not an item of arborfs.5";

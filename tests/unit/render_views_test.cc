@@ -287,10 +287,10 @@ TEST(Readme, DescribesTheMount) {
     const std::string text = mount_readme("1.2.3", read_only);
     EXPECT_TRUE(text.starts_with("# arborfs 1.2.3\n"));
     for (const char* name :
-         {"projects/",     "by-id/",       "by-agent/",  "recent/",     "search/",    "terminals/",
-          "blobs/",        "session.json", "title",      "raw.jsonl",   "leaf",       "context.json",
-          "transcript.md", "tree.txt",     "usage.json", "status.json", "entries/",   "text/",
-          "images/",       "branches/",    "labels/",    "damage/",     "artifacts/", "checkpoints/"}) {
+         {"projects/",    "by-id/",      "by-agent/",    "recent/", "search/",      "terminals/",    "blobs/",
+          "session.json", "title",       "raw.jsonl",    "leaf",    "context.json", "transcript.md", "tree.txt",
+          "usage.json",   "status.json", "entries/",     "text/",   "images/",      "branches/",     "labels/",
+          "damage/",      "artifacts/",  "checkpoints/", "native/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);

@@ -8,6 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs::claude {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kSuffix = ".jsonl";
 constexpr std::string_view kOrphaned = "orphaned-";
 constexpr std::string_view kSubAgents = "subagents";
+constexpr std::string_view kDescription = ".meta.json";  // of a sub-agent, beside its transcript
 
 bool is_transcript_name(std::string_view name) {
   return name.size() > kSuffix.size() && name.front() != '.' && name.ends_with(kSuffix) && !name.starts_with(kOrphaned);
@@ -100,6 +102,14 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
 
 Result<Dir> Store::folder(const LogPlace& place) const {
   return open_folder(paths().sessions, place.folder);
+}
+
+Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(auto dir, folder(place));
+  const std::string stem(place.stem());
+  const bool is_sub_agent = place.folder.find('/') != std::string::npos;
+  return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
+      std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }
 
 }  // namespace arborfs::claude

@@ -1,4 +1,5 @@
-// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens nothing but transcripts. Thread-safe.
+// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens nothing but transcripts, and the
+// files beside them for native_files(). Thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,8 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  /// The transcript; of a session also its folder, of a sub-agent also what describes it.
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
 };
 
 }  // namespace arborfs::claude

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/codex/segment_files.h"
 #include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 #include "core/os/held_locks.h"
@@ -169,6 +170,15 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place)
   const std::string thread(place.stem());
   auto log = open_thread(*table(), thread, known());
   return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread, known());
+}
+
+Result<std::unique_ptr<const ShownFiles>> CodexStore::native_files(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto planned, plan(*table(), std::string(place.stem())));
+  std::vector<SegmentFile> segments;
+  for (const Planned& each : planned) {
+    segments.push_back(each.file);
+  }
+  return std::unique_ptr<const ShownFiles>(std::make_unique<const SegmentFiles>(home(), std::move(segments)));
 }
 
 /// See codex/FORMAT.md A5.

@@ -32,6 +32,8 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  /// The segments of the thread's history, and so those that it is based on.
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::vector<std::string> live_signs(const LogPlace& place) const override;
 
  private:

@@ -195,6 +195,10 @@ Result<ShownFiles::Stat> CheckpointFiles::stat(const std::string& path) const {
   }
 }
 
+Result<bool> CheckpointFiles::is_folder(const std::string& path) const {
+  return takes_long(path) ? Result<bool>(false) : ShownFiles::is_folder(path);
+}
+
 Result<std::vector<ShownFiles::Item>> CheckpointFiles::list(const std::string& path) const {
   ASSIGN_OR_RETURN(const auto place, place_of(path));
   std::vector<Item> items;

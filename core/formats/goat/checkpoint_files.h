@@ -49,6 +49,7 @@ class CheckpointFiles final : public ShownFiles {
 
   [[nodiscard]] bool takes_long(const std::string& path) const override;
   [[nodiscard]] Result<Stat> stat(const std::string& path) const override;
+  [[nodiscard]] Result<bool> is_folder(const std::string& path) const override;
   [[nodiscard]] Result<std::vector<Item>> list(const std::string& path) const override;
   [[nodiscard]] Result<Content> open(const std::string& path) const override;
 

@@ -10,6 +10,7 @@
 #include "core/formats/goat/goat_source.h"
 #include "core/formats/goat/metadata.h"
 #include "core/log/log_file.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs::goat {
 namespace {
@@ -142,12 +143,18 @@ Result<Dir> Store::artifacts(const LogPlace& place) const {
 
 Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
-  RETURN_IF_ERROR(dir.open_in("checkpoints"));
+  RETURN_IF_ERROR(dir.open_in(kCheckpoints));
   ASSIGN_OR_RETURN(const auto base, Dir::stat_root(paths().sessions));
   Parts parts;
   std::string cwd = header_of(read_metadata(dir, parts)).cwd;
   return std::unique_ptr<const ShownFiles>(
       std::make_unique<const CheckpointFiles>(std::move(dir), base, std::move(cwd), trees_));
+}
+
+Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(auto dir, folder(place));
+  return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
+      std::move(dir), std::vector<std::string>{kMetadataFile, kMessagesFile, "transcript.jsonl", kCheckpoints}));
 }
 
 }  // namespace arborfs::goat

@@ -30,6 +30,7 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
 
  private:
   mutable CheckpointTrees trees_;

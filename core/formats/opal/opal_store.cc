@@ -10,6 +10,7 @@
 #include "core/formats/opal/dets_translation.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs::opal {
 namespace {
@@ -79,6 +80,12 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   }
   ASSIGN_OR_RETURN(auto lines, translate_dets(*file, Cancellation::current()));
   return std::shared_ptr<const LogSource>(std::make_shared<const TranslatedLog>(std::move(file), std::move(lines)));
+}
+
+Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(auto dir, folder(place));
+  return std::unique_ptr<const ShownFiles>(
+      std::make_unique<const StoredFiles>(std::move(dir), std::vector<std::string>{place.file}));
 }
 
 }  // namespace arborfs::opal

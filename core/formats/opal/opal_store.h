@@ -21,6 +21,7 @@ class Store : public LogFolderStore {
                                                    const HeadWanted& wants_head) const override;
   /// A table as its translation; read_raw_at() of it reads the table. Errors also: corrupt, too_large.
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
 
  private:
   const Format& dets_;

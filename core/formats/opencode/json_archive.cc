@@ -14,35 +14,20 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/entry_text.h"
+#include "core/formats/opencode/json_files.h"
 #include "core/json/json_cursor.h"
 
 namespace arborfs::opencode {
 namespace {
 
-constexpr std::string_view kJsonSuffix = ".json";
 constexpr std::uint64_t kLongestFile = std::uint64_t{64} << 20U;
 /// The messages of so many sessions that were read lately are watched.
 constexpr std::size_t kMostWatched = 16;
 
 /// The ids of the files `<id>.json`, in byte order; none if there is no such directory.
 std::vector<std::string> ids_in(const Result<Dir>& dir) {
-  std::vector<std::string> ids;
-  auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-  if (!entries) {
-    return ids;
-  }
-  for (const DirEntry& entry : *entries) {
-    if (entry.type == DT_REG && entry.name.front() != '.' && entry.name.size() > kJsonSuffix.size() &&
-        entry.name.ends_with(kJsonSuffix)) {
-      ids.push_back(entry.name.substr(0, entry.name.size() - kJsonSuffix.size()));
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
-
-std::string file_of_id(std::string_view id) {
-  return std::string(id) + std::string(kJsonSuffix);
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  return entries ? ids_among(*entries) : std::vector<std::string>();
 }
 
 /// The file's text; "" if there is none that can be read.
@@ -191,12 +176,17 @@ class JsonArchive final : public SessionArchive {
     return {};
   }
 
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const override {
+    ASSIGN_OR_RETURN(auto storage, Dir::open_root(storage_));
+    return std::unique_ptr<const ShownFiles>(std::make_unique<const JsonFiles>(std::move(storage), session));
+  }
+
   /// Files say nothing of others that were written.
   [[nodiscard]] Result<std::uint64_t> changes() const override { return ++changes_; }
 
   [[nodiscard]] std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
-    return file.ends_with(kJsonSuffix) && file.front() != '.' ? std::optional(LogPlace{folder, file}) : std::nullopt;
+    return is_json_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
   [[nodiscard]] std::string path_of(const SessionName& session) const override {
     return storage_ + "/session/" + session.folder + "/" + file_of_id(session.id);

@@ -153,6 +153,10 @@ Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& pla
       *archive_, cache_, session, std::move(whole), opened, [this, session] { return look(session); }));
 }
 
+Result<std::unique_ptr<const ShownFiles>> OpenCodeStore::native_files(const LogPlace& place) const {
+  return archive_->files(name_of(place));
+}
+
 std::string OpenCodeStore::path_of(const LogPlace& place) const {
   return archive_->path_of(name_of(place));
 }

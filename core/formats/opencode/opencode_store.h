@@ -32,6 +32,7 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Header> header(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return archive_->dir_of(place.folder); }
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] std::vector<WatchedDir> watched() const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,6 +79,8 @@ class SessionArchive {
   /// is gone.
   using Take = std::function<bool(std::string&& text)>;
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
+  /// As SessionStore::native_files.
+  [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
   /// A number that stays the same only while nothing at all was written.
   [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
 

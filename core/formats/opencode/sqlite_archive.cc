@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/row_files.h"
 #include "core/formats/opencode/sqlite_rows.h"
 #include "core/sqlite/database.h"
 
@@ -141,6 +142,11 @@ class SqliteArchive final : public SessionArchive {
       }
     }
     return {};
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const override {
+    RETURN_IF_ERROR(check(session.folder));
+    return std::unique_ptr<const ShownFiles>(std::make_unique<const RowFiles>(database_, session.id));
   }
 
   [[nodiscard]] Result<std::uint64_t> changes() const override {

@@ -1,9 +1,11 @@
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "fs/nodes/nodes.h"
 
-namespace arborfs::checkpoint_nodes {
+namespace arborfs::shown_file_nodes {
 
 namespace {
 
@@ -18,21 +20,48 @@ Error stale_if_gone(const Error& error) {
   return error.code == Errc::not_found ? stale_error() : error;
 }
 
+/// Where the files of a kind come from.
+struct Family {
+  Kind folder;
+  Kind file;
+  std::string_view word;  // in inode numbers
+  Result<std::unique_ptr<const ShownFiles>> (SessionStore::*files)(const LogPlace& place) const;
+};
+constexpr std::array kFamilies = {
+    Family{Kind::checkpoint_dir, Kind::checkpoint_file, "checkpoint", &SessionStore::checkpoints},
+    Family{Kind::native_dir, Kind::native_file, "native", &SessionStore::native_files},
+};
+
+const Family& family_of(NodeId node) {
+  const auto* const found =
+      std::find_if(kFamilies.begin(), kFamilies.end(),
+                   [kind = node.kind()](const Family& family) { return family.folder == kind || family.file == kind; });
+  return *found;
+}
+
 Result<Shown> shown_at(MountState& state, NodeId node) {
   ASSIGN_OR_RETURN(auto ref, session_of(state, node));
   auto path = node.item() == 0 ? std::string() : state.artifact_paths.text_of(node.item());
-  auto files = path ? ref.session->store().checkpoints(ref.session->place())
-                    : Result<std::unique_ptr<const ShownFiles>>(stale_error());
+  if (!path) {
+    return stale_error();
+  }
+  auto files = (ref.session->store().*family_of(node).files)(ref.session->place());
   if (!files) {
     return stale_if_gone(files.error());
   }
   return Shown{std::move(ref), std::move(*files), std::move(*path)};
 }
 
-NodeId child_node(MountState& state, NodeId parent, const std::string& folder, const std::string& name,
-                  bool is_folder) {
-  return {is_folder ? Kind::checkpoint_dir : Kind::checkpoint_file, parent.slot(),
-          state.artifact_paths.number_of(folder.empty() ? name : folder + "/" + name)};
+std::string below(const std::string& folder, std::string_view name) {
+  return (folder.empty() ? "" : folder + "/") + std::string(name);
+}
+
+/// The node of a path in the family of `relative`; nothing if the numbers have run out.
+std::optional<NodeId> node_at(MountState& state, NodeId relative, const std::string& path, bool is_folder) {
+  const Family& family = family_of(relative);
+  const std::uint32_t number = state.artifact_paths.number_of(path);
+  return number == 0 ? std::nullopt
+                     : std::optional(NodeId(is_folder ? family.folder : family.file, relative.slot(), number));
 }
 
 /// A text that was made when the file was opened.
@@ -75,46 +104,48 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   if (!st) {
     return stale_if_gone(st.error());
   }
-  if (st->is_folder != (node.kind() == Kind::checkpoint_dir)) {
+  const Family& family = family_of(node);
+  if (st->is_folder != (node.kind() == family.folder)) {
     return stale_error();
   }
-  const std::uint64_t ino = stable_ino(shown.ref.seed, "checkpoint", shown.path);
+  const std::uint64_t ino = stable_ino(shown.ref.seed, family.word, shown.path);
   return Attr{node,     ino,         st->is_folder ? FileType::directory : FileType::file, CacheTtl::moment,
               st->size, st->mtime_ns};
 }
 
-Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   ASSIGN_OR_RETURN(const auto shown, shown_at(state, node));
-  const std::string path = (shown.path.empty() ? "" : shown.path + "/") + std::string(name);
-  if (shown.files->takes_long(path)) {
-    return Child{child_node(state, node, shown.path, std::string(name), false), CacheTtl::moment};
+  const std::string path = below(shown.path, name);
+  if (!call.may_take_long() && shown.files->takes_long(path)) {
+    return call.defer();
   }
-  const auto st = shown.files->stat(path);
-  if (!st) {
-    return st.error().code == Errc::not_found ? no_such_name() : st.error();
+  const auto is_folder = shown.files->is_folder(path);
+  if (!is_folder) {
+    return is_folder.error().code == Errc::not_found ? no_such_name() : is_folder.error();
   }
-  return Child{child_node(state, node, shown.path, std::string(name), st->is_folder), CacheTtl::moment};
+  const auto child = node_at(state, node, path, *is_folder);
+  return child ? Result<Child>(Child{*child, CacheTtl::moment}) : no_such_name();
 }
 
-Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node) {
+Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto shown, shown_at(state, node));
+  if (!call.may_take_long() && shown.files->takes_long(shown.path)) {
+    return call.defer();
+  }
   const auto found = shown.files->list(shown.path);
   if (!found) {
     return stale_if_gone(found.error());
   }
   std::vector<NamesSnapshot::Item> items;
   for (const ShownFiles::Item& row : *found) {
-    NamesSnapshot::Item item{row.name, {}, std::nullopt};
-    item.child.node = child_node(state, node, shown.path, row.name, row.is_folder);
-    item.child.name_life = CacheTtl::moment;
-    const std::string path = (shown.path.empty() ? "" : shown.path + "/") + row.name;
-    item.brief = Attr{item.child.node,
-                      stable_ino(shown.ref.seed, "checkpoint", path),
-                      row.is_folder ? FileType::directory : FileType::file,
-                      CacheTtl::moment,
-                      0,
-                      0};
-    items.push_back(std::move(item));
+    const std::string path = below(shown.path, row.name);
+    const auto child = node_at(state, node, path, row.is_folder);
+    if (!child) {
+      continue;
+    }
+    const std::uint64_t ino = stable_ino(shown.ref.seed, family_of(node).word, path);
+    const FileType type = row.is_folder ? FileType::directory : FileType::file;
+    items.push_back({row.name, {*child, CacheTtl::moment}, Attr{*child, ino, type, CacheTtl::moment, 0, 0}});
   }
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
@@ -133,4 +164,4 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
                                                : Result<OpenFilePtr>(std::move(file.file));
 }
 
-}  // namespace arborfs::checkpoint_nodes
+}  // namespace arborfs::shown_file_nodes

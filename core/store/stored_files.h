@@ -1,0 +1,56 @@
+// Files of an agent as they lie on disk, for ShownFiles: chosen files and folders below one folder. Links, FIFOs and
+// the like are left out. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/os/file.h"
+#include "core/store/shown_files.h"
+
+namespace arborfs {
+
+class StoredFiles : public ShownFiles {
+ public:
+  /// `chosen`: paths below `root`, as on disk, of files, and of folders that are shown with all that is in them. Those
+  /// that are missing are left out.
+  StoredFiles(Dir root, std::vector<std::string> chosen);
+
+  [[nodiscard]] bool takes_long(const std::string& /*path*/) const override { return false; }
+  [[nodiscard]] Result<Stat> stat(const std::string& path) const override;
+  [[nodiscard]] Result<std::vector<Item>> list(const std::string& path) const override;
+  [[nodiscard]] Result<Content> open(const std::string& path) const override;
+
+ protected:
+  /// The names that are shown in a folder; nothing for all that are there. Paths and names are those on disk.
+  [[nodiscard]] virtual std::optional<std::vector<std::string>> names_in(const std::string& folder) const;
+  [[nodiscard]] virtual bool shows(const std::string& folder, const std::string& name) const;
+  /// What is in a folder at this path below the root; none if it cannot be read.
+  [[nodiscard]] std::vector<DirEntry> entries_of(const std::string& folder) const;
+  /// True if there is a file or folder at this path below the root.
+  [[nodiscard]] bool is_there(const std::string& path) const;
+
+ private:
+  using DirPtr = std::shared_ptr<const Dir>;
+  /// A file or folder, and the folder that it is in.
+  struct Place {
+    DirPtr parent;
+    std::string name;  // "" for the root, whose `parent` is itself
+    std::string path;
+  };
+  [[nodiscard]] Result<Place> at(std::string_view path) const;
+  [[nodiscard]] Result<Place> place_of(const std::string& shown) const;
+  [[nodiscard]] static Result<FileStat> stat_at(const Place& place);
+  [[nodiscard]] static Result<DirPtr> folder_at(const Place& place);
+  const DirPtr root_;
+  std::vector<std::string> chosen_;
+};
+
+/// The file in a folder that is shown under this name (names::encode_file); nothing if there is none.
+std::optional<std::string> name_on_disk(const Dir& dir, std::string_view shown);
+
+}  // namespace arborfs
