@@ -71,6 +71,7 @@ TEST_F(CommandUsageTest, HelpFitsEightyColumns) {
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(line.size(), 80U) << line;
     }
+    EXPECT_THAT(out(), HasSubstr("an id, a\nunique prefix")) << "a line of the footer was wrapped";
   }
 }
 

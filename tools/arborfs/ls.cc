@@ -43,6 +43,11 @@ std::string problem_of(const Row& row) {
   return !row.head.problem.empty() ? row.head.problem : row.head.header.valid ? "" : row.head.header.problem;
 }
 
+/// A session in a database has no size before it is read.
+bool has_size(const Row& row) {
+  return row.head.stat.size > 0 || !problem_of(row).empty();
+}
+
 std::string title_of(const Row& row) {
   if (const std::string problem = problem_of(row); !problem.empty()) {
     return "! " + visible_line(problem, kTitleCharacters);
@@ -74,7 +79,7 @@ std::string json_row(const Row& row) {
       .add("project", row.of.project->name)
       .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
-  json.add("bytes", row.head.stat.size);
+  has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session));
   return json.str();
@@ -106,7 +111,7 @@ void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal&
   const auto view = catalog.view();
   for (const auto& row : rows) {
     table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), std::string(row.of.session->agent()),
-               row.of.project->name, title_of(row), size_words(row.head.stat.size), row.state});
+               row.of.project->name, title_of(row), has_size(row) ? size_words(row.head.stat.size) : "-", row.state});
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";

@@ -141,20 +141,28 @@ std::string counts_words(const Facts& facts) {
   return parts.empty() ? total : total + "  (" + comma_separated(parts) + ")";
 }
 
+/// What the agent tells of tokens and cost; "" for nothing.
 std::string usage_words(const std::string& usage) {
   json::Document parsed;
   if (usage.empty() || !json::parse(usage, parsed)) {
     return "";
   }
-  const auto number = [&parsed](const char* key) {
+  std::vector<std::string> parts;
+  const auto add = [&parsed, &parts](const char* key, const auto& words) {
     const json::Value* value = json::member(parsed, key);
-    return value != nullptr && value->IsNumber() ? value->GetDouble() : 0;
+    if (value != nullptr && value->IsNumber()) {
+      parts.push_back(words(std::max(0.0, value->GetDouble())));
+    }
   };
-  const auto tokens = [&number](const char* key) {
-    return grouped(static_cast<std::uint64_t>(std::max(0.0, number(key))));
+  const auto tokens = [&add](const char* key, const char* what) {
+    add(key, [what](double count) { return grouped(static_cast<std::uint64_t>(count)) + what; });
   };
-  return fmt::format("{} in, {} out, {} read from and {} written to the cache, cost {:.4f}", tokens("input"),
-                     tokens("output"), tokens("cacheRead"), tokens("cacheWrite"), number("cost"));
+  tokens("input", " in");
+  tokens("output", " out");
+  tokens("cacheRead", " read from the cache");
+  tokens("cacheWrite", " written to the cache");
+  add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
+  return comma_separated(parts);
 }
 
 void print_points(const std::string& name, const std::vector<Point>& points, const Opened& opened, Ordinal leaf,

@@ -1,0 +1,57 @@
+// What the command line says of sessions of other agents than omp, on the samples: nothing that the agent does not
+// keep.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/json/document.h"
+#include "tests/support/fake_terminal.h"
+#include "tests/support/paths.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+#include "tools/arborfs/run.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandAgentsTest : public ::testing::Test {
+ protected:
+  /// The output of a verb on the samples of an agent.
+  std::string of(const std::string& agent, std::vector<std::string> words) {
+    words.push_back("--store=" + agent + "=" + tests::kSourceDir + "/tools/samples/" + agent);
+    EXPECT_EQ(terminal.run(words), kDone) << terminal.err.str();
+    return terminal.out.str();
+  }
+
+  testing::TempStore scratch;
+  testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
+  testing::FakeTerminal terminal;
+};
+
+TEST_F(CommandAgentsTest, ShowTellsTheUsageThatTheAgentKeeps) {
+  EXPECT_THAT(of("opal", {"show", "latest"}), Not(HasSubstr("usage")));
+  EXPECT_THAT(of("codex", {"show", "019c6bf1"}), EndsWith("usage     5,200 in, 106 out, 2,200 read from the cache\n"));
+  EXPECT_THAT(of("goat", {"show", "733d6541"}), EndsWith("usage     cost 0.0019\n"));
+  EXPECT_THAT(of("claude", {"show", "3de02c36"}), HasSubstr("0 written to the cache, cost 0.0312\n"));
+}
+
+TEST_F(CommandAgentsTest, LsShowsNoSizeOfASessionInADatabase) {
+  EXPECT_THAT(of("opencode", {"ls", "-n", "1"}),
+              AllOf(HasSubstr("Import of the flight logs"), HasSubstr("   -  quiet")));
+  json::Document listed;
+  ASSERT_TRUE(json::parse(of("opencode", {"ls", "--json"}), listed));
+  EXPECT_TRUE(json::member(listed[0], "bytes")->IsNull());
+  ASSERT_TRUE(json::parse(of("claude", {"ls", "--json"}), listed));
+  EXPECT_TRUE(json::member(listed[0], "bytes")->IsNumber());
+}
+
+}  // namespace
+}  // namespace arborfs::cli
