@@ -52,7 +52,7 @@ void ViewCache::keep(const Key& key, std::shared_ptr<const Content> content) {
 
 void ViewCache::forget(std::uint32_t generation) {
   const Key first{generation, 0, 0, 0};
-  const Key last{generation, UINT8_MAX, kLast, kLast};
+  const Key last{generation, UINTPTR_MAX, kLast, kLast};
   std::list<Kept> dropped;  // files are closed without the lock
   const std::lock_guard lock(mutex_);
   const auto end = by_key_.upper_bound(last);

@@ -17,8 +17,8 @@ namespace arborfs {
 
 class ViewCache {
  public:
-  /// generation, kind, item, epoch (0 for content that does not depend on it)
-  using Key = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint32_t>;
+  /// generation, number of the view, item, epoch (0 for content that does not depend on it)
+  using Key = std::tuple<std::uint32_t, std::uintptr_t, std::uint32_t, std::uint32_t>;
   static constexpr std::size_t kMaxBytes = 2 << 20;
   static constexpr std::size_t kMaxSizes = 1 << 16;
 
@@ -35,8 +35,8 @@ class ViewCache {
     std::shared_ptr<const Content> content;
     std::size_t cost = 0;
   };
-  /// generation, kind, item
-  using Item = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t>;
+  /// generation, number of the view, item
+  using Item = std::tuple<std::uint32_t, std::uintptr_t, std::uint32_t>;
   static Item item_of(const Key& key) { return {std::get<0>(key), std::get<1>(key), std::get<2>(key)}; }
   struct Size {
     std::uint64_t bytes = 0;

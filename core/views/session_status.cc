@@ -8,7 +8,7 @@
 #include "core/render/names.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
-#include "core/views/session_views.h"
+#include "core/views/shown_damage.h"
 
 namespace arborfs {
 

@@ -318,14 +318,14 @@ const std::vector<Verb>& all_verbs() {
   static const std::vector<Verb> verbs = {
       {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
       {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
-      {"label", Framing::lines, true, kLabelUsage, checked<run_label>, nullptr},
-      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr},
-      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr},
-      {"title", Framing::lines, true, "", checked<run_title>, nullptr},
-      {"replace", Framing::messages, true, kReplaceUsage, run_replace, nullptr},
-      {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>, nullptr},
-      {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>, nullptr},
-      {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>, nullptr},
+      {"label", Framing::lines, true, kLabelUsage, checked<run_label>},
+      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>},
+      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount},
+      {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
+      {"replace", Framing::messages, true, kReplaceUsage, run_replace},
+      {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},
+      {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>},
+      {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>},
   };
   return verbs;
 }

@@ -1,6 +1,6 @@
 // The commands that can be written to control files, as one table: the file's name, how its commands are framed, what a
-// read returns, and what a command does. A new control file is a row here and a name in the mount's folders. Any
-// thread.
+// read returns, and what a command does. A new control file is a row here and its function; the mount shows it in the
+// folders of the sessions whose format takes it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,13 @@ enum class Framing : std::uint8_t {
   lines,            // all lines of one write(2) are one command
   target_and_text,  // a line, and a text that may follow until close
   messages,         // JSON values, or one text from open to close (command_stream.h)
+};
+
+/// The file of the mount that takes a verb's commands.
+enum class VerbFile : std::uint8_t {
+  of_session,  // a control file in the folders of sessions
+  of_mount,    // a control file in the root
+  of_view,     // the view of the verb's name (session_views.h)
 };
 
 /// The target of a command.
@@ -47,7 +54,8 @@ struct Verb {
   /// See run_verb().
   Result<Answer> (*run)(Writer& writer, const Subject& subject, std::string text, bool is_json);
   /// Fails if the command would be refused whatever text follows. Null: there is no such check.
-  Result<void> (*judge)(Writer& writer, const Subject& subject, const Incoming& incoming);
+  Result<void> (*judge)(Writer& writer, const Subject& subject, const Incoming& incoming) = nullptr;
+  VerbFile file = VerbFile::of_session;
 };
 
 /// Fails with invalid_argument for the file's own usage text, which a program that reads the file and writes it back
@@ -59,6 +67,7 @@ Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject
 
 /// Null for a name that is no verb.
 const Verb* find_verb(std::string_view name);
+/// In the order in which a session's folder lists them.
 const std::vector<Verb>& all_verbs();
 
 }  // namespace arborfs

@@ -85,8 +85,13 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
   }
   out.push_back({NodeId(Kind::labels, home, 0), ""});
   const auto [generation, raw_generation] = session->generations();
-  out.push_back({NodeId(Kind::raw, home, raw_generation), ""});
-  out.push_back({NodeId(Kind::transcript, home, state_.transcript_versions.last_of(change.session)), ""});
+  for (const ViewRow& view : session_views()) {
+    if (grows(view)) {
+      const bool is_raw = view.validity == Validity::raw_generation;
+      const std::uint32_t item = is_raw ? raw_generation : state_.transcript_versions.last_of(change.session);
+      out.push_back({NodeId(kind_of(view), home, item), ""});
+    }
+  }
   if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
     for (const Kind kind : kGenerationFolders) {
       out.push_back({NodeId(kind, slot, 0), ""});

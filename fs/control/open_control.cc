@@ -17,10 +17,11 @@ const Verb* verb_of(NodeId node) {
       return find_verb("new");
     case Kind::branch_append:
       return find_verb("append");
-    case Kind::title:
-      return find_verb("title");
     default:
       break;
+  }
+  if (is_view(node.kind())) {
+    return find_verb(view_of(node.kind()).name);
   }
   const std::uint32_t place = ControlInodes::verb_place(node);
   return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
@@ -66,7 +67,7 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
     target.subject.at = spelled_entry(guard.index(), node.item());
     file = "branches/" + names::branch_stem(guard.index(), node.item()) + "/" + file;
-  } else if (node.kind() == Kind::title) {
+  } else if (is_view(node.kind())) {
     ASSIGN_OR_RETURN(auto document, document_of_node(state, call, node));
     target.document = document;
     target.content = [shown = std::move(document)](RequestContext&) { return shown->content->read_all(); };

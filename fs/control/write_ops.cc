@@ -40,6 +40,10 @@ bool WriteOps::is_control(NodeId node) {
   return node.kind() == Kind::new_control || node.kind() == Kind::control || node.kind() == Kind::branch_append;
 }
 
+bool WriteOps::takes_writes(NodeId node) {
+  return is_control(node) || (is_view(node.kind()) && find_verb(view_of(node.kind()).name) != nullptr);
+}
+
 bool WriteOps::is_inside_session(NodeId folder) const {
   const NodeRow& row = row_of(folder.kind());
   return row.list != nullptr && folder.slot() != 0;

@@ -36,9 +36,9 @@ class WriteOps {
   /// All outlive it. `mountpoint` as in MountSettings.
   WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint);
 
-  /// Whether a file is a control file; `title` is not, but becomes one when opened for writing.
   [[nodiscard]] static bool is_control(NodeId node);
-  [[nodiscard]] static bool takes_writes(NodeId node) { return is_control(node) || node.kind() == Kind::title; }
+  /// The control files, and the views with a verb's name, which become control files when they are opened for writing.
+  [[nodiscard]] static bool takes_writes(NodeId node);
 
   /// `client` is the thread that opens. Errors: those of finding the session; interrupted (deferred).
   Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client);

@@ -1,5 +1,6 @@
 #include "fs/nodes/node_table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "fs/nodes/nodes.h"
@@ -36,11 +37,7 @@ constexpr NodeRow link(Kind kind, std::string_view word, decltype(NodeRow::attr)
   return {kind, word, attr, nullptr, nullptr, nullptr, target};
 }
 
-constexpr NodeRow made(Kind kind, std::string_view word) {
-  return file(kind, word, document::attr, document::open);
-}
-
-constexpr std::array<NodeRow, kKinds> kRows = {
+constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::root, "root", root::attr, root::lookup, root::list),
     file(Kind::readme, "readme", root::readme_attr, root::readme_open),
     file(Kind::mount_status, "mount-status", root::status_attr, root::status_open),
@@ -68,15 +65,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     file(Kind::search_excerpts, "search-excerpts", searches::file_attr, searches::file_open),
     file(Kind::search_hits, "search-hits", searches::file_attr, searches::file_open),
     folder(Kind::session, "session", session::attr, session::lookup, session::list),
-    made(Kind::session_json, "session.json"),
-    made(Kind::title, "title"),
-    made(Kind::context, "context"),
-    made(Kind::tree, "tree"),
-    made(Kind::usage, "usage"),
-    made(Kind::session_status, "status"),
-    made(Kind::raw, "raw"),
-    made(Kind::transcript, "transcript"),
-    made(Kind::damage_tail, "damage-tail"),
+    file(Kind::damage_tail, "damage-tail", document::attr, document::open),
     folder(Kind::labels, "labels", session::folder_attr, label::lookup, label::list),
     file(Kind::control, "control", control::attr, nullptr),
     folder(Kind::artifact_dir, "artifacts", artifacts::attr, artifacts::lookup, artifacts::list),
@@ -105,6 +94,7 @@ constexpr std::array<NodeRow, kKinds> kRows = {
     link(Kind::current_link, "current", branch::link_attr, branch::link_target),
     link(Kind::label_link, "label", label::link_attr, label::link_target),
     file(Kind::blob, "blob", blobs::attr, blobs::open),
+    file(Kind::view, "view", document::attr, document::open),
 };
 
 constexpr bool rows_are_in_order() {
@@ -120,7 +110,7 @@ static_assert(rows_are_in_order());
 }  // namespace
 
 const NodeRow& row_of(Kind kind) {
-  return kRows[static_cast<std::size_t>(kind)];
+  return kRows[std::min(static_cast<std::size_t>(kind), kFirstView)];
 }
 
 Result<Attr> attr_of(MountState& state, RequestContext& call, NodeId node) {

@@ -1,5 +1,5 @@
 // The table of everything in the mount: one row for each kind of node, with its functions for attributes, listing and
-// opening. A new view is a row here, a name in a folder, and a function in core that makes its bytes.
+// opening. The views of a session share one row; session_views.h tells them apart.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "fs/nodes/directory_snapshot.h"
 #include "fs/nodes/open_file.h"
 #include "fs/tree/attr.h"
+#include "fs/tree/view_kinds.h"
 
 namespace arborfs {
 
@@ -15,7 +16,7 @@ namespace arborfs {
 /// again), interrupted (deferred), io and the errors of reading a log.
 struct NodeRow {
   Kind kind;
-  std::string_view word;  // part of the inode number: must never change
+  std::string_view word;  // part of the inode number, except of views (word_of); must never change
   Result<Attr> (*attr)(MountState&, RequestContext&, NodeId);
   Result<Child> (*lookup)(MountState&, RequestContext&, NodeId, std::string_view name) = nullptr;  // folders; not_found
   Result<ListingPtr> (*list)(MountState&, RequestContext&, NodeId) = nullptr;                      // folders
@@ -25,7 +26,7 @@ struct NodeRow {
 
 const NodeRow& row_of(Kind kind);
 inline std::string_view word_of(NodeId node) {
-  return row_of(node.kind()).word;
+  return is_view(node.kind()) ? view_of(node.kind()).word : row_of(node.kind()).word;
 }
 Result<Attr> attr_of(MountState& state, RequestContext& call, NodeId node);
 

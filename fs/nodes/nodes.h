@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/views/session_views.h"
+#include "core/views/make_view.h"
+#include "core/views/shown_damage.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {
@@ -127,9 +128,6 @@ namespace control_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 /// True if the session has a control file for this verb: never on a read-only mount, else if its format takes the verb.
 bool is_in(const MountState& state, const Session& session, std::string_view verb);
-/// The node of a session's control file for `verb`: the first of its inodes (control_inodes.h). `home` is the session's
-/// slot.
-NodeId in_session(std::uint32_t home, std::string_view verb);
 }  // namespace control_nodes
 
 /// artifacts/: the agent's own files beside the log, shown as they are on disk.
@@ -163,10 +161,11 @@ Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
 Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, NodeId node);
 /// A document as an open file.
 OpenFilePtr file_of(SnapshotPtr document);
-/// The node of a document for the session's present state. Errors: as resolve_session. `ref` must have been refreshed
-/// to document_depth(kind).
-Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, Kind kind);
-Depth document_depth(Kind kind);
+/// The node of a view of the session's present state; `view` is a row of session_views(). Errors: as resolve_session.
+/// `ref` must have been refreshed to depth_of(view).
+Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& view);
+/// How far the log must be read for a view.
+Depth depth_of(const ViewRow& view);
 
 /// A document whose text fs makes itself, for a node that never changes.
 SnapshotPtr literal_document(const Attr& attr, std::string_view text);

@@ -4,6 +4,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/views/item_views.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs::branch_nodes {
@@ -170,13 +171,13 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
 /// The bytes never change within a generation, but the mtime is the log's.
 Result<Attr> document_attr(MountState& state, RequestContext& call, NodeId node) {
   const bool is_context = node.kind() == Kind::branch_context;
-  const auto kind = is_context ? ViewKind::branch_context : ViewKind::branch_transcript;
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, document_depth(node.kind())));
+  const ViewRow& view = is_context ? item_views::branch_context : item_views::branch_transcript;
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(view)));
   const auto known = state.documents.find(node);
   if (!known && !call.may_take_long() && ref.session->stat().size > Session::kQuickBytes) {
     return call.defer();
   }
-  const auto facts = view_facts(*ref.session, kind, node.item(), state.catalog);
+  const auto facts = view_facts(*ref.session, view, node.item(), state.catalog);
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   if (!facts) {
     return facts.error();

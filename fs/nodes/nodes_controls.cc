@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/base/result_macros.h"
 #include "core/writer/verbs.h"
 #include "fs/nodes/nodes.h"
@@ -18,12 +16,6 @@ Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
 
 bool is_in(const MountState& state, const Session& session, std::string_view verb) {
   return !state.read_only && session.format().takes(verb);
-}
-
-NodeId in_session(std::uint32_t home, std::string_view verb) {
-  const auto& verbs = all_verbs();
-  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& row) { return row.name == verb; });
-  return {Kind::control, home, static_cast<std::uint32_t>(found - verbs.begin())};
 }
 
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {

@@ -3,6 +3,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/views/item_views.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs::entry_nodes {
@@ -139,7 +140,7 @@ Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId n
 /// Only the store knows the size of a blob, and a missing blob may be added later.
 Result<Attr> image_attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::details));
-  const auto facts = view_facts(*ref.session, ViewKind::image, node.item(), state.catalog);
+  const auto facts = view_facts(*ref.session, item_views::image, node.item(), state.catalog);
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   if (!facts) {
     return facts.error();

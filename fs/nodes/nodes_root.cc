@@ -74,7 +74,8 @@ std::string status_text(const MountState& state) {
 /// The present status.json, under the node of its version.
 SnapshotPtr status_now(MountState& state) {
   const std::string text = status_text(state);
-  const NodeId node(Kind::mount_status, 0, state.versions.version_of(0, xxh64(text)));
+  const NodeId file(Kind::mount_status, 0, 0);
+  const NodeId node(Kind::mount_status, 0, state.versions.version_of(file, xxh64(text)));
   if (auto known = state.documents.find(node)) {
     return known;
   }

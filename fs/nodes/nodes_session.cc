@@ -3,6 +3,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/writer/verbs.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs {
@@ -11,8 +12,7 @@ namespace {
 
 /// When a name exists, and what kind of node it has.
 enum class Presence {
-  document,     // always
-  status,       // always, even when the log cannot be read
+  view,         // always; one whose text is compared even when the log cannot be read
   leaf,         // unless the session is at its root
   generation,   // a folder whose content belongs to one generation
   damage,       // if there is any
@@ -23,24 +23,18 @@ enum class Presence {
   control,      // if the session's format takes the verb and the mount is writable
 };
 
-/// A name in a session's folder. Rows are in the order of the listing: labels last (recursive_remove.h).
+/// A name in a session's folder.
 struct SessionRow {
   std::string_view name;
   Kind kind;
   Presence has;
-  bool takes_work = false;  // its size is known only once it is made
+  const ViewRow* view = nullptr;
+  std::uint32_t verb = 0;  // place of a control file's verb in all_verbs()
 };
 
-constexpr std::array kSessionRows = {
-    SessionRow{"session.json", Kind::session_json, Presence::document},
-    SessionRow{"title", Kind::title, Presence::document},
-    SessionRow{"raw.jsonl", Kind::raw, Presence::document},
-    SessionRow{"leaf", Kind::leaf_link, Presence::leaf},
-    SessionRow{"context.json", Kind::context, Presence::document, true},
-    SessionRow{"transcript.md", Kind::transcript, Presence::document, true},
-    SessionRow{"tree.txt", Kind::tree, Presence::document, true},
-    SessionRow{"usage.json", Kind::usage, Presence::document, true},
-    SessionRow{"status.json", Kind::session_status, Presence::status, true},
+constexpr SessionRow kLeaf{"leaf", Kind::leaf_link, Presence::leaf};
+constexpr SessionRow kLabels{"labels", Kind::labels, Presence::home};
+constexpr std::array kFolders = {
     SessionRow{"entries", Kind::entries, Presence::generation},
     SessionRow{"text", Kind::texts, Presence::generation},
     SessionRow{"images", Kind::images, Presence::generation},
@@ -49,16 +43,40 @@ constexpr std::array kSessionRows = {
     SessionRow{"artifacts", Kind::artifact_dir, Presence::artifacts},
     SessionRow{"checkpoints", Kind::checkpoint_dir, Presence::checkpoints},
     SessionRow{"native", Kind::native_dir, Presence::native},
-    SessionRow{"append", Kind::control, Presence::control},
-    SessionRow{"branch", Kind::control, Presence::control},
-    SessionRow{"label", Kind::control, Presence::control},
-    SessionRow{"fork", Kind::control, Presence::control},
-    SessionRow{"replace", Kind::control, Presence::control},
-    SessionRow{"summary", Kind::control, Presence::control},
-    SessionRow{"checkpoint", Kind::control, Presence::control},
-    SessionRow{"rewind", Kind::control, Presence::control},
-    SessionRow{"labels", Kind::labels, Presence::home},
 };
+
+void add_views(bool taking_work, std::vector<SessionRow>& rows) {
+  for (const ViewRow& view : session_views()) {
+    if (size_takes_work(view) == taking_work) {
+      rows.push_back({view.name, kind_of(view), Presence::view, &view});
+    }
+  }
+}
+
+void add_controls(std::vector<SessionRow>& rows) {
+  std::uint32_t place = 0;
+  for (const Verb& verb : all_verbs()) {
+    if (verb.file == VerbFile::of_session) {
+      rows.push_back({verb.name, Kind::control, Presence::control, nullptr, place});
+    }
+    ++place;
+  }
+}
+
+/// All names, in the order of the listing: labels last (recursive_remove.h).
+const std::vector<SessionRow>& session_rows() {
+  static const std::vector<SessionRow> rows = [] {
+    std::vector<SessionRow> all;
+    add_views(false, all);
+    all.push_back(kLeaf);
+    add_views(true, all);
+    all.insert(all.end(), kFolders.begin(), kFolders.end());
+    add_controls(all);
+    all.push_back(kLabels);
+    return all;
+  }();
+  return rows;
+}
 
 Result<NodeId> leaf_node(MountState& state, const SessionRef& ref) {
   ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
@@ -78,41 +96,40 @@ Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {
   return NodeId(Kind::damage, slot, 0);
 }
 
-bool keeps_files(const Session& session, Presence which) {
-  const SessionStore& store = session.store();
-  const LogPlace place = session.place();
-  if (which == Presence::artifacts) {
-    return store.artifacts(place).has_value();
+Result<NodeId> if_there(bool is_there, NodeId node) {
+  if (!is_there) {
+    return no_such_name();
   }
-  return which == Presence::native ? store.native_files(place).has_value() : store.checkpoints(place).has_value();
+  return node;
 }
 
 /// The present node of a row's name; not_found if the name is absent.
 Result<NodeId> node_of_row(MountState& state, RequestContext& call, const SessionRef& ref, const SessionRow& row) {
+  const Session& session = *ref.session;
+  const NodeId node(row.kind, ref.home, row.verb);
   switch (row.has) {
-    case Presence::document:
-    case Presence::status:
-      return present_node(state, call, ref, row.kind);
+    case Presence::view:
+      return present_node(state, call, ref, *row.view);
     case Presence::leaf:
       return leaf_node(state, ref);
     case Presence::generation: {
-      const auto slot = generation_slot(state, ref);
-      return slot ? Result<NodeId>(NodeId(row.kind, *slot, 0)) : Result<NodeId>(slot.error());
+      ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
+      return NodeId(row.kind, slot, 0);
     }
     case Presence::damage:
       return damage_node(state, ref);
-    case Presence::home:
-      return NodeId(row.kind, ref.home, 0);
-    case Presence::control:
-      return control_nodes::is_in(state, *ref.session, row.name) ? control_nodes::in_session(ref.home, row.name)
-                                                                 : Result<NodeId>(no_such_name());
     case Presence::artifacts:
+      return if_there(session.store().artifacts(session.place()).has_value(), node);
     case Presence::checkpoints:
+      return if_there(session.store().checkpoints(session.place()).has_value(), node);
     case Presence::native:
+      return if_there(session.store().native_files(session.place()).has_value(), node);
+    case Presence::control:
+      return if_there(control_nodes::is_in(state, session, row.name), node);
+    case Presence::home:
       break;
   }
-  return keeps_files(*ref.session, row.has) ? Result<NodeId>(NodeId(row.kind, ref.home, 0))
-                                            : Result<NodeId>(no_such_name());
+  return node;
 }
 
 /// The texts of longer logs are read only when they are asked for.
@@ -129,39 +146,46 @@ Depth depth_of_row(const SessionRow& row, const Session& session) {
   if (row.has == Presence::control) {
     return Depth::head;
   }
-  if (row.has == Presence::document) {
-    return document_depth(row.kind);
+  if (row.has == Presence::view) {
+    return depth_of(*row.view);
   }
   return row.kind == Kind::texts ? Depth::details : row.kind == Kind::entries ? folder_depth(session) : Depth::index;
 }
 
-/// The item of a listing, or nothing if the name is absent. Attributes that take work are left out; the kernel asks for
-/// them.
+/// An item without the attributes that take work; the kernel asks for them.
+NamesSnapshot::Item brief_item(const SessionRef& ref, const SessionRow& row) {
+  const NodeId node(row.kind, ref.home, 0);
+  const Attr brief{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::moment, 0, 0};
+  return {std::string(row.name), {node, CacheTtl::moment}, brief};
+}
+
+/// The item of a listing, or nothing if the name is absent.
 Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, RequestContext& call, const SessionRef& ref,
                                                        const SessionRow& row) {
-  NamesSnapshot::Item item{std::string(row.name), {}, std::nullopt};
-  if (row.takes_work) {
-    const NodeId node(row.kind, ref.home, 0);
-    item.child.node = node;
-    item.brief = Attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::moment, 0, 0};
-    return std::optional(std::move(item));
+  if (row.view != nullptr && size_takes_work(*row.view)) {
+    return std::optional(brief_item(ref, row));
   }
   auto node = node_of_row(state, call, ref, row);
   if (!node) {
     return node.error().code == Errc::not_found ? Result<std::optional<NamesSnapshot::Item>>(std::nullopt)
                                                 : Result<std::optional<NamesSnapshot::Item>>(node.error());
   }
-  item.child.node = *node;
-  item.child.name_life = row.has == Presence::control ? CacheTtl::glance : CacheTtl::moment;
-  return std::optional(std::move(item));
+  const CacheTtl life = row.has == Presence::control ? CacheTtl::glance : CacheTtl::moment;
+  return std::optional(NamesSnapshot::Item{std::string(row.name), {*node, life}, std::nullopt});
 }
 
-/// If a session's log cannot be read, only status.json is listed: it says why.
-ListingPtr status_only(const SessionRef& ref) {
-  const NodeId node(Kind::session_status, ref.home, 0);
-  Attr brief{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::moment, 0, 0};
+/// True for names that exist even if the session's log cannot be read: status.json, which says why.
+bool needs_no_log(const SessionRow& row) {
+  return row.view != nullptr && row.view->validity == Validity::text;
+}
+
+ListingPtr listing_without_log(const SessionRef& ref) {
   std::vector<NamesSnapshot::Item> items;
-  items.push_back({"status.json", {node, CacheTtl::moment}, brief});
+  for (const SessionRow& row : session_rows()) {
+    if (needs_no_log(row)) {
+      items.push_back(brief_item(ref, row));
+    }
+  }
   return std::make_shared<NamesSnapshot>(std::move(items), 0);
 }
 
@@ -173,7 +197,7 @@ Result<Child> control_child(MountState& state, NodeId node, const SessionRow& ro
   if (!control_nodes::is_in(state, *ref.session, row.name) || !was_read) {
     return no_such_name();
   }
-  return Child{state.control_inodes.free_inode(control_nodes::in_session(ref.home, row.name)), CacheTtl::glance};
+  return Child{state.control_inodes.free_inode(NodeId(row.kind, ref.home, row.verb)), CacheTtl::glance};
 }
 
 bool tells_of_the_log(const Error& error) {
@@ -184,7 +208,7 @@ bool tells_of_the_log(const Error& error) {
 
 std::vector<std::string_view> changing_names(bool after_rewrite) {
   std::vector<std::string_view> names;
-  for (const SessionRow& row : kSessionRows) {
+  for (const SessionRow& row : session_rows()) {
     const bool is_lasting =
         row.has == Presence::generation || row.has == Presence::home || row.has == Presence::control;
     if (!is_lasting || (after_rewrite && row.has == Presence::generation)) {
@@ -215,7 +239,7 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
 }
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  for (const SessionRow& row : kSessionRows) {
+  for (const SessionRow& row : session_rows()) {
     if (row.name != name) {
       continue;
     }
@@ -223,7 +247,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
       return control_child(state, node, row);
     }
     auto ref = session_of(state, node);
-    if (ref && row.has != Presence::status) {
+    if (ref && !needs_no_log(row)) {
       ref = brought_to(call, *ref, depth_of_row(row, *ref->session));
     }
     if (!ref) {
@@ -239,11 +263,11 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   const auto bare = session_of(state, node);
   const auto ref = bare ? brought_to(call, *bare, folder_depth(*bare->session)) : bare;
   if (!ref) {
-    return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(status_only(*bare))
+    return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(listing_without_log(*bare))
                                                  : Result<ListingPtr>(ref.error());
   }
   std::vector<NamesSnapshot::Item> items;
-  for (const SessionRow& row : kSessionRows) {
+  for (const SessionRow& row : session_rows()) {
     ASSIGN_OR_RETURN(auto item, item_of_row(state, call, *ref, row));
     if (item) {
       items.push_back(std::move(*item));

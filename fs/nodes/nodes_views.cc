@@ -1,69 +1,46 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/views/item_views.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs {
 
 namespace {
 
-/// The meaning of a node's item, and so how long the session shows this node.
-enum class Validity {
-  epoch,               // any change of the session makes another node
-  raw_generation,      // grows; another node when earlier bytes differ
-  transcript_version,  // grows; another node when the path to the leaf is another
-  version,             // another node when the text differs
-  generation,          // never changes within its slot
-};
-
-struct ViewRow {
-  Kind kind;
-  ViewKind document;
-  Validity tie;
-  bool takes_long = false;  // to make, if the log is long
-  bool is_apart = false;    // made only from what the session has in memory
-};
-
-constexpr std::array kDocumentRows = {
-    ViewRow{Kind::session_json, ViewKind::session_json, Validity::epoch, false, true},
-    ViewRow{Kind::title, ViewKind::title, Validity::epoch, false, true},
-    ViewRow{Kind::context, ViewKind::context, Validity::epoch, true},
-    ViewRow{Kind::tree, ViewKind::tree, Validity::epoch, true},
-    ViewRow{Kind::usage, ViewKind::usage, Validity::epoch, false, true},
-    ViewRow{Kind::session_status, ViewKind::status, Validity::version, true},
-    ViewRow{Kind::raw, ViewKind::raw, Validity::raw_generation},
-    ViewRow{Kind::transcript, ViewKind::transcript, Validity::transcript_version, true},
-    ViewRow{Kind::damage_tail, ViewKind::damage, Validity::epoch},
-    ViewRow{Kind::entry, ViewKind::entry_json, Validity::generation},
-    ViewRow{Kind::text, ViewKind::entry_text, Validity::generation},
-    ViewRow{Kind::image, ViewKind::image, Validity::generation},
-    ViewRow{Kind::damage_run, ViewKind::damage, Validity::generation},
-    ViewRow{Kind::branch_context, ViewKind::branch_context, Validity::generation, true},
-    ViewRow{Kind::branch_transcript, ViewKind::branch_transcript, Validity::generation, true},
-};
-
-const ViewRow& document_row(Kind kind) {
-  return *std::find_if(kDocumentRows.begin(), kDocumentRows.end() - 1,
-                       [&](const ViewRow& row) { return row.kind == kind; });
-}
-
-bool grows(const ViewRow& row) {
-  return row.tie == Validity::raw_generation || row.tie == Validity::transcript_version;
+/// The view that the node of a document shows.
+const ViewRow& view_of_node(Kind kind) {
+  switch (kind) {
+    case Kind::damage_tail:
+      return item_views::damage_tail;
+    case Kind::damage_run:
+      return item_views::damage;
+    case Kind::entry:
+      return item_views::entry_json;
+    case Kind::text:
+      return item_views::entry_text;
+    case Kind::image:
+      return item_views::image;
+    case Kind::branch_context:
+      return item_views::branch_context;
+    case Kind::branch_transcript:
+      return item_views::branch_transcript;
+    default:
+      return view_of(kind);
+  }
 }
 
 /// One state of a session, as far as nodes tell states apart.
 struct Stamp {
   std::uint32_t item = 0;
   Session::Raw raw;
-  std::uint32_t last_damage = 0;
 };
 
-Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow& row) {
+Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow& view) {
   Stamp stamp;
-  if (row.tie == Validity::transcript_version) {
+  if (view.validity == Validity::transcript) {
     ASSIGN_OR_RETURN(auto version, state.transcript_versions.version_of(*ref.session));
     stamp.item = version;
   }
@@ -72,17 +49,13 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow&
     return stale_error();
   }
   stamp.raw = std::move(*raw);
-  if (row.tie == Validity::epoch) {
+  if (view.validity == Validity::epoch) {
     stamp.item = stamp.raw.epoch;
-  } else if (row.tie == Validity::raw_generation) {
+  } else if (view.validity == Validity::raw_generation) {
     stamp.item = stamp.raw.generation;
   }
-  if (document_depth(row.kind) == Depth::raw) {
-    return stamp;
-  }
-  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
-  if (row.kind == Kind::damage_tail) {
-    stamp.last_damage = static_cast<std::uint32_t>(std::max<std::size_t>(1, shown_damage(guard).size()) - 1);
+  if (depth_of(view) != Depth::raw) {
+    RETURN_IF_ERROR(guard_of(ref));
   }
   return stamp;
 }
@@ -98,15 +71,16 @@ Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call
   return is_right ? Result<SnapshotPtr>(std::move(known)) : Result<SnapshotPtr>(stale_error());
 }
 
-Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& row,
+Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& view,
                          NodeId node, const Stamp& stamp, View made) {
   auto document = std::make_shared<Snapshot>();
-  if (row.tie == Validity::generation) {
+  const bool is_of_item = view.validity == Validity::generation;
+  if (is_of_item) {
     ASSIGN_OR_RETURN(document->attr, attr_of(state, call, node));
   } else {
-    const CacheTtl life = grows(row) ? CacheTtl::moment : CacheTtl::forever;
+    const CacheTtl life = grows(view) ? CacheTtl::moment : CacheTtl::forever;
     document->attr = {node, stable_ino(ref.seed, word_of(node)), FileType::file, life, 0, made.mtime_ns};
-    document->attr.writable = row.kind == Kind::title && control_nodes::is_in(state, *ref.session, "title");
+    document->attr.writable = control_nodes::is_in(state, *ref.session, view.name);
   }
   document->attr.size = made.content->size();
   document->content = std::move(made.content);
@@ -115,73 +89,65 @@ Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionR
   document->log = stamp.raw.log;
   document->log_stat = stamp.raw.stat;
   document->bytes = stamp.raw.bytes;
-  document->is_apart = row.is_apart;
-  const bool is_of_entries = row.document != ViewKind::raw && row.document != ViewKind::damage;
-  document->entries = is_of_entries ? stamp.raw.entries : 0;
-  const bool holds = row.tie != Validity::generation || row.takes_long;
-  return holds ? state.documents.put_recent(std::move(document), grows(row))
-               : state.documents.put(std::move(document), grows(row));
-}
-
-std::uint32_t core_item(const ViewRow& row, NodeId node, const Stamp& stamp) {
-  if (row.kind == Kind::damage_tail) {
-    return stamp.last_damage;
-  }
-  return row.tie == Validity::generation ? node.item() : 0;
+  document->is_apart = view.from == MadeFrom::memory;
+  document->entries = view.from == MadeFrom::bytes ? 0 : stamp.raw.entries;
+  const bool holds = !is_of_item || view.from == MadeFrom::entries;
+  return holds ? state.documents.put_recent(std::move(document), grows(view))
+               : state.documents.put(std::move(document), grows(view));
 }
 
 /// One attempt; empty if the session changed while the document was made, so that another attempt may succeed.
 Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContext& call, const SessionRef& ref,
-                                                const ViewRow& row, NodeId node) {
+                                                const ViewRow& view, NodeId node) {
   using Tried = Result<std::optional<SnapshotPtr>>;
-  ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, row));
-  if (row.tie != Validity::generation && stamp.item != node.item()) {
+  ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, view));
+  if (view.validity != Validity::generation && stamp.item != node.item()) {
     ASSIGN_OR_RETURN(auto known, just_looked_up(state, call, node));
     return Tried(std::move(known));
   }
-  if (auto known = state.documents.find(node); known && (!grows(row) || known->epoch == stamp.raw.epoch)) {
+  if (auto known = state.documents.find(node); known && (!grows(view) || known->epoch == stamp.raw.epoch)) {
     return Tried(std::move(known));
   }
-  if (row.takes_long && !call.may_take_long() && stamp.raw.stat.size > Session::kQuickBytes) {
+  if (view.from == MadeFrom::entries && !call.may_take_long() && stamp.raw.stat.size > Session::kQuickBytes) {
     return call.defer();
   }
-  auto made = make_view(*ref.session, row.document, core_item(row, node, stamp), state.catalog);
+  const std::uint32_t item = view.validity == Validity::generation ? node.item() : 0;
+  auto made = make_view(*ref.session, view, item, state.catalog);
   if (!made) {
     return made.error().code == Errc::stale ? Tried(std::nullopt) : Tried(made.error());
   }
-  if (grows(row)) {
-    ASSIGN_OR_RETURN(const auto after, stamp_now(state, ref, row));
+  if (grows(view)) {
+    ASSIGN_OR_RETURN(const auto after, stamp_now(state, ref, view));
     if (after.item != stamp.item) {
       return Tried(std::nullopt);
     }
   }
-  ASSIGN_OR_RETURN(auto document, keep(state, call, ref, row, node, stamp, std::move(*made)));
+  ASSIGN_OR_RETURN(auto document, keep(state, call, ref, view, node, stamp, std::move(*made)));
   return Tried(std::move(document));
 }
 
-/// The present status.json. A log that cannot be read has one too, which says so.
-Result<SnapshotPtr> status_now(MountState& state, RequestContext& call, const SessionRef& ref) {
-  const Depth depth = depth_for(ViewKind::status);
-  if (!call.has_refreshed(ref.session->number(), depth)) {
-    const auto done = refresh_again(call, ref, depth);
+/// The present document of a view whose text is compared. A log that cannot be read has one too.
+Result<SnapshotPtr> text_now(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& view) {
+  if (!call.has_refreshed(ref.session->number(), view.depth)) {
+    const auto done = refresh_again(call, ref, view.depth);
     if (!done && (call.is_deferred() || done.error().code == Errc::interrupted)) {
       return done.error();
     }
   }
-  ASSIGN_OR_RETURN(const auto made, make_view(*ref.session, ViewKind::status, 0, state.catalog));
+  ASSIGN_OR_RETURN(const auto made, make_view(*ref.session, view, 0, state.catalog));
   ASSIGN_OR_RETURN(const auto text, made.content->read_all());
-  const std::uint32_t version = state.versions.version_of(ref.session->number(), xxh64(text));
-  const NodeId node(Kind::session_status, ref.home, version);
+  const NodeId first(kind_of(view), ref.home, 0);
+  const NodeId node(kind_of(view), ref.home, state.versions.version_of(first, xxh64(text)));
   Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text.size(), made.mtime_ns};
   return state.documents.put_recent(literal_document(attr, text), false);
 }
 
-Result<SnapshotPtr> status_document(MountState& state, RequestContext& call, NodeId node) {
+Result<SnapshotPtr> text_document(MountState& state, RequestContext& call, NodeId node) {
   if (auto known = just_looked_up(state, call, node)) {
     return known;
   }
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  auto now = status_now(state, call, ref);
+  auto now = text_now(state, call, ref, view_of(node.kind()));
   if (now && (*now)->attr.node != node) {
     return stale_error();
   }
@@ -190,39 +156,39 @@ Result<SnapshotPtr> status_document(MountState& state, RequestContext& call, Nod
 
 }  // namespace
 
-Depth document_depth(Kind kind) {
-  return std::max(Depth::raw, depth_for(document_row(kind).document));
+Depth depth_of(const ViewRow& view) {
+  return std::max(Depth::raw, view.depth);
 }
 
 Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, NodeId node) {
   constexpr int kTries = 4;
-  const ViewRow& row = document_row(node.kind());
-  if (row.tie == Validity::version) {
-    return status_document(state, call, node);
+  const ViewRow& view = view_of_node(node.kind());
+  if (view.validity == Validity::text) {
+    return text_document(state, call, node);
   }
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, document_depth(node.kind())));
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(view)));
   for (int i = 0; i < kTries; ++i) {
-    ASSIGN_OR_RETURN(auto document, try_document(state, call, ref, row, node));
+    ASSIGN_OR_RETURN(auto document, try_document(state, call, ref, view, node));
     if (document) {
       return std::move(*document);
     }
-    RETURN_IF_ERROR(refresh_again(call, ref, document_depth(node.kind())));
+    RETURN_IF_ERROR(refresh_again(call, ref, depth_of(view)));
   }
   return stale_error();
 }
 
-Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, Kind kind) {
-  const ViewRow& row = document_row(kind);
-  if (row.tie == Validity::version) {
-    ASSIGN_OR_RETURN(const auto now, status_now(state, call, ref));
+Result<NodeId> present_node(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& view) {
+  if (view.validity == Validity::text) {
+    ASSIGN_OR_RETURN(const auto now, text_now(state, call, ref, view));
     return now->attr.node;
   }
-  ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, row));
-  return NodeId(kind, ref.home, stamp.item);
+  ASSIGN_OR_RETURN(const auto stamp, stamp_now(state, ref, view));
+  return NodeId(kind_of(view), ref.home, stamp.item);
 }
 
 OpenFilePtr file_of(SnapshotPtr document) {
-  if (grows(document_row(document->attr.node.kind()))) {
+  const Kind kind = document->attr.node.kind();
+  if (is_view(kind) && grows(view_of(kind))) {
     return std::make_shared<GrowingFile>(std::move(document));
   }
   return std::make_shared<SnapshotFile>(std::move(document));

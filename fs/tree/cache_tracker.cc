@@ -1,5 +1,7 @@
 #include "fs/tree/cache_tracker.h"
 
+#include "fs/tree/view_kinds.h"
+
 namespace arborfs {
 
 namespace {
@@ -16,8 +18,6 @@ bool is_told_of(Kind kind) {
     case Kind::terminals:
     case Kind::project:
     case Kind::session:
-    case Kind::raw:
-    case Kind::transcript:
     case Kind::labels:
     case Kind::entries:
     case Kind::texts:
@@ -26,7 +26,7 @@ bool is_told_of(Kind kind) {
     case Kind::damage:
       return true;
     default:
-      return false;
+      return is_view(kind) && grows(view_of(kind));
   }
 }
 

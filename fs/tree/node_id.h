@@ -5,7 +5,6 @@
 // Another state of a session is another node: see the comment at each kind. Slots are never reused (session_ids.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -39,16 +38,8 @@ enum class Kind : std::uint8_t {
   search_query,     // item: number of the query (recent_searches.h)
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
-  session,       // slot of the session, as for all kinds up to `native_file`
-  session_json,  // item: epoch, as for title, context, tree, usage
-  title,
-  context,
-  tree,
-  usage,
-  session_status,  // item: version of its text
-  raw,             // grows; item: raw generation
-  transcript,      // grows; item: version (transcript_versions.h)
-  damage_tail,     // the unfinished end of the log; item: epoch
+  session,      // slot of the session, as for all kinds up to `native_file`
+  damage_tail,  // the unfinished end of the log; item: epoch
   labels,
   control,          // item: verb and number of the inode (control_inodes.h)
   artifact_dir,     // item: interned path, 0 for artifacts/ itself
@@ -77,8 +68,10 @@ enum class Kind : std::uint8_t {
   current_link,
   label_link,
   blob,  // item: interned name
+  // This and the following numbers: a view of a session, one for each row of session_views() (view_kinds.h). Slot of
+  // the session; item: what the row's Validity compares, which is an epoch, a generation or a version.
+  view,
 };
-inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::blob) + 1;
 
 class NodeId {
  public:
@@ -92,9 +85,7 @@ class NodeId {
 
   [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
   /// False for numbers that arborfs never handed out.
-  [[nodiscard]] constexpr bool is_known() const {
-    return (value_ >> 56U) < kKinds && (kind() != Kind::root || value_ == 1);
-  }
+  [[nodiscard]] bool is_known() const;
   [[nodiscard]] constexpr Kind kind() const { return static_cast<Kind>(value_ >> 56U); }
   [[nodiscard]] constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(value_ >> 32U) & kMaxSlot; }
   [[nodiscard]] constexpr std::uint32_t item() const { return static_cast<std::uint32_t>(value_); }

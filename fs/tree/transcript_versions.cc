@@ -48,20 +48,14 @@ std::uint32_t TranscriptVersions::last_of(std::uint32_t session) const {
   return found == lines_.end() ? 0 : found->second.number;
 }
 
-std::uint32_t TextVersions::version_of(std::uint32_t owner, std::uint64_t hash) {
+std::uint32_t TextVersions::version_of(NodeId file, std::uint64_t hash) {
   const std::lock_guard lock(mutex_);
-  Version& version = versions_[owner];
+  Version& version = versions_[file];
   if (version.number == 0 || version.hash != hash) {
     version.hash = hash;
     ++version.number;
   }
   return version.number;
-}
-
-std::uint32_t TextVersions::last_of(std::uint32_t owner) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = versions_.find(owner);
-  return found == versions_.end() ? 0 : found->second.number;
 }
 
 }  // namespace arborfs

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/session/session.h"
+#include "fs/tree/node_id.h"
 
 namespace arborfs {
 
@@ -34,9 +35,8 @@ class TranscriptVersions {
 
 class TextVersions {
  public:
-  /// The version of the text of `owner` (a session's number, 0 for the mount) that has this hash.
-  std::uint32_t version_of(std::uint32_t owner, std::uint64_t hash);
-  [[nodiscard]] std::uint32_t last_of(std::uint32_t owner) const;
+  /// The version of a file's text that has this hash; `file` is the file's node with the item 0.
+  std::uint32_t version_of(NodeId file, std::uint64_t hash);
 
  private:
   struct Version {
@@ -44,7 +44,7 @@ class TextVersions {
     std::uint64_t hash = 0;
   };
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint32_t, Version> versions_;  // guarded by mutex_
+  std::unordered_map<NodeId, Version> versions_;  // guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -8,6 +8,8 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/session/catalog.h"
 #include "core/views/first_user_text.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {
@@ -48,8 +50,8 @@ class ForeignSessionTest : public ::testing::Test {
     const auto view = catalog_->view();
     return view->by_id.size() == 1 ? view->by_id.front().second : nullptr;
   }
-  std::string bytes(const SessionPtr& session, ViewKind kind, std::uint32_t item = 0) {
-    const auto view = make_view(*session, kind, item, *catalog_);
+  std::string bytes(const SessionPtr& session, const ViewRow& row, std::uint32_t item = 0) {
+    const auto view = make_view(*session, row, item, *catalog_);
     const auto read = view ? view->content->read_all() : Result<std::string>(view.error());
     return read ? *read : "error: " + read.error().message;
   }
@@ -69,13 +71,13 @@ TEST_F(ForeignSessionTest, ViewsFollowTheFormat) {
   EXPECT_EQ(session->head().header.title, "A title");
   EXPECT_EQ(first_user_text(*session, 40), "first");
   ASSERT_TRUE(session->refresh(Depth::details));
-  EXPECT_EQ(bytes(session, ViewKind::entry_json, 1), first);
-  EXPECT_EQ(bytes(session, ViewKind::entry_text, 2), "second\n");
-  EXPECT_EQ(bytes(session, ViewKind::transcript), "## user · a\n\nfirst\n\n## user · b\n\nsecond\n\n");
-  EXPECT_EQ(bytes(session, ViewKind::context), "{\"messages\":[\n" + first.substr(0, first.size() - 1) + ",\n" +
-                                                   second.substr(0, second.size() - 1) + "\n]}\n");
-  EXPECT_EQ(bytes(session, ViewKind::usage), "{}\n");
-  EXPECT_NE(bytes(session, ViewKind::tree).find("second"), std::string::npos);
+  EXPECT_EQ(bytes(session, item_views::entry_json, 1), first);
+  EXPECT_EQ(bytes(session, item_views::entry_text, 2), "second\n");
+  EXPECT_EQ(bytes(session, *find_view("transcript.md")), "## user · a\n\nfirst\n\n## user · b\n\nsecond\n\n");
+  EXPECT_EQ(bytes(session, *find_view("context.json")), "{\"messages\":[\n" + first.substr(0, first.size() - 1) +
+                                                            ",\n" + second.substr(0, second.size() - 1) + "\n]}\n");
+  EXPECT_EQ(bytes(session, *find_view("usage.json")), "{}\n");
+  EXPECT_NE(bytes(session, *find_view("tree.txt")).find("second"), std::string::npos);
 }
 
 TEST_F(ForeignSessionTest, RewriteThatAddsAMessageKeepsTheGeneration) {
@@ -85,7 +87,7 @@ TEST_F(ForeignSessionTest, RewriteThatAddsAMessageKeepsTheGeneration) {
   ASSERT_TRUE(session->refresh(Depth::details));
   const auto before = session->read()->generation();
   const auto seen = catalog().feed().last_sequence();
-  const auto branch = bytes(session, ViewKind::branch_transcript, 2);
+  const auto branch = bytes(session, item_views::branch_transcript, 2);
   write(header_of("c") + line_of("a", "", "first") + line_of("c", "b", "third") + line_of("b", "a", "second"));
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(session->read()->generation(), before);
@@ -93,9 +95,9 @@ TEST_F(ForeignSessionTest, RewriteThatAddsAMessageKeepsTheGeneration) {
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
   EXPECT_EQ(changes[0].first, 3U);
-  EXPECT_EQ(bytes(session, ViewKind::entry_text, 1), "first\n");
-  EXPECT_EQ(bytes(session, ViewKind::entry_text, 3), "third\n");
-  EXPECT_EQ(bytes(session, ViewKind::branch_transcript, 2), branch);
+  EXPECT_EQ(bytes(session, item_views::entry_text, 1), "first\n");
+  EXPECT_EQ(bytes(session, item_views::entry_text, 3), "third\n");
+  EXPECT_EQ(bytes(session, item_views::branch_transcript, 2), branch);
 }
 
 TEST_F(ForeignSessionTest, RewriteThatChangesAMessageBeginsAGeneration) {
@@ -107,7 +109,7 @@ TEST_F(ForeignSessionTest, RewriteThatChangesAMessageBeginsAGeneration) {
   write(header_of("b") + line_of("b", "a", "second") + line_of("a", "", "other"));
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_NE(session->read()->generation(), before);
-  EXPECT_EQ(bytes(session, ViewKind::entry_text, 1), "other\n");
+  EXPECT_EQ(bytes(session, item_views::entry_text, 1), "other\n");
 }
 
 TEST_F(ForeignSessionTest, MovedPointerMovesTheLeaf) {
@@ -118,7 +120,7 @@ TEST_F(ForeignSessionTest, MovedPointerMovesTheLeaf) {
   write(header_of("a") + line_of("b", "a", "second") + line_of("a", "", "first"));
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(session->read()->leaf(), 1U);
-  EXPECT_EQ(bytes(session, ViewKind::transcript), "## user · a\n\nfirst\n\n");
+  EXPECT_EQ(bytes(session, *find_view("transcript.md")), "## user · a\n\nfirst\n\n");
 }
 
 }  // namespace

@@ -36,17 +36,24 @@ TEST(NodeId, UnissuedNumbersAreUnknown) {
   EXPECT_FALSE(NodeId(0).is_known());
   EXPECT_FALSE(NodeId(2).is_known());
   EXPECT_FALSE(NodeId(~std::uint64_t{0}).is_known());
-  EXPECT_FALSE(NodeId(static_cast<std::uint64_t>(kKinds) << 56U).is_known());
+  EXPECT_FALSE(NodeId(static_cast<std::uint64_t>(kFirstView + session_views().size()) << 56U).is_known());
+  EXPECT_TRUE(NodeId(kind_of(session_views().back()), 1, 7).is_known());
   EXPECT_TRUE(NodeId(Kind::blob, 0, 7).is_known());
 }
 
 TEST(NodeTable, EachKindHasItsRowAndAUniqueWord) {
   std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < kKinds; ++at) {
+  for (std::size_t at = 0; at <= kFirstView; ++at) {
     const NodeRow& row = row_of(static_cast<Kind>(at));
     EXPECT_EQ(static_cast<std::size_t>(row.kind), at);
     EXPECT_EQ(row.lookup == nullptr, row.list == nullptr) << row.word;
     words.push_back(row.word);
+  }
+  for (const ViewRow& view : session_views()) {
+    EXPECT_EQ(&view_of(kind_of(view)), &view);
+    EXPECT_EQ(row_of(kind_of(view)).kind, Kind::view) << view.name;
+    EXPECT_EQ(word_of(NodeId(kind_of(view), 1, 7)), view.word);
+    words.push_back(view.word);
   }
   std::sort(words.begin(), words.end());
   EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end()) << "two kinds share inode numbers";
@@ -134,11 +141,12 @@ TEST(InodeNumber, MovedEntryKeepsItsInode) {
 
 TEST(TextVersions, VersionLastsAsLongAsTheBytes) {
   TextVersions versions;
-  const auto first = versions.version_of(7, 100);
-  EXPECT_EQ(versions.version_of(7, 100), first);
-  const auto second = versions.version_of(7, 200);
+  const NodeId file(Kind::view, 7, 0);
+  const auto first = versions.version_of(file, 100);
+  EXPECT_EQ(versions.version_of(file, 100), first);
+  const auto second = versions.version_of(file, 200);
   EXPECT_NE(second, first);
-  EXPECT_GT(versions.version_of(7, 100), second) << "an old number would bring back what the kernel remembers of it";
+  EXPECT_GT(versions.version_of(file, 100), second) << "an old number would bring back what the kernel remembers of it";
 }
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace arborfs {
 namespace {
 
 constexpr pid_t kReader = 100;
-const NodeId kTitle(Kind::title, 1, 7);
-const NodeId kNextTitle(Kind::title, 1, 8);
+const NodeId kTitle(Kind::text, 1, 7);
+const NodeId kNextTitle(Kind::text, 1, 8);
 
 TEST(StaleRetry, NextOpenOfTheThreadIsRetriedOnce) {
   StaleRetry chances;
@@ -20,7 +20,7 @@ TEST(StaleRetry, NextOpenOfTheThreadIsRetriedOnce) {
 
 TEST(StaleRetry, OtherFilesAndTheRefusedNodeAreNotRetried) {
   StaleRetry chances;
-  for (const NodeId other : {kTitle, NodeId(Kind::title, 2, 8), NodeId(Kind::context, 1, 8)}) {
+  for (const NodeId other : {kTitle, NodeId(Kind::text, 2, 8), NodeId(Kind::entry, 1, 8)}) {
     chances.note_refused(kReader, kTitle);
     EXPECT_FALSE(chances.take(kReader, other));
   }

@@ -10,6 +10,9 @@
 #include <sstream>
 #include <string>
 
+#include "core/formats/registry.h"
+#include "core/views/session_views.h"
+#include "core/writer/verbs.h"
 #include "fs/mount.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
@@ -142,17 +145,52 @@ TEST(ManPage, ListsEveryKindOfFinding) {
   }
 }
 
+/// True if a part of arborfs.5 has an item for this name of the mount.
+bool has_item(const std::string& part, std::string_view name) {
+  const std::string exact = std::regex_replace(std::string(name), std::regex(R"(\.)"), "\\.");
+  return std::regex_search(part, std::regex("\\n\\.It Pa ([^\\n]* )?" + exact + "( |\\n)"));
+}
+
 TEST(ManPage, ListsEveryNameOfTheMount) {
   const std::string page = text_of("man/arborfs.5");
   for (const char* name :
-       {"README.md",  "status.json",  "events",      "projects/",    "by-id/",        "by-agent/", "recent/",
-        "terminals/", "search/",      "excerpts.md", "hits.json",    "blobs/",        "cwd",       "session.json",
-        "title",      "raw.jsonl",    "leaf",        "context.json", "transcript.md", "tree.txt",  "usage.json",
-        "entries/",   "text/",        "images/",     "branches/",    "current",       "labels/",   "damage/",
-        "artifacts/", "checkpoints/", "native/"}) {
-    const std::regex item("\\n\\.It Pa [^\\n]*\\b" + std::regex_replace(std::string(name), std::regex(R"(\.)"), "\\.") +
-                          "( |\\n)");
-    EXPECT_TRUE(std::regex_search(page, item)) << name << " is not an item of arborfs.5";
+       {"README.md", "status.json", "events",    "projects/", "by-id/",  "by-agent/",  "recent/",      "terminals/",
+        "search/",   "excerpts.md", "hits.json", "blobs/",    "cwd",     "leaf",       "entries/",     "text/",
+        "images/",   "branches/",   "current",   "labels/",   "damage/", "artifacts/", "checkpoints/", "native/"}) {
+    EXPECT_TRUE(has_item(page, name)) << name << " is not an item of arborfs.5";
+  }
+}
+
+TEST(ManPage, ListsEveryViewOfASession) {
+  const std::string part = part_of(text_of("man/arborfs.5"), ".Ss A session");
+  for (const arborfs::ViewRow& row : arborfs::session_views()) {
+    EXPECT_TRUE(has_item(part, row.name)) << row.name << " is not an item of 'A session' in arborfs.5";
+  }
+}
+
+/// The verbs that the sessions of some agent take.
+std::set<std::string_view> taken_verbs() {
+  const arborfs::testing::TempStore scratch;
+  std::set<std::string_view> taken;
+  for (const auto agent : arborfs::known_agents()) {
+    const std::string dir = scratch.root() + "/" + std::string(agent);
+    std::filesystem::create_directories(dir);
+    const auto stores = arborfs::find_stores({{std::string(agent), dir}}, arborfs::Access::look);
+    EXPECT_TRUE(stores && stores->front().store) << agent;
+    if (stores && stores->front().store) {
+      const auto verbs = stores->front().store->format().verbs;
+      taken.insert(verbs.begin(), verbs.end());
+    }
+  }
+  return taken;
+}
+
+TEST(ManPage, ListsExactlyTheControlFilesThatExist) {
+  const std::string page = text_of("man/arborfs.5");
+  const std::string part = page.substr(page.find("\n.Sh WRITING\n"));
+  const auto taken = taken_verbs();
+  for (const arborfs::Verb& verb : arborfs::all_verbs()) {
+    EXPECT_EQ(has_item(part, verb.name), taken.count(verb.name) != 0) << verb.name;
   }
 }
 

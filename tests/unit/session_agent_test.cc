@@ -13,6 +13,8 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
 #include "core/views/attributes.h"
+#include "core/views/make_view.h"
+#include "core/views/session_status.h"
 #include "core/views/session_views.h"
 #include "core/writer/writer.h"
 #include "fs/nodes/vfs.h"
@@ -35,7 +37,7 @@ constexpr char kOfOmp[] = R"({"type":"mode_change","id":"m1","parentId":null,"mo
 constexpr char kOfPi[] = R"({"type":"model_change","id":"m1","parentId":null,"provider":"p","modelId":"m"})";
 
 std::string json_of(const Session& session, const Catalog& catalog) {
-  const auto view = make_view(session, ViewKind::session_json, 0, catalog);
+  const auto view = make_view(session, *find_view("session.json"), 0, catalog);
   return view ? *view->content->read_all() : view.error().message;
 }
 

@@ -11,6 +11,8 @@
 #include "core/session/leaf_store.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "tests/support/temp_store.h"
 
@@ -55,8 +57,8 @@ class LetGoTest : public ::testing::Test {
                  : State{};
   }
   std::vector<Change> changes() { return catalog.feed().after(seen, 10); }
-  std::string bytes_of(ViewKind kind, std::uint32_t item) {
-    auto document = make_view(*session, kind, item, catalog);
+  std::string bytes_of(const ViewRow& view, std::uint32_t item) {
+    auto document = make_view(*session, view, item, catalog);
     auto bytes = document ? document->content->read_all() : Result<std::string>(document.error());
     return bytes ? *bytes : "error: " + bytes.error().message;
   }
@@ -69,14 +71,14 @@ class LetGoTest : public ::testing::Test {
 };
 
 TEST_F(LetGoTest, ReloadRestoresTheState) {
-  const std::string text = bytes_of(ViewKind::entry_text, 2);
+  const std::string text = bytes_of(item_views::entry_text, 2);
   ASSERT_TRUE(session->let_go());
   EXPECT_FALSE(session->read());
   EXPECT_EQ(session->memory_bytes(), 0U);
   EXPECT_EQ(session->generations().entries, before.generation);
   expect_ok(session->refresh(Depth::details));
   EXPECT_EQ(state(), before);
-  EXPECT_EQ(bytes_of(ViewKind::entry_text, 2), text);
+  EXPECT_EQ(bytes_of(item_views::entry_text, 2), text);
   EXPECT_TRUE(changes().empty());
 }
 
@@ -204,8 +206,8 @@ TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
 
 TEST_F(LetGoTest, RawLogNeedsNoIndex) {
   ASSERT_TRUE(session->let_go());
-  EXPECT_EQ(bytes_of(ViewKind::raw, 0), TempStore::two_entries());
-  EXPECT_EQ(view_facts(*session, ViewKind::raw, 0, catalog)->size, TempStore::two_entries().size());
+  EXPECT_EQ(bytes_of(*find_view("raw.jsonl"), 0), TempStore::two_entries());
+  EXPECT_EQ(view_facts(*session, *find_view("raw.jsonl"), 0, catalog)->size, TempStore::two_entries().size());
   EXPECT_FALSE(session->read());
 }
 

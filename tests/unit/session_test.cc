@@ -12,8 +12,11 @@
 #include "core/formats/omp/render/omp_text.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/watch/watcher.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
+#include "core/views/shown_damage.h"
+#include "core/watch/watcher.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
@@ -25,8 +28,8 @@ using testing::TempStore;
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-std::string bytes_of(const SessionPtr& session, ViewKind kind, std::uint32_t item, const Catalog& catalog) {
-  auto document = make_view(*session, kind, item, catalog);
+std::string bytes_of(const SessionPtr& session, const ViewRow& row, std::uint32_t item, const Catalog& catalog) {
+  auto document = make_view(*session, row, item, catalog);
   if (!document) {
     return "error: " + document.error().message;
   }
@@ -70,7 +73,7 @@ TEST_F(SessionTest, AppendKeepsTheGenerationAndPublishesTheEntries) {
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].kind, Change::Kind::session_appended);
   EXPECT_EQ(changes[0].first, 3U);
-  EXPECT_EQ(bytes_of(session, ViewKind::entry_text, 3, catalog), "three\n");
+  EXPECT_EQ(bytes_of(session, item_views::entry_text, 3, catalog), "three\n");
 }
 
 /// During an append the kernel shows a file's new time with its old size.
@@ -119,7 +122,7 @@ TEST_F(SessionTest, RewriteIsANewGenerationAndOldContentNeverMixes) {
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
   const auto generation = session->read()->generation();
-  auto old_entry = make_view(*session, ViewKind::entry_json, 2, catalog);
+  auto old_entry = make_view(*session, item_views::entry_json, 2, catalog);
   ASSERT_TRUE(old_entry);
   temp.replace(kFolder, kName,
                TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("f1", "", "shifted") + "\n" +
@@ -134,7 +137,7 @@ TEST_F(SessionTest, TruncationInPlaceIsNoticedAndOldHandlesGoStale) {
   temp.write(kFolder, kName, TempStore::two_entries());
   const auto session = only();
   expect_ok(session->refresh(Depth::index));
-  auto old_entry = make_view(*session, ViewKind::entry_json, 2, catalog);
+  auto old_entry = make_view(*session, item_views::entry_json, 2, catalog);
   ASSERT_TRUE(old_entry);
   std::filesystem::resize_file(temp.log(kFolder, kName), 150);
   expect_ok(session->refresh(Depth::index));
@@ -290,7 +293,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   const auto generation = session->read()->generation();
   const auto raw = session->read()->raw_generation();
   const auto bytes = session->raw()->bytes;
-  auto old_raw = make_view(*session, ViewKind::raw, 0, catalog);
+  auto old_raw = make_view(*session, *find_view("raw.jsonl"), 0, catalog);
   ASSERT_TRUE(old_raw);
   std::fstream(temp.log(kFolder, kName), std::ios::in | std::ios::out) << line("New");
   expect_ok(session->refresh(Depth::index));
@@ -299,28 +302,32 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   EXPECT_NE(session->read()->raw_generation(), raw);
   EXPECT_EQ(session->raw()->bytes, bytes);
   EXPECT_EQ(*old_raw->content->read_all(), line("Old") + TempStore::two_entries());
-  EXPECT_EQ(bytes_of(session, ViewKind::raw, 0, catalog), line("New") + TempStore::two_entries());
+  EXPECT_EQ(bytes_of(session, *find_view("raw.jsonl"), 0, catalog), line("New") + TempStore::two_entries());
 }
 
 TEST_F(SessionTest, EveryViewHasItsReportedSize) {
   temp.write(kFolder, kName, TempStore::two_entries() + "{\"torn\n" + TempStore::user("e3", "e1", "branch") + "\n");
   const auto session = only();
   expect_ok(session->refresh(Depth::details));
-  for (int kind = 0; kind <= static_cast<int>(ViewKind::damage); ++kind) {
-    const auto which = static_cast<ViewKind>(kind);
-    const std::uint32_t item = which == ViewKind::damage || which == ViewKind::image ? 0 : 2;
-    auto facts = view_facts(*session, which, item, catalog);
-    auto document = make_view(*session, which, item, catalog);
-    if (which == ViewKind::image) {
-      EXPECT_FALSE(document);
-      continue;
-    }
-    ASSERT_TRUE(facts && document) << kind;
-    const auto bytes = document->content->read_all();
-    ASSERT_TRUE(bytes) << kind;
-    EXPECT_EQ(facts->size, bytes->size()) << kind;
-    EXPECT_EQ(document->content->size(), bytes->size()) << kind;
+  const auto expect_reported = [&](const ViewRow& row, std::uint32_t item) {
+    const auto facts = view_facts(*session, row, item, catalog);
+    const auto view = make_view(*session, row, item, catalog);
+    ASSERT_TRUE(facts && view) << row.name;
+    const auto bytes = view->content->read_all();
+    ASSERT_TRUE(bytes) << row.name;
+    EXPECT_EQ(facts->size, bytes->size()) << row.name;
+    EXPECT_EQ(view->content->size(), bytes->size()) << row.name;
+  };
+  for (const ViewRow& row : session_views()) {
+    expect_reported(row, 0);
   }
+  for (const ViewRow* row : {&item_views::entry_json, &item_views::entry_text, &item_views::branch_context,
+                             &item_views::branch_transcript}) {
+    expect_reported(*row, 2);
+  }
+  expect_reported(item_views::damage, 0);
+  expect_reported(item_views::damage_tail, 0);
+  EXPECT_FALSE(make_view(*session, item_views::image, 0, catalog));
 }
 
 class WatcherTest : public SessionTest, public ::testing::WithParamInterface<Watcher::Mode> {};

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "core/session/catalog.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {
@@ -31,8 +33,8 @@ class TextFormatTest : public ::testing::Test {
   std::filesystem::path root_;
 };
 
-std::string bytes_of(const SessionPtr& session, ViewKind kind, std::uint32_t item, const Catalog& catalog) {
-  const auto view = make_view(*session, kind, item, catalog);
+std::string bytes_of(const SessionPtr& session, const ViewRow& row, std::uint32_t item, const Catalog& catalog) {
+  const auto view = make_view(*session, row, item, catalog);
   const auto bytes = view ? view->content->read_all() : Result<std::string>(view.error());
   return bytes ? *bytes : "error: " + bytes.error().message;
 }
@@ -46,11 +48,11 @@ TEST_F(TextFormatTest, ShowsEntriesTextsAndBranches) {
   const auto session = view->by_id[0].second;
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(session->head().header.title, "A day");
-  EXPECT_EQ(bytes_of(session, ViewKind::entry_json, 2, catalog), "assistant: lunch\n");
-  EXPECT_EQ(bytes_of(session, ViewKind::entry_text, 2, catalog), "lunch\n");
-  EXPECT_EQ(bytes_of(session, ViewKind::transcript, 0, catalog),
+  EXPECT_EQ(bytes_of(session, item_views::entry_json, 2, catalog), "assistant: lunch\n");
+  EXPECT_EQ(bytes_of(session, item_views::entry_text, 2, catalog), "lunch\n");
+  EXPECT_EQ(bytes_of(session, *find_view("transcript.md"), 0, catalog),
             "## user · 1\n\nwhat now?\n\n## assistant · 2\n\nlunch\n\n");
-  EXPECT_EQ(bytes_of(session, ViewKind::context, 0, catalog), "user: what now?\nassistant: lunch\n");
+  EXPECT_EQ(bytes_of(session, *find_view("context.json"), 0, catalog), "user: what now?\nassistant: lunch\n");
 }
 
 TEST_F(TextFormatTest, FollowsAnAppend) {

@@ -40,11 +40,11 @@ TEST(ViewCache, ForgetsOnlyTheNamedGeneration) {
   ViewCache cache;
   for (const std::uint32_t generation : {1U, 2U, 3U}) {
     cache.keep(Key{generation, 0, 0, 0}, words(generation));
-    cache.keep(Key{generation, 255, UINT32_MAX, UINT32_MAX}, words(generation));
+    cache.keep(Key{generation, UINTPTR_MAX, UINT32_MAX, UINT32_MAX}, words(generation));
   }
   cache.forget(2);
   for (const std::uint32_t generation : {1U, 2U, 3U}) {
-    for (const Key& key : {Key{generation, 0, 0, 0}, Key{generation, 255, UINT32_MAX, UINT32_MAX}}) {
+    for (const Key& key : {Key{generation, 0, 0, 0}, Key{generation, UINTPTR_MAX, UINT32_MAX, UINT32_MAX}}) {
       EXPECT_EQ(cache.find(key) != nullptr, generation != 2);
       EXPECT_EQ(cache.size_of(key).has_value(), generation != 2);
     }

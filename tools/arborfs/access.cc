@@ -12,6 +12,8 @@
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/views/first_user_text.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/writer/resolve_target.h"
 #include "fs/fuse/errno_map.h"
 #include "tools/arborfs/json_text.h"
@@ -211,7 +213,7 @@ std::string log_path(const Session& session) {
 
 std::string first_words(const Session& session, Ordinal ordinal, const Catalog& catalog, std::size_t characters) {
   constexpr std::uint64_t kBytesACharacter = 16;  // allows for leading white space and combining characters
-  const auto document = make_view(session, ViewKind::entry_text, ordinal, catalog);
+  const auto document = make_view(session, item_views::entry_text, ordinal, catalog);
   if (!document) {
     return "";
   }

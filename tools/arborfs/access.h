@@ -7,7 +7,7 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/views/session_views.h"
+#include "core/session/session.h"
 #include "core/writer/writer.h"
 #include "tools/arborfs/command_line.h"
 

@@ -4,6 +4,8 @@
 
 #include "core/json/date.h"
 #include "core/model/tree.h"
+#include "core/views/item_views.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
@@ -13,8 +15,8 @@
 namespace arborfs::cli {
 namespace {
 
-int print_document(const Opened& opened, ViewKind kind, std::uint32_t item, Form form, Terminal& io) {
-  const auto document = make_view(*opened.of.session, kind, item, *opened.catalog);
+int print_document(const Opened& opened, const ViewRow& view, std::uint32_t item, Form form, Terminal& io) {
+  const auto document = make_view(*opened.of.session, view, item, *opened.catalog);
   if (!document) {
     return fail(io, document.error());
   }
@@ -76,8 +78,8 @@ std::string tree_json(const LogIndex& index, Ordinal leaf) {
   return nodes.str();
 }
 
-int print_text_json(const Opened& opened, ViewKind kind, Ordinal ordinal, Terminal& io) {
-  const auto document = make_view(*opened.of.session, kind, ordinal, *opened.catalog);
+int print_text_json(const Opened& opened, const ViewRow& view, Ordinal ordinal, Terminal& io) {
+  const auto document = make_view(*opened.of.session, view, ordinal, *opened.catalog);
   if (!document) {
     return fail(io, document.error());
   }
@@ -86,7 +88,7 @@ int print_text_json(const Opened& opened, ViewKind kind, Ordinal ordinal, Termin
     return fail(io, text.error());
   }
   auto json = JsonText::object().add("session", opened.of.id);
-  if (const auto guard = opened.of.session->read(); guard && kind == ViewKind::entry_text) {
+  if (const auto guard = opened.of.session->read(); guard && &view == &item_views::entry_text) {
     json = entry_json(guard->index(), ordinal).add("session", opened.of.id);
   }
   io.out << terminal_safe_json(json.add("text", *text).str()) << "\n";
@@ -96,12 +98,13 @@ int print_text_json(const Opened& opened, ViewKind kind, Ordinal ordinal, Termin
 }  // namespace
 
 int run_tree(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, depth_for(ViewKind::tree), io);
+  const ViewRow& view = *find_view("tree.txt");
+  const auto opened = open_session(line, view.depth, io);
   if (!opened) {
     return fail(io, opened.error());
   }
   if (!line.json) {
-    return print_document(*opened, ViewKind::tree, 0, Form{}, io);
+    return print_document(*opened, view, 0, Form{}, io);
   }
   const auto guard = opened->of.session->read();
   if (!guard) {
@@ -112,7 +115,7 @@ int run_tree(const CommandLine& line, Terminal& io) {
 }
 
 int run_context(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, depth_for(ViewKind::branch_context), io);
+  const auto opened = open_session(line, item_views::branch_context.depth, io);
   if (!opened) {
     return fail(io, opened.error());
   }
@@ -120,15 +123,15 @@ int run_context(const CommandLine& line, Terminal& io) {
   if (!ordinal) {
     return fail(io, ordinal.error());
   }
-  const auto kind = *ordinal == kNoEntry ? ViewKind::context : ViewKind::branch_context;
+  const ViewRow& view = *ordinal == kNoEntry ? *find_view("context.json") : item_views::branch_context;
   const Form form{.safe_json = io.out_is_terminal, .one_line = line.json};
-  return print_document(*opened, kind, *ordinal, form, io);
+  return print_document(*opened, view, *ordinal, form, io);
 }
 
 int run_text(const CommandLine& line, Terminal& io) {
   const bool whole = line.entry.empty();
-  const auto kind = whole ? ViewKind::transcript : ViewKind::entry_text;
-  const auto opened = open_session(line, depth_for(kind), io);
+  const ViewRow& view = whole ? *find_view("transcript.md") : item_views::entry_text;
+  const auto opened = open_session(line, view.depth, io);
   if (!opened) {
     return fail(io, opened.error());
   }
@@ -139,7 +142,7 @@ int run_text(const CommandLine& line, Terminal& io) {
   if (!whole && *ordinal == kNoEntry) {
     return fail(io, {Errc::not_found, "the session has no entries"});
   }
-  return line.json ? print_text_json(*opened, kind, *ordinal, io) : print_document(*opened, kind, *ordinal, Form{}, io);
+  return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, Form{}, io);
 }
 
 }  // namespace arborfs::cli

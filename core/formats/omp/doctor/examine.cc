@@ -9,7 +9,7 @@
 #include "core/formats/omp/doctor/tree_findings.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/views/session_views.h"
+#include "core/views/shown_damage.h"
 
 namespace arborfs {
 namespace {

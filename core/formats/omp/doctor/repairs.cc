@@ -15,7 +15,7 @@
 #include "core/json/json_cursor.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/views/session_views.h"
+#include "core/views/shown_damage.h"
 
 namespace arborfs {
 namespace {

@@ -1,6 +1,7 @@
 // The queries of SessionManager, which change nothing.
 #include "core/base/result_macros.h"
 #include "core/formats/omp/writer/session_manager_impl.h"
+#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {
@@ -67,20 +68,20 @@ std::string SessionManager::label(const std::string& id) const {
 
 namespace {
 
-Result<std::string> document(const SessionPtr& session, ViewKind kind, Catalog& catalog) {
-  RETURN_IF_ERROR(session->refresh(depth_for(kind)));
-  auto made = make_view(*session, kind, 0, catalog);
-  return made ? made->content->read_all() : Result<std::string>(made.error());
+Result<std::string> text_of(const SessionPtr& session, const ViewRow& view, Catalog& catalog) {
+  RETURN_IF_ERROR(session->refresh(view.depth));
+  ASSIGN_OR_RETURN(const auto made, make_view(*session, view, 0, catalog));
+  return made.content->read_all();
 }
 
 }  // namespace
 
 Result<std::string> SessionManager::context() const {
-  return document(session_, ViewKind::context, impl().catalog);
+  return text_of(session_, *find_view("context.json"), impl().catalog);
 }
 
 Result<std::string> SessionManager::usage() const {
-  return document(session_, ViewKind::usage, impl().catalog);
+  return text_of(session_, *find_view("usage.json"), impl().catalog);
 }
 
 }  // namespace arborfs

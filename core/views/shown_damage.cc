@@ -1,0 +1,18 @@
+#include "core/views/shown_damage.h"
+
+namespace arborfs {
+
+std::vector<Damage> shown_damage(const Session::Guard& guard) {
+  auto damage = guard.index().damage();
+  if (damage.empty() || !damage.back().in_progress) {
+    return damage;
+  }
+  if (guard.tail_aged()) {
+    damage.back().in_progress = false;
+  } else {
+    damage.pop_back();
+  }
+  return damage;
+}
+
+}  // namespace arborfs
