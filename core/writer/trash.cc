@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -67,6 +68,10 @@ Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const 
 Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
   ASSIGN_OR_RETURN(auto root, make_private_folder(disk_, folder_));
   ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name));
+  const bool is_in_use = ::flock(folder.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (is_in_use || folder.stat(std::string(kFiles))) {
+    return Error{Errc::busy, "another process removes the session at this moment"};
+  }
   RETURN_IF_ERROR(disk_.make_folder(folder, std::string(kFiles), kPrivateFolder));
   ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
   return TrashFolder{std::move(root), trashed.name, std::move(folder), std::move(files)};

@@ -40,7 +40,9 @@ class Trash {
 
   /// What the note of this session says if it is removed now; title and path are those of the session.
   [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
-  /// Makes the folder of a session, which the trash does not list before write_note(). Errors: io, no_space.
+  /// Makes the folder of a session, which the trash does not list before write_note(). Each folder is made once: two
+  /// processes that remove one session in the same millisecond would share it. Errors: busy if another process has made
+  /// it; io, no_space.
   Result<TrashFolder> make_folder(const Trashed& trashed);
   /// Puts the note on the disk. Errors: io, no_space.
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);

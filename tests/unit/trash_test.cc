@@ -48,6 +48,19 @@ TEST(Trash, FailedTrashingKeepsTheLog) {
   EXPECT_TRUE(trash.list().empty());
 }
 
+TEST(Trash, TwoRemovalsOfOneSessionInOneMillisecondShareNoFolder) {
+  const TempStore temp;
+  Trash trash(temp.root() + "/trash");
+  Trashed trashed;
+  trashed.name = "2026-02-16T10-20-30.000Z_ses";
+  {
+    const auto first = trash.make_folder(trashed);
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(trash.make_folder(trashed).error().code, Errc::busy);
+  }
+  EXPECT_EQ(trash.make_folder(trashed).error().code, Errc::busy) << "after the first has ended";
+}
+
 /// A session in the trash on another file system, for tests of a restore with parts in the store and in the trash.
 class RestoreAcrossFileSystems : public ::testing::Test {
  protected:
