@@ -84,6 +84,20 @@ TEST_F(OpalWriting, SeveralMessagesAreWrittenTogetherOrNotAtAll) {
   EXPECT_THAT(bytes(), HasSubstr(R"("role":"assistant","thinking":"t","content":null,"is_error":false})"));
 }
 
+/// Opal's JSON library refuses it, so Opal would start with an empty session and save that.
+TEST_F(OpalWriting, HalfOfASurrogatePairIsRefused) {
+  for (const std::string member :
+       {R"("content":"\ud800")", R"("content":"x\udc00\ud800")",
+        R"("content":"","tool_calls":[{"call_id":"c","name":"n","arguments":{"\uD8FF":1}}])"}) {
+    const auto refused = writer_->append_text(session(), {R"({"role":"user",)" + member + "}", true, ""});
+    ASSERT_FALSE(refused) << member;
+    EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+  }
+  EXPECT_EQ(bytes(), kHeader + "\n" + kLines);
+  EXPECT_TRUE(
+      writer_->append_text(session(), {R"({"role":"user","content":"\\ud800 \ud83d\ude00 \u0001"})", true, ""}));
+}
+
 TEST_F(OpalWriting, ABranchMovesTheLeafWithASummaryIfWanted) {
   const auto moved = writer_->branch(session(), "#1");
   ASSERT_TRUE(moved) << moved.error().message;

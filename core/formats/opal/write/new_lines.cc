@@ -40,6 +40,16 @@ std::string_view problem_of(std::string_view key, const json::Value& value) {
   return "it has a member that messages of Opal do not have, or that arborfs sets";
 }
 
+/// True if JSON text as json::stringify writes it has half of a surrogate pair: only that is spelled \udXXX.
+bool has_lone_surrogate(std::string_view text) {
+  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at + 2)) {
+    if (text.substr(at + 1, 2) == "ud") {
+      return true;
+    }
+  }
+  return false;
+}
+
 Error refusal(std::size_t number, std::string_view why) {
   return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
 }
@@ -66,6 +76,9 @@ Result<void> take_object(const json::Value& object, NewMessages& messages) {
   }
   text += json::member(object, "content") == nullptr ? ",\"content\":null" : "";
   text += json::member(object, "is_error") == nullptr ? ",\"is_error\":false" : "";
+  if (has_lone_surrogate(text)) {
+    return refusal(number, "it has half of a surrogate pair, with which Opal cannot load the session");
+  }
   messages.members.push_back(text + "}");
   return {};
 }
