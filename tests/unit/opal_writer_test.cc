@@ -1,8 +1,10 @@
 // What arborfs writes to Opal's sessions keeps every other line and is what Opal reads.
 #include "core/formats/opal/write/opal_writer.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <fstream>
@@ -142,6 +144,38 @@ TEST_F(OpalWriting, AnotherProgramsSaveIsNeverReplaced) {
   EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);
   EXPECT_THAT(bytes(), StartsWith(kHeader + "\n" + kLines + R"({"id":"c3")"));
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OpalWriting, ALogThatAnotherArborfsReplacesIsNotReplaced) {
+  const UniqueFd other(::open(log().c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);
+  EXPECT_EQ(bytes(), kHeader + "\n" + kLines);
+  EXPECT_EQ(files(), 1U);
+  ASSERT_EQ(::flock(other.get(), LOCK_UN), 0);
+  EXPECT_TRUE(writer_->append_text(session(), {"mine", false, ""}));
+}
+
+/// The log goes right after it was written.
+class GoneDisk final : public Disk {
+ public:
+  explicit GoneDisk(std::string log) : log_(std::move(log)) {}
+  Result<void> sync_folder(const Dir& folder) override {
+    std::filesystem::remove(log_);
+    return Disk::sync_folder(folder);
+  }
+
+ private:
+  const std::string log_;
+};
+
+TEST_F(OpalWriting, AnErrorAfterTheWriteSaysThatItWasWritten) {
+  GoneDisk disk(log());
+  start(disk);
+  const auto written = writer_->append_text(session(), {"mine", false, ""});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::io);
+  EXPECT_THAT(written.error().message, StartsWith("it was written, but"));
 }
 
 /// Fails the call with a number, and counts the calls.

@@ -1,6 +1,9 @@
 #include "core/formats/opal/write/opal_writer.h"
 
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -59,6 +62,19 @@ Result<void> copy_rest(Disk& disk, int fd, const LogSource& log, std::uint64_t a
   return last == '\n' ? Result<void>() : write_all(disk, fd, "\n");
 }
 
+/// The log as it was read, held until the file is closed: another arborfs that replaces it at the same moment finds it
+/// held, or finds the new log. Opal itself takes no lock. Errors: stale if the log is held or not as it was read.
+Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read) {
+  ASSIGN_OR_RETURN(auto log, File::open_in(folder, name));
+  const bool is_held = ::flock(log.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ASSIGN_OR_RETURN(const auto now, folder.stat(name));
+  ASSIGN_OR_RETURN(const auto opened, log.stat());
+  if (is_held || !(now == as_read) || !opened.same_file(as_read)) {
+    return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+  }
+  return log;
+}
+
 }  // namespace
 
 Result<void> OpalWriter::check_quiet(const SessionPtr& session, bool force) const {
@@ -97,10 +113,7 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
     RETURN_IF_ERROR(copy_rest(disk, fd.get(), log, header_end, stat.size));
     RETURN_IF_ERROR(write_all(disk, fd.get(), draft.lines));
     RETURN_IF_ERROR(settings().durability == Durability::synced ? disk.sync(fd.get()) : Result<void>());
-    ASSIGN_OR_RETURN(const auto now, folder.stat(place.file));
-    if (!(now == stat)) {
-      return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
-    }
+    ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, stat));
     return disk.rename(folder, name, folder, place.file, Disk::Existing::replace);
   };
   if (auto done = fill(); !done) {
@@ -151,8 +164,11 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
   }
   RETURN_IF_ERROR(replace_log(session, *log, stat, header.offset + header.length, draft));
   session->forget_look();
-  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const auto read = session->refresh(Depth::index);
   session->note_own_write();
+  if (!read) {
+    return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
+  }
   return {};
 }
 
