@@ -158,6 +158,18 @@ TEST_F(RemovesFromOpenCode, NothingIsRemovedWhileOpenCodeAnswersInAChild) {
   EXPECT_EQ(rows_of(id()), "0\n");
 }
 
+/// OpenCode takes the user's next message while it answers.
+TEST_F(RemovesFromOpenCode, NothingIsRemovedWhileAMessageWaitsForTheEndOfTheAnswer) {
+  open_sample("fresh-1.18.33", kPlain);
+  begin_answer(id());
+  const std::string later = std::to_string(now_ms() + 1);
+  Program(database).run("INSERT INTO message(id, session_id, time_created, time_updated, data) VALUES('msg_y', '" +
+                        id() + "', " + later + ", " + later + ", '{\"role\":\"user\"}')");
+  EXPECT_EQ(writer->check_remove(session).error().code, Errc::busy);
+  EXPECT_EQ(writer->remove(session).error().code, Errc::busy);
+  EXPECT_EQ(writer->append_text(session, {"more", false, ""}).error().code, Errc::busy);
+}
+
 TEST_F(RemovesFromOpenCode, NothingIsRemovedWithoutTheOption) {
   open("fresh-1.18.33", kPlain);
   EXPECT_EQ(writer->remove(session).error().code, Errc::not_permitted);

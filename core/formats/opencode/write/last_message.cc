@@ -5,6 +5,13 @@
 
 namespace arborfs::opencode {
 
+namespace {
+
+/// Messages of the user that wait behind an answer may be more than one.
+constexpr int kMostLookedAt = 100;
+
+}  // namespace
+
 Result<LastMessage> last_message(const sqlite::Connection& database, const std::string& session) {
   ASSIGN_OR_RETURN(
       auto row,
@@ -12,14 +19,22 @@ Result<LastMessage> last_message(const sqlite::Connection& database, const std::
                        "'assistant' AND json_extract(data, '$.time.completed') IS NULL AND json_extract(data, "
                        "'$.error') IS NULL END, max(time_updated, (SELECT coalesce(max(time_updated), 0) FROM part "
                        "WHERE message_id = message.id)) FROM message WHERE session_id = ?1 "
-                       "ORDER BY time_created DESC, id DESC LIMIT 1"));
+                       "ORDER BY time_created DESC, id DESC LIMIT ?2"));
   row.bind(1, session);
-  ASSIGN_OR_RETURN(const bool has_row, row.step());
-  if (!has_row) {
-    return LastMessage();
+  row.bind(2, std::int64_t{kMostLookedAt});
+  LastMessage last;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, row.step());
+    if (!has_row) {
+      return last;
+    }
+    if (last.id.empty()) {
+      last.id = row.text(0);
+      last.created_ms = row.integer(1);
+    }
+    const bool is_recent = now_ms() - row.integer(3) < kAnswerAbandonedMs;
+    last.is_being_written = last.is_being_written || (row.integer(2) != 0 && is_recent);
   }
-  const bool is_recent = now_ms() - row.integer(3) < kAnswerAbandonedMs;
-  return LastMessage{std::string(row.text(0)), row.integer(1), row.integer(2) != 0 && is_recent};
 }
 
 Result<void> check_quiet(const sqlite::Connection& connection, const std::vector<std::string>& sessions) {

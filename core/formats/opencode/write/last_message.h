@@ -16,7 +16,7 @@ inline constexpr std::int64_t kAnswerAbandonedMs = std::int64_t{10} * 60 * 1000;
 struct LastMessage {
   std::string id;  // "" if there is none
   std::int64_t created_ms = 0;
-  bool is_being_written = false;
+  bool is_being_written = false;  // or an answer before it, behind which it waits
 };
 
 Result<LastMessage> last_message(const sqlite::Connection& database, const std::string& session);
