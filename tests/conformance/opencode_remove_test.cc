@@ -181,6 +181,9 @@ TEST_F(RemovesFromOpenCode, RowsOfUnknownTablesComeBackToo) {
   Program(database).run(
       "CREATE TABLE later(session_id text REFERENCES session(id) ON DELETE CASCADE, value, \"odd \"\"name\" real);"
       "CREATE TABLE deeper(message text REFERENCES message(id) ON DELETE CASCADE, x);"
+      "CREATE TABLE alike(session text REFERENCES session(id) ON DELETE CASCADE, "
+      "message text REFERENCES message(id) ON DELETE CASCADE);"
+      "INSERT INTO alike SELECT session_id, id FROM message;"
       "INSERT INTO deeper SELECT id, session_id FROM message;"
       "INSERT INTO later VALUES('" +
       id() + "', x'00ff10', 0.1), ('" + id() + "', 9007199254740993, -1e300), ('" + id() +
@@ -188,7 +191,7 @@ TEST_F(RemovesFromOpenCode, RowsOfUnknownTablesComeBackToo) {
       "', 1e999, 0), (NULL, '', 1)");
   const std::string all =
       "SELECT session_id, quote(value), typeof(value), hex(value), \"odd \"\"name\" FROM later "
-      "ORDER BY hex(value); SELECT * FROM deeper ORDER BY message";
+      "ORDER BY hex(value); SELECT * FROM deeper ORDER BY message; SELECT * FROM alike ORDER BY message";
   const std::string before = Program(database).run(all);
   const auto done = writer->remove(session);
   ASSERT_TRUE(done) << done.error().message;
