@@ -223,6 +223,17 @@ TEST_F(RemovesFromOpenCode, TheFileOfChangesGoesAlong) {
   EXPECT_EQ(conformance::file_text(diff), "[{}]");
 }
 
+TEST_F(RemovesFromOpenCode, TheFileOfChangesComesBackWhereItsFolderIsGone) {
+  open_sample("fresh-1.18.33", kPlain);
+  const auto diff = folder / "storage" / "session_diff" / (id() + ".json");
+  std::filesystem::create_directories(diff.parent_path());
+  std::ofstream(diff) << "[{}]";
+  ASSERT_TRUE(writer->remove(session));
+  std::filesystem::remove_all(folder / "storage");
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(conformance::file_text(diff), "[{}]");
+}
+
 TEST_F(RemovesFromOpenCode, ARestoreReplacesNothing) {
   open_sample("fresh-1.18.33", kPlain);
   const std::string row = Program(database).run("SELECT project_id FROM session WHERE id = '" + id() + "'");

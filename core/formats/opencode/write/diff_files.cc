@@ -10,9 +10,13 @@ std::string file_of(const std::string& session) {
   return session + ".json";
 }
 
-/// True if the session's id may name a file that is there.
-bool is_there(const Dir& folder, const std::string& name) {
-  return is_plain_name(name) && folder.stat(name).has_value();
+/// False if there is no such file, or the session's id cannot name one. Errors: io, permission.
+Result<bool> is_there(const Dir& folder, const std::string& name) {
+  if (!is_plain_name(name)) {
+    return false;
+  }
+  const auto st = folder.stat(name);
+  return st || st.error().code == Errc::not_found ? Result<bool>(st.has_value()) : Result<bool>(st.error());
 }
 
 }  // namespace
@@ -21,10 +25,29 @@ Result<Dir> DiffFiles::open() const {
   return Dir::open_root(data_ + "/storage/session_diff");
 }
 
+Result<Dir> DiffFiles::make() const {
+  constexpr mode_t kFolder = 0777;  // as OpenCode makes it
+  if (auto there = open(); there || there.error().code != Errc::not_found) {
+    return there;
+  }
+  ASSIGN_OR_RETURN(auto folder, Dir::open_root(data_));
+  for (const char* const name : {"storage", "session_diff"}) {
+    RETURN_IF_ERROR(disk_.make_folder(folder, name, kFolder));
+    RETURN_IF_ERROR(disk_.sync_folder(folder));
+    ASSIGN_OR_RETURN(folder, folder.open_in(name));
+  }
+  return folder;
+}
+
 Result<void> DiffFiles::copy_to(const Dir& folder, const std::vector<std::string>& sessions) const {
   const auto from = open();
+  if (!from) {
+    return from.error().code == Errc::not_found ? Result<void>() : Result<void>(from.error());
+  }
   for (const std::string& session : sessions) {
-    if (const std::string name = file_of(session); from && is_there(*from, name)) {
+    const std::string name = file_of(session);
+    ASSIGN_OR_RETURN(const bool has_file, is_there(*from, name));
+    if (has_file) {
       RETURN_IF_ERROR(copy_tree(disk_, *from, name, folder, name));
     }
   }
@@ -32,17 +55,22 @@ Result<void> DiffFiles::copy_to(const Dir& folder, const std::vector<std::string
 }
 
 Result<void> DiffFiles::copy_back(const Dir& folder, const std::vector<std::string>& sessions) const {
-  const auto to = open();
   for (const std::string& session : sessions) {
     const std::string name = file_of(session);
-    if (!to || !is_there(folder, name) || is_there(*to, name)) {
+    ASSIGN_OR_RETURN(const bool has_file, is_there(folder, name));
+    if (!has_file) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const auto to, make());
+    ASSIGN_OR_RETURN(const bool is_taken, is_there(to, name));
+    if (is_taken) {
       continue;
     }
     const std::string draft = "." + name + ".tmp";  // OpenCode leaves out names that begin with a dot
-    RETURN_IF_ERROR(remove_tree(disk_, *to, draft));
-    RETURN_IF_ERROR(copy_tree(disk_, folder, name, *to, draft));
-    RETURN_IF_ERROR(disk_.rename(*to, draft, *to, name, Disk::Existing::keep));
-    RETURN_IF_ERROR(disk_.sync_folder(*to));
+    RETURN_IF_ERROR(remove_tree(disk_, to, draft));
+    RETURN_IF_ERROR(copy_tree(disk_, folder, name, to, draft));
+    RETURN_IF_ERROR(disk_.rename(to, draft, to, name, Disk::Existing::keep));
+    RETURN_IF_ERROR(disk_.sync_folder(to));
   }
   return {};
 }
@@ -50,7 +78,7 @@ Result<void> DiffFiles::copy_back(const Dir& folder, const std::vector<std::stri
 void DiffFiles::remove(const std::vector<std::string>& sessions) const {
   const auto from = open();
   for (const std::string& session : sessions) {
-    if (const std::string name = file_of(session); from && is_there(*from, name)) {
+    if (const std::string name = file_of(session); from && is_plain_name(name)) {
       static_cast<void>(disk_.remove(*from, name));
     }
   }
