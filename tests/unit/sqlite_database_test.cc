@@ -18,6 +18,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/sqlite/database.h"
+#include "core/sqlite/transaction.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
@@ -273,6 +274,16 @@ TEST_F(SqliteDatabase, ColumnsAreListed) {
     return {};
   });
   EXPECT_TRUE(done);
+}
+
+/// Only the last change may be lost in a power cut, never the database.
+TEST_F(SqliteDatabase, AWriterThatDoesNotSyncItsChangesSyncsCheckpoints) {
+  make_closed();
+  const auto connection = Transaction::connect(folder_ / "a.db", Transaction::Sync::left_to_kernel);
+  ASSERT_TRUE(connection);
+  auto row = connection->prepare("PRAGMA synchronous");
+  ASSERT_TRUE(row && row->step());
+  EXPECT_EQ(row->integer(0), 1) << "NORMAL";
 }
 
 }  // namespace
