@@ -52,6 +52,10 @@ TEST_P(WritesToBothSchemas, AMessageOfTheUserIsTheEndOfTheContext) {
   EXPECT_EQ(after.index().id(leaf).text, written->id);
   EXPECT_EQ(after.context_ids(leaf).back(), written->id);
   EXPECT_EQ(after.text(leaf).find("go on,\n\"wörld\"\n") != std::string::npos, true) << after.text(leaf);
+  EXPECT_EQ(
+      Program(database).run("SELECT json_extract(data, '$.text') FROM part WHERE message_id = '" + written->id + "'"),
+      "go on,\n\"wörld\"\n")
+      << "without its last line feed; the other one ends the row";
   json::Document entry;
   ASSERT_TRUE(json::parse(after.raw(leaf), entry));
   const json::Value& info = *json::member(entry, "info");
@@ -109,6 +113,8 @@ TEST_F(WritesToOpenCode, WhatOpenCodeHasNoMessageForIsRefused) {
   EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::invalid_argument);
   EXPECT_FALSE(writer->check_json(session, "{}"));
   EXPECT_EQ(writer->append_text(session, {"\xFF", false, ""}).error().code, Errc::not_utf8);
+  EXPECT_EQ(writer->append_text(session, {"\n", false, ""}).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->append_text(session, {"", false, ""}).error().code, Errc::invalid_argument);
   EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);
   EXPECT_EQ(writer->set_title(session, " \n").error().code, Errc::invalid_argument);
   EXPECT_EQ(writer->label(session, {}).error().code, Errc::unsupported);

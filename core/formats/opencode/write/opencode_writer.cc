@@ -124,11 +124,14 @@ bool is_default(std::string_view title) {
   return title.empty() || title.starts_with("New session - ") || title.starts_with("Child session - ");
 }
 
-/// Makes a change that has just been committed visible.
+/// Makes a change that has just been committed visible. Its errors never invite the caller to write again.
 Result<void> show(Session& session, Depth depth) {
   session.forget_look();
-  RETURN_IF_ERROR(session.refresh(depth));
+  const auto read = session.refresh(depth);
   session.note_own_write();
+  if (!read) {
+    return Error{Errc::io, "it was written, but the session cannot be read back: " + read.error().message};
+  }
   return {};
 }
 
@@ -148,6 +151,10 @@ Result<AppendResult> OpenCodeWriter::append_text(const SessionPtr& session, Appe
   }
   if (text.text.size() > kMaxCommandBytes / 2) {
     return Error{Errc::too_large, "a message may have at most 32 MiB"};
+  }
+  text.text.resize(text.text.size() - (text.text.ends_with('\n') ? 1 : 0));
+  if (text.text.empty()) {
+    return Error{Errc::invalid_argument, "the message is empty"};
   }
   const std::string id = session->stem();
   AppendResult result;
