@@ -91,6 +91,10 @@ Fate fate_of_all(Writer& writer, const Judged& judged, const Retention& retentio
   return Fate::removed;
 }
 
+std::int64_t cut_ns(const Retention& retention) {
+  return days_before(retention.now_ms, retention.keep_days) * kNanosPerMs;
+}
+
 }  // namespace
 
 std::int64_t days_before(std::int64_t now_ms, unsigned days) {
@@ -109,21 +113,32 @@ std::vector<Judged> judge(Writer& writer, std::vector<Candidate> candidates, con
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.written_ns > b.written_ns; });
   const Children children(writer.catalog());
-  const std::int64_t cut_ns = days_before(retention.now_ms, retention.keep_days) * kNanosPerMs;
+  const std::int64_t cut = cut_ns(retention);
   std::vector<Judged> all;
   for (Candidate& one : candidates) {
-    Judged judged{std::move(one.session), one.written_ns, Fate::removed, "", {}};
-    if (judged.written_ns >= cut_ns) {
+    Judged judged{std::move(one.session), one.written_ns, Fate::removed, "", {}, 0};
+    if (judged.written_ns >= cut) {
       judged.fate = Fate::young;
     } else if (all.size() < retention.keep_count) {
       judged.fate = Fate::newest;
     } else {
       judged.children = children.of(judged.session);
       judged.fate = fate_of_all(writer, judged, retention, judged.why);
+      judged.seen_ns = judged.session->mtime_ns();
     }
     all.push_back(std::move(judged));
   }
   return all;
+}
+
+Fate judge_again(Writer& writer, const Judged& judged, const Retention& retention, std::string& why) {
+  if (const auto refreshed = judged.session->refresh(Depth::head); !refreshed) {
+    why = refreshed.error().message;
+    return Fate::refused;
+  }
+  const std::int64_t written_ns = judged.session->mtime_ns();
+  const bool is_written = written_ns != judged.seen_ns && written_ns >= cut_ns(retention);
+  return is_written ? Fate::young : fate_of_all(writer, judged, retention, why);
 }
 
 }  // namespace arborfs

@@ -39,6 +39,7 @@ struct Judged {
   Fate fate = Fate::removed;
   std::string why;                   // in words, if it is live or refused
   std::vector<SessionPtr> children;  // that the session started, however deep
+  std::int64_t seen_ns = 0;          // Session::mtime_ns when it was judged, for judge_again()
 };
 
 /// The same time of day so many days before, in the local calendar.
@@ -46,5 +47,8 @@ std::int64_t days_before(std::int64_t now_ms, unsigned days);
 /// Judges sessions, newest first. Those that arborfs cannot remove, and those that another session started, are left
 /// out. Removes nothing.
 std::vector<Judged> judge(Writer& writer, std::vector<Candidate> candidates, const Retention& retention);
+/// The fate of a session that was to go, as it is now: it may have been written, or have got a label, since. `why` as
+/// Judged::why. Removes nothing.
+Fate judge_again(Writer& writer, const Judged& judged, const Retention& retention, std::string& why);
 
 }  // namespace arborfs

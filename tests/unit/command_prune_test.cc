@@ -5,7 +5,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <istream>
+#include <streambuf>
 #include <string>
+#include <utility>
 
 #include "tests/unit/command_write_support.h"
 
@@ -89,6 +94,43 @@ TEST_F(CommandPruneTest, OnATerminalTheUserIsAskedOnce) {
   EXPECT_EQ(left(), "01234");
   EXPECT_EQ(run({"prune", "--keep-count=0", "--yes"}), kDone) << err();
   EXPECT_EQ(left(), "1");
+}
+
+/// A user who takes time before the answer.
+class SlowAnswer : public std::streambuf {
+ public:
+  explicit SlowAnswer(std::function<void()> meanwhile) : meanwhile_(std::move(meanwhile)) {}
+
+ protected:
+  int_type underflow() override {
+    if (text_.empty()) {
+      meanwhile_();
+      text_ = "y\n";
+      setg(text_.data(), text_.data(), text_.data() + text_.size());
+      return traits_type::to_int_type(text_.front());
+    }
+    return traits_type::eof();
+  }
+
+ private:
+  const std::function<void()> meanwhile_;
+  std::string text_;
+};
+
+TEST_F(CommandPruneTest, WhatIsWrittenOrLabelledBeforeTheAnswerStays) {
+  SlowAnswer answer([&] {
+    const fs::path log = store.log(kFolder, id_of(2));
+    const auto before = fs::last_write_time(log);
+    std::ofstream(log, std::ios::app) << labelled();
+    fs::last_write_time(log, before);
+    fs::last_write_time(store.log(kFolder, id_of(3)), fs::file_time_type::clock::now());
+  });
+  std::istream in(&answer);
+  terminal.io.in = &in;
+  terminal.io.in_is_terminal = true;
+  EXPECT_EQ(run({"prune", "--keep-count=0"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("2 sessions removed, 4 kept: 2 young, 2 labelled\n"));
+  EXPECT_EQ(left(), "123");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 /// A session that goes.
 struct Old {
   Listed of;
-  std::vector<SessionPtr> children;
+  Judged judged;
   std::string trashed;  // its name in the trash
 };
 
@@ -44,19 +44,19 @@ Retention retention_of(const CommandLine& line) {
   return retention;
 }
 
-Plan plan_of(const CommandLine& line, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
+Plan plan_of(const Retention& retention, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
   const Progress progress(io, "reading sessions");
   std::vector<Candidate> candidates;
   for (const Listed& of : sessions) {
     candidates.push_back({of.session, of.mtime_ns});
   }
   Plan plan;
-  for (Judged& judged : judge(writer, std::move(candidates), retention_of(line))) {
+  for (Judged& judged : judge(writer, std::move(candidates), retention)) {
     ++plan.counts.at(static_cast<std::size_t>(judged.fate));
     Listed of = listed(writer.catalog(), judged.session);
     of.mtime_ns = judged.written_ns;
     if (judged.fate == Fate::removed) {
-      plan.old.push_back({std::move(of), std::move(judged.children), ""});
+      plan.old.push_back({std::move(of), std::move(judged), ""});
     } else if (judged.fate == Fate::refused) {
       plan.refused.emplace_back(std::move(of), std::move(judged.why));
     }
@@ -64,23 +64,35 @@ Plan plan_of(const CommandLine& line, Writer& writer, const std::vector<Listed>&
   return plan;
 }
 
-/// Removes the sessions of the plan. Those that cannot be removed any more become refused, or live.
-void remove_old(Plan& plan, Writer& writer, Terminal& io) {
+/// Removes a session unless it is to stay now: the user may have taken long to confirm.
+Fate remove(Old& old, Writer& writer, const Retention& retention, std::string& why) {
+  if (const Fate fate = judge_again(writer, old.judged, retention, why); fate != Fate::removed) {
+    return fate;
+  }
+  const LogPlace place = old.of.session->place();
+  if (const auto done = writer.remove(old.of.session); !done) {
+    why = done.error().message;
+    return done.error().code == Errc::busy ? Fate::live : Fate::refused;
+  }
+  old.trashed = name_in_trash(Trash(""), old.of.session->store().paths().sessions, place);
+  return Fate::removed;
+}
+
+/// Removes the sessions of the plan. Those that are to stay now are counted as such.
+void remove_old(Plan& plan, Writer& writer, const Retention& retention, Terminal& io) {
   Progress progress(io, "removing", plan.old.size());
   std::vector<Old> removed;
   for (Old& old : plan.old) {
-    const LogPlace place = old.of.session->place();
-    const auto done = writer.remove(old.of.session);
+    std::string why;
+    const Fate fate = remove(old, writer, retention, why);
     progress.step();
-    if (done) {
-      old.trashed = name_in_trash(Trash(""), old.of.session->store().paths().sessions, place);
+    if (fate == Fate::removed) {
       removed.push_back(std::move(old));
       continue;
     }
-    const Fate fate = done.error().code == Errc::busy ? Fate::live : Fate::refused;
     ++plan.counts.at(static_cast<std::size_t>(fate));
     if (fate == Fate::refused) {
-      plan.refused.emplace_back(std::move(old.of), done.error().message);
+      plan.refused.emplace_back(std::move(old.of), std::move(why));
     }
   }
   plan.counts.at(static_cast<std::size_t>(Fate::removed)) = removed.size();
@@ -105,7 +117,7 @@ void print_json(const Plan& plan, bool dry_run, Terminal& io) {
   auto rows = JsonText::array();
   for (const Old& old : plan.old) {
     auto children = JsonText::array();
-    for (const SessionPtr& child : old.children) {
+    for (const SessionPtr& child : old.judged.children) {
       children.item(child->head().header.id);
     }
     const Header& header = old.of.session->head().header;
@@ -129,8 +141,8 @@ void print_json(const Plan& plan, bool dry_run, Terminal& io) {
 void print_words(const Plan& plan, bool dry_run, Terminal& io) {
   for (const Old& old : plan.old) {
     io.out << (dry_run ? "would remove " : "removed ") << described(old.of);
-    if (!old.children.empty()) {
-      io.out << ", with " << counted(old.children.size(), "session") << " that it started";
+    if (!old.judged.children.empty()) {
+      io.out << ", with " << counted(old.judged.children.size(), "session") << " that it started";
     }
     io.out << "\n";
   }
@@ -168,12 +180,13 @@ int run_prune(const CommandLine& line, Terminal& io) {
     return fail(io, sessions.error());
   }
   const auto writer = make_writer(**catalog, write_settings(line));
-  Plan plan = plan_of(line, *writer, *sessions, io);
+  const Retention retention = retention_of(line);
+  Plan plan = plan_of(retention, *writer, *sessions, io);
   if (!line.dry_run) {
     if (!plan.old.empty() && !is_confirmed(line, sessions_of(plan), io)) {
       return fail(io, {Errc::interrupted, "not removed"});
     }
-    remove_old(plan, *writer, io);
+    remove_old(plan, *writer, retention, io);
   }
   line.json ? print_json(plan, line.dry_run, io) : print_words(plan, line.dry_run, io);
   for (const auto& [of, why] : plan.refused) {
