@@ -113,6 +113,23 @@ TEST_F(OpalWriting, ABranchMovesTheLeafWithASummaryIfWanted) {
   EXPECT_EQ(writer_->branch(session(), "nope").error().code, Errc::not_found);
 }
 
+TEST_F(OpalWriting, ABranchDoesNotEndBetweenAToolCallAndItsResult) {
+  const auto call = writer_->append_text(
+      session(), {R"({"role":"assistant","tool_calls":[{"call_id":"c1","name":"n","arguments":{}},)"
+                  R"({"call_id":"c2","name":"n","arguments":{}}]})",
+                  true, ""});
+  const auto one =
+      writer_->append_text(session(), {R"({"role":"tool_result","call_id":"c1","content":"1"})", true, ""});
+  const auto both =
+      writer_->append_text(session(), {R"({"role":"tool_result","call_id":"c2","content":"2"})", true, ""});
+  ASSERT_TRUE(call && one && both);
+  EXPECT_EQ(writer_->branch(session(), call->id).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer_->branch(session(), one->id).error().code, Errc::invalid_argument);
+  EXPECT_TRUE(writer_->branch(session(), both->id));
+  EXPECT_TRUE(writer_->branch(session(), "b2"));
+  EXPECT_TRUE(writer_->branch(session(), call->id, "", true)) << "forced";
+}
+
 TEST_F(OpalWriting, ATitleGoesIntoTheMetadata) {
   ASSERT_TRUE(writer_->set_title(session(), "New\ntitle"));
   EXPECT_THAT(bytes(), HasSubstr(R"("metadata":{"x":1,"title":"New title"}})"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -21,6 +22,11 @@ namespace {
 constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
 constexpr mode_t kModeBits = 0777;
+
+struct EntryBytes {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
 
 std::string id_of(const LogIndex& index, Ordinal ordinal) {
   return ordinal == kNoEntry ? "" : std::string(index.id(ordinal).text);
@@ -60,6 +66,44 @@ Result<void> copy_rest(Disk& disk, int fd, const LogSource& log, std::uint64_t a
     last = bytes.back();
   }
   return last == '\n' ? Result<void>() : write_all(disk, fd, "\n");
+}
+
+/// The entries of the path to `end` from its last message of the assistant or the user on, from the end.
+std::vector<EntryBytes> last_turn(const LogIndex& index, Ordinal end) {
+  std::vector<EntryBytes> turn;
+  Ordinal at = end;
+  for (Ordinal steps = 0; at != kNoEntry && steps < index.size(); ++steps) {
+    turn.push_back({index.entry(at).offset, index.length(at)});
+    if (index.is_assistant(at) || index.name(at) == "user") {
+      break;
+    }
+    at = index.parent(at);
+  }
+  return turn;
+}
+
+/// Fails if the path to an entry ends in tool calls without results, which models refuse (FAILURES.md F27).
+Result<void> check_answered(const Session& session, Ordinal end) {
+  std::vector<EntryBytes> turn;
+  std::shared_ptr<const LogSource> log;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    turn = end > guard.index().size() ? turn : last_turn(guard.index(), end);
+    log = guard.log();
+  }
+  std::set<std::string> answered;
+  for (const EntryBytes& one : turn) {
+    ASSIGN_OR_RETURN(const auto line, log->read(one.offset, one.length));
+    answered.insert(skim::string_value(skim::member(line, "call_id")).value_or(""));
+    for (skim::Cursor call(skim::member(line, "tool_calls")); call.next();) {
+      if (!answered.contains(skim::string_value(skim::member(call.value(), "call_id")).value_or(""))) {
+        return Error{Errc::invalid_argument,
+                     "the branch would end in a tool call without its result, which models reject; choose another "
+                     "entry, or force it"};
+      }
+    }
+  }
+  return {};
 }
 
 /// The log as it was read, held until the file is closed: another arborfs that replaces it at the same moment finds it
@@ -267,7 +311,7 @@ Result<MovedLeaf> OpalWriter::branch(const SessionPtr& session, const std::strin
     ASSIGN_OR_RETURN(ordinal, find_leaf_target(guard.index(), target));
   }
   if (ordinal != kNoEntry && !force) {
-    RETURN_IF_ERROR(check_branch_end(*session, ordinal));
+    RETURN_IF_ERROR(check_answered(*session, ordinal));
   }
   ASSIGN_OR_RETURN(const auto id, opal::new_message_id());
   MovedLeaf moved;
