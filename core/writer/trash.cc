@@ -11,6 +11,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/utf8.h"
 #include "core/os/file_tree.h"
 #include "core/os/state_dir.h"
 
@@ -21,7 +22,8 @@ namespace {
 constexpr std::string_view kNote = "from.json";
 constexpr std::string_view kWritten = "written.jsonl";
 constexpr std::string_view kAgentOfOldNotes = "omp";
-constexpr std::size_t kMaxNote = 64 * 1024;
+constexpr std::size_t kMaxNote = 256 * 1024;
+constexpr std::size_t kMaxTitle = 1024;  // for display; a longer note could not be read back
 constexpr std::size_t kMaxStem = 200;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
@@ -55,7 +57,7 @@ Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const 
   trashed.removed_ms = now_ms();
   trashed.agent = store.format_of(place).agent;
   trashed.format = store.format_of(place).name;
-  trashed.title = title;
+  trashed.title = json::decode_utf8(std::string_view(title).substr(0, kMaxTitle));
   trashed.sessions = store.paths().sessions;
   trashed.place = place;
   trashed.path = store.path_of(place);

@@ -61,6 +61,16 @@ TEST(Trash, TwoRemovalsOfOneSessionInOneMillisecondShareNoFolder) {
   EXPECT_EQ(trash.make_folder(trashed).error().code, Errc::busy) << "after the first has ended";
 }
 
+TEST(Trash, ASessionWithALongTitleIsListed) {
+  const TempStore temp;
+  temp.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
+  const auto store = open_store(temp.root(), Disk::real());
+  OmpTrash trash(temp.root() + "/trash");
+  ASSERT_TRUE(trash.take(*store, {kFolder, std::string(kName) + ".jsonl"}, std::string(1 << 20, 'x')));
+  ASSERT_EQ(trash.list().size(), 1U);
+  EXPECT_EQ(trash.list()[0].title, std::string(1024, 'x'));
+}
+
 /// A session in the trash on another file system, for tests of a restore with parts in the store and in the trash.
 class RestoreAcrossFileSystems : public ::testing::Test {
  protected:
