@@ -76,7 +76,9 @@ Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
   }
   RETURN_IF_ERROR(disk_.make_folder(folder, std::string(kFiles), kPrivateFolder));
   ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
-  return TrashFolder{std::move(root), trashed.name, std::move(folder), std::move(files)};
+  TrashFolder made{std::move(root), trashed.name, std::move(folder), std::move(files)};
+  RETURN_IF_ERROR(lock_for_restore(made));
+  return made;
 }
 
 Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed) {
@@ -163,7 +165,7 @@ std::vector<Trashed> Trash::list() const {
 
 Result<void> lock_for_restore(const TrashFolder& folder) {
   if (::flock(folder.files.fd(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{Errc::busy, "another process is restoring the session"};
+    return Error{Errc::busy, "another process removes or restores the session at this moment"};
   }
   return {};
 }

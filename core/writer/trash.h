@@ -41,8 +41,8 @@ class Trash {
   /// What the note of this session says if it is removed now; title and path are those of the session.
   [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
   /// Makes the folder of a session, which the trash does not list before write_note(). Each folder is made once: two
-  /// processes that remove one session in the same millisecond would share it. Errors: busy if another process has made
-  /// it; io, no_space.
+  /// processes that remove one session in the same millisecond would share it. While the result lives, no process can
+  /// restore the session. Errors: busy if another process has made it; io, no_space.
   Result<TrashFolder> make_folder(const Trashed& trashed);
   /// Puts the note on the disk. Errors: io, no_space.
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);
@@ -67,7 +67,7 @@ class Trash {
   Disk& disk_;
 };
 
-/// Held while a session is restored. Errors: busy while another process restores it.
+/// Held while a session is removed or restored. Errors: busy while another process does either.
 Result<void> lock_for_restore(const TrashFolder& folder);
 
 }  // namespace arborfs

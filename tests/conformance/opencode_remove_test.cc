@@ -296,6 +296,39 @@ TEST_F(RemovesFromOpenCode, AnAnswerThatBeginsMeanwhileKeepsTheSession) {
   EXPECT_TRUE(Trash(trash()).list().empty());
 }
 
+/// A disk on which something happens as soon as the note of a removed session is there.
+class NotedDisk : public Disk {
+ public:
+  explicit NotedDisk(std::function<bool()> meanwhile) : meanwhile_(std::move(meanwhile)) {}
+  Result<void> sync_folder(const Dir& folder) override {
+    if (meanwhile_ && meanwhile_()) {
+      meanwhile_ = nullptr;
+    }
+    return Disk::sync_folder(folder);
+  }
+
+ private:
+  std::function<bool()> meanwhile_;
+};
+
+TEST_F(RemovesFromOpenCode, ARestoreBeforeTheRemovalHasEndedIsRefused) {
+  Errc refused = Errc::not_found;
+  NotedDisk disk([&] {
+    const auto list = Trash(trash()).list();
+    const auto restored = list.empty() ? Result<void>() : restore_session(trash(), list.front());
+    refused = restored ? refused : restored.error().code;
+    return !list.empty();
+  });
+  open_sample("fresh-1.18.33", kPlain, disk);
+  const std::string before = all_rows();
+  const auto done = writer->remove(session);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(refused, Errc::busy);
+  ASSERT_EQ(Trash(trash()).list().size(), 1U);
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(all_rows(), before);
+}
+
 /// A failure of each operation of the disk leaves the session in the database, or whole in the trash.
 TEST_F(RemovesFromOpenCode, EachFailureOfTheDiskLosesNothing) {
   FaultyDisk disk;
