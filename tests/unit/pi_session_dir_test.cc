@@ -200,12 +200,12 @@ TEST_F(PiSessionDirTest, TakesNoFoldersForProjects) {
 
 TEST_F(PiSessionDirTest, LeftoversAreFound) {
   write_log("flat/" + kFile);
-  write("flat/" + kFile + ".lock", "");
-  fs::last_write_time(at("flat/" + kFile + ".lock"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  write("flat/." + kFile + ".lock", "");
+  fs::last_write_time(at("flat/." + kFile + ".lock"), fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto store = named("flat");
   const auto found = find_leftovers(*store);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(leftover_path(found.front(), store->paths()), at("flat/" + kFile + ".lock"));
+  EXPECT_EQ(leftover_path(found.front(), store->paths()), at("flat/." + kFile + ".lock"));
 }
 
 }  // namespace
