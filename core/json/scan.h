@@ -30,7 +30,7 @@ class FieldObserver {
 
 class ValueScanner {
  public:
-  static constexpr std::size_t kMaxObservedBytes = 64 * 1024;
+  static constexpr std::size_t kMaxObservedBytes = 4 * 1024 * 1024;
 
   enum class Verdict {
     need_more,   // every byte was consumed and the value continues

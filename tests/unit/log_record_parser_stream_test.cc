@@ -31,7 +31,8 @@ TEST(StreamedRecord, IdsOfAnyKindAreKept) {
   EXPECT_EQ(spelled("12.50"), "12.5");
   EXPECT_EQ(spelled("true"), "true");
   EXPECT_EQ(spelled("[1, {\"a\" : 2}]"), "[1,{\"a\":2}]");
-  EXPECT_EQ(spelled("[" + std::string(70'000, ' ') + "1]"), "[]") << "too long to be kept";
+  EXPECT_EQ(spelled("[" + std::string(70'000, ' ') + "1]"), "[1]");
+  EXPECT_EQ(spelled("[" + std::string(StreamedRecord::kMaxContainer, ' ') + "1]"), "[]") << "too long to be kept";
 }
 
 TEST(StreamedRecord, EscapedKeysAreRecognised) {
@@ -39,6 +40,11 @@ TEST(StreamedRecord, EscapedKeysAreRecognised) {
   EXPECT_EQ(index->id(1).text, "a1");
   EXPECT_EQ(index->type_text(1), "message");
   EXPECT_EQ(index_of("\"type\":\"custom\",\"" + std::string(100, 'i') + "\":1,\"id\":\"b\"")->id(1).text, "b");
+}
+
+TEST(StreamedRecord, LongEscapedTextIsKept) {
+  const std::string text(100'000, 'x');
+  EXPECT_EQ(index_of(R"("type":"custom","id":"a)" + text + '"')->id(1).text, "a" + text);
 }
 
 TEST(StreamedRecord, LastOfTwoFieldsWins) {

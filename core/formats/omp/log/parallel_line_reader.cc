@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMoreAtATime = 16 * 1024;  // read at a time past a step, to find the end of its last line
 constexpr std::size_t kMostMore = 256 * 1024;    // longer lines are left to the scanner
 constexpr std::size_t kLeastLine = 64;           // limits the lines kept per step; agents' lines are longer
-constexpr std::size_t kPadding = DomRecordParser::kPadding;
+constexpr std::size_t kPadding = SimdRecordParser::kPadding;
 
 // The bytes read so far of a step and of the rest of its last line.
 class StepBytes {
@@ -126,7 +126,7 @@ bool ParallelLineReader::may_claim() {
   return next_ < count_ && next_ < first_ + kRing && !chunk(next_).is_busy;
 }
 
-void ParallelLineReader::fill_next(DomRecordParser& parser, std::unique_lock<std::mutex>& lock) {
+void ParallelLineReader::fill_next(SimdRecordParser& parser, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t number = next_++;
   Chunk& filled = chunk(number);
   filled.is_busy = true;
@@ -142,7 +142,7 @@ void ParallelLineReader::fill_next(DomRecordParser& parser, std::unique_lock<std
   changed_.notify_all();
 }
 
-void ParallelLineReader::fill(Chunk& chunk, std::uint64_t number, DomRecordParser& parser) const {
+void ParallelLineReader::fill(Chunk& chunk, std::uint64_t number, SimdRecordParser& parser) const {
   chunk.lines.clear();
   // The byte before the step shows whether a line starts at the step's first byte.
   const std::size_t before = number == 0 ? 0 : 1;
@@ -177,7 +177,7 @@ void ParallelLineReader::fill(Chunk& chunk, std::uint64_t number, DomRecordParse
 }
 
 void ParallelLineReader::help() {
-  DomRecordParser parser(noter_);
+  SimdRecordParser parser(noter_);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_stopping_ || next_ == count_ || may_claim(); });

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/helper_thread.h"
-#include "core/formats/omp/log/record_parser_dom.h"
+#include "core/formats/omp/log/record_parser_simd.h"
 #include "core/log/log_source.h"
 #include "core/log/scan_observer.h"
 
@@ -60,8 +60,8 @@ class ParallelLineReader {
   [[nodiscard]] Chunk& chunk(std::uint64_t number) { return chunks_[number % kRing]; }
   [[nodiscard]] bool may_claim();
   void go_to(std::uint64_t number);
-  void fill_next(DomRecordParser& parser, std::unique_lock<std::mutex>& lock);
-  void fill(Chunk& chunk, std::uint64_t number, DomRecordParser& parser) const;
+  void fill_next(SimdRecordParser& parser, std::unique_lock<std::mutex>& lock);
+  void fill(Chunk& chunk, std::uint64_t number, SimdRecordParser& parser) const;
   void help();
 
   const LogSource& log_;
@@ -72,7 +72,7 @@ class ParallelLineReader {
   const std::size_t step_;
   const std::uint64_t count_;  // number of steps
 
-  DomRecordParser parser_;         // for line_at()
+  SimdRecordParser parser_;        // for line_at()
   std::uint64_t current_ = kNone;  // the chunk that line_at() is in
   std::size_t at_ = 0;             // line_at()'s position in that chunk's lines
 

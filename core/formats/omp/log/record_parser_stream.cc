@@ -11,7 +11,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestEscape = 12;  // a surrogate pair
-constexpr std::size_t kMaxContainers = 64;  // per record; only a hostile log repeats keys more often
 
 // The value of a string literal. Unless `complete`, the literal may have been cut at any byte.
 std::string unescape(std::string_view literal, bool complete) {
@@ -82,9 +81,7 @@ void StreamedRecord::on_container(std::string_view key, char opener, std::uint64
   } else if (FieldValue* field = field_of(record_, name)) {
     *field = FieldValue();
     field->kind = FieldValue::Kind::container;
-    if (containers_.size() < kMaxContainers) {
-      open_ = &containers_.emplace_back(Container{field, offset, offset, opener});
-    }
+    open_ = &containers_.insert_or_assign(field, Container{offset, offset, opener}).first->second;
   } else {
     record_.hints |= dialect_hint_of(name);
   }
@@ -98,9 +95,9 @@ void StreamedRecord::on_container_end(std::uint64_t offset) {
 }
 
 Result<RecordFields> StreamedRecord::finish(LogWindow& window, std::uint64_t offset, std::uint64_t length) {
-  for (const Container& container : containers_) {
-    if (container.field->kind == FieldValue::Kind::container) {
-      RETURN_IF_ERROR(read_container(window, offset, container));
+  for (const auto& [field, container] : containers_) {
+    if (field->kind == FieldValue::Kind::container) {
+      RETURN_IF_ERROR(read_container(window, offset, container, *field));
     }
   }
   record_.offset = offset;
@@ -112,7 +109,7 @@ void StreamedRecord::take(FieldValue& field, std::string_view raw, bool complete
   field = FieldValue();
   if (raw.front() == '"') {
     field.kind = FieldValue::Kind::string;
-    field.text = texts_.emplace_back(unescape(raw, complete));
+    field.text = texts_[&field] = unescape(raw, complete);
   } else if (raw == "null") {
     field.kind = FieldValue::Kind::null;
   } else if (raw == "true" || raw == "false") {
@@ -125,8 +122,10 @@ void StreamedRecord::take(FieldValue& field, std::string_view raw, bool complete
   }
 }
 
-Result<void> StreamedRecord::read_container(LogWindow& window, std::uint64_t base, const Container& container) {
-  std::string& text = texts_.emplace_back();
+Result<void> StreamedRecord::read_container(LogWindow& window, std::uint64_t base, const Container& container,
+                                            FieldValue& field) {
+  std::string& text = texts_[&field];
+  text.clear();
   if (container.end - container.start > kMaxContainer) {
     text = container.opener == '{' ? "{}" : "[]";
   } else {
@@ -134,7 +133,7 @@ Result<void> StreamedRecord::read_container(LogWindow& window, std::uint64_t bas
     ASSIGN_OR_RETURN(auto bytes, window.view(base + container.start, size));
     json::canonicalize(bytes.substr(0, size), text);
   }
-  container.field->text = text;
+  field.text = text;
   return {};
 }
 

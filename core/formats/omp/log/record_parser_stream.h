@@ -1,8 +1,9 @@
 // Collects the fields of a record from the events of a ValueScanner, for values that are too long, too deep or too
-// unusual for the fast parser. Memory is bounded by a few observed scalars. Used by one thread.
+// unusual for the fast parser. Memory is bounded by one text for each field. Used by one thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace arborfs {
 class StreamedRecord final : public json::FieldObserver {
  public:
   /// Fields that are arrays or objects are kept as JSON text up to this many bytes, longer ones as [] or {}.
-  static constexpr std::uint64_t kMaxContainer = 64 * 1024;
+  static constexpr std::uint64_t kMaxContainer = json::ValueScanner::kMaxObservedBytes;
 
   /// Forgets what was observed.
   void reset();
@@ -30,17 +31,16 @@ class StreamedRecord final : public json::FieldObserver {
 
  private:
   struct Container {
-    FieldValue* field = nullptr;
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     char opener = 0;
   };
   void take(FieldValue& field, std::string_view raw, bool complete);
-  Result<void> read_container(LogWindow& window, std::uint64_t base, const Container& container);
+  Result<void> read_container(LogWindow& window, std::uint64_t base, const Container& container, FieldValue& field);
 
   RecordFields record_;
-  std::deque<std::string> texts_;
-  std::deque<Container> containers_;
+  std::map<FieldValue*, std::string> texts_;     // of fields of record_
+  std::map<FieldValue*, Container> containers_;  // the last one of each field
   Container* open_ = nullptr;
 };
 

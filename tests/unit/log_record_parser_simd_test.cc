@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/formats/omp/log/record_parser_dom.h"
+#include "core/formats/omp/log/record_parser_simd.h"
 #include "core/json/document.h"
 #include "core/json/escapes.h"
 
@@ -15,7 +15,7 @@ constexpr std::string_view kPadding = "\"}]9\\u00e9,1234567890123456789012345678
 
 // The text is followed by bytes that a parser must not take as part of it.
 bool parse(std::string_view text, RecordFields& record) {
-  static DomRecordParser parser;
+  static SimdRecordParser parser;
   static std::string bytes;
   bytes = std::string(text) + std::string(kPadding);
   return parser.parse(std::string_view(bytes).substr(0, text.size()), record);
@@ -80,13 +80,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(text.find_first_not_of(' '));
 }
 
-TEST(DomRecordParser, PlainRecordsAreParsedWithTheirFields) {
+TEST(SimdRecordParser, PlainRecordsAreParsedWithTheirFields) {
   for (const std::string_view record : kRecords) {
     EXPECT_TRUE(check(trimmed(record))) << record;
   }
 }
 
-TEST(DomRecordParser, MutatedRecordsParseLikeJsonOrAreRejected) {
+TEST(SimdRecordParser, MutatedRecordsParseLikeJsonOrAreRejected) {
   constexpr std::string_view kBytes = "\"\\,:{}[] \n\t\r0-1.eEtfnu/\x01\x80\xC3\xFFz";
   int taken = 0;
   for (const std::string_view untrimmed : kRecords) {
@@ -109,7 +109,7 @@ TEST(DomRecordParser, MutatedRecordsParseLikeJsonOrAreRejected) {
   EXPECT_GT(taken, 1000);
 }
 
-TEST(DomRecordParser, InvalidJsonIsRejected) {
+TEST(SimdRecordParser, InvalidJsonIsRejected) {
   for (const char* const text : {"{",
                                  "[",
                                  "[1",
@@ -154,7 +154,7 @@ TEST(DomRecordParser, InvalidJsonIsRejected) {
   }
 }
 
-TEST(DomRecordParser, RecordsWithUnusualFieldsAreRejected) {
+TEST(SimdRecordParser, RecordsWithUnusualFieldsAreRejected) {
   for (const char* const text :
        {R"({"id":5})", R"({"id":["a"]})", R"({"label":{}})", R"({"id":"\u0061"})", R"({"\u0069d":"a"})",
         R"({"message":{"role":"\u0061"}})", R"({"message":{"role":[]}})", R"({"message":{"r\u006fle":"a"}})"}) {
@@ -162,7 +162,7 @@ TEST(DomRecordParser, RecordsWithUnusualFieldsAreRejected) {
   }
 }
 
-TEST(DomRecordParser, DeepRecordsAreRejected) {
+TEST(SimdRecordParser, DeepRecordsAreRejected) {
   EXPECT_TRUE(takes(std::string(64, '[') + std::string(64, ']')));
   EXPECT_FALSE(takes(std::string(65, '[') + std::string(65, ']')));
 }
