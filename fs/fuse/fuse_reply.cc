@@ -101,7 +101,6 @@ bool DirBuffer::add(const DirectoryItem& item) {
     return false;
   }
   used_ += needed;
-  last_ = item.attr.node;
   return true;
 }
 
