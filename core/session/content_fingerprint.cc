@@ -26,20 +26,14 @@ Result<ContentFingerprint> ContentFingerprint::of(const LogSource& log, std::uin
   ContentFingerprint mark;
   mark.size_ = size;
   mark.slot_ = std::min(slot, size);
-  auto hash = hash_of(log, mark.slot_, size, size);
-  if (hash) {
-    hash = hash_of(log, std::max(mark.slot_, size - std::min(size, kHashed)), size, *hash);
-  }
-  if (!hash) {
-    return hash.error();
-  }
-  mark.hash_ = *hash;
+  ASSIGN_OR_RETURN(const auto first, hash_of(log, mark.slot_, size, size));
+  ASSIGN_OR_RETURN(mark.hash_, hash_of(log, std::max(mark.slot_, size - std::min(size, kHashed)), size, first));
   return mark;
 }
 
 Result<bool> ContentFingerprint::is_of(const LogSource& log) const {
-  const auto now = of(log, slot_, size_);
-  return now ? Result<bool>(now->hash_ == hash_) : now.error();
+  ASSIGN_OR_RETURN(const auto now, of(log, slot_, size_));
+  return now.hash_ == hash_;
 }
 
 bool is_still_of(const std::optional<ContentFingerprint>& mark, const LogSource& log) {

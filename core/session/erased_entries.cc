@@ -192,12 +192,9 @@ Result<void> ErasedEntries::open_written_folder() {
     return {};
   }
   opened_.reset();
-  auto folder = make_private_folder(disk_, path, false);
-  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-  if (!st) {
-    return st.error();
-  }
-  opened_ = std::make_unique<Opened>(Opened{std::move(*folder), *st, "", UniqueFd(), {}});
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, path, false));
+  ASSIGN_OR_RETURN(const auto st, folder.stat());
+  opened_ = std::make_unique<Opened>(Opened{std::move(folder), st, "", UniqueFd(), {}});
   return {};
 }
 
@@ -235,16 +232,13 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
   if (lines.size() > 2 * kKeptBytes) {
     return replace_private_file(disk_, folder, name, newest(lines, kKeptBytes));
   }
-  const auto size = open_written_file(name);
-  if (!size) {
-    return size.error();
-  }
+  ASSIGN_OR_RETURN(const auto size, open_written_file(name));
   RETURN_IF_ERROR(write_all(disk_, opened_->file.get(), lines));
-  if (*size + lines.size() <= 2 * kKeptBytes) {
+  if (size + lines.size() <= 2 * kKeptBytes) {
     return {};
   }
-  const auto bytes = read_newest(folder, name, kMostRead);
-  return bytes ? replace_private_file(disk_, folder, name, newest(*bytes, kKeptBytes)) : bytes.error();
+  ASSIGN_OR_RETURN(const auto bytes, read_newest(folder, name, kMostRead));
+  return replace_private_file(disk_, folder, name, newest(bytes, kKeptBytes));
 }
 
 void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {
@@ -267,11 +261,8 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   if (!lock.is_held()) {
     return locked();
   }
-  auto bytes = read_newest(*watched, written_name(log_name), kMostRead);
-  if (!bytes) {
-    return bytes.error();
-  }
-  Entries written = entries_of(*bytes);
+  ASSIGN_OR_RETURN(auto bytes, read_newest(*watched, written_name(log_name), kMostRead));
+  Entries written = entries_of(bytes);
   bytes = std::string();  // it may be large
   const auto kept = open_private_folder(folder_ + std::string(kErased));
   const auto lost_before = kept ? read_private_file(*kept, erased_name(log_name)) : Result<std::string>(std::string());
@@ -300,9 +291,9 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   }
   written.erase(lost, written.end());
   written.insert(written.end(), again.begin(), again.end());
-  auto saved = replace(folder, erased_name(log_name), erased);
-  saved = saved ? replace(*watched, written_name(log_name), written) : saved;
-  return saved ? Result<bool>(true) : saved.error();
+  RETURN_IF_ERROR(replace(folder, erased_name(log_name), erased));
+  RETURN_IF_ERROR(replace(*watched, written_name(log_name), written));
+  return true;
 }
 
 bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,

@@ -261,12 +261,9 @@ Result<std::string> Session::current_slot() const {
 
 Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
   const LongWork working(works_long_, head_.stat.size);
-  auto read = read_details(*log_, *index_, cancelled);
-  if (!read) {
-    return read.error();
-  }
+  ASSIGN_OR_RETURN(auto read, read_details(*log_, *index_, cancelled));
   const std::unique_lock lock(mutex_);
-  details_ = std::move(read).value();
+  details_ = std::move(read);
   return {};
 }
 

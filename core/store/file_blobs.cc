@@ -88,13 +88,10 @@ Result<std::shared_ptr<const File>> FileBlobs::open(std::string_view hash) const
     return Error{Errc::not_found, "no blob has such a name"};
   }
   ASSIGN_OR_RETURN(auto dir, Dir::open_root(folder_));
-  auto file = File::open_in(dir, std::string(hash));
-  if (!file) {
-    return file.error();
-  }
-  ASSIGN_OR_RETURN(auto st, file->stat());
-  RETURN_IF_ERROR(check(*file, st, hash));
-  return std::shared_ptr<const File>(std::make_shared<File>(std::move(file).value()));
+  ASSIGN_OR_RETURN(auto file, File::open_in(dir, std::string(hash)));
+  ASSIGN_OR_RETURN(auto st, file.stat());
+  RETURN_IF_ERROR(check(file, st, hash));
+  return std::shared_ptr<const File>(std::make_shared<File>(std::move(file)));
 }
 
 /// The blobs folder; makes it for the first blob of the store.

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/model/tree.h"
 
@@ -94,12 +95,12 @@ Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   }
   std::set<std::string> open;
   for (const Step& step : turn) {
-    auto bytes = step.length > kMaxRead ? Result<std::string>(std::string()) : log->read(step.offset, step.length);
-    if (!bytes) {
-      return bytes.error();
+    if (step.length > kMaxRead) {
+      continue;
     }
+    ASSIGN_OR_RETURN(const auto bytes, log->read(step.offset, step.length));
     json::Document entry;
-    const auto* message = json::parse(*bytes, entry) ? json::member(entry, "message") : nullptr;
+    const auto* message = json::parse(bytes, entry) ? json::member(entry, "message") : nullptr;
     if (message == nullptr) {
       continue;
     }

@@ -183,12 +183,9 @@ Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_vie
   std::vector<LabelChange> changes;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"entry", "label", "force"});
-    if (!command) {
-      return command.error();
-    }
-    changes.push_back({command->text("entry"), command->text("label")});
-    force = command->force();
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "label", "force"}));
+    changes.push_back({command.text("entry"), command.text("label")});
+    force = command.force();
   } else {
     changes = label_lines(text);
   }
@@ -196,13 +193,13 @@ Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_vie
     return Error{Errc::invalid_argument,
                  "a label command is an entry and its label, or an entry alone to clear its label"};
   }
-  auto written = writer.label(subject.session, changes, force);
-  return written ? Result<Answer>(Answer{line_of(*written), nullptr}) : written.error();
+  ASSIGN_OR_RETURN(const auto written, writer.label(subject.session, changes, force));
+  return Answer{line_of(written), nullptr};
 }
 
 Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  auto title = writer.set_title(subject.session, text);
-  return title ? Result<Answer>(Answer{ResultLine().add("title", *title).line(), nullptr}) : title.error();
+  ASSIGN_OR_RETURN(const auto title, writer.set_title(subject.session, text));
+  return Answer{ResultLine().add("title", title).line(), nullptr};
 }
 
 Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
@@ -210,16 +207,13 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"entry", "title", "force"});
-    if (!command) {
-      return command.error();
-    }
-    target = command->text("entry");
-    title = command->text("title");
-    force = command->force();
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force"}));
+    target = command.text("entry");
+    title = command.text("title");
+    force = command.force();
   }
-  auto made = writer.fork(subject.session, target, force, title);
-  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
+  ASSIGN_OR_RETURN(const auto made, writer.fork(subject.session, target, force, title));
+  return Answer{line_of(made), nullptr};
 }
 
 /// The words of a line, split at blanks.
@@ -289,20 +283,17 @@ Result<Answer> run_rewind(Writer& writer, const Subject& subject, std::string_vi
 Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
   NewSession wanted;
   if (JsonCommand::is_one(text)) {
-    const auto command = JsonCommand::parse(text, {"agent", "cwd", "title", "parentSession", "model"});
-    if (!command) {
-      return command.error();
-    }
-    wanted = {command->text("cwd"), command->text("title"), command->text("parentSession"), command->text("model"),
-              command->text("agent")};
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"agent", "cwd", "title", "parentSession", "model"}));
+    wanted = {command.text("cwd"), command.text("title"), command.text("parentSession"), command.text("model"),
+              command.text("agent")};
   } else {
     wanted.cwd = trimmed(text);
     if (wanted.cwd.find('\n') != std::string::npos) {
       return Error{Errc::invalid_argument, "the command must be one line: the working directory of the session"};
     }
   }
-  auto made = writer.create(wanted);
-  return made ? Result<Answer>(Answer{line_of(*made), nullptr}) : made.error();
+  ASSIGN_OR_RETURN(const auto made, writer.create(wanted));
+  return Answer{line_of(made), nullptr};
 }
 
 /// The checks that all line commands share.

@@ -113,8 +113,8 @@ Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t
     return DiskReservation();  // the store is not on a disk
   }
   RETURN_IF_ERROR(check_size_limit(*folder, session->place().file, bytes));
-  auto room = session->store().disk().reserve(*folder, bytes);
-  return room ? Result<DiskReservation>(DiskReservation(std::move(*room))) : room.error();
+  ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, bytes));
+  return DiskReservation(std::move(room));
 }
 
 void Writer::note_outcome(const SessionPtr& session, std::string_view doing, const Error* error) {

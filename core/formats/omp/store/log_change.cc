@@ -67,8 +67,8 @@ Result<void> LogChange::append(std::string_view lines) {
 }
 
 Result<void> LogChange::try_append() {
-  auto fd = open_same(For::append);
-  return fd ? Result<void>() : fd.error();
+  RETURN_IF_ERROR(open_same(For::append));
+  return {};
 }
 
 /// An immutable or append-only log cannot be replaced under its name (chattr(1)).
@@ -101,30 +101,25 @@ Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view w
 }
 
 Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::uint64_t at) {
-  const auto intended = whole.stat();
-  const auto there = reader_.stat();
-  if (!intended || !there) {
-    return intended ? there.error() : intended.error();
-  }
-  if (there->size <= start || intended->size <= at || there->size - start >= intended->size - at) {
+  ASSIGN_OR_RETURN(const auto intended, whole.stat());
+  ASSIGN_OR_RETURN(const auto there, reader_.stat());
+  if (there.size <= start || intended.size <= at || there.size - start >= intended.size - at) {
     return false;
   }
-  const std::uint64_t length = there->size - start;
+  const std::uint64_t length = there.size - start;
   for (std::uint64_t done = 0; done < length; done += kCompared) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCompared, length - done));
-    const auto found = reader_.read(start + done, size);
-    const auto meant = whole.read(at + done, size);
-    if (!found || !meant) {
-      return found ? meant.error() : found.error();
-    }
-    if (found->size() != size || *found != *meant) {
+    ASSIGN_OR_RETURN(const auto found, reader_.read(start + done, size));
+    ASSIGN_OR_RETURN(const auto meant, whole.read(at + done, size));
+    if (found.size() != size || found != meant) {
       return false;
     }
   }
   auto fd = open_same(For::append);
-  auto cut = fd ? disk_.truncate(fd->get(), start) : Result<void>(fd.error());
+  const auto cut = fd ? disk_.truncate(fd->get(), start) : Result<void>(fd.error());
   changed_bytes_ = true;
-  return cut ? Result<bool>(true) : cut.error();
+  RETURN_IF_ERROR(cut);
+  return true;
 }
 
 Result<void> LogChange::undo_append() {
@@ -144,14 +139,14 @@ Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) 
   ASSIGN_OR_RETURN(auto fd, open_same(For::update));
   ASSIGN_OR_RETURN(const auto before, reader_.read(offset, bytes.size()));
   changed_bytes_ = true;
-  auto written = disk_.write_at(fd.get(), bytes, offset);
+  const auto written = disk_.write_at(fd.get(), bytes, offset);
   if (written && *written == bytes.size()) {
     return {};
   }
   static_cast<void>(disk_.write_at(fd.get(), before, offset));
-  return written ? Error{Errc::no_space,
-                         "cannot write: the disk accepted only a part of the data; free some space on it and try again"}
-                 : written.error();
+  RETURN_IF_ERROR(written);
+  return Error{Errc::no_space,
+               "cannot write: the disk accepted only a part of the data; free some space on it and try again"};
 }
 
 Result<void> LogChange::verify(const LogVersion& before) const {

@@ -33,8 +33,8 @@ Result<UniqueFd> open_again(const UniqueFd& file, int flags) {
 using SharedFd = std::shared_ptr<const UniqueFd>;
 
 Result<File> open_reader(const SharedFd& file) {
-  auto fd = open_again(*file, O_RDONLY);
-  return fd ? Result<File>(File::of(std::move(*fd))) : fd.error();
+  ASSIGN_OR_RETURN(auto fd, open_again(*file, O_RDONLY));
+  return File::of(std::move(fd));
 }
 
 class MemoryBlobs : public BlobStore {
@@ -217,8 +217,8 @@ class MemoryStore : public SessionStore {
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/) override {
-    auto fd = make_file("log");
-    return fd ? Result<std::unique_ptr<LogDraft>>(std::make_unique<MemoryDraft>(disk_, std::move(*fd))) : fd.error();
+    ASSIGN_OR_RETURN(auto fd, make_file("log"));
+    return std::unique_ptr<LogDraft>(std::make_unique<MemoryDraft>(disk_, std::move(fd)));
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {

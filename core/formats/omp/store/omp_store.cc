@@ -170,12 +170,9 @@ class OmpStore : public SessionStore {
   }
 
   Result<void> move(const LogPlace& from, const LogPlace& to) override {
-    auto source = open_folder(from.folder);
-    auto target = make_folder(to.folder);
-    if (!source || !target) {
-      return source ? target.error() : source.error();
-    }
-    return move_omp_log(disk_, *source, from.file, *target, to.file);
+    ASSIGN_OR_RETURN(const auto source, open_folder(from.folder));
+    ASSIGN_OR_RETURN(const auto target, make_folder(to.folder));
+    return move_omp_log(disk_, source, from.file, target, to.file);
   }
 
   Result<void> remove(const LogPlace& place, const Dir& trash) override {
@@ -197,15 +194,9 @@ class OmpStore : public SessionStore {
     auto root = Dir::open_root(paths_.sessions);
     if (!root && root.error().code == Errc::not_found) {
       const std::filesystem::path sessions = paths_.sessions;
-      auto above = Dir::open_root(sessions.parent_path().string());
-      if (!above) {
-        return above;
-      }
-      auto made = disk_.make_folder(*above, sessions.filename().string(), kFolderMode);
-      made = made ? disk_.sync_folder(*above) : made;
-      if (!made) {
-        return made.error();
-      }
+      ASSIGN_OR_RETURN(const auto above, Dir::open_root(sessions.parent_path().string()));
+      RETURN_IF_ERROR(disk_.make_folder(above, sessions.filename().string(), kFolderMode));
+      RETURN_IF_ERROR(disk_.sync_folder(above));
       root = Dir::open_root(paths_.sessions);
     }
     if (!root || folder == kSessionsItself) {

@@ -127,12 +127,9 @@ Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_
   if (!completed.has_value()) {
     return completed;
   }
-  auto draft =
-      make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner, dialect, text.size());
-  if (!draft) {
-    return draft.error();
-  }
-  command.drafts.push_back(std::move(*draft));
+  ASSIGN_OR_RETURN(auto draft, make_draft(is_entry ? std::move(object) : message_entry(std::move(object), owner), owner,
+                                          dialect, text.size()));
+  command.drafts.push_back(std::move(draft));
   return {};
 }
 
@@ -146,9 +143,7 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 }  // namespace
 
 Result<AppendCommand> text_command(std::string_view text, Dialect dialect, std::int64_t now_ms) {
-  if (auto checked = check_text(text); !checked.has_value()) {
-    return checked.error();
-  }
+  RETURN_IF_ERROR(check_text(text));
   text.remove_suffix(text.ends_with('\n') ? 1 : 0);
   if (text.empty()) {
     return {Errc::invalid_argument, "the text is empty"};
@@ -194,9 +189,7 @@ std::uint64_t memory_for_json(std::string_view text) {
 }
 
 Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64_t now_ms) {
-  if (auto checked = check_text(text); !checked.has_value()) {
-    return checked.error();
-  }
+  RETURN_IF_ERROR(check_text(text));
   AppendCommand command;
   std::size_t at = skip_space(text, 0);
   for (std::size_t number = 1; at < text.size(); ++number) {

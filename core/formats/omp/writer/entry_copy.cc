@@ -30,8 +30,8 @@ bool is_key(const PlacedMember& member, std::string_view key) {
 class MemberEdits {
  public:
   static Result<MemberEdits> of(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
-    auto members = placed_members(log, offset, length);
-    return members ? Result<MemberEdits>(MemberEdits(offset, std::move(*members))) : members.error();
+    ASSIGN_OR_RETURN(auto members, placed_members(log, offset, length));
+    return MemberEdits(offset, std::move(members));
   }
   /// The last member with that key, or null.
   [[nodiscard]] const PlacedMember* find(std::string_view key) const {
@@ -112,14 +112,14 @@ Result<json::Document> short_value(const LogSource& log, const PlacedMember& mem
 
 Result<void> name_kept_entry(const LogSource& log, const IdOfValue& id_of, MemberEdits& edits) {
   const PlacedMember* index = edits.find("firstKeptEntryIndex");
-  const auto value = index != nullptr ? short_value(log, *index) : Result<json::Document>(json::Document());
-  if (!value) {
-    return value.error();
-  }
-  if (!value->IsNumber()) {
+  if (index == nullptr) {
     return {};
   }
-  if (const std::string id = id_of_kept(value->GetDouble(), id_of); !id.empty()) {
+  ASSIGN_OR_RETURN(const auto value, short_value(log, *index));
+  if (!value.IsNumber()) {
+    return {};
+  }
+  if (const std::string id = id_of_kept(value.GetDouble(), id_of); !id.empty()) {
     edits.set("firstKeptEntryId", id);
   }
   edits.remove("firstKeptEntryIndex");
@@ -133,11 +133,11 @@ Result<void> rename_role(const LogSource& log, MemberEdits& edits) {
   }
   ASSIGN_OR_RETURN(auto inner, MemberEdits::of(log, message->offset, message->length));
   const PlacedMember* role = inner.find("role");
-  const auto value = role != nullptr ? short_value(log, *role) : Result<json::Document>(json::Document());
-  if (!value) {
-    return value.error();
+  if (role == nullptr) {
+    return {};
   }
-  if (json::is_string(&*value, "hookMessage")) {
+  ASSIGN_OR_RETURN(const auto value, short_value(log, *role));
+  if (json::is_string(&value, "hookMessage")) {
     inner.replace(*role, "\"custom\"");
     edits.add(inner.take());
   }
@@ -146,9 +146,9 @@ Result<void> rename_role(const LogSource& log, MemberEdits& edits) {
 
 Result<std::vector<LogEdit>> edits_of(const LogSource& log, std::uint64_t offset, std::uint64_t length,
                                       const EntryChange& change, const IdOfValue& id_of) {
-  auto first = log.read(offset, 1);
-  if (!first || *first != "{") {
-    return first ? Result<std::vector<LogEdit>>(std::vector<LogEdit>()) : first.error();
+  ASSIGN_OR_RETURN(const auto first, log.read(offset, 1));
+  if (first != "{") {
+    return std::vector<LogEdit>();
   }
   ASSIGN_OR_RETURN(auto edits, MemberEdits::of(log, offset, length));
   const bool gives_ids = change.migration && !change.migration->id_json.empty();
@@ -158,14 +158,13 @@ Result<std::vector<LogEdit>> edits_of(const LogSource& log, std::uint64_t offset
   if (gives_ids || !change.parent_json.empty()) {
     edits.set("parentId", change.parent_json.empty() ? change.migration->parent_json : change.parent_json);
   }
-  Result<void> done;
   if (gives_ids && change.migration->type == EntryType::compaction) {
-    done = name_kept_entry(log, id_of, edits);
+    RETURN_IF_ERROR(name_kept_entry(log, id_of, edits));
   }
-  if (done && change.migration && change.migration->renames_roles && change.migration->type == EntryType::message) {
-    done = rename_role(log, edits);
+  if (change.migration && change.migration->renames_roles && change.migration->type == EntryType::message) {
+    RETURN_IF_ERROR(rename_role(log, edits));
   }
-  return done ? Result<std::vector<LogEdit>>(edits.take()) : done.error();
+  return edits.take();
 }
 
 /// Changes a short entry as text.
@@ -194,9 +193,9 @@ Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_
     return copy_bytes(log, offset, offset + length, write);
   }
   if (length <= longest_held) {
-    auto bytes = log.read(offset, length);
-    auto text = bytes ? changed_text(std::move(*bytes), change, id_of) : std::move(bytes);
-    return text ? write(*text) : text.error();
+    ASSIGN_OR_RETURN(auto bytes, log.read(offset, length));
+    ASSIGN_OR_RETURN(const auto text, changed_text(std::move(bytes), change, id_of));
+    return write(text);
   }
   ASSIGN_OR_RETURN(const auto edits, edits_of(log, offset, length, change, id_of));
   std::uint64_t at = offset;

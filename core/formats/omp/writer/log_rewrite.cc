@@ -176,14 +176,13 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
     at = *end;
   }
   for (const Span& span : original->spans) {
-    auto header = span.entry ? Result<std::string>(std::string()) : new_header(*original, changes.header);
-    if (!header) {
-      return header.error();
+    std::string header;
+    if (!span.entry) {
+      ASSIGN_OR_RETURN(header, new_header(*original, changes.header));
     }
-    auto written = copy_and_put(*original->log, at, span.offset, *header, draft);
-    written = written && span.entry ? put_migrated(*original, span, id_of, draft) : written;
-    if (!written) {
-      return written.error();
+    RETURN_IF_ERROR(copy_and_put(*original->log, at, span.offset, header, draft));
+    if (span.entry) {
+      RETURN_IF_ERROR(put_migrated(*original, span, id_of, draft));
     }
     at = span.end;
   }
@@ -192,9 +191,11 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
     return CopiedLog{original->stat, !original->header.migrated};
   }
   ASSIGN_OR_RETURN(auto lead, lead_for(*original->log, original->damage, original->stat.size));
-  auto written = lead.empty() ? Result<void>() : draft.write(lead);
-  written = written ? draft.write(changes.tail) : written;
-  return written ? Result<CopiedLog>(CopiedLog{original->stat, false}) : written.error();
+  if (!lead.empty()) {
+    RETURN_IF_ERROR(draft.write(lead));
+  }
+  RETURN_IF_ERROR(draft.write(changes.tail));
+  return CopiedLog{original->stat, false};
 }
 
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
@@ -211,8 +212,8 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
     RETURN_IF_ERROR(copy_and_put(*log, at, edit.offset, edit.text, draft));
     at = edit.end;
   }
-  auto copied = copy_range(*log, at, stat.size, draft);
-  return copied ? Result<CopiedLog>(CopiedLog{stat, false}) : copied.error();
+  RETURN_IF_ERROR(copy_range(*log, at, stat.size, draft));
+  return CopiedLog{stat, false};
 }
 
 }  // namespace arborfs

@@ -124,11 +124,7 @@ Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, So
     ids.insert(id_json(leaf));
     skipped = false;
   }
-  auto labels = label_lines(index, ids, leaf, time);
-  if (!labels) {
-    return labels.error();
-  }
-  source.labels = std::move(*labels);
+  ASSIGN_OR_RETURN(source.labels, label_lines(index, ids, leaf, time));
   return {};
 }
 
@@ -141,8 +137,8 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan, std::in
   source.log = guard.log();
   if (plan.what == ForkOf::all) {
     take_all(guard.index(), source);
-  } else if (auto taken = take_path(guard.index(), plan.leaf, time, source); !taken) {
-    return taken.error();
+  } else {
+    RETURN_IF_ERROR(take_path(guard.index(), plan.leaf, time, source));
   }
   return source;
 }
@@ -171,11 +167,8 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
   const ByteSink write = [&](std::string_view bytes) { return out.write(bytes); };
   for (const Copied& entry : source.entries) {
     const EntryChange change{entry.migration, entry.parent ? id_json(*entry.parent) : ""};
-    auto done = copy_entry(*source.log, entry.offset, entry.length, change, id_of, write);
-    done = done ? out.write("\n") : done;
-    if (!done) {
-      return done;
-    }
+    RETURN_IF_ERROR(copy_entry(*source.log, entry.offset, entry.length, change, id_of, write));
+    RETURN_IF_ERROR(out.write("\n"));
   }
   RETURN_IF_ERROR(out.write(source.labels));
   return out.flush();
@@ -193,11 +186,8 @@ void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& heade
 
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
   const auto& store = catalog.stores().at(place.store);
-  auto done = draft.finish(sync);
-  done = done ? store->publish(draft, place, Disk::Existing::keep, sync) : done;
-  if (!done) {
-    return done.error();
-  }
+  RETURN_IF_ERROR(draft.finish(sync));
+  RETURN_IF_ERROR(store->publish(draft, place, Disk::Existing::keep, sync));
   if (const auto made = store->stat(place)) {
     catalog.state(place.store).marks.note_made(place.file, *made);
   }

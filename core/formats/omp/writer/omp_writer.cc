@@ -144,8 +144,8 @@ Result<AppendResult> OmpWriter::append_at(const SessionPtr& session, AppendComma
     }
     return {};
   };
-  auto done = queue_->append(session, std::move(request));
-  return done ? Result<AppendResult>(std::move(written)) : done.error();
+  RETURN_IF_ERROR(queue_->append(session, std::move(request)));
+  return written;
 }
 
 Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
@@ -171,8 +171,8 @@ Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vect
     }
     return {};
   };
-  auto done = queue_->append(session, std::move(request));
-  return done ? Result<AppendResult>(std::move(written)) : done.error();
+  RETURN_IF_ERROR(queue_->append(session, std::move(request)));
+  return written;
 }
 
 Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_view title, bool force,
@@ -193,16 +193,17 @@ Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_
     return known.title;
   }
   if (known.has_slot) {
-    auto done = set_slot_title(session, clean, source, known.title, force);
-    return done ? Result<std::string>(clean) : done.error();
+    RETURN_IF_ERROR(set_slot_title(session, clean, source, known.title, force));
+    return clean;
   }
-  auto done = rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
+  const auto done = rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
     auto titled = with_member(present, "title", json::stringify_string(clean));
     return titled && known.dialect == Dialect::omp18
                ? with_member(*titled, "titleSource", json::stringify_string(source))
                : titled;
   });
-  return done ? Result<std::string>(clean) : done.error();
+  RETURN_IF_ERROR(done);
+  return clean;
 }
 
 Result<void> OmpWriter::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,

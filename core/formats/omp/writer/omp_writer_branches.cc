@@ -32,18 +32,18 @@ Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, cons
   Target found{known.dialect, kNoEntry, {}};
   {
     const auto guard = session->read();
-    const auto ordinal = guard ? find_leaf_target(guard->index(), target) : Result<Ordinal>(session_changed());
-    if (!ordinal) {
-      return ordinal.error();
+    if (!guard) {
+      return session_changed();
     }
-    found.ordinal = *ordinal;
+    ASSIGN_OR_RETURN(found.ordinal, find_leaf_target(guard->index(), target));
     if (found.ordinal != kNoEntry) {
       found.id = guard->index().id(found.ordinal);
     }
   }
-  const bool needs_check = !force && found.ordinal != kNoEntry;
-  auto fits = needs_check ? check_branch_end(*session, found.ordinal) : Result<void>();
-  return fits ? Result<Target>(std::move(found)) : fits.error();
+  if (!force && found.ordinal != kNoEntry) {
+    RETURN_IF_ERROR(check_branch_end(*session, found.ordinal));
+  }
+  return found;
 }
 
 /// Refuses a command that no client waits for any more: the lock may have taken a while.
@@ -75,8 +75,9 @@ Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& 
     session->reload_leaf();
     return saved;
   });
+  RETURN_IF_ERROR(done);
   moved.move = std::move(move);
-  return done ? Result<MovedLeaf>(std::move(moved)) : done.error();
+  return moved;
 }
 
 Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& move) {
@@ -99,37 +100,30 @@ Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& mov
 }
 
 Result<void> OmpWriter::check_branch(const SessionPtr& session, const std::string& target) {
-  const auto found = find_branch(session, target, false);
-  return found ? Result<void>() : found.error();
+  RETURN_IF_ERROR(find_branch(session, target, false));
+  return {};
 }
 
 Result<MovedLeaf> OmpWriter::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
                                     bool force, bool pin) {
-  const auto found = find_branch(session, target, force);
-  if (!found) {
-    return found.error();
-  }
+  ASSIGN_OR_RETURN(const auto found, find_branch(session, target, force));
   if (summary.empty() && !pin) {
-    return move_leaf(session, *found, force);
+    return move_leaf(session, found, force);
   }
-  auto draft = summary.empty() ? pin_draft(found->dialect)
-                               : EntryFields("branch_summary").text("summary", summary).draft(found->dialect);
-  if (!draft) {
-    return draft.error();
-  }
+  ASSIGN_OR_RETURN(auto draft, summary.empty()
+                                   ? pin_draft(found.dialect)
+                                   : EntryFields("branch_summary").text("summary", summary).draft(found.dialect));
   AppendCommand command;
   command.force = force;
-  command.drafts.push_back(std::move(*draft));
-  auto written = append_at(session, std::move(command), [&found](AppendBatch& batch) -> Result<void> {
-    if (found->ordinal != kNoEntry && batch.index().find(found->id) == kNoEntry) {
+  command.drafts.push_back(std::move(draft));
+  const auto written = append_at(session, std::move(command), [&found](AppendBatch& batch) -> Result<void> {
+    if (found.ordinal != kNoEntry && batch.index().find(found.id) == kNoEntry) {
       return {Errc::stale, "another program rewrote the log without the entry; choose another entry"};
     }
-    batch.set_leaf(found->id);
+    batch.set_leaf(found.id);
     return {};
   });
-  if (!written) {
-    return written.error();
-  }
+  RETURN_IF_ERROR(written);
   MovedLeaf moved;
   moved.leaf = written->id;
   (summary.empty() ? moved.pin_id : moved.summary_id) = written->id;

@@ -9,8 +9,8 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/foreign_store.h"
 #include "core/formats/omp/writer/new_log.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/omp_trash.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/formats/omp/writer/write_queue.h"
 #include "core/json/document.h"
@@ -39,31 +39,28 @@ Result<CreateResult> OmpWriter::fork(const SessionPtr& session, const std::strin
     plan.what = ForkOf::path;
     {
       const auto guard = session->read();
-      const auto found = guard ? find_target(guard->index(), target) : Result<Ordinal>(session_changed());
-      if (!found) {
-        return found.error();
+      if (!guard) {
+        return session_changed();
       }
-      plan.leaf = *found;
+      ASSIGN_OR_RETURN(plan.leaf, find_target(guard->index(), target));
     }
     RETURN_IF_ERROR(force ? Result<void>() : check_branch_end(*session, plan.leaf));
   }
-  auto place = write_fork(catalog(), *session, plan, settings().durability == Durability::synced);
-  return place ? made_at(*place) : place.error();
+  ASSIGN_OR_RETURN(const auto place,
+                   write_fork(catalog(), *session, plan, settings().durability == Durability::synced));
+  return made_at(place);
 }
 
 Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   if (is_below(wanted.cwd, settings().mountpoint)) {
     return Error{Errc::invalid_argument, "a mount of arborfs cannot be a working directory"};
   }
-  const auto cwd = resolved_cwd(wanted.cwd);
-  if (!cwd) {
-    return cwd.error();
-  }
+  ASSIGN_OR_RETURN(auto cwd, resolved_cwd(wanted.cwd));
   ASSIGN_OR_RETURN(const auto store, store_for_new_logs(catalog()));
   NewHeader header;
   header.timestamp_ms = now_ms();
   header.id = new_session_id(Dialect::omp13, header.timestamp_ms);
-  header.cwd = *cwd;
+  header.cwd = std::move(cwd);
   header.title = clean_title(wanted.title);
   header.parent_session = wanted.parent_session;
   std::vector<EntryDraft> entries;
@@ -73,8 +70,9 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
         EntryFields("model_change").text("model", wanted.model).text("role", "default").draft(Dialect::omp13));
     entries.push_back(std::move(draft));
   }
-  auto place = write_new_log(catalog(), store, std::move(header), entries, settings().durability == Durability::synced);
-  return place ? made_at(*place) : place.error();
+  ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), store, std::move(header), entries,
+                                                   settings().durability == Durability::synced));
+  return made_at(place);
 }
 
 Result<CreateResult> OmpWriter::made_at(const LogPlace& place) {
@@ -84,17 +82,14 @@ Result<CreateResult> OmpWriter::made_at(const LogPlace& place) {
 }
 
 Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::string& cwd, bool force) {
-  const auto known = writable_state_of(session);
-  const auto takes = known ? check_takes_logs(catalog(), session->store_number()) : Result<void>(known.error());
-  const auto target = takes ? resolved_cwd(cwd) : Result<std::string>(takes.error());
-  if (!target) {
-    return target.error();
-  }
+  ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
+  RETURN_IF_ERROR(check_takes_logs(catalog(), session->store_number()));
+  ASSIGN_OR_RETURN(const auto target, resolved_cwd(cwd));
   const LogPlace from = session->place();
-  const LogPlace to{folder_for(*target, catalog()), from.file, from.store};
+  const LogPlace to{folder_for(target, catalog()), from.file, from.store};
   const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
-    auto moved = with_member(present, "cwd", json::stringify_string(*target));
-    if (!moved || known->dialect == Dialect::omp13) {
+    auto moved = with_member(present, "cwd", json::stringify_string(target));
+    if (!moved || known.dialect == Dialect::omp13) {
       return moved;
     }
     json::Document header;

@@ -47,11 +47,8 @@ Result<void> SessionManager::start(const std::string& cwd, const std::string& pa
   header.id = new_session_id(settings_.dialect, header.timestamp_ms);
   header.cwd = resolved;
   header.parent_session = parent_session;
-  const auto place = write_new_log(memory_->catalog, 0, std::move(header), {}, false);
-  if (!place) {
-    return place.error();
-  }
-  session_ = memory_->catalog.at(*place);
+  ASSIGN_OR_RETURN(const auto place, write_new_log(memory_->catalog, 0, std::move(header), {}, false));
+  session_ = memory_->catalog.at(place);
   return session_->refresh(Depth::index);
 }
 
@@ -59,14 +56,14 @@ Result<SessionManager::Ptr> SessionManager::create(std::shared_ptr<SessionStore>
                                                    ManagerSettings settings) {
   auto impl = std::make_unique<Impl>(std::move(store), settings, settings.state);
   Ptr manager(new SessionManager(std::move(impl), std::move(settings)));
-  auto started = manager->start(cwd, "");
-  return started ? Result<Ptr>(std::move(manager)) : started.error();
+  RETURN_IF_ERROR(manager->start(cwd, ""));
+  return manager;
 }
 
 Result<SessionManager::Ptr> SessionManager::in_memory(const std::string& cwd, ManagerSettings settings) {
   Ptr manager(new SessionManager(nullptr, std::move(settings)));
-  auto started = manager->start(cwd, "");
-  return started ? Result<Ptr>(std::move(manager)) : started.error();
+  RETURN_IF_ERROR(manager->start(cwd, ""));
+  return manager;
 }
 
 Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> store, const std::string& spelled,
@@ -106,18 +103,14 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
 
 Result<SessionManager::Ptr> SessionManager::fork_from(std::shared_ptr<SessionStore> store, const std::string& source,
                                                       const std::string& cwd, ManagerSettings settings) {
-  auto manager = open(std::move(store), source, std::move(settings));
-  const auto resolved = manager ? resolved_cwd(cwd) : Result<std::string>(manager.error());
-  if (!resolved) {
-    return resolved.error();
-  }
+  ASSIGN_OR_RETURN(auto manager, open(std::move(store), source, std::move(settings)));
   ForkPlan plan;
-  plan.cwd = *resolved;
-  Impl& impl = (*manager)->impl();
-  ASSIGN_OR_RETURN(const auto place, write_fork(impl.catalog, *(*manager)->session_, plan,
+  ASSIGN_OR_RETURN(plan.cwd, resolved_cwd(cwd));
+  Impl& impl = manager->impl();
+  ASSIGN_OR_RETURN(const auto place, write_fork(impl.catalog, *manager->session_, plan,
                                                 impl.writer.settings().durability == Durability::synced));
-  (*manager)->session_ = impl.catalog.at(place);
-  RETURN_IF_ERROR((*manager)->session_->refresh(Depth::index));
+  manager->session_ = impl.catalog.at(place);
+  RETURN_IF_ERROR(manager->session_->refresh(Depth::index));
   return manager;
 }
 
@@ -201,8 +194,8 @@ Result<std::string> SessionManager::set_label(const std::string& target_id, cons
       return no_such_entry();
     }
   }
-  auto written = impl().writer.label(session_, {{target_id, label}});
-  return written ? Result<std::string>(written->id) : written.error();
+  ASSIGN_OR_RETURN(auto written, impl().writer.label(session_, {{target_id, label}}));
+  return std::move(written.id);
 }
 
 Result<void> SessionManager::branch(const std::string& id) {
@@ -212,13 +205,13 @@ Result<void> SessionManager::branch(const std::string& id) {
       return no_such_entry();
     }
   }
-  auto moved = impl().writer.branch(session_, id, "", true);
-  return moved ? Result<void>() : Result<void>(moved.error());
+  RETURN_IF_ERROR(impl().writer.branch(session_, id, "", true));
+  return {};
 }
 
 Result<void> SessionManager::reset_leaf() {
-  auto moved = impl().writer.branch(session_, "root", "", true);
-  return moved ? Result<void>() : Result<void>(moved.error());
+  RETURN_IF_ERROR(impl().writer.branch(session_, "root", "", true));
+  return {};
 }
 
 Result<std::string> SessionManager::branch_with_summary(const std::string& id, std::string_view summary,
@@ -237,9 +230,7 @@ Result<std::string> SessionManager::branch_with_summary(const std::string& id, s
 }
 
 Result<void> SessionManager::hold(Result<CreateResult> made) {
-  if (!made) {
-    return made.error();
-  }
+  RETURN_IF_ERROR(made);
   session_ = made->session;
   return session_->refresh(Depth::index);
 }

@@ -254,9 +254,7 @@ Result<std::unique_ptr<LogWriter>> WriteQueue::lock(const SessionPtr& session, L
       return writer;
     }
   }
-  if (auto read = session->refresh(Depth::index, [&] { return (*writer)->stat_name(); }); !read) {
-    return read.error();
-  }
+  RETURN_IF_ERROR(session->refresh(Depth::index, [&] { return (*writer)->stat_name(); }));
   session->reload_leaf();  // another daemon may have moved it
   return writer;
 }

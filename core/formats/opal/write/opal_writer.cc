@@ -295,8 +295,8 @@ Result<AppendResult> OpalWriter::append_text(const SessionPtr& session, AppendTe
 Result<void> OpalWriter::check_branch(const SessionPtr& session, const std::string& target) {
   RETURN_IF_ERROR(check(session, false));
   ASSIGN_OR_RETURN(const auto guard, session->read_index());
-  const auto found = find_leaf_target(guard.index(), target);
-  return found ? Result<void>() : found.error();
+  RETURN_IF_ERROR(find_leaf_target(guard.index(), target));
+  return {};
 }
 
 Result<MovedLeaf> OpalWriter::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
