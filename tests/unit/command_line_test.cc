@@ -18,6 +18,7 @@
 #include "tests/support/variable.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
+#include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
 namespace {
@@ -120,11 +121,11 @@ TEST_F(CommandLineTest, WrongUsageExitsWithTwo) {
 
 TEST_F(CommandLineTest, TwoPlainArgumentsMountAsInFstab) {
   const auto own = read({"none", "/mnt/x", "-o", "rw,dev,suid"});
-  EXPECT_EQ(own.verb, Verb::mount);
+  EXPECT_EQ(own.run, &run_mount);
   EXPECT_EQ(own.mountpoint, "/mnt/x");
   EXPECT_EQ(own.agent_dir, "");
   EXPECT_THAT(own.mount_options, ElementsAre("rw,dev,suid"));
-  EXPECT_EQ(read({"", "/mnt/x"}).verb, Verb::mount);
+  EXPECT_EQ(read({"", "/mnt/x"}).run, &run_mount);
   EXPECT_EQ(read({"arborfs", "/mnt/x"}).agent_dir, "");
   EXPECT_EQ(read({"mount", "--store", "omp=/x", "/mnt/x"}).mountpoint, "/mnt/x") << "each --store takes one word";
   EXPECT_EQ(read({"mount", "--store", "omp=/x", "/mnt/x", "-o", "ro"}).mountpoint, "/mnt/x");

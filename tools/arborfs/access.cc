@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -36,10 +35,7 @@ std::string home_of(const Terminal& io) {
 }
 
 bool only_looks(const CommandLine& line) {
-  constexpr std::array kLooking = {Verb::stores,  Verb::ls,   Verb::show,  Verb::tree,
-                                   Verb::context, Verb::text, Verb::search};
-  return std::find(kLooking.begin(), kLooking.end(), line.verb) != kLooking.end() ||
-         (line.verb == Verb::doctor && !line.repair);
+  return line.access == Access::look && !line.repair;
 }
 
 std::string in_form(std::string piece, Form form, TerminalSafeJson& filter) {
@@ -203,7 +199,6 @@ WriteSettings write_settings(const CommandLine& line) {
   WriteSettings settings;
   settings.durability = line.durability == "none" ? Durability::none : Durability::synced;
   settings.write_live = line.force;
-  settings.allow_delete = line.verb == Verb::rm || line.verb == Verb::prune;
   return settings;
 }
 

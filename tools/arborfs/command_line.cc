@@ -202,7 +202,7 @@ int read_words(Grammar& grammar, const std::vector<std::string>& words, Terminal
     }
     io.out << wrapped(grammar.app().help());
   }
-  grammar.line().verb = Verb::none;
+  grammar.line().run = nullptr;
   return kDone;
 }
 
@@ -233,7 +233,7 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   }
   line.status = read_words(grammar, words, io);
   if (line.status != kDone) {
-    line.verb = Verb::none;
+    line.run = nullptr;
   }
   return line;
 }

@@ -6,36 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "core/store/store_owner.h"
 #include "tools/arborfs/terminal.h"
 
 namespace arborfs::cli {
 
-enum class Verb {
-  none,
-  mount,
-  umount,
-  ls,
-  show,
-  tree,
-  context,
-  text,
-  append,
-  branch,
-  label,
-  title,
-  fork,
-  create,  // new
-  rm,
-  restore,
-  prune,
-  doctor,
-  search,
-  stores,
-  completion
-};
+struct CommandLine;
+/// A verb (verbs.h): a command line in, an exit status out.
+using RunVerb = int (*)(const CommandLine& line, Terminal& io);
 
 struct CommandLine {
-  Verb verb = Verb::none;  // none: help or the version was printed, or the usage was wrong; see `status`
+  RunVerb run = nullptr;          // null: help or the version was printed, or the usage was wrong; see `status`
+  Access access = Access::write;  // of the verb to the stores; of doctor, unless it repairs
   int status = 0;
   bool json = false;
   std::string agent_dir;            // "" if it is not given

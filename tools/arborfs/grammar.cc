@@ -5,6 +5,7 @@
 
 #include "core/formats/registry.h"
 #include "core/render/text.h"
+#include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
 namespace {
@@ -83,17 +84,20 @@ std::vector<std::string> Grammar::verb_names() const {
   return names;
 }
 
-CLI::App* Grammar::add(const char* name, Verb verb, const char* help) {
+CLI::App* Grammar::add(const char* name, RunVerb run, const char* help, Access access) {
   CLI::App* sub = app_.add_subcommand(name, help);
   sub->group("Verbs");
-  sub->callback([this, verb] { into_.verb = verb; });
+  sub->callback([this, run, access] {
+    into_.run = run;
+    into_.access = access;
+  });
   sub->add_flag("--json", into_.json, "Print JSON, also for errors");
   verbs_.push_back(sub);
   return sub;
 }
 
-CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help) {
-  CLI::App* sub = add(name, verb, help);
+CLI::App* Grammar::add_with_store(const char* name, RunVerb run, const char* help, Access access) {
+  CLI::App* sub = add(name, run, help, access);
   sub->add_option("--store", into_.stores,
                   "A folder with an agent's state; may be repeated; default: each that 'arborfs stores' lists")
       ->option_text("AGENT=DIR")
@@ -107,14 +111,14 @@ CLI::App* Grammar::add_with_store(const char* name, Verb verb, const char* help)
   return sub;
 }
 
-CLI::App* Grammar::add_with_session(const char* name, Verb verb, const char* help) {
-  CLI::App* sub = add_with_store(name, verb, help);
+CLI::App* Grammar::add_with_session(const char* name, RunVerb run, const char* help, Access access) {
+  CLI::App* sub = add_with_store(name, run, help, access);
   sub->add_option("SESSION", into_.session, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
   return sub;
 }
 
 void Grammar::add_mounting() {
-  CLI::App* mount = add_with_store("mount", Verb::mount, "Mount the sessions as a directory tree");
+  CLI::App* mount = add_with_store("mount", run_mount, "Mount the sessions as a directory tree");
   mount->add_flag("-f,--foreground", into_.foreground, "Stay in the foreground and log to standard error");
   mount
       ->add_option(
@@ -131,7 +135,7 @@ void Grammar::add_mounting() {
       ->required()
       ->option_text(" ")
       ->check(needs("a folder"));
-  CLI::App* umount = add("umount", Verb::umount, "Unmount a mount");
+  CLI::App* umount = add("umount", run_umount, "Unmount a mount");
   umount->add_option("MOUNTPOINT", into_.mountpoint, "The folder at which it is mounted")
       ->required()
       ->option_text(" ")
@@ -149,13 +153,14 @@ void Grammar::add_choice(CLI::App* sub) {
 }
 
 void Grammar::add_reading() {
-  CLI::App* ls = add_with_store("ls", Verb::ls, "List the sessions, most recently written first");
+  CLI::App* ls = add_with_store("ls", run_ls, "List the sessions, most recently written first", Access::look);
   ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(ls);
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
-  CLI::App* search = add_with_store("search", Verb::search, "Find the sessions whose texts contain all words");
+  CLI::App* search =
+      add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look);
   search
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 10 on a terminal, else all")
       ->option_text("LIMIT")
@@ -167,10 +172,11 @@ void Grammar::add_reading() {
           "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
       ->required()
       ->option_text(" ");
-  add_with_session("show", Verb::show, "Show one session: header, state, counts, branches, labels, usage");
-  add_with_session("tree", Verb::tree, "Draw the tree of a session");
-  add_entry(add_with_session("context", Verb::context, "Print what the agent would send to the model"));
-  add_entry(add_with_session("text", Verb::text, "Print the transcript up to the leaf, or the text of one entry"));
+  add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
+  add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
+  add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));
+  add_entry(add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry",
+                             Access::look));
 }
 
 CLI::App* Grammar::durable(CLI::App* sub) {
@@ -182,8 +188,8 @@ CLI::App* Grammar::durable(CLI::App* sub) {
   return sub;
 }
 
-CLI::App* Grammar::add_change(const char* name, Verb verb, const char* help) {
-  CLI::App* sub = add_with_session(name, verb, help);
+CLI::App* Grammar::add_change(const char* name, RunVerb run, const char* help) {
+  CLI::App* sub = add_with_session(name, run, help);
   sub->add_flag("--force", into_.force, "Write even if an agent may have the session open");
   return sub;
 }
@@ -193,7 +199,7 @@ void Grammar::add_words(CLI::App* sub, const char* name, const char* help) {
 }
 
 void Grammar::add_writing() {
-  CLI::App* append = durable(add_change("append", Verb::append, "Append a message, or entries given as JSON"));
+  CLI::App* append = durable(add_change("append", run_append, "Append a message, or entries given as JSON"));
   add_words(append, "TEXT", "The message; default: standard input");
   append->add_option("-f,--file", into_.file, "Read the message from this file; - is standard input")
       ->option_text("FILE")
@@ -202,27 +208,27 @@ void Grammar::add_writing() {
   append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")
       ->option_text("ENTRY")
       ->check(needs("an entry"));
-  CLI::App* branch = durable(add_change("branch", Verb::branch, "Move the leaf, where the next append goes"));
+  CLI::App* branch = durable(add_change("branch", run_branch, "Move the leaf, where the next append goes"));
   branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")
       ->required()
       ->option_text(" ")
       ->check(needs("an entry"));
   add_words(branch, "SUMMARY", "A summary of the branch that is left");
   branch->add_flag("--pin", into_.pin, "Write an entry at TARGET, so that agents continue there at once");
-  CLI::App* label = durable(add_change("label", Verb::label, "Label an entry, or clear its label"));
+  CLI::App* label = durable(add_change("label", run_label, "Label an entry, or clear its label"));
   add_entry(label)->required();
   add_words(label, "LABEL", "The label; without it the entry's label is cleared");
-  CLI::App* title = durable(add_change("title", Verb::title, "Change the title of a session"));
+  CLI::App* title = durable(add_change("title", run_title, "Change the title of a session"));
   title->add_option("TITLE", into_.words, "The new title")->required()->option_text(" ");
 }
 
 void Grammar::add_making() {
-  CLI::App* fork = durable(add_with_session("fork", Verb::fork, "Copy a session, or the path to one entry"));
+  CLI::App* fork = durable(add_with_session("fork", run_fork, "Copy a session, or the path to one entry"));
   add_entry(fork);
   fork->add_option("--title", into_.words, "The title of the fork; default: that of the session, followed by (fork)")
       ->option_text("TITLE");
   fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
-  CLI::App* create = durable(add_with_store("new", Verb::create, "Create a session"));
+  CLI::App* create = durable(add_with_store("new", run_new, "Create a session"));
   create->add_option("CWD", into_.cwd, "The working directory; default: the current one")
       ->option_text(" ")
       ->check(needs("a folder"));
@@ -233,19 +239,19 @@ void Grammar::add_making() {
   create->add_option("--parent-session", into_.parent_session, "The session that the new one continues")
       ->option_text("SESSION")
       ->check(needs("a session"));
-  CLI::App* rm = add_with_store("rm", Verb::rm, "Move sessions to the trash");
+  CLI::App* rm = add_with_store("rm", run_rm, "Move sessions to the trash");
   rm->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
   add_prune();
-  CLI::App* restore = add("restore", Verb::restore, "List the trash, or restore a session");
+  CLI::App* restore = add("restore", run_restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
 }
 
 void Grammar::add_prune() {
-  CLI::App* prune = add_with_store("prune", Verb::prune, "Move old sessions to the trash");
+  CLI::App* prune = add_with_store("prune", run_prune, "Move old sessions to the trash");
   prune->add_option("--keep-days", into_.keep_days, "Keep sessions that were written in the last N days; default: 30")
       ->option_text("N")
       ->check(complain_of_number);
@@ -263,8 +269,8 @@ CLI::Option* Grammar::add_entry(CLI::App* sub) {
 }
 
 void Grammar::add_checking() {
-  add_with_store("stores", Verb::stores, "List the stores: agent, folder, sessions, state");
-  CLI::App* doctor = add_with_store("doctor", Verb::doctor, "Report damage, and repair it with --repair");
+  add_with_store("stores", run_stores, "List the stores: agent, folder, sessions, state", Access::look);
+  CLI::App* doctor = add_with_store("doctor", run_doctor, "Report damage, and repair it with --repair", Access::look);
   CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Repair what can be repaired, after making a copy");
   doctor->add_flag("--dry-run", into_.dry_run, "Only report what --repair would do");
   doctor->add_flag("--force", into_.force, "With --repair, also repair sessions that may be live")
@@ -273,7 +279,7 @@ void Grammar::add_checking() {
   doctor->add_option("SESSION", into_.sessions, "Examine only these; default: the whole store")
       ->option_text(" ")
       ->check(needs("a session"));
-  CLI::App* completion = add("completion", Verb::completion, "Print the completion script for a shell");
+  CLI::App* completion = add("completion", run_completion, "Print the completion script for a shell");
   completion->add_option("SHELL", into_.shell, "bash, zsh or fish")
       ->required()
       ->check(is_one_of({"bash", "zsh", "fish"}))

@@ -29,15 +29,15 @@ class Grammar {
   std::vector<std::string> verb_names() const;
 
  private:
-  CLI::App* add(const char* name, Verb verb, const char* help);
-  CLI::App* add_with_store(const char* name, Verb verb, const char* help);
-  CLI::App* add_with_session(const char* name, Verb verb, const char* help);
+  CLI::App* add(const char* name, RunVerb run, const char* help, Access access = Access::write);
+  CLI::App* add_with_store(const char* name, RunVerb run, const char* help, Access access = Access::write);
+  CLI::App* add_with_session(const char* name, RunVerb run, const char* help, Access access = Access::write);
   void add_mounting();
   /// Options that choose sessions.
   void add_choice(CLI::App* sub);
   void add_reading();
   CLI::App* durable(CLI::App* sub);
-  CLI::App* add_change(const char* name, Verb verb, const char* help);
+  CLI::App* add_change(const char* name, RunVerb run, const char* help);
   void add_words(CLI::App* sub, const char* name, const char* help);
   void add_writing();
   void add_making();

@@ -179,7 +179,9 @@ int run_prune(const CommandLine& line, Terminal& io) {
   if (!sessions) {
     return fail(io, sessions.error());
   }
-  const auto writer = make_writer(**catalog, write_settings(line));
+  WriteSettings settings = write_settings(line);
+  settings.allow_delete = true;
+  const auto writer = make_writer(**catalog, settings);
   const Retention retention = retention_of(line);
   Plan plan = plan_of(retention, *writer, *sessions, io);
   if (!line.dry_run) {

@@ -80,7 +80,9 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
 /// Removes one session. Returns its name in the trash.
 Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine& line, Terminal& io) {
   const LogPlace place = of.session->place();
-  const auto writer = make_writer(catalog, write_settings(line));
+  WriteSettings settings = write_settings(line);
+  settings.allow_delete = true;
+  const auto writer = make_writer(catalog, settings);
   const Progress progress(io, "removing");
   RETURN_IF_ERROR(writer->remove(of.session, line.force));
   return name_in_trash(Trash(""), of.session->store().paths().sessions, place);
