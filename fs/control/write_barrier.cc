@@ -11,6 +11,15 @@ namespace {
 constexpr std::size_t kIdNameBytes = 240;
 constexpr std::size_t kFewChanges = 64;
 
+/// The views that may tell of a write that changed nothing, such as status.json of one that was refused.
+void add_texts(NodeId session, std::vector<Invalidation>& out) {
+  for (const ViewRow& view : session_views()) {
+    if (view.validity == Validity::text) {
+      out.push_back({session, std::string(view.name)});
+    }
+  }
+}
+
 }  // namespace
 
 WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
@@ -38,7 +47,7 @@ void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool i
   if (session) {
     const Shown now = shown(session);
     if (const std::uint32_t home = state_.slots.find(session->number(), 0); home != 0) {
-      more.push_back({NodeId(Kind::session, home, 0), "status.json"});
+      add_texts(NodeId(Kind::session, home, 0), more);
     }
     if (before.path != now.path || before.id_name != now.id_name) {
       add_place(before, now, more);
