@@ -83,17 +83,20 @@ Result<std::string> leaf_target(MountState&, RequestContext&, NodeId);
 /// The readable files of a session: all documents that core makes.
 namespace document_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
+/// The attributes of a view of one item, which take less work than its document.
+Result<Attr> item_attr(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
 }  // namespace document_nodes
 
-/// entries/, text/, images/.
+/// entries/, text/, images/. The functions for attributes are those of an ItemRow (nodes_views.cc), as in branches/ and
+/// damage/.
 namespace entry_nodes {
-Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Attr> attr(MountState&, RequestContext&, const SessionRef&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<Child> images_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> images_list(MountState&, RequestContext&, NodeId);
-Result<Attr> image_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> image_attr(MountState&, RequestContext&, const SessionRef&, NodeId);
 /// The mtime of an entry's files; the log's if the entry has no time.
 std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal);
 }  // namespace entry_nodes
@@ -107,7 +110,7 @@ Result<Child> branch_lookup(MountState&, RequestContext&, NodeId, std::string_vi
 Result<ListingPtr> branch_list(MountState&, RequestContext&, NodeId);
 Result<Child> path_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> path_list(MountState&, RequestContext&, NodeId);
-Result<Attr> document_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> document_attr(MountState&, RequestContext&, const SessionRef&, NodeId);
 Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace branch_nodes
@@ -120,7 +123,7 @@ Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 Result<Child> damage_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> damage_list(MountState&, RequestContext&, NodeId);
-Result<Attr> run_attr(MountState&, RequestContext&, NodeId);
+Result<Attr> run_attr(MountState&, RequestContext&, const SessionRef&, NodeId);
 }  // namespace label_nodes
 
 /// Control files: `new`, those of a session, `append` of a branch (control_file.h).

@@ -169,10 +169,9 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
 }
 
 /// The bytes never change within a generation, but the mtime is the log's.
-Result<Attr> document_attr(MountState& state, RequestContext& call, NodeId node) {
+Result<Attr> document_attr(MountState& state, RequestContext& call, const SessionRef& ref, NodeId node) {
   const bool is_context = node.kind() == Kind::branch_context;
   const ViewRow& view = is_context ? item_views::branch_context : item_views::branch_transcript;
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(view)));
   const auto known = state.documents.find(node);
   if (!known && !call.may_take_long() && ref.session->stat().size > Session::kQuickBytes) {
     return call.defer();

@@ -46,6 +46,14 @@ Depth depth_of(NodeId node) {
   return is_text(node) ? Depth::details : Depth::index;
 }
 
+Result<Attr> attr_in(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
+  const Ordinal known = is_text(node) ? guard.details().size() : guard.index().size();
+  if (node.item() == kNoEntry || node.item() > known) {
+    return stale_error();
+  }
+  return (is_text(node) ? text_attr : json_attr)(guard, seed, node);
+}
+
 /// "000042-a1b2c3d4-1.png".
 std::string image_name(const LogIndex& index, const ImageRef& image) {
   const std::string rest = "-" + std::to_string(image.number) + "." + image.extension;
@@ -64,14 +72,9 @@ std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal) {
   return time != Entry::kNoTime && fits ? time * kNanosPerMilli : guard.stat().mtime_ns;
 }
 
-Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
+Result<Attr> attr(MountState& /*state*/, RequestContext& /*call*/, const SessionRef& ref, NodeId node) {
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
-  const Ordinal known = is_text(node) ? guard.details().size() : guard.index().size();
-  if (node.item() == kNoEntry || node.item() > known) {
-    return stale_error();
-  }
-  return (is_text(node) ? text_attr : json_attr)(guard, ref.seed, node);
+  return attr_in(guard, ref.seed, node);
 }
 
 /// A full stem names its entry for ever; an id or a number may name another entry later.
@@ -84,16 +87,15 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   const LogIndex& index = guard.index();
-  const Kind kind = is_text(node) ? Kind::text : Kind::entry;
   const Ordinal listed = names::leading_ordinal(stem).value_or(kNoEntry);
-  if (listed != kNoEntry && listed <= index.size() && names::entry_stem(index, listed) == stem) {
-    return Child{NodeId(kind, node.slot(), listed), CacheTtl::forever};
-  }
-  const Ordinal meant = resolve_name(index, stem);
+  const bool is_full = listed != kNoEntry && listed <= index.size() && names::entry_stem(index, listed) == stem;
+  const Ordinal meant = is_full ? listed : resolve_name(index, stem);
   if (meant == kNoEntry) {
     return no_such_name();
   }
-  return Child{NodeId(kind, node.slot(), meant), CacheTtl::moment};
+  const NodeId child(is_text(node) ? Kind::text : Kind::entry, node.slot(), meant);
+  ASSIGN_OR_RETURN(const auto attr, attr_in(guard, ref.seed, child));
+  return Child{child, is_full ? CacheTtl::forever : CacheTtl::moment, attr};
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
@@ -138,8 +140,7 @@ Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId n
 }
 
 /// Only the store knows the size of a blob, and a missing blob may be added later.
-Result<Attr> image_attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::details));
+Result<Attr> image_attr(MountState& state, RequestContext& /*call*/, const SessionRef& ref, NodeId node) {
   const auto facts = view_facts(*ref.session, item_views::image, node.item(), state.catalog);
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   if (!facts) {

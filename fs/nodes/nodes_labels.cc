@@ -88,8 +88,7 @@ Result<ListingPtr> damage_list(MountState& state, RequestContext& call, NodeId n
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
-Result<Attr> run_attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+Result<Attr> run_attr(MountState& /*state*/, RequestContext& /*call*/, const SessionRef& ref, NodeId node) {
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   const auto all = shown_damage(guard);
   if (node.item() >= all.size()) {

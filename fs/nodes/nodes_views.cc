@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/base/hash.h"
@@ -10,26 +11,34 @@ namespace arborfs {
 
 namespace {
 
+/// A kind of node that is the view of one item.
+struct ItemRow {
+  Kind kind;
+  const ViewRow& view;
+  /// The session has been refreshed to the view's depth. Errors: as NodeRow.
+  Result<Attr> (*attr)(MountState&, RequestContext&, const SessionRef&, NodeId);
+};
+
+constexpr std::array kItemRows = {
+    ItemRow{Kind::entry, item_views::entry_json, entry_nodes::attr},
+    ItemRow{Kind::text, item_views::entry_text, entry_nodes::attr},
+    ItemRow{Kind::image, item_views::image, entry_nodes::image_attr},
+    ItemRow{Kind::damage_run, item_views::damage, label_nodes::run_attr},
+    ItemRow{Kind::branch_context, item_views::branch_context, branch_nodes::document_attr},
+    ItemRow{Kind::branch_transcript, item_views::branch_transcript, branch_nodes::document_attr},
+};
+
+/// The row of a kind that has one.
+const ItemRow& item_row(Kind kind) {
+  return *std::find_if(kItemRows.begin(), kItemRows.end() - 1, [&](const ItemRow& row) { return row.kind == kind; });
+}
+
 /// The view that the node of a document shows.
 const ViewRow& view_of_node(Kind kind) {
-  switch (kind) {
-    case Kind::damage_tail:
-      return item_views::damage_tail;
-    case Kind::damage_run:
-      return item_views::damage;
-    case Kind::entry:
-      return item_views::entry_json;
-    case Kind::text:
-      return item_views::entry_text;
-    case Kind::image:
-      return item_views::image;
-    case Kind::branch_context:
-      return item_views::branch_context;
-    case Kind::branch_transcript:
-      return item_views::branch_transcript;
-    default:
-      return view_of(kind);
+  if (is_view(kind)) {
+    return view_of(kind);
   }
+  return kind == Kind::damage_tail ? item_views::damage_tail : item_row(kind).view;
 }
 
 /// One state of a session, as far as nodes tell states apart.
@@ -76,7 +85,7 @@ Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionR
   auto document = std::make_shared<Snapshot>();
   const bool is_of_item = view.validity == Validity::generation;
   if (is_of_item) {
-    ASSIGN_OR_RETURN(document->attr, attr_of(state, call, node));
+    ASSIGN_OR_RETURN(document->attr, item_row(node.kind()).attr(state, call, ref, node));
   } else {
     const CacheTtl life = grows(view) ? CacheTtl::moment : CacheTtl::forever;
     document->attr = {node, stable_ino(ref.seed, word_of(node)), FileType::file, life, 0, made.mtime_ns};
@@ -199,6 +208,12 @@ namespace document_nodes {
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto document, document_of_node(state, call, node));
   return document->attr;
+}
+
+Result<Attr> item_attr(MountState& state, RequestContext& call, NodeId node) {
+  const ItemRow& row = item_row(node.kind());
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(row.view)));
+  return row.attr(state, call, ref, node);
 }
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {

@@ -105,7 +105,7 @@ Result<Found> Vfs::look_up(RequestContext& call, NodeId parent, std::string_view
   }
   ASSIGN_OR_RETURN(const auto child, row.lookup(state_, call, parent, name));
   state_.kernel.note(child.node);
-  ASSIGN_OR_RETURN(auto attr, attr_of(state_, call, child.node));
+  ASSIGN_OR_RETURN(const auto attr, child.attr ? Result<Attr>(*child.attr) : attr_of(state_, call, child.node));
   state_.note_told(attr);
   if (child.name_life == CacheTtl::moment) {
     state_.kernel.note(child.node);  // again: it may have taken long

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "fs/tree/node_id.h"
@@ -25,10 +26,11 @@ struct Attr {
   bool writable = false;  // by its owner
 };
 
-/// The node that a name leads to, without its attributes.
+/// The node that a name leads to.
 struct Child {
   NodeId node;
   CacheTtl name_life = CacheTtl::moment;
+  std::optional<Attr> attr = std::nullopt;  // if the lookup knows them already
 };
 
 /// The result of a lookup.
