@@ -6,7 +6,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::string_view kWhatIsHere = R"(
-This mount shows the sessions of your coding agent as files. Every entry, branch, label and image of a session log is a
+This mount shows the sessions of your coding agents as files. Every entry, branch, label and image of a session log is a
 file, and so is the context that the agent would send to the model. All files are computed from the logs when you read
 them; reading changes nothing in the logs.
 
@@ -28,7 +28,8 @@ programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `
 `before:` filter. A name that begins with a dot is no query: quote it.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. The file `cwd`
-in it has the full path. A session's folder has the name of its log:
+in it has the full path. A session's folder has the name of its log; for agents other than omp and pi the agent's name
+precedes it, as in `claude-11112222`:
 
     session.json       the header of the log, with the current title, the agent and the format
     title              the title
@@ -81,7 +82,8 @@ More: `arborfs --help`.
 constexpr std::string_view kWriting = R"(
 ## Writing
 
-Run these in the folder of a session. If a command is refused, `status.json` has the reason.
+Run these in the folder of a session of omp. Sessions of other agents have only those of these files that they take. If
+a command is refused, `status.json` has the reason.
 
     echo "fix the bug" > append                    a user message
     cat prompt.md > append                         the whole file as one message

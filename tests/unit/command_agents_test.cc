@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,18 @@ TEST_F(CommandAgentsTest, LsShowsNoSizeOfASessionInADatabase) {
   EXPECT_TRUE(json::member(listed[0], "bytes")->IsNull());
   ASSERT_TRUE(json::parse(of("claude", {"ls", "--json"}), listed));
   EXPECT_TRUE(json::member(listed[0], "bytes")->IsNumber());
+}
+
+TEST_F(CommandAgentsTest, WithoutSessionsTheErrorNamesNoAgent) {
+  const std::string nowhere = scratch.root() + "/nowhere";
+  std::vector<std::unique_ptr<testing::Variable>> places;
+  for (const char* name :
+       {"HOME", "PI_CODING_AGENT_DIR", "OPAL_DATA_DIR", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"}) {
+    places.push_back(std::make_unique<testing::Variable>(name, nowhere));
+  }
+  EXPECT_EQ(terminal.run({"ls"}), kFailed);
+  EXPECT_EQ(terminal.err.str(),
+            "arborfs: no agent has sessions here; 'arborfs stores' lists the folders that arborfs looks in\n");
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet,
   std::vector<std::string> warnings;
   std::string missing;
   std::size_t unreadable = 0;
+  std::size_t absent = 0;
   for (const auto& store : stores) {
     const auto problem = problem_of(*store);
     if (!problem) {
@@ -89,6 +90,11 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet,
       warnings.push_back(std::string(store->format().agent) + ": " + visible(problem->words));
     }
     ++unreadable;
+    absent += problem->is_absent ? 1 : 0;
+  }
+  if (!are_named && absent == stores.size()) {
+    return Error{Errc::not_found,
+                 "no agent has sessions here; 'arborfs stores' lists the folders that arborfs looks in"};
   }
   if (unreadable == stores.size()) {
     return Error{Errc::not_found, missing};
