@@ -23,10 +23,14 @@ class Sizes:
     log_mb: int   # one big log
     logs: int     # of a store
     entries: int  # of a log of short entries
+    agent_mb: int  # a log of Claude Code; those of other agents have a third
+    parts: int     # of OpenCode's database
+    files: int     # of OpenCode's JSON files
+    sessions: int  # of all agents together
 
 
-SIZES = Sizes(170, 2000, 1_000_000)
-QUICK_SIZES = Sizes(22, 300, 100_000)
+SIZES = Sizes(170, 2000, 1_000_000, 300, 1_000_000, 100_000, 20_000)
+QUICK_SIZES = Sizes(22, 300, 100_000, 30, 100_000, 10_000, 2_000)
 
 
 class Failure(Exception):
@@ -73,11 +77,11 @@ def header_of(log):
 
 
 class Mount:
-    """A daemon in the foreground, and the time since its start."""
+    """A daemon in the foreground, and the time since its start. `stores` are the words that name its stores."""
 
-    def __init__(self, bed, agent_dir, options=""):
+    def __init__(self, bed, stores, options="", prefix=()):
         self.point = tempfile.mkdtemp(prefix="arborfs-bench-")
-        command = [bed.arborfs, "mount", "-f", "--agent-dir", agent_dir]
+        command = [*prefix, bed.arborfs, "mount", "-f", *stores]
         command += ["-o", options] if options else []
         outside = os.stat(self.point).st_dev
         self.started = time.perf_counter()
@@ -144,7 +148,7 @@ class Bed:
 
     # Data, made once for each name and seed.
 
-    def _made(self, name, make):
+    def made(self, name, make):
         folder = os.path.join(self.data, name)
         if not os.path.exists(folder + ".done"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -163,7 +167,7 @@ class Bed:
             log = os.path.join(sessions, "new")
             run(self.generate, "session", str(megabytes), str(SEED), log, "--blobs", os.path.join(folder, "blobs"))
             os.rename(log, os.path.join(sessions, f"2026-01-05T08-00-00-000Z_{header_of(log)['id']}.jsonl"))
-        folder = self._made(f"log-{megabytes}mb-{SEED}", make)
+        folder = self.made(f"log-{megabytes}mb-{SEED}", make)
         sessions = os.path.join(folder, "sessions", "--srv-bench--")
         return folder, os.path.join(sessions, os.listdir(sessions)[0])
 
@@ -173,12 +177,12 @@ class Bed:
             sessions = os.path.join(folder, "sessions", "--srv-bench--")
             os.makedirs(sessions)
             run(self.generate, "entries", str(entries), os.path.join(sessions, "2026-01-05T08-00-00-000Z_many.jsonl"))
-        folder = self._made(f"entries-{entries}", make)
+        folder = self.made(f"entries-{entries}", make)
         sessions = os.path.join(folder, "sessions", "--srv-bench--")
         return folder, os.path.join(sessions, os.listdir(sessions)[0])
 
     def store(self, sessions):
-        return self._made(f"store-{sessions}-{SEED}", lambda folder: run(
+        return self.made(f"store-{sessions}-{SEED}", lambda folder: run(
             self.generate, "store", folder, str(sessions), "40", str(SEED), "--v18", "0.4", "--median-kb", "80"))
 
     def extracted(self, megabytes):
@@ -194,7 +198,7 @@ class Bed:
             if old.startswith(f"files-{megabytes}mb-") and not old.startswith(name):
                 path = os.path.join(self.data, old)
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-        return self._made(name, make)
+        return self.made(name, make)
 
     def written_agent_dir(self):
         """(agent dir, log): a writable copy of a session of 1 MB, made again at each call."""
@@ -243,7 +247,11 @@ class Bed:
             os.rmdir(point)
 
     def mount(self, agent_dir, options=""):
-        return Mount(self, agent_dir, options)
+        return Mount(self, ["--agent-dir", agent_dir], options)
+
+    def mount_stores(self, stores, options="", prefix=()):
+        """Mounts the stores of this dict, a folder for each agent."""
+        return Mount(self, [f"--store={agent}={folder}" for agent, folder in stores.items()], options, prefix)
 
     @staticmethod
     def session_in(mount, log):

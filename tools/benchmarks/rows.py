@@ -1,7 +1,8 @@
 """All rows by name, in the order of the output."""
 import browsing
+import formats
 import memory
 import starting
 import writing
 
-ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS}
+ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **formats.ROWS}
