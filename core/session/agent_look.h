@@ -29,8 +29,8 @@ class AgentLook {
   /// Why each agent may hold the session, in words, one text per such agent. `now` is the log's current stat.
   [[nodiscard]] virtual std::vector<std::string> reasons(const Session& session, const FileStat& now,
                                                          const WriteMarks& marks) const = 0;
-  /// True if any agent owns the session by its lease.
-  [[nodiscard]] virtual bool is_leased(const Session& session) const = 0;
+  /// Why an agent has the session loaded for certain, in words, by signs of its own; empty if none shows.
+  [[nodiscard]] virtual std::vector<std::string> proofs(const Session& session) const = 0;
 };
 
 /// How running agents of a format are recognised (Format::agents). One constant object a format. Thread-safe.

@@ -17,7 +17,7 @@ std::chrono::milliseconds one_write(const Session& session) {
 }
 
 void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
-  const auto file = File::open_in(folder, session.store().file_of(session.place()));
+  const auto file = session.store().open_file(folder, session.place());
   if (file && is_open_for_writing(*file, one_write(session))) {
     found.state = Liveness::State::live;
     found.reasons.emplace_back("another process has the log open for writing");
@@ -41,10 +41,6 @@ void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, 
   if (may_be_locked) {
     look_at_lock_file(session, folder, found);
   }
-  for (std::string& sign : session.store().live_signs(session.place())) {
-    found.state = Liveness::State::live;
-    found.reasons.push_back(std::move(sign));
-  }
   if (found.state == Liveness::State::live) {
     session.note_live();
   }
@@ -56,15 +52,20 @@ void look_for_traces(const Session& session, const FileStat& now, const Catalog&
     found.reasons.push_back(std::move(reason));
     found.state = std::max(found.state, Liveness::State::maybe);
   }
-  if (look.is_leased(session)) {
+  std::vector<std::string> proofs = look.proofs(session);
+  if (!proofs.empty()) {
     found.state = Liveness::State::live;
-    found.reasons.insert(found.reasons.begin(), "an agent holds the lease on it");
+    found.reasons.insert(found.reasons.begin(), proofs.begin(), proofs.end());
   }
 }
 
 }  // namespace
 
 Liveness check_liveness(const Session& session, const Catalog& catalog) {
+  return check_liveness(session, catalog, *AgentLook::recent(session.store()));
+}
+
+Liveness check_liveness(const Session& session, const Catalog& catalog, const AgentLook& look) {
   Liveness found;
   const SessionStore& store = session.store();
   const LogPlace place = session.place();
@@ -73,7 +74,7 @@ Liveness check_liveness(const Session& session, const Catalog& catalog) {
     look_at_log(session, *folder, true, found);
   }
   const auto now = folder ? store.stat_in(*folder, place) : Result<FileStat>(folder.error());
-  look_for_traces(session, now ? *now : session.stat(), catalog, *AgentLook::recent(store), found);
+  look_for_traces(session, now ? *now : session.stat(), catalog, look, found);
   return found;
 }
 

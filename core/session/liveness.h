@@ -18,9 +18,11 @@ struct Liveness {
 };
 
 /// `live`: another process has the log open for writing (lease test, else /proc) or holds its lock file, in both cases
-/// for longer than one write, or owns the session by a lease; `maybe`: a running agent may hold it (agent_look.h); else
-/// `quiet`. The list of agents is at most a second old.
+/// for longer than one write, or an agent's own sign proves that it has the session loaded; `maybe`: a running agent
+/// may hold it (agent_look.h); else `quiet`. The list of agents is at most a second old.
 Liveness check_liveness(const Session& session, const Catalog& catalog);
+/// The same with the caller's look at the agents of the session's store.
+Liveness check_liveness(const Session& session, const Catalog& catalog, const AgentLook& look);
 /// Only the part of it that does not examine the log. `now` is the log's stat.
 Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look);
 std::string_view liveness_word(Liveness::State state);

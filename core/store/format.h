@@ -10,6 +10,7 @@
 namespace arborfs {
 
 class AgentFinder;     // core/session/agent_look.h
+struct AgentPrograms;  // core/store/live_signs.h
 class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/render/record_renderer.h
 
@@ -23,9 +24,11 @@ struct Format {
   std::span<const std::string_view> verbs = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
-  const AgentFinder* agents = nullptr;  // null: running agents are not recognised
+  /// Null: running agents are recognised by `programs` and SessionStore::live_signs.
+  const AgentFinder* agents = nullptr;
   /// True if removing a session removes those whose Header::parent_session is its id, too.
   bool removes_children = false;
+  const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be told from others
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

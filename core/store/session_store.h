@@ -18,6 +18,7 @@
 #include "core/os/file.h"
 #include "core/store/blob_store.h"
 #include "core/store/format.h"
+#include "core/store/live_signs.h"
 #include "core/store/log_writer.h"
 #include "core/store/shown_files.h"
 
@@ -156,8 +157,14 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& /*place*/) const {
     return Error{Errc::not_found, "the log is all that the agent keeps of the session"};
   }
-  /// Why a program holds the session, by the agent's own signs, in words; empty if none shows.
-  [[nodiscard]] virtual std::vector<std::string> live_signs(const LogPlace& /*place*/) const { return {}; }
+  /// The file that the agent appends the session's records to; the caller has folder(place) open. Errors: as
+  /// File::open_in.
+  [[nodiscard]] virtual Result<File> open_file(const Dir& folder, const LogPlace& place) const {
+    return File::open_in(folder, file_of(place));
+  }
+  /// The signs that the agent's programs leave of their sessions now; null if there are none. `is_running`: one of them
+  /// runs (Format::programs).
+  [[nodiscard]] virtual std::unique_ptr<const LiveSigns> live_signs(bool /*is_running*/) const { return nullptr; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
   /// The file beside a log by which its agent locks it; "" if there is no such file.
   [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }

@@ -5,7 +5,7 @@ import os
 import signal
 
 from agents import running
-from mounting import equal, shell
+from mounting import equal, eventually, shell, variants
 from views import status
 from writing import answer_of, reason, refused
 
@@ -73,3 +73,52 @@ def test_unrelated_programs_keep_no_session_busy(case):
         for name, agent_dir in (("bun", case.agent.path), ("omp", case.new_path("other"))):
             with running(case, agent_dir, cwd, name=name):
                 shell("echo x > append", cwd=mount.session(session))
+
+
+CHECKED = 3  # seconds: the list of programs may be a second old
+NATIVE = "33333333-3333-4333-8333-333333333333"
+
+
+def claude_store(folder, cwd):
+    """A folder of Claude Code with one session, and its transcript."""
+    log = folder / "projects" / "-work" / f"{NATIVE}.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps({"parentUuid": None, "type": "user", "message": {"role": "user", "content": "x"}, "uuid": "a",
+                               "timestamp": "2026-01-02T03:04:05.678Z", "cwd": str(cwd), "sessionId": NATIVE}) + "\n")
+    return log
+
+
+def codex_store(folder, cwd):
+    """The same for Codex."""
+    log = folder / "sessions" / "2026" / "11" / "22" / f"rollout-2026-11-22T10-00-00-{NATIVE}.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps({"timestamp": "2026-11-22T10:00:00.000Z", "type": "session_meta",
+                               "payload": {"id": NATIVE, "cwd": str(cwd), "timestamp": "2026-11-22T10:00:00.000Z"}}) + "\n")
+    return log
+
+
+@variants(claude={"agent": "claude", "variable": "CLAUDE_CONFIG_DIR", "make_store": claude_store},
+          codex={"agent": "codex", "variable": "CODEX_HOME", "make_store": codex_store})
+def test_program_of_another_agent_is_a_sign(case, agent, variable, make_store):
+    """A program of the agent in the session's working directory makes the session one that may be live, a process that
+    writes to its file makes it live; status.json and ls say so, and why, and that it ends with the program."""
+    cwd, place = case.new_path("work"), case.new_path(agent)
+    cwd.mkdir()
+    log = make_store(place, cwd)
+
+    def listed():
+        rows = json.loads(case.arborfs("ls", "--json", "--store", f"{agent}={place}").stdout)
+        return [row["state"] for row in rows]
+
+    with case.mount(f"store={agent}={place}") as mount:
+        folder = mount / "by-id" / NATIVE
+        equal((status(folder)["state"], listed()), ("quiet", ["quiet"]), "before")
+        with running(case, case.agent.path, cwd, name=agent, variables={variable: str(place)}) as program:
+            why = [f"{agent} (process {program.pid}) runs in its working directory"]
+            eventually(CHECKED, lambda: status(folder)["state"] == "maybe", "the program is seen")
+            equal((status(folder)["why"], listed()), (why, ["maybe"]), "while the program runs")
+        with log.open("a"):
+            eventually(CHECKED, lambda: status(folder)["state"] == "live", "the writer is seen")
+            assert "another process has the log open for writing" in status(folder)["why"], status(folder)["why"]
+            equal(listed(), ["live"], "while it is written")
+        eventually(CHECKED, lambda: status(folder)["state"] == "quiet", "nothing holds it")

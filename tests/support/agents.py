@@ -12,9 +12,9 @@ SLEEP = "/bin/sleep"
 
 class Agent:
     """A process called `name` that does nothing. It was started for an agent dir, in a folder, with or without a
-    terminal of its own."""
+    terminal of its own. `variables` are added to its environment."""
 
-    def __init__(self, case, agent_dir, cwd, *, name="omp", terminal=True):
+    def __init__(self, case, agent_dir, cwd, *, name="omp", terminal=True, variables=None):
         folder = case.new_path("bin")
         folder.mkdir()
         program = shutil.copy(SLEEP, folder / name)
@@ -22,7 +22,7 @@ class Agent:
         if terminal:
             self.master, tty = pty.openpty()
             self.terminal = os.ttyname(tty).removeprefix("/dev/").replace("/", "-")
-        environment = dict(case.environment, PI_CODING_AGENT_DIR=os.fspath(agent_dir))
+        environment = dict(case.environment, PI_CODING_AGENT_DIR=os.fspath(agent_dir)) | (variables or {})
         self.process = subprocess.Popen([program, "1000"], cwd=cwd, env=environment, stdin=tty,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         if terminal:

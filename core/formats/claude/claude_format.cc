@@ -6,11 +6,19 @@
 #include "core/os/environment.h"
 
 namespace arborfs {
+namespace {
+
+constexpr std::string_view kPrograms[] = {"claude"};
+constexpr AgentPrograms kAgent{
+    .names = kPrograms, .package = "claude-code", .variable = "CLAUDE_CONFIG_DIR", .home = "/.claude"};
+
+}  // namespace
 
 const Format& claude_format() {
   static const claude::Reader reader;
   static const claude::Renderer renderer;
-  static const Format format{"claude", "claude-jsonl", &reader, &renderer};
+  static const Format format{
+      .agent = "claude", .name = "claude-jsonl", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
   return format;
 }
 

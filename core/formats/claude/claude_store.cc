@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/result_macros.h"
+#include "core/formats/claude/running_sessions.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
@@ -110,6 +111,11 @@ Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& pl
   const bool is_sub_agent = place.folder.find('/') != std::string::npos;
   return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
+}
+
+/// Also without a program that is called claude: the files say which process it is.
+std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
+  return std::make_unique<const RunningSessions>(paths().agent_dir);
 }
 
 }  // namespace arborfs::claude

@@ -8,11 +8,19 @@
 #include "core/os/environment.h"
 
 namespace arborfs {
+namespace {
+
+constexpr std::string_view kPrograms[] = {"codex"};
+constexpr AgentPrograms kAgent{
+    .names = kPrograms, .package = "@openai/codex", .variable = "CODEX_HOME", .home = "/.codex"};
+
+}  // namespace
 
 const Format& codex_format() {
   static const codex::Reader reader;
   static const codex::Renderer renderer;
-  static const Format format{"codex", "codex-jsonl", &reader, &renderer};
+  static const Format format{
+      .agent = "codex", .name = "codex-jsonl", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
   return format;
 }
 

@@ -32,6 +32,21 @@ Error compressed() {
   return {Errc::unsupported, "Codex has compressed the thread; resume it with codex to make it readable again"};
 }
 
+/// See codex/FORMAT.md A5.
+class ThreadLocks final : public LiveSigns {
+ public:
+  explicit ThreadLocks(Dir folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
+    const auto lock = folder_.stat(std::string(place.stem()) + ".lock");
+    return lock && is_flocked(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
+                                     : std::vector<std::string>();
+  }
+
+ private:
+  const Dir folder_;
+};
+
 }  // namespace
 
 CodexStore::CodexStore(const Format& format, StorePaths paths, Disk& disk)
@@ -181,12 +196,22 @@ Result<std::unique_ptr<const ShownFiles>> CodexStore::native_files(const LogPlac
   return std::unique_ptr<const ShownFiles>(std::make_unique<const SegmentFiles>(home(), std::move(segments)));
 }
 
-/// See codex/FORMAT.md A5.
-std::vector<std::string> CodexStore::live_signs(const LogPlace& place) const {
-  const auto locks = open_below(home(), kLocks);
-  const auto lock = locks ? locks->stat(std::string(place.stem()) + ".lock") : Result<FileStat>(locks.error());
-  return lock && is_flocked(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
-                                   : std::vector<std::string>();
+/// The newest segment of the thread.
+Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place) const {
+  const Table now = table();
+  const auto found = now->threads().find(place.stem());
+  if (found == now->threads().end()) {
+    return no_thread();
+  }
+  const SegmentFile& newest = found->second.back();
+  ASSIGN_OR_RETURN(const auto dir, open_below(home(), newest.folder));
+  return File::open_in(dir, newest.file);
+}
+
+/// Also without a program that is called codex: another one may embed it.
+std::unique_ptr<const LiveSigns> CodexStore::live_signs(bool /*is_running*/) const {
+  auto locks = open_below(home(), kLocks);
+  return locks ? std::make_unique<const ThreadLocks>(*std::move(locks)) : nullptr;
 }
 
 Result<std::shared_ptr<const LogSource>> CodexStore::open_file(const SegmentFile& file) const {

@@ -34,7 +34,8 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   /// The segments of the thread's history, and so those that it is based on.
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
-  [[nodiscard]] std::vector<std::string> live_signs(const LogPlace& place) const override;
+  [[nodiscard]] Result<File> open_file(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
 
  private:
   /// A segment of a thread's history before it is opened.

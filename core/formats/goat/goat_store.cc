@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -10,6 +11,8 @@
 #include "core/formats/goat/goat_source.h"
 #include "core/formats/goat/metadata.h"
 #include "core/log/log_file.h"
+#include "core/os/held_locks.h"
+#include "core/os/processes.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::goat {
@@ -59,6 +62,31 @@ Result<std::shared_ptr<const LogSource>> open_messages(const Dir& folder, Pooled
   return !messages && messages.error().code == Errc::not_found ? Result<std::shared_ptr<const LogSource>>(nullptr)
                                                                : std::move(messages);
 }
+
+/// See goat/FORMAT.md C6.
+class FileLocks final : public LiveSigns {
+ public:
+  explicit FileLocks(const Store& store) : store_(store) {}
+
+  [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
+    std::vector<std::string> found;
+    const auto folder = store_.folder(place);
+    for (const char* const name : {"messages.jsonl.lock", "transcript.jsonl.lock"}) {
+      const auto is_held = [&] {
+        const auto lock = folder->stat(name);
+        return lock && is_flocked(*lock);
+      };
+      if (folder && is_lasting(is_held, kLongestWrite)) {
+        found.push_back("another process holds " + std::string(name));
+      }
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLongestWrite{100};  // a lock is held for one write
+  const Store& store_;
+};
 
 }  // namespace
 
@@ -139,6 +167,10 @@ Result<Dir> Store::folder(const LogPlace& place) const {
 
 Result<Dir> Store::artifacts(const LogPlace& place) const {
   return folder(place);
+}
+
+std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
+  return std::make_unique<const FileLocks>(*this);
 }
 
 Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& place) const {

@@ -29,6 +29,7 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
 

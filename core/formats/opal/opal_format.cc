@@ -9,13 +9,25 @@ namespace arborfs {
 namespace {
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "title"};
+constexpr std::string_view kPrograms[] = {"opal_server", "opal"};
+constexpr AgentPrograms kAgent{.names = kPrograms,
+                               .package = "",
+                               .runtime = "beam.smp",
+                               .variable = "OPAL_DATA_DIR",
+                               .home = "/.opal",
+                               .is_server = true};
 
 }  // namespace
 
 const Format& opal_format() {
   static const opal::Reader reader;
   static const opal::Renderer renderer;
-  static const Format format{"opal", "opal-jsonl", &reader, &renderer, kVerbs};
+  static const Format format{.agent = "opal",
+                             .name = "opal-jsonl",
+                             .reader = &reader,
+                             .renderer = &renderer,
+                             .verbs = kVerbs,
+                             .programs = &kAgent};
   return format;
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/entry_text.h"
@@ -76,6 +77,12 @@ double created_in(std::string_view message) {
   double time = 0;
   const auto [end, failed] = std::from_chars(created.data(), created.data() + created.size(), time);
   return !created.empty() && failed == std::errc() ? time : std::numeric_limits<double>::infinity();
+}
+
+/// Also false for a file that is being written.
+bool is_unfinished_answer(std::string_view message) {
+  return skim::member(message, "role") == "\"assistant\"" &&
+         skim::member(skim::member(message, "time"), "completed").empty() && skim::member(message, "error").empty();
 }
 
 class JsonArchive final : public SessionArchive {
@@ -179,6 +186,22 @@ class JsonArchive final : public SessionArchive {
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const override {
     ASSIGN_OR_RETURN(auto storage, Dir::open_root(storage_));
     return std::unique_ptr<const ShownFiles>(std::make_unique<const JsonFiles>(std::move(storage), session));
+  }
+
+  /// Looks at the last message alone.
+  [[nodiscard]] bool is_answering(const SessionName& session) const override {
+    const auto messages = open_in("message", session.id);
+    const auto ids = ids_in(messages);
+    if (ids.empty() || !is_unfinished_answer(text_in(messages, ids.back()))) {
+      return false;
+    }
+    StampOfFiles written;
+    written.add(messages, ids.back());
+    const auto parts = open_in("part", ids.back());
+    for (const std::string& part : ids_in(parts)) {
+      written.add(parts, part);
+    }
+    return now_ns() - written.stamp().time_ns < kAnswerAbandonedMs * 1'000'000;
   }
 
   /// Files say nothing of others that were written.

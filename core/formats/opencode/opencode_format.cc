@@ -16,6 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kVerbs[] = {"append", "title", "remove"};
+constexpr std::string_view kPrograms[] = {"opencode"};
+constexpr AgentPrograms kAgent{.names = kPrograms,
+                               .package = "opencode-ai",
+                               .variable = "XDG_DATA_HOME",
+                               .below = "/opencode",
+                               .home = "/.local/share/opencode"};
 
 bool is_there_now(const fs::path& path) {
   std::error_code failed;
@@ -33,14 +39,21 @@ fs::path database_in(const fs::path& dir, bool is_own) {
 const Format& opencode_format() {
   static const opencode::Reader reader(opencode::Era::database);
   static const opencode::Renderer renderer(opencode::Era::database);
-  static const Format format{"opencode", "opencode-sqlite", &reader, &renderer, kVerbs, false, nullptr, true};
+  static const Format format{.agent = "opencode",
+                             .name = "opencode-sqlite",
+                             .reader = &reader,
+                             .renderer = &renderer,
+                             .verbs = kVerbs,
+                             .removes_children = true,
+                             .programs = &kAgent};
   return format;
 }
 
 const Format& opencode_files_format() {
   static const opencode::Reader reader(opencode::Era::files);
   static const opencode::Renderer renderer(opencode::Era::files);
-  static const Format format{"opencode", "opencode-json", &reader, &renderer};
+  static const Format format{
+      .agent = "opencode", .name = "opencode-json", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
   return format;
 }
 

@@ -22,6 +22,20 @@ SessionName name_of(const LogPlace& place) {
   return {place.folder, std::string(place.stem())};
 }
 
+/// See opencode/FORMAT.md G2. A program that was killed leaves the same behind, so these signs need one that runs.
+class Answers final : public LiveSigns {
+ public:
+  explicit Answers(const SessionArchive& archive) : archive_(archive) {}
+
+  [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
+    return archive_.is_answering(name_of(place)) ? std::vector<std::string>{"opencode is answering in it"}
+                                                 : std::vector<std::string>();
+  }
+
+ private:
+  const SessionArchive& archive_;
+};
+
 }  // namespace
 
 OpenCodeStore::OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive,
@@ -159,6 +173,10 @@ Result<std::unique_ptr<const ShownFiles>> OpenCodeStore::native_files(const LogP
 
 std::string OpenCodeStore::path_of(const LogPlace& place) const {
   return archive_->path_of(name_of(place));
+}
+
+std::unique_ptr<const LiveSigns> OpenCodeStore::live_signs(bool is_running) const {
+  return is_running ? std::make_unique<const Answers>(*archive_) : nullptr;
 }
 
 std::vector<WatchedDir> OpenCodeStore::watched() const {

@@ -34,10 +34,7 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return archive_->dir_of(place.folder); }
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
-  [[nodiscard]] std::vector<WatchedDir> watched() const override;
-  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
-    return archive_->log_of(folder, file);
-  }
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
 
  private:
   /// What is known of a session.

@@ -52,6 +52,9 @@ struct WholeSession {
   std::vector<Piece> pieces;
 };
 
+/// An answer that nothing was written to for this long is one of a program that was killed.
+inline constexpr std::int64_t kAnswerAbandonedMs = std::int64_t{10} * 60 * 1000;
+
 /// A session by the names in its LogPlace: the folder, and its id.
 struct SessionName {
   std::string folder;
@@ -81,6 +84,8 @@ class SessionArchive {
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
   /// As SessionStore::native_files.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
+  /// True if the session's last message is an answer without an end that was written to lately (opencode/FORMAT.md G2).
+  [[nodiscard]] virtual bool is_answering(const SessionName& session) const = 0;
   /// A number that stays the same only while nothing at all was written.
   [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
 

@@ -149,6 +149,22 @@ class SqliteArchive final : public SessionArchive {
     return std::unique_ptr<const ShownFiles>(std::make_unique<const RowFiles>(database_, session.id));
   }
 
+  /// Looks at all sessions at once, and again only after a change.
+  [[nodiscard]] bool is_answering(const SessionName& session) const override {
+    const auto now = changes();
+    const std::lock_guard lock(answers_mutex_);
+    if (now && *now != answers_at_) {
+      answers_.clear();
+      const auto done = read([&](const SqliteRows& rows) -> Result<void> {
+        ASSIGN_OR_RETURN(answers_, rows.unfinished_answers());
+        return {};
+      });
+      answers_at_ = done ? *now : 0;
+    }
+    const auto found = answers_.find(session.id);
+    return found != answers_.end() && now_ms() - found->second < kAnswerAbandonedMs;
+  }
+
   [[nodiscard]] Result<std::uint64_t> changes() const override {
     ASSIGN_OR_RETURN(const auto state, database_.state());
     const bool is_racy = now_ns() - state.mtime_ns() < kRacyNanos;
@@ -194,6 +210,9 @@ class SqliteArchive final : public SessionArchive {
   const sqlite::Database database_;
   mutable std::mutex mutex_;
   mutable std::uint64_t probed_ = 0;  // changes() when the tables were last looked at; guarded by mutex_
+  mutable std::mutex answers_mutex_;
+  mutable std::map<std::string, std::int64_t> answers_;  // SqliteRows::unfinished_answers; guarded by answers_mutex_
+  mutable std::uint64_t answers_at_ = 0;                 // changes() then; 0: not known. Guarded by answers_mutex_
   mutable std::mutex state_mutex_;
   mutable sqlite::DatabaseState state_;  // these are guarded by state_mutex_
   mutable bool was_racy_ = true;

@@ -303,6 +303,29 @@ Result<std::vector<std::string>> SqliteRows::message_ids(const std::string& sess
   }
 }
 
+Result<std::map<std::string, std::int64_t>> SqliteRows::unfinished_answers() const {
+  std::map<std::string, std::int64_t> found;
+  const std::string part_written =
+      columns_.at("part").contains("time_updated")
+          ? "(SELECT coalesce(max(time_updated), 0) FROM part WHERE message_id = message.id)"
+          : "0";
+  ASSIGN_OR_RETURN(
+      auto rows, connection_->prepare(
+                     "SELECT session.id, max(coalesce(" + column("message", "time_updated") + ", 0), " + part_written +
+                     ") FROM session JOIN message ON message.id = (SELECT id FROM message WHERE session_id = "
+                     "session.id ORDER BY time_created DESC, id DESC LIMIT 1) WHERE CASE WHEN "
+                     "json_valid(message.data) THEN json_extract(message.data, '$.role') = 'assistant' AND "
+                     "json_extract(message.data, '$.time.completed') IS NULL AND json_extract(message.data, "
+                     "'$.error') IS NULL END"));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return found;
+    }
+    found[std::string(rows.text(0))] = rows.integer(1);
+  }
+}
+
 Result<void> SqliteRows::read(const std::string& session, const std::vector<std::string>& ids, const Take& take) const {
   ASSIGN_OR_RETURN(auto messages, connection_->prepare("SELECT data FROM message WHERE id = ?1 AND session_id = ?2"));
   ASSIGN_OR_RETURN(auto parts, connection_->prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id"));

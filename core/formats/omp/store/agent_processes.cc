@@ -2,16 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <cstring>
-#include <ctime>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,6 +15,7 @@
 #include <utility>
 
 #include "core/os/file.h"
+#include "core/os/proc_entry.h"
 
 namespace arborfs {
 
@@ -26,17 +23,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array<std::string_view, 3> kInterpreters = {"bun", "node", "nodejs"};
 constexpr std::array<std::string_view, 13> kVariables = {
     "PI_CODING_AGENT_DIR", "PI_CONFIG_DIR",   "HOME",
     "XDG_STATE_HOME",      "ZELLIJ_PANE_ID",  "ZELLIJ_SESSION_NAME",
     "TMUX_PANE",           "CMUX_SURFACE_ID", "KITTY_WINDOW_ID",
     "WEZTERM_PANE",        "TERM_SESSION_ID", "WT_SESSION",
     "XDG_DATA_HOME"};
-constexpr std::size_t kMostArguments = 64 * 1024;
-constexpr std::size_t kMostEnvironment = 256 * 1024;
-constexpr std::size_t kMostStat = 1024;
-constexpr std::string_view kDeleted = " (deleted)";
 constexpr unsigned kMemoryDevices = 1;  // the major number of /dev/null and its like
 /// For so long after it is first seen, a process may still become an agent, by exec or by opening a database.
 constexpr auto kYoung = std::chrono::seconds(2);
@@ -46,102 +38,14 @@ bool is_agent_name(std::string_view name) {
   return name == "omp" || name.starts_with("omp-") || name == "pi";
 }
 
-bool is_interpreter(std::string_view name) {
-  return std::find(kInterpreters.begin(), kInterpreters.end(), name) != kInterpreters.end();
-}
-
-std::string_view last_component(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-std::string link_target(int folder, const std::string& name) {
-  std::array<char, PATH_MAX> target{};
-  const ssize_t got = ::readlinkat(folder, name.c_str(), target.data(), target.size());
-  std::string text(target.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (text.ends_with(kDeleted)) {
-    text.resize(text.size() - kDeleted.size());
-  }
-  return text;
-}
-
-std::string text_of(int folder, const std::string& name, std::size_t most) {
-  const UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(fd ? most : 0, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(fd.get(), text.data() + size, text.size() - size);
-    if (got <= 0) {
-      break;
-    }
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
-}
-
-std::vector<std::string> split_at_nul(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\0');
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return parts;
-}
-
 /// The agent's name if the script is `omp` or `pi`, with or without an extension, or in `pi-coding-agent/`; else "".
 std::string agent_of_script(const std::string& path) {
-  const std::string_view name = last_component(path);
+  const std::string_view name = proc::last_component(path);
   const std::string_view stem = name.substr(0, name.find('.'));
   if (stem == "omp" || stem == "pi") {
     return std::string(stem);
   }
   return ("/" + path).find("/pi-coding-agent/") != std::string::npos ? "pi-coding-agent" : "";
-}
-
-/// The index of the script among the arguments of bun or node; the number of arguments if there is none.
-std::size_t find_script(const std::vector<std::string>& arguments) {
-  constexpr std::array<std::string_view, 9> kWithValue = {
-      "-r", "--require", "--import", "--loader", "--preload", "--env-file", "--cwd", "-C", "--conditions"};
-  std::size_t at = 1;
-  while (at < arguments.size()) {
-    const std::string& word = arguments[at];
-    if (std::find(kWithValue.begin(), kWithValue.end(), word) != kWithValue.end()) {
-      at += 2;
-    } else if (word.starts_with('-') || word == "run" || word == "x" || word == "exec") {
-      ++at;
-    } else {
-      return at;
-    }
-  }
-  return arguments.size();
-}
-
-/// Clock ticks between boot and the start of the process; nullopt if the process is gone.
-std::optional<std::uint64_t> start_ticks(int process) {
-  constexpr int kFieldsBetween = 19;  // between the name's closing parenthesis and starttime
-  const std::string stat = text_of(process, "stat", kMostStat);
-  std::size_t at = stat.rfind(')');
-  for (int field = 0; field <= kFieldsBetween && at != std::string::npos; ++field) {
-    at = stat.find(' ', at + 1);
-  }
-  std::uint64_t ticks = 0;
-  if (at == std::string::npos ||
-      std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), ticks).ec != std::errc()) {
-    return std::nullopt;
-  }
-  return ticks;
-}
-
-std::int64_t clock_ns(clockid_t clock) {
-  struct timespec now {};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-std::int64_t since_1970(std::uint64_t ticks) {
-  static const std::int64_t a_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
-  return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<std::int64_t>(ticks) * a_tick;
 }
 
 std::string terminal_of(int process) {
@@ -150,7 +54,7 @@ std::string terminal_of(int process) {
       st.stx_rdev_major == kMemoryDevices) {
     return "";
   }
-  std::string path = link_target(process, "fd/0");
+  std::string path = proc::link_target(process, "fd/0");
   return path.starts_with("/dev/") ? path : "";
 }
 
@@ -162,8 +66,8 @@ std::vector<std::string> databases_of(long pid) {
   }
   const auto entries = descriptors->list();
   for (const auto& entry : entries ? *entries : std::vector<DirEntry>()) {
-    const std::string path = link_target(descriptors->fd(), entry.name);
-    const std::string_view name = last_component(path);
+    const std::string path = proc::link_target(descriptors->fd(), entry.name);
+    const std::string_view name = proc::last_component(path);
     if (std::find(kAgentDatabases.begin(), kAgentDatabases.end(), name) == kAgentDatabases.end()) {
       continue;
     }
@@ -173,18 +77,6 @@ std::vector<std::string> databases_of(long pid) {
     }
   }
   return folders;
-}
-
-std::map<std::string, std::string> environment_of(int process) {
-  std::map<std::string, std::string> found;
-  for (const std::string& text : split_at_nul(text_of(process, "environ", kMostEnvironment))) {
-    const std::size_t equals = text.find('=');
-    const std::string_view name = std::string_view(text).substr(0, equals);
-    if (equals != std::string::npos && std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end()) {
-      found.emplace(name, text.substr(equals + 1));
-    }
-  }
-  return found;
 }
 
 /// What is remembered about a process between scans.
@@ -202,7 +94,7 @@ struct Seen {
 /// serves that file, as in some containers, or if /proc shows another set of processes than the one this process
 /// belongs to.
 std::optional<long> last_number(int proc) {
-  static const bool is_own = [proc] { return link_target(proc, "self") == std::to_string(::getpid()); }();
+  static const bool is_own = [proc] { return proc::link_target(proc, "self") == std::to_string(::getpid()); }();
   const UniqueFd fd(is_own ? ::openat(proc, "loadavg", O_RDONLY | O_CLOEXEC) : -1);
   struct stat folder {};
   struct stat file {};
@@ -241,21 +133,20 @@ class ProcessTable {
 };
 
 void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point now, bool databases_in_use) const {
-  const UniqueFd process(::openat(proc, std::to_string(pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::string executable(last_component(link_target(process.get(), "exe")));
+  const UniqueFd process = proc::open_process(proc, pid);
+  std::string executable(proc::last_component(proc::link_target(process.get(), "exe")));
   struct stat st {};
   if (executable.empty() || ::fstat(process.get(), &st) != 0 || st.st_uid != ::geteuid()) {
     seen = Seen(seen.first);  // a kernel thread, a zombie, or another user's process
     return;
   }
-  std::string comm = text_of(process.get(), "comm", kMostStat);
-  comm.resize(std::min(comm.size(), comm.find('\n')));
+  std::string comm = proc::comm_of(process.get());
   if (executable != seen.executable || comm != seen.comm) {
     seen = Seen(seen.executable.empty() ? seen.first : now);
     seen.executable = std::move(executable);
     seen.comm = std::move(comm);
   }
-  const bool runs_scripts = is_interpreter(seen.executable) || is_interpreter(seen.comm);
+  const bool runs_scripts = proc::is_interpreter(seen.executable) || proc::is_interpreter(seen.comm);
   const bool is_named = is_agent_name(seen.comm) || is_agent_name(seen.executable);
   const auto remembered = now - seen.first < kYoung ? kRecheckedAfter : kDescriptorsRemembered;
   const bool is_due = now - seen.descriptors_read >= remembered;
@@ -267,15 +158,15 @@ void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point no
 }
 
 std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const Seen& seen) {
-  const UniqueFd process(::openat(proc, std::to_string(pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd process = proc::open_process(proc, pid);
   AgentProcess agent;
   agent.pid = pid;
   agent.program = is_agent_name(seen.comm) || !is_agent_name(seen.executable) ? seen.comm : seen.executable;
   agent.has_agent_name = is_agent_name(agent.program);
-  agent.arguments = split_at_nul(text_of(process.get(), "cmdline", kMostArguments));
+  agent.arguments = proc::arguments_of(process.get());
   std::size_t skipped = std::min<std::size_t>(1, agent.arguments.size());
-  const bool runs_scripts = is_interpreter(seen.executable) || is_interpreter(seen.comm);
-  const std::size_t script = runs_scripts ? find_script(agent.arguments) : agent.arguments.size();
+  const bool runs_scripts = proc::is_interpreter(seen.executable) || proc::is_interpreter(seen.comm);
+  const std::size_t script = runs_scripts ? proc::find_script(agent.arguments) : agent.arguments.size();
   if (script < agent.arguments.size()) {
     skipped = script + 1;
     if (std::string name = agent_of_script(agent.arguments[script]); !name.empty()) {
@@ -286,17 +177,17 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   if (!agent.has_agent_name && seen.databases.empty()) {
     return std::nullopt;
   }
-  const auto ticks = start_ticks(process.get());
-  agent.cwd = link_target(process.get(), "cwd");
+  const auto ticks = proc::start_ticks(process.get());
+  agent.cwd = proc::link_target(process.get(), "cwd");
   agent.arguments.erase(agent.arguments.begin(), agent.arguments.begin() + static_cast<std::ptrdiff_t>(skipped));
-  agent.environment = environment_of(process.get());
+  agent.environment = proc::environment_of(process.get(), kVariables);
   agent.terminal = terminal_of(process.get());
   // A process that exits loses its memory first, and with it its environment and the link to its program.
-  const bool has_ended = !ticks || agent.cwd.empty() || link_target(process.get(), "exe").empty();
+  const bool has_ended = !ticks || agent.cwd.empty() || proc::link_target(process.get(), "exe").empty();
   if (has_ended) {
     return std::nullopt;
   }
-  agent.started_ns = since_1970(*ticks);
+  agent.started_ns = proc::since_1970(*ticks);
   agent.databases = seen.databases;
   return agent;
 }

@@ -246,7 +246,7 @@ class OmpAgentLook final : public AgentLook {
   [[nodiscard]] bool is_empty() const override;
   [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
                                                  const WriteMarks& marks) const override;
-  [[nodiscard]] bool is_leased(const Session& session) const override;
+  [[nodiscard]] std::vector<std::string> proofs(const Session& session) const override;
 
  private:
   void read_breadcrumbs();
@@ -349,11 +349,12 @@ std::vector<std::string> OmpAgentLook::reasons(const Session& session, const Fil
   return found;
 }
 
-bool OmpAgentLook::is_leased(const Session& session) const {
+std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
   const std::string id = session.standing().id;
-  return is_lease_name(id) && std::any_of(lease_folders_.begin(), lease_folders_.end(), [&](const std::string& folder) {
-           return is_gate_held(folder + id + ".lock");
-         });
+  const bool is_leased =
+      is_lease_name(id) && std::any_of(lease_folders_.begin(), lease_folders_.end(),
+                                       [&](const std::string& folder) { return is_gate_held(folder + id + ".lock"); });
+  return is_leased ? std::vector<std::string>{"an agent holds the lease on it"} : std::vector<std::string>();
 }
 
 class OmpAgentFinder final : public AgentFinder {

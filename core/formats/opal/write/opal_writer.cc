@@ -35,7 +35,8 @@ std::string id_of(const LogIndex& index, Ordinal ordinal) {
 /// Control characters become spaces; spaces at both ends go.
 std::string clean(std::string_view title) {
   std::string text(title);
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
@@ -46,9 +47,8 @@ Result<void> check_log(const Session::Guard& guard) {
     return Error{Errc::read_only, guard.index().header().problem};
   }
   const auto& damage = guard.index().damage();
-  if (guard.log()->is_decoded() || std::any_of(damage.begin(), damage.end(), [](const Damage& run) {
-        return run.kind != Damage::Kind::duplicate;
-      })) {
+  if (guard.log()->is_decoded() || std::any_of(damage.begin(), damage.end(),
+                                               [](const Damage& run) { return run.kind != Damage::Kind::duplicate; })) {
     return Error{Errc::read_only, "the log has damaged lines, with which Opal does not load it"};
   }
   return {};
@@ -125,7 +125,7 @@ Result<void> OpalWriter::check_quiet(const SessionPtr& session, bool force) cons
   if (force || settings().write_live) {
     return {};
   }
-  const Liveness found = check_liveness(*session, catalog());
+  const Liveness found = check_liveness(*session, catalog(), *AgentLook::now(session->store()));
   if (found.state == Liveness::State::quiet) {
     return {};
   }
@@ -165,6 +165,15 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
     return done;
   }
   return settings().durability == Durability::synced ? disk.sync_folder(folder) : Result<void>();
+}
+
+/// A program that runs would else be taken for the writer of the log.
+void OpalWriter::note_own_write(const Session& session, const FileStat& before) {
+  const LogPlace place = session.place();
+  if (const auto after = session.store().stat(place)) {
+    const bool agents_run = !AgentLook::recent(session.store())->is_empty();
+    catalog().state_of(session).marks.note_written(place.file, before, *after, agents_run);
+  }
 }
 
 Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch) {
@@ -207,6 +216,7 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
                                      draft.leaf.empty() ? "null" : json::stringify_string(draft.leaf));
   }
   RETURN_IF_ERROR(replace_log(session, *log, stat, header.offset + header.length, draft));
+  note_own_write(*session, stat);
   session->forget_look();
   const auto read = session->refresh(Depth::index);
   session->note_own_write();

@@ -56,6 +56,7 @@ class OpalWriter final : public Writer {
   Result<void> check_quiet(const SessionPtr& session, bool force) const;
   Result<void> apply(const SessionPtr& session, Change change, bool force);
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
+  void note_own_write(const Session& session, const FileStat& before);
   Result<void> rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);

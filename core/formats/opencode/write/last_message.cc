@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/session_archive.h"
 
 namespace arborfs::opencode {
 

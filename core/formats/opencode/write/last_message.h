@@ -9,9 +9,6 @@
 
 namespace arborfs::opencode {
 
-/// An answer that nothing was written to for this long is one of a program that was killed.
-inline constexpr std::int64_t kAnswerAbandonedMs = std::int64_t{10} * 60 * 1000;
-
 /// The last message of a session.
 struct LastMessage {
   std::string id;  // "" if there is none

@@ -1,0 +1,46 @@
+// The programs that run on this machine for this user, from /proc. One list serves all who ask for it: it says of each
+// process only what tells programs apart; a caller looks closer at those that it wants (look_at). Only reads. Any
+// thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arborfs {
+
+/// A process of this user. Stopped ones count, zombies do not.
+struct RunningProgram {
+  long pid = 0;
+  std::string name;        // as other programs see it (comm)
+  std::string executable;  // the last component of its path
+  std::string script;      // the path that an interpreter of JavaScript runs; "" for other programs
+};
+
+/// All but this process.
+using ProgramList = std::shared_ptr<const std::vector<RunningProgram>>;
+
+/// The programs that run now; with `may_be_recent` the list may be kProgramsRemembered old. A program that starts while
+/// the list is made may be missing.
+ProgramList running_programs(bool may_be_recent);
+inline constexpr std::chrono::seconds kProgramsRemembered{1};
+
+/// What else is known of a program.
+struct ProgramFacts {
+  std::string cwd;
+  std::vector<std::string> arguments;  // without the program and the script
+  std::map<std::string, std::string> environment;
+  std::uint64_t start_ticks = 0;  // since boot, as /proc/<pid>/stat has it
+  std::int64_t started_ns = 0;    // since 1970, never later than the actual start
+};
+
+/// Nothing if it has ended.
+std::optional<ProgramFacts> look_at(const RunningProgram& program, std::span<const std::string_view> variables);
+
+}  // namespace arborfs

@@ -1,0 +1,184 @@
+#include "core/session/program_look.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "core/os/environment.h"
+#include "core/os/program_list.h"
+#include "core/render/text.h"
+#include "core/session/write_marks.h"
+#include "core/store/live_signs.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kProgramShown = 40;
+constexpr std::string_view kHome = "HOME";
+
+struct Agent {
+  RunningProgram program;
+  ProgramFacts facts;
+  [[nodiscard]] std::string name() const {
+    return visible_line(program.script.empty() ? program.name : program.script, kProgramShown) + " (process " +
+           std::to_string(program.pid) + ")";
+  }
+};
+
+std::string normal(const std::string& path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) {
+    text.pop_back();
+  }
+  return text;
+}
+
+bool is_name(const AgentPrograms& programs, std::string_view name) {
+  return std::find(programs.names.begin(), programs.names.end(), name) != programs.names.end();
+}
+
+bool is_script(const AgentPrograms& programs, const std::string& path) {
+  const std::string_view file = std::string_view(path).substr(path.rfind('/') + 1);
+  const std::string folder = "/" + std::string(programs.package) + "/";
+  return !path.empty() && (is_name(programs, file.substr(0, file.find('.'))) ||
+                           (!programs.package.empty() && ("/" + path).find(folder) != std::string::npos));
+}
+
+/// True if its runtime may run any program, so that only its arguments tell.
+bool is_runtime(const AgentPrograms& programs, const RunningProgram& program) {
+  return !programs.runtime.empty() && (program.name == programs.runtime || program.executable == programs.runtime);
+}
+
+bool is_named(const AgentPrograms& programs, const RunningProgram& program) {
+  return is_name(programs, program.name) || is_name(programs, program.executable) ||
+         is_script(programs, program.script);
+}
+
+bool name_program(const std::vector<std::string>& arguments, const AgentPrograms& programs) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return std::any_of(programs.names.begin(), programs.names.end(), [&](std::string_view name) {
+      return argument.find("/" + std::string(name)) != std::string::npos;
+    });
+  });
+}
+
+template <class Value>
+std::string folder_in(const AgentPrograms& programs, const Value& value) {
+  if (const std::string chosen = value(programs.variable); !chosen.empty()) {
+    return chosen + std::string(programs.below);
+  }
+  const std::string home = value(kHome);
+  return home.empty() ? "" : home + std::string(programs.home);
+}
+
+/// The spellings of the store's folder that this process knows. Nothing else on a disk is looked at.
+std::vector<std::string> folders_of(const SessionStore& store, const AgentPrograms& programs) {
+  std::vector<std::string> folders = {store.paths().agent_dir};
+  const std::string own =
+      folder_in(programs, [](std::string_view name) { return environment_variable(std::string(name).c_str()); });
+  if (!own.empty() && resolved_path(own) == store.paths().agent_dir) {
+    folders.push_back(normal(own));
+  }
+  return folders;
+}
+
+/// Also true if the program's folder is unknown.
+bool is_of_store(const AgentPrograms& programs, const ProgramFacts& facts, const std::vector<std::string>& folders) {
+  const std::string folder = folder_in(programs, [&](std::string_view name) {
+    const auto found = facts.environment.find(std::string(name));
+    return found == facts.environment.end() ? "" : found->second;
+  });
+  return folder.empty() || std::find(folders.begin(), folders.end(),
+                                     normal((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
+}
+
+std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& programs, bool may_be_recent) {
+  std::vector<Agent> found;
+  std::vector<std::string> folders;
+  const std::string_view variables[] = {kHome, programs.variable};
+  for (const RunningProgram& program : *running_programs(may_be_recent)) {
+    const bool is_sure = is_named(programs, program);
+    if (!is_sure && !is_runtime(programs, program)) {
+      continue;
+    }
+    auto facts = look_at(program, variables);
+    if (!facts || !(is_sure || name_program(facts->arguments, programs))) {
+      continue;
+    }
+    folders = folders.empty() ? folders_of(store, programs) : std::move(folders);
+    if (is_of_store(programs, *facts, folders)) {
+      found.push_back({program, *std::move(facts)});
+    }
+  }
+  return found;
+}
+
+/// True if an argument is the session's id, alone or as the value of an option, or leads to its file.
+bool name_session(const std::vector<std::string>& arguments, std::string_view id, const std::string& path) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](std::string_view argument) {
+    if (argument.starts_with("--") && argument.find('=') != std::string_view::npos) {
+      argument.remove_prefix(argument.find('=') + 1);
+    }
+    return !argument.empty() && (argument == id || argument == path);
+  });
+}
+
+class ProgramLook final : public AgentLook {
+ public:
+  ProgramLook(const SessionStore& store, bool may_be_recent) : store_(store), programs_(store.format().programs) {
+    if (programs_ != nullptr) {
+      agents_ = find_agents(store, *programs_, may_be_recent);
+    }
+    signs_ = store.live_signs(!agents_.empty());
+  }
+
+  [[nodiscard]] bool is_empty() const override { return agents_.empty(); }
+
+  [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
+                                                 const WriteMarks& marks) const override {
+    std::vector<std::string> found;
+    if (agents_.empty()) {
+      return found;
+    }
+    const Header header = session.head().header;
+    const LogPlace place = session.place();
+    const std::string id = header.id.empty() ? std::string(place.stem()) : header.id;
+    const std::string path = store_.path_of(place);
+    for (const Agent& agent : agents_) {
+      if (signs_ && signs_->tell_all_of(agent.program.pid)) {
+        continue;
+      }
+      if (name_session(agent.facts.arguments, id, path)) {
+        found.push_back(agent.name() + " was started with it");
+      } else if (programs_->is_server) {
+        const auto written = marks.written_by_others(place.file, now);
+        if (written && *written >= agent.facts.started_ns) {
+          found.push_back(agent.name() + " was running when it was written last");
+        }
+      } else if (!header.cwd.empty() && agent.facts.cwd == header.cwd) {
+        found.push_back(agent.name() + " runs in its working directory");
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<std::string> proofs(const Session& session) const override {
+    return signs_ ? signs_->of(session.place()) : std::vector<std::string>();
+  }
+
+ private:
+  const SessionStore& store_;
+  const AgentPrograms* const programs_;
+  std::vector<Agent> agents_;
+  std::unique_ptr<const LiveSigns> signs_;
+};
+
+}  // namespace
+
+std::unique_ptr<AgentLook> look_for_programs(const SessionStore& store, bool may_be_recent) {
+  return std::make_unique<ProgramLook>(store, may_be_recent);
+}
+
+}  // namespace arborfs
