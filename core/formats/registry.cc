@@ -5,9 +5,11 @@
 #include <filesystem>
 
 #include "core/base/result_macros.h"
+#include "core/doctor/examine.h"
 #include "core/formats/claude/claude_format.h"
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/goat/goat_format.h"
+#include "core/formats/omp/doctor/examine.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
@@ -47,6 +49,8 @@ struct Agent {
   std::string_view also_writes = {};
   /// Brings a removed session back (restore_session); null if arborfs removes none.
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
+  /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
+  std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
 };
 
 std::vector<OwnPlace> own_places_of_omp() {
@@ -142,8 +146,8 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp},
-    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp},
+    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, examine_omp_session},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, examine_omp_session},
     Agent{"opal", own_places_of_opal, open_opal, make_opal_writer},
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
     Agent{"claude", own_places_of_claude, open_claude},
@@ -291,6 +295,11 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
     return *refused;
   }
   return StoreSet(std::move(stores));
+}
+
+std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
+  const Agent* agent = find_agent(session.agent());
+  return agent == nullptr || agent->examine == nullptr ? find_faults(session) : agent->examine(session, catalog);
 }
 
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/store/finding.h"
 #include "core/store/store_owner.h"
 #include "core/store/store_set.h"
 #include "core/writer/trash.h"
@@ -49,6 +50,9 @@ Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chos
 /// The stores of find_stores that are opened. Errors: those of find_stores; permission if there is none, or none that
 /// is present, because another user owns one.
 Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk = Disk::real());
+
+/// The faults of a session, by the rules of its agent, and of what it refers to. Changes nothing.
+std::vector<Finding> examine_session(Session& session, const Catalog& catalog);
 
 /// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings);

@@ -17,6 +17,7 @@
 #include "core/log/log_source.h"
 #include "core/os/file.h"
 #include "core/store/blob_store.h"
+#include "core/store/finding.h"
 #include "core/store/format.h"
 #include "core/store/live_signs.h"
 #include "core/store/log_writer.h"
@@ -165,6 +166,11 @@ class SessionStore {
   /// The signs that the agent's programs leave of their sessions now; null if there are none. `is_running`: one of them
   /// runs (Format::programs).
   [[nodiscard]] virtual std::unique_ptr<const LiveSigns> live_signs(bool /*is_running*/) const { return nullptr; }
+  /// What is wrong with a session besides what its records show: files that it needs and that are not there, records
+  /// that are no part of its bytes. May take long; for the doctor.
+  [[nodiscard]] virtual std::vector<Finding> faults_of(const LogPlace& /*place*/) const { return {}; }
+  /// What is wrong with the store's other files, and files that interrupted writes left behind. May take long.
+  [[nodiscard]] virtual std::vector<FileFinding> faults() const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
   /// The file beside a log by which its agent locks it; "" if there is no such file.
   [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }

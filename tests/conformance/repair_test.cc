@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/doctor/reference_findings.h"
 #include "core/formats/omp/doctor/repairer.h"
 #include "core/formats/omp/doctor/repairs.h"
-#include "core/formats/omp/doctor/tree_findings.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "tests/support/corpus.h"

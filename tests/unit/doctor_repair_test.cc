@@ -51,7 +51,7 @@ class DoctorRepair : public ::testing::Test {
   }
   [[nodiscard]] std::vector<std::string> kinds(const SessionPtr& session) {
     std::vector<std::string> found;
-    for (const Finding& finding : examine_session(*session, stage_.catalog())) {
+    for (const Finding& finding : examine_omp_session(*session, stage_.catalog())) {
       found.emplace_back(finding.kind);
     }
     return found;

@@ -19,6 +19,7 @@
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
+#include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
 namespace {
@@ -72,12 +73,14 @@ std::string lines_of(const std::vector<Listed>& sessions) {
   return all;
 }
 
-/// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read.
-Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet, Terminal& io) {
+/// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read,
+/// except for the doctor, which examines those that are there.
+Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
   std::vector<std::string> warnings;
   std::string missing;
   std::size_t unreadable = 0;
   std::size_t absent = 0;
+  bool is_any_there = false;
   for (const auto& store : stores) {
     const auto problem = problem_of(*store);
     if (!problem) {
@@ -89,6 +92,7 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet,
     if (are_named || !problem->is_absent) {
       warnings.push_back(std::string(store->format().agent) + ": " + visible(problem->words));
     }
+    is_any_there = is_any_there || !problem->is_absent;
     ++unreadable;
     absent += problem->is_absent ? 1 : 0;
   }
@@ -96,11 +100,11 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, bool is_quiet,
     return Error{Errc::not_found,
                  "no agent has sessions here; 'arborfs stores' lists the folders that arborfs looks in"};
   }
-  if (unreadable == stores.size()) {
+  if (unreadable == stores.size() && !(line.run == run_doctor && is_any_there)) {
     return Error{Errc::not_found, missing};
   }
   for (const std::string& warning : warnings) {
-    io.err << (is_quiet ? "" : "arborfs: " + warning + "\n");
+    io.err << (line.json ? "" : "arborfs: " + warning + "\n");
   }
   return {};
 }
@@ -141,7 +145,7 @@ Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line) {
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io) {
   ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
   ASSIGN_OR_RETURN(auto stores, open_stores(chosen, only_looks(line) ? Access::look : Access::write));
-  RETURN_IF_ERROR(check_stores(stores, !chosen.empty(), line.json, io));
+  RETURN_IF_ERROR(check_stores(stores, !chosen.empty(), line, io));
   auto catalog = std::make_unique<Catalog>(std::move(stores), home_of(io), state_path(""));
   const Progress progress(io, "looking for sessions");
   catalog->rescan();

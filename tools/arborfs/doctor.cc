@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/formats/omp/doctor/examine.h"
 #include "core/formats/omp/doctor/orphan_files.h"
 #include "core/formats/omp/doctor/repairer.h"
+#include "core/formats/registry.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
@@ -55,7 +55,7 @@ class Doctor {
       if (auto findings = examine_session(*of.session, catalog_); !findings.empty()) {
         const std::string title = visible_line(of.session->head().header.title, kLineLength);
         reports_.push_back({of.id, log_path(*of.session), title, std::move(findings), {}, "", 0});
-        mend(of.session, [&] { return examine_session(*of.session, catalog_).size(); });
+        mend_session(of.session);
       }
       progress.step();
     }
@@ -63,6 +63,9 @@ class Doctor {
       if (line_.sessions.empty() || belongs_to(leftover, sessions)) {
         look_at(leftover);
       }
+    }
+    if (line_.sessions.empty()) {
+      look_at_stores();
     }
     return std::move(reports_);
   }
@@ -75,6 +78,39 @@ class Doctor {
     leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
     reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
     mend(leftover, [] { return std::size_t{0}; });
+  }
+
+  /// Their files that are no sessions. Nothing of them is repaired.
+  void look_at_stores() {
+    for (const auto& store : catalog_.stores()) {
+      std::vector<FileFinding> faults = store->faults();
+      const auto problem = problem_of(*store);
+      if (faults.empty() && problem && !problem->is_absent) {
+        faults.push_back({store->paths().sessions, {"unreadable", problem->words}});
+      }
+      for (FileFinding& fault : faults) {
+        fault.finding.text = visible_line(fault.finding.text, kLineLength);
+        const std::string path = visible_line(fault.path, kLineLength);
+        const bool is_same = !reports_.empty() && reports_.back().session.empty() && reports_.back().path == path;
+        if (!is_same) {
+          reports_.push_back({"", path, "", {}, {}, "", 0});
+        }
+        reports_.back().findings.push_back(std::move(fault.finding));
+        ++reports_.back().left;
+      }
+    }
+  }
+
+  void mend_session(const SessionPtr& session) {
+    if (session->format().is_plain) {
+      mend(session, [&] { return examine_session(*session, catalog_).size(); });
+      return;
+    }
+    Report& report = reports_.back();
+    report.left = report.findings.size();
+    if (line_.repair || line_.dry_run) {
+      report.not_mended = "arborfs repairs no sessions of " + std::string(session->agent());
+    }
   }
 
   /// Repairs the subject of the last report.

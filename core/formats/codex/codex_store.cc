@@ -239,6 +239,21 @@ ThreadFacts CodexStore::facts_in(const Known& known, const std::string& thread) 
   return facts;
 }
 
+std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
+  std::vector<Finding> found;
+  const Table now = read_table();
+  const auto planned = plan(*now, std::string(place.stem()));
+  for (const Planned& segment : planned ? *planned : std::vector<Planned>()) {
+    const SegmentFile* base = segment.base ? now->find(segment.base->segment) : nullptr;
+    if (segment.base && (base == nullptr || base->name.is_compressed)) {
+      found.push_back({"missing_segment", "the history of " + segment.file.file + " begins in the segment " +
+                                              segment.base->segment + ", which is " +
+                                              (base == nullptr ? "not there" : "compressed and so not read")});
+    }
+  }
+  return found;
+}
+
 /// What the segment's first line says of its base; nothing also if it cannot be read now.
 std::optional<HistoryBase> CodexStore::base_of(const SegmentFile& file) const {
   {

@@ -36,6 +36,10 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] Result<File> open_file(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// Segments that its history begins with and that are not there.
+  [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
+  /// Of Codex's database.
+  [[nodiscard]] std::vector<FileFinding> faults() const override { return database_.faults(); }
 
  private:
   /// A segment of a thread's history before it is opened.

@@ -8,6 +8,7 @@
 #include "core/formats/codex/record.h"
 #include "core/os/file.h"
 #include "core/sqlite/database.h"
+#include "core/sqlite/integrity.h"
 
 namespace arborfs::codex {
 namespace {
@@ -24,6 +25,10 @@ std::optional<std::uint64_t> version_of(std::string_view file) {
   file.remove_prefix(kDatabase.size());
   file.remove_suffix(std::min(kDatabaseEnding.size(), file.size()));
   return count_of(file);
+}
+
+std::vector<std::string> tables_read() {
+  return {"threads", "thread_spawn_edges"};
 }
 
 /// The name of the newest database; "" if there is none.
@@ -84,6 +89,19 @@ std::shared_ptr<const ThreadDatabase::Threads> ThreadDatabase::current() const {
   return threads_;
 }
 
+std::vector<FileFinding> ThreadDatabase::faults() const {
+  std::vector<FileFinding> found;
+  const std::string file = newest_database(home_);
+  if (file.empty()) {
+    return found;
+  }
+  const sqlite::Database database(home_ + "/" + file, tables_read(), disk_);
+  for (sqlite::IntegrityFault& fault : sqlite::integrity_faults(database)) {
+    found.push_back({database.path(), {fault.kind, std::move(fault.text)}});
+  }
+  return found;
+}
+
 /// While the database cannot be read, what was read before stays.
 void ThreadDatabase::refresh() const {
   threads_ = threads_ ? threads_ : std::make_shared<const Threads>();
@@ -92,8 +110,7 @@ void ThreadDatabase::refresh() const {
   if (file.empty()) {
     database_.reset();
   } else if (!database_ || database_->path() != path) {
-    database_ = std::make_unique<const sqlite::Database>(
-        path, std::vector<std::string>{"threads", "thread_spawn_edges"}, disk_);
+    database_ = std::make_unique<const sqlite::Database>(path, tables_read(), disk_);
     read_at_ = {};
   }
   const auto state = database_ ? database_->state() : Result<sqlite::DatabaseState>(Errc::not_found, "no database");

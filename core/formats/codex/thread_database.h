@@ -6,10 +6,12 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/formats/codex/thread_facts.h"
 #include "core/os/disk.h"
 #include "core/sqlite/database.h"
+#include "core/store/finding.h"
 
 namespace arborfs::codex {
 
@@ -23,6 +25,8 @@ class ThreadDatabase {
 
   /// The facts by thread, at most kRemembered old. Empty if there is no database that can be read.
   [[nodiscard]] std::shared_ptr<const Threads> current() const;
+  /// What SQLite finds wrong with the newest database.
+  [[nodiscard]] std::vector<FileFinding> faults() const;
   /// A running Codex writes to the database all the time, mostly nothing that counts here.
   static constexpr std::chrono::seconds kRemembered{2};
 

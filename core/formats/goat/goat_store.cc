@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/goat_source.h"
 #include "core/formats/goat/metadata.h"
 #include "core/log/log_file.h"
@@ -171,6 +172,27 @@ Result<Dir> Store::artifacts(const LogPlace& place) const {
 
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const FileLocks>(*this);
+}
+
+std::vector<Finding> Store::faults_of(const LogPlace& place) const {
+  std::vector<Finding> found;
+  const auto dir = folder(place);
+  const auto all = dir ? dir->open_in(kCheckpoints) : Result<Dir>(dir.error());
+  const auto entries = all ? all->list() : Result<std::vector<DirEntry>>(all.error());
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const auto checkpoint = read_checkpoint(*dir, entry.name);
+    if (!checkpoint) {
+      found.push_back({"unfinished_checkpoint", "the checkpoint " + entry.name + " has no manifest that can be read: " +
+                                                    checkpoint.error().message});
+      continue;
+    }
+    for (const CheckpointFile& file : checkpoint->files) {
+      if (file.state == CheckpointFile::State::missing) {
+        found.push_back({"missing_content", "the checkpoint " + entry.name + " lacks the content of " + file.path});
+      }
+    }
+  }
+  return found;
 }
 
 Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& place) const {

@@ -30,6 +30,8 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// Of the checkpoints: those that were not finished, and contents that are not there.
+  [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
 

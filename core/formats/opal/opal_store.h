@@ -22,6 +22,8 @@ class Store : public LogFolderStore {
   /// A table as its translation; read_raw_at() of it reads the table. Errors also: corrupt, too_large.
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  /// Logs behind a table of the same id, and files of rewrites by arborfs that were interrupted.
+  [[nodiscard]] std::vector<FileFinding> faults() const override;
 
  private:
   const Format& dets_;

@@ -15,37 +15,16 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/entry_text.h"
+#include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/json_files.h"
+#include "core/formats/opencode/json_texts.h"
 #include "core/json/json_cursor.h"
 
 namespace arborfs::opencode {
 namespace {
 
-constexpr std::uint64_t kLongestFile = std::uint64_t{64} << 20U;
 /// The messages of so many sessions that were read lately are watched.
 constexpr std::size_t kMostWatched = 16;
-
-/// The ids of the files `<id>.json`, in byte order; none if there is no such directory.
-std::vector<std::string> ids_in(const Result<Dir>& dir) {
-  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-  return entries ? ids_among(*entries) : std::vector<std::string>();
-}
-
-/// The file's text; "" if there is none that can be read.
-std::string text_in(const Dir& dir, std::string_view id) {
-  const std::string name = file_of_id(id);
-  if (!is_plain_name(name)) {
-    return "";
-  }
-  FileStat st;
-  const auto file = File::open_in(dir, name, &st);
-  auto text = file && st.size <= kLongestFile ? file->read(0, st.size) : Result<std::string>(Errc::not_found, "");
-  return text ? *std::move(text) : "";
-}
-
-std::string text_in(const Result<Dir>& dir, std::string_view id) {
-  return dir ? text_in(*dir, id) : "";
-}
 
 /// Collects the stats of files, for a stamp of them all.
 class StampOfFiles {
@@ -215,6 +194,10 @@ class JsonArchive final : public SessionArchive {
     return storage_ + "/session/" + session.folder + "/" + file_of_id(session.id);
   }
   [[nodiscard]] Result<Dir> dir_of(const std::string& folder) const override { return open_in("session", folder); }
+  [[nodiscard]] std::vector<Finding> faults_of(const SessionName& session) const override {
+    return faults_of_files(storage_, session);
+  }
+  [[nodiscard]] std::vector<FileFinding> faults() const override { return faults_of_projects(storage_); }
 
  private:
   /// Where the files lie that belong to a session's head.

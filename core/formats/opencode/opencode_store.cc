@@ -179,6 +179,10 @@ std::unique_ptr<const LiveSigns> OpenCodeStore::live_signs(bool is_running) cons
   return is_running ? std::make_unique<const Answers>(*archive_) : nullptr;
 }
 
+std::vector<Finding> OpenCodeStore::faults_of(const LogPlace& place) const {
+  return archive_->faults_of(name_of(place));
+}
+
 std::vector<WatchedDir> OpenCodeStore::watched() const {
   std::vector<SessionName> hot;
   {

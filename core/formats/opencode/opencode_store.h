@@ -35,6 +35,12 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
+  [[nodiscard]] std::vector<FileFinding> faults() const override { return archive_->faults(); }
+  [[nodiscard]] std::vector<WatchedDir> watched() const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
+    return archive_->log_of(folder, file);
+  }
 
  private:
   /// What is known of a session.

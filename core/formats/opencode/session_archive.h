@@ -86,6 +86,9 @@ class SessionArchive {
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
   /// True if the session's last message is an answer without an end that was written to lately (opencode/FORMAT.md G2).
   [[nodiscard]] virtual bool is_answering(const SessionName& session) const = 0;
+  /// As in SessionStore.
+  [[nodiscard]] virtual std::vector<Finding> faults_of(const SessionName& session) const = 0;
+  [[nodiscard]] virtual std::vector<FileFinding> faults() const = 0;
   /// A number that stays the same only while nothing at all was written.
   [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
 

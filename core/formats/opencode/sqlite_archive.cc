@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/row_files.h"
+#include "core/formats/opencode/sqlite_faults.h"
 #include "core/formats/opencode/sqlite_rows.h"
 #include "core/sqlite/database.h"
 
@@ -164,6 +165,11 @@ class SqliteArchive final : public SessionArchive {
     const auto found = answers_.find(session.id);
     return found != answers_.end() && now_ms() - found->second < kAnswerAbandonedMs;
   }
+
+  [[nodiscard]] std::vector<Finding> faults_of(const SessionName& session) const override {
+    return faults_of_rows(database_, session.id);
+  }
+  [[nodiscard]] std::vector<FileFinding> faults() const override { return faults_of_database(database_); }
 
   [[nodiscard]] Result<std::uint64_t> changes() const override {
     ASSIGN_OR_RETURN(const auto state, database_.state());

@@ -172,7 +172,7 @@ Result<SqliteRows> SqliteRows::of(const sqlite::Connection& connection) {
   };
   if (lacks("session", {"id"}) || lacks("message", {"id", "session_id", "time_created", "data"}) ||
       lacks("part", {"id", "message_id", "data"})) {
-    return Error{Errc::unsupported, "the database has none of OpenCode's tables"};
+    return Error{Errc::unsupported, "the database does not have the tables of a version of OpenCode that arborfs knows"};
   }
   return rows;
 }

@@ -2,106 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/number_format.h"
+#include "core/doctor/examine.h"
 #include "core/formats/omp/doctor/blob_check.h"
-#include "core/formats/omp/doctor/tree_findings.h"
+#include "core/formats/omp/doctor/reference_findings.h"
 #include "core/render/text.h"
-#include "core/render/views.h"
-#include "core/views/shown_damage.h"
 
 namespace arborfs {
 namespace {
-
-constexpr std::uint64_t kMaxSalvaged = 1 << 20;
-
-/// A copy of the session's state, so that the work needs no guard.
-struct Reading {
-  std::shared_ptr<const LogSource> log;
-  std::uint64_t size = 0;
-  std::vector<Damage> damage;
-  std::vector<std::pair<std::uint64_t, Ordinal>> places;  // offsets of the entries, ascending
-  bool is_young = false;                                  // another program may still be writing its end
-};
-
-void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
-  const Header& header = head.header;
-  if (!header.valid) {
-    const std::string problem = header.problem.empty() ? "the log has no session header" : header.problem;
-    found.push_back({"bad_header", visible_line(problem, 400) + "; agents may refuse or replace this log", std::nullopt,
-                     0, kNoEntry});
-  } else if (!header.writable_version && header.problem.empty()) {
-    found.push_back({"unknown_version", "the log has a version above 3; arborfs can read it but not write to it",
-                     header.offset, header.length, kNoEntry});
-  }
-}
-
-std::string_view kind_of(Damage::Kind kind) {
-  switch (kind) {
-    case Damage::Kind::unfinished:
-      return "torn_tail";
-    case Damage::Kind::fused:
-      return "fused_line";
-    case Damage::Kind::nul:
-      return "nul_run";
-    case Damage::Kind::too_tangled:
-      return "too_tangled";
-    case Damage::Kind::duplicate:
-      return "replaced_line";
-    case Damage::Kind::malformed:
-      break;
-  }
-  return "malformed_line";
-}
-
-std::string_view words_of(Damage::Kind kind) {
-  switch (kind) {
-    case Damage::Kind::unfinished:
-      return "begin a record that does not end (a torn write)";
-    case Damage::Kind::fused:
-      return "follow a record on the same line, where agents ignore them (a lost newline)";
-    case Damage::Kind::nul:
-      return "are zero (probably after a power cut)";
-    case Damage::Kind::too_tangled:
-      return "cannot be split into records within the limits";
-    case Damage::Kind::duplicate:
-      return "are a record that a later one with the same id replaces";
-    case Damage::Kind::malformed:
-      break;
-  }
-  return "are not JSON";
-}
-
-/// "; whole records in it: a1b2c3d4".
-std::string salvage_words(const LogSource& log, const Damage& damage) {
-  if (damage.kind == Damage::Kind::nul) {
-    return "";
-  }
-  const auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged));
-  std::string words;
-  for (const auto& id : bytes ? whole_records(*bytes) : std::vector<std::string>{}) {
-    words += (words.empty() ? "; whole records in it: " : ", ") + visible_line(id, 80);
-  }
-  return words;
-}
-
-Ordinal entry_before(const Reading& reading, std::uint64_t offset) {
-  const auto behind = std::upper_bound(reading.places.begin(), reading.places.end(), offset,
-                                       [](std::uint64_t wanted, const auto& place) { return wanted < place.first; });
-  return behind == reading.places.begin() ? kNoEntry : std::prev(behind)->second;
-}
-
-void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
-  for (const auto& damage : reading.damage) {
-    const Ordinal before = entry_before(reading, damage.offset);
-    const std::string place = before == kNoEntry ? "before the first entry" : fmt::format("after entry #{}", before);
-    found.push_back({kind_of(damage.kind),
-                     fmt::format("{} at offset {}, {}, {}{}", counted(damage.length, "byte"), damage.offset, place,
-                                 words_of(damage.kind), salvage_words(*reading.log, damage)),
-                     damage.offset, damage.length, before});
-  }
-}
 
 /// Agents of the older generation append their next record to a last line without a newline, and lose it.
 void find_in_end(const Reading& reading, std::vector<Finding>& found) {
@@ -114,7 +22,7 @@ void find_in_end(const Reading& reading, std::vector<Finding>& found) {
   if (last && *last != "\n") {
     found.push_back({"no_final_newline",
                      "the last record has no newline after it, so an agent's next record may be lost", reading.size - 1,
-                     1, entry_before(reading, reading.size)});
+                     1, reading.entry_before(reading.size)});
   }
 }
 
@@ -127,7 +35,7 @@ std::string corrupt_words(const std::string& hash, const BlobStore& blobs) {
 
 void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<Finding>& found) {
   for (const auto& bad : bad_blobs(*reading.log, reading.size, blobs)) {
-    const Ordinal entry = entry_before(reading, bad.offset);
+    const Ordinal entry = reading.entry_before(bad.offset);
     const bool missing = bad.problem == Errc::not_found;
     found.push_back({missing ? "missing_blob" : "corrupt_blob",
                      fmt::format("entry #{} refers to blob {}, which {}", entry, bad.hash,
@@ -153,44 +61,18 @@ void find_erased(const Session& session, const Catalog& catalog, std::vector<Fin
        std::nullopt, 0, kNoEntry});
 }
 
-std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
-  const auto guard = session.read();
-  if (!guard) {
-    return std::nullopt;
-  }
-  const LogIndex& index = guard->index();
-  find_in_tree(index, found);
-  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
-  reading.places.reserve(index.size());
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    reading.places.emplace_back(index.entry(ordinal).offset, ordinal);
-  }
-  std::sort(reading.places.begin(), reading.places.end());
-  return reading;
-}
-
 }  // namespace
 
-std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
+std::vector<Finding> examine_omp_session(Session& session, const Catalog& catalog) {
   std::vector<Finding> found;
-  if (const auto read = session.refresh(Depth::index); !read) {
-    found.push_back({"unreadable", visible_line(read.error().message, 400), std::nullopt, 0, kNoEntry});
-    return found;
-  }
-  find_in_header(session.head(), found);
-  const auto reading = read_guarded(session, found);
-  if (reading && !session.format().is_plain) {
-    find_in_bytes(*reading, found);
-    return found;
-  }
-  if (reading) {
+  if (const auto reading = read_for_doctor(session, found)) {
     find_dead_end(session, catalog, found);
     find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);
     find_in_end(*reading, found);
     find_in_blobs(*reading, *session.store().blobs(), found);
+    find_erased(session, catalog, found);
   }
-  find_erased(session, catalog, found);
   return found;
 }
 

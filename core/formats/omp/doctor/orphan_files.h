@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/doctor/finding.h"
+#include "core/store/finding.h"
 #include "core/store/store_set.h"
 
 namespace arborfs {

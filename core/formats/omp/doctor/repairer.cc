@@ -7,8 +7,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/doctor/reference_findings.h"
 #include "core/formats/omp/doctor/repairs.h"
-#include "core/formats/omp/doctor/tree_findings.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"

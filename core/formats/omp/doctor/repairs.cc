@@ -8,13 +8,13 @@
 
 #include "core/base/number_format.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/doctor/finding.h"
 #include "core/formats/omp/doctor/lost_header.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
+#include "core/store/finding.h"
 #include "core/views/shown_damage.h"
 
 namespace arborfs {

@@ -1,4 +1,4 @@
-// One fault of a store, in plain words.
+// One fault of a session or of a store, in plain words.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@ namespace arborfs {
 struct Finding {
   std::string_view kind;  // "torn_tail"; the list is in arborfs.1
   std::string text;       // in words, safe to show
-  std::optional<std::uint64_t> offset;
+  std::optional<std::uint64_t> offset = std::nullopt;
   std::uint64_t length = 0;
   Ordinal entry = kNoEntry;  // the entry it is about, or the one before it
 };
 
-/// `entry #42 (a1b2c3d4)`, safe to show.
-std::string entry_words(const LogIndex& index, Ordinal ordinal);
-/// The id in quotes, safe to show.
-std::string id_words(const EntryId& id);
+/// One about a file of a store that is no session's log.
+struct FileFinding {
+  std::string path;
+  Finding finding;
+};
 
 }  // namespace arborfs

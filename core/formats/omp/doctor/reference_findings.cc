@@ -1,13 +1,11 @@
-#include "core/formats/omp/doctor/tree_findings.h"
+#include "core/formats/omp/doctor/reference_findings.h"
 
 #include <fmt/format.h>
 
-#include <unordered_map>
-
+#include "core/doctor/tree_findings.h"
 #include "core/formats/omp/log/dialect_hints.h"
 #include "core/json/document.h"
 #include "core/log/entry_types.h"
-#include "core/model/tree.h"
 #include "core/render/text.h"
 
 namespace arborfs {
@@ -15,52 +13,6 @@ namespace {
 
 constexpr std::size_t kNameLength = 80;
 constexpr std::uint64_t kLongestSummary = 16 << 20;
-
-Finding about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text) {
-  return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
-}
-
-void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    if (index.is_orphan(ordinal)) {
-      found.push_back(about(index, ordinal, "orphan",
-                            fmt::format("{} names the parent {}, which is not in the log; it is shown as a root",
-                                        entry_words(index, ordinal), id_words(index.parent_id(ordinal)))));
-    }
-  }
-  for (const Ordinal ordinal : tree_of(index).unreachable) {
-    found.push_back(
-        about(index, ordinal, "cycle",
-              fmt::format("{} is its own ancestor, or one of its ancestors is", entry_words(index, ordinal))));
-  }
-}
-
-void find_in_ids(const LogIndex& index, std::vector<Finding>& found) {
-  if (!index.has_duplicate_ids()) {
-    return;
-  }
-  std::unordered_map<std::uint32_t, Ordinal> first_with;
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    if (index.entry(ordinal).id == 0) {
-      continue;
-    }
-    if (const auto [first, fresh] = first_with.try_emplace(index.entry(ordinal).id, ordinal); !fresh) {
-      found.push_back(about(
-          index, ordinal, "duplicate_id",
-          fmt::format("{} has the same id as #{}; the later one wins", entry_words(index, ordinal), first->second)));
-    }
-  }
-}
-
-void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
-  for (const auto& label : index.labels()) {
-    if (index.find(label.target) == kNoEntry) {
-      found.push_back(about(index, label.set_by, "dangling_label",
-                            fmt::format("the label '{}' is on the entry {}, which is not in the log",
-                                        visible_line(label.text, kNameLength), id_words(label.target))));
-    }
-  }
-}
 
 bool is_content(EntryType type) {
   return type == EntryType::message || type == EntryType::custom_message || type == EntryType::compaction ||
@@ -103,16 +55,6 @@ bool has_entry(const Session& session, std::string_view id) {
 
 }  // namespace
 
-std::string entry_words(const LogIndex& index, Ordinal ordinal) {
-  const EntryId id = index.id(ordinal);
-  const std::string words = id.kind == EntryId::Kind::missing ? "no id" : visible_line(id.text, kNameLength);
-  return fmt::format("entry #{} ({})", ordinal, words);
-}
-
-std::string id_words(const EntryId& id) {
-  return "'" + visible_line(id.text, kNameLength) + "'";
-}
-
 Ordinal message_behind_dead_end(const LogIndex& index) {
   if (index.size() == kNoEntry || !is_bookkeeping(index.entry(index.leaf()).type)) {
     return kNoEntry;
@@ -126,12 +68,6 @@ Ordinal message_behind_dead_end(const LogIndex& index) {
     at = index.parent(at);
   }
   return at == newest ? kNoEntry : newest;
-}
-
-void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
-  find_in_parents(index, found);
-  find_in_ids(index, found);
-  find_in_labels(index, found);
 }
 
 Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog) {
@@ -154,10 +90,11 @@ void find_dead_end(const Session& session, const Catalog& catalog, std::vector<F
   }
   const LogIndex& index = guard->index();
   const Ordinal leaf = index.leaf();
-  found.push_back(about(index, leaf, "dead_end_leaf",
-                        fmt::format("the log ends with {}, which is not a descendant of the newest message, {}: agents "
-                                    "continue without that message",
-                                    entry_words(index, leaf), entry_words(index, message))));
+  found.push_back(
+      finding_about(index, leaf, "dead_end_leaf",
+                    fmt::format("the log ends with {}, which is not a descendant of the newest message, {}: agents "
+                                "continue without that message",
+                                entry_words(index, leaf), entry_words(index, message))));
 }
 
 void find_in_references(const Session& session, const LogSource& log, std::vector<Finding>& found) {

@@ -1,16 +1,13 @@
-// Finds faults in the tree of a log's entries: parents, ids, labels, references, the leaf. Changes nothing.
+// Finds faults of omp's logs in references between entries, and in the leaf. Changes nothing.
 #pragma once
 
 #include <vector>
 
-#include "core/formats/omp/doctor/finding.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
+#include "core/store/finding.h"
 
 namespace arborfs {
-
-/// Finds orphans, duplicate ids, cycles, and labels on missing entries. The caller holds the session's guard.
-void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 
 /// Finds compactions and branch summaries whose content refers to an entry that the log does not have.
 void find_in_references(const Session& session, const LogSource& log, std::vector<Finding>& found);

@@ -1,0 +1,141 @@
+#include "core/doctor/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/base/number_format.h"
+#include "core/doctor/tree_findings.h"
+#include "core/render/text.h"
+#include "core/render/views.h"
+#include "core/views/shown_damage.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::uint64_t kMaxSalvaged = 1 << 20;
+constexpr std::size_t kTextLength = 400;
+
+void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
+  const Header& header = head.header;
+  if (!header.valid) {
+    const std::string problem = header.problem.empty() ? "the log has no session header" : header.problem;
+    found.push_back({"bad_header", visible_line(problem, kTextLength) + "; agents may refuse or replace this log",
+                     std::nullopt, 0, kNoEntry});
+  } else if (!header.writable_version && header.problem.empty()) {
+    found.push_back({"unknown_version", "the log has a version above 3; arborfs can read it but not write to it",
+                     header.offset, header.length, kNoEntry});
+  }
+}
+
+std::string_view kind_of(Damage::Kind kind) {
+  switch (kind) {
+    case Damage::Kind::unfinished:
+      return "torn_tail";
+    case Damage::Kind::fused:
+      return "fused_line";
+    case Damage::Kind::nul:
+      return "nul_run";
+    case Damage::Kind::too_tangled:
+      return "too_tangled";
+    case Damage::Kind::duplicate:
+      return "replaced_line";
+    case Damage::Kind::malformed:
+      break;
+  }
+  return "malformed_line";
+}
+
+std::string_view words_of(Damage::Kind kind) {
+  switch (kind) {
+    case Damage::Kind::unfinished:
+      return "begin a record that does not end (a torn write)";
+    case Damage::Kind::fused:
+      return "follow a record on the same line, where agents ignore them (a lost newline)";
+    case Damage::Kind::nul:
+      return "are zero (probably after a power cut)";
+    case Damage::Kind::too_tangled:
+      return "cannot be split into records within the limits";
+    case Damage::Kind::duplicate:
+      return "are a record that a later one with the same id replaces";
+    case Damage::Kind::malformed:
+      break;
+  }
+  return "are not JSON";
+}
+
+/// "; whole records in it: a1b2c3d4".
+std::string salvage_words(const LogSource& log, const Damage& damage) {
+  if (damage.kind == Damage::Kind::nul) {
+    return "";
+  }
+  const auto bytes = log.read(damage.offset, std::min(damage.length, kMaxSalvaged));
+  std::string words;
+  for (const auto& id : bytes ? whole_records(*bytes) : std::vector<std::string>{}) {
+    words += (words.empty() ? "; whole records in it: " : ", ") + visible_line(id, 80);
+  }
+  return words;
+}
+
+std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
+  const auto guard = session.read();
+  if (!guard) {
+    return std::nullopt;
+  }
+  const LogIndex& index = guard->index();
+  find_in_tree(index, found);
+  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
+  reading.places.reserve(index.size());
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    reading.places.emplace_back(index.entry(ordinal).offset, ordinal);
+  }
+  std::sort(reading.places.begin(), reading.places.end());
+  return reading;
+}
+
+}  // namespace
+
+Ordinal Reading::entry_before(std::uint64_t offset) const {
+  const auto behind = std::upper_bound(places.begin(), places.end(), offset,
+                                       [](std::uint64_t wanted, const auto& place) { return wanted < place.first; });
+  return behind == places.begin() ? kNoEntry : std::prev(behind)->second;
+}
+
+std::optional<Reading> read_for_doctor(Session& session, std::vector<Finding>& found) {
+  if (const auto read = session.refresh(Depth::index); !read) {
+    found.push_back({"unreadable", visible_line(read.error().message, kTextLength)});
+    return std::nullopt;
+  }
+  find_in_header(session.head(), found);
+  return read_guarded(session, found);
+}
+
+void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
+  for (const auto& damage : reading.damage) {
+    const Ordinal before = reading.entry_before(damage.offset);
+    const std::string place = before == kNoEntry ? "before the first entry" : fmt::format("after entry #{}", before);
+    found.push_back({kind_of(damage.kind),
+                     fmt::format("{} at offset {}, {}, {}{}", counted(damage.length, "byte"), damage.offset, place,
+                                 words_of(damage.kind), salvage_words(*reading.log, damage)),
+                     damage.offset, damage.length, before});
+  }
+}
+
+void find_in_store(const Session& session, std::vector<Finding>& found) {
+  for (Finding& finding : session.store().faults_of(session.place())) {
+    finding.text = visible_line(finding.text, kTextLength);
+    found.push_back(std::move(finding));
+  }
+}
+
+std::vector<Finding> find_faults(Session& session) {
+  std::vector<Finding> found;
+  if (const auto reading = read_for_doctor(session, found)) {
+    find_in_bytes(*reading, found);
+  }
+  find_in_store(session, found);
+  return found;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,23 @@
+// Finds faults in the tree of a log's entries, of any format: parents, ids, labels. Changes nothing. Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/log/log_index.h"
+#include "core/store/finding.h"
+
+namespace arborfs {
+
+/// `entry #42 (a1b2c3d4)`, safe to show.
+std::string entry_words(const LogIndex& index, Ordinal ordinal);
+/// The id in quotes, safe to show.
+std::string id_words(const EntryId& id);
+
+/// A finding about one entry.
+Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text);
+
+/// Finds orphans, duplicate ids, cycles, and labels on missing entries. The caller holds the session's guard.
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
+
+}  // namespace arborfs

@@ -1,0 +1,90 @@
+#include "core/formats/opencode/json_faults.h"
+
+#include <optional>
+
+#include "core/base/number_format.h"
+#include "core/formats/opencode/json_files.h"
+#include "core/formats/opencode/json_texts.h"
+#include "core/json/document.h"
+
+namespace arborfs::opencode {
+namespace {
+
+Result<Dir> open_in(const std::string& storage, const std::string& kind, const std::string& name) {
+  const auto dir = Dir::open_below_root(storage, kind);
+  return dir ? dir->open_in(name) : Result<Dir>(dir.error());
+}
+
+/// Why the file is no JSON object; nothing if it is one.
+std::optional<std::string> fault_of(const Dir& dir, const std::string& id) {
+  const auto file = File::open_in(dir, file_of_id(id));
+  if (!file) {
+    return "cannot be read: " + file.error().message;
+  }
+  const std::string text = text_in(dir, id);
+  json::Document document;
+  if (json::parse(text, document) && document.IsObject()) {
+    return std::nullopt;
+  }
+  return text.empty() ? "is empty" : "is not a JSON object (" + counted(text.size(), "byte") + ")";
+}
+
+class SessionFaults {
+ public:
+  SessionFaults(const std::string& storage, const SessionName& session) : storage_(storage) {
+    if (const auto folder = open_in(storage, "session", session.folder)) {
+      look_at(*folder, "session/" + session.folder, session.id);
+    }
+    const auto messages = open_in(storage, "message", session.id);
+    for (const std::string& id : ids_in(messages)) {
+      look_at_message(*messages, "message/" + session.id, id);
+    }
+  }
+  [[nodiscard]] std::vector<Finding> take() && { return std::move(found_); }
+
+ private:
+  /// False if it is no JSON object.
+  bool look_at(const Dir& dir, const std::string& place, const std::string& id) {
+    const auto fault = fault_of(dir, id);
+    if (fault) {
+      found_.push_back({"malformed_file", "the file " + place + "/" + file_of_id(id) + " " + *fault});
+    }
+    return !fault;
+  }
+
+  void look_at_message(const Dir& messages, const std::string& place, const std::string& id) {
+    const bool is_whole = look_at(messages, place, id);
+    const auto parts = open_in(storage_, "part", id);
+    const auto ids = ids_in(parts);
+    for (const std::string& part : ids) {
+      look_at(*parts, "part/" + id, part);
+    }
+    json::Document message;
+    if (is_whole && ids.empty() && json::parse(text_in(messages, id), message) &&
+        json::is_string(json::member(message, "role"), "user")) {
+      found_.push_back({"missing_parts", "the prompt " + id + " has no parts, so nobody knows what it said"});
+    }
+  }
+
+  const std::string& storage_;
+  std::vector<Finding> found_;
+};
+
+}  // namespace
+
+std::vector<Finding> faults_of_files(const std::string& storage, const SessionName& session) {
+  return SessionFaults(storage, session).take();
+}
+
+std::vector<FileFinding> faults_of_projects(const std::string& storage) {
+  std::vector<FileFinding> found;
+  const auto projects = Dir::open_below_root(storage, "project");
+  for (const std::string& id : ids_in(projects)) {
+    if (const auto fault = fault_of(*projects, id)) {
+      found.push_back({storage + "/project/" + file_of_id(id), {"malformed_file", "the file of a project " + *fault}});
+    }
+  }
+  return found;
+}
+
+}  // namespace arborfs::opencode

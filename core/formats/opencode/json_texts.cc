@@ -1,0 +1,35 @@
+#include "core/formats/opencode/json_texts.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "core/formats/opencode/json_files.h"
+
+namespace arborfs::opencode {
+namespace {
+
+constexpr std::uint64_t kLongestFile = std::uint64_t{64} << 20U;
+
+}  // namespace
+
+std::vector<std::string> ids_in(const Result<Dir>& dir) {
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  return entries ? ids_among(*entries) : std::vector<std::string>();
+}
+
+std::string text_in(const Dir& dir, std::string_view id) {
+  const std::string name = file_of_id(id);
+  if (!is_plain_name(name)) {
+    return "";
+  }
+  FileStat st;
+  const auto file = File::open_in(dir, name, &st);
+  auto text = file && st.size <= kLongestFile ? file->read(0, st.size) : Result<std::string>(Errc::not_found, "");
+  return text ? *std::move(text) : "";
+}
+
+std::string text_in(const Result<Dir>& dir, std::string_view id) {
+  return dir ? text_in(*dir, id) : "";
+}
+
+}  // namespace arborfs::opencode

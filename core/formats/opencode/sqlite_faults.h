@@ -1,0 +1,18 @@
+// What is wrong with OpenCode's database. Changes nothing. Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/sqlite/database.h"
+#include "core/store/finding.h"
+
+namespace arborfs::opencode {
+
+/// Rows of a session that are no JSON objects, and prompts without a part.
+std::vector<Finding> faults_of_rows(const sqlite::Database& database, const std::string& session);
+
+/// Of the database as a whole: its structure, its references, its tables.
+std::vector<FileFinding> faults_of_database(const sqlite::Database& database);
+
+}  // namespace arborfs::opencode
