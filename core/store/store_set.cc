@@ -145,7 +145,10 @@ std::optional<StoreProblem> problem_of(const SessionStore& store) {
   if (const std::string obstacle = obstacle_to(store.paths().sessions); !obstacle.empty()) {
     return StoreProblem{false, obstacle + " is not a folder"};
   }
-  return StoreProblem{true, "there is no folder " + store.paths().sessions};
+  const std::string& folder = store.paths().sessions;
+  return StoreProblem{true, Dir::open_root(folder)
+                                ? "there are no sessions in " + folder + ": " + listed.error().message
+                                : "there is no folder " + folder};
 }
 
 }  // namespace arborfs

@@ -28,6 +28,21 @@ ContentResult make_title(const ViewRequest& request) {
   return literal_content(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
 }
 
+/// The bytes on disk of a log that is decoded.
+class BytesOnDisk final : public LogSource {
+ public:
+  explicit BytesOnDisk(std::shared_ptr<const LogSource> log) : LogSource(log->opened()), log_(std::move(log)) {}
+
+  [[nodiscard]] Result<std::uint64_t> size() const override { return opened().size; }
+  [[nodiscard]] Result<FileStat> stat() const override { return log_->stat(); }
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
+    return log_->read_raw_at(offset, into);
+  }
+
+ private:
+  const std::shared_ptr<const LogSource> log_;
+};
+
 /// The bytes as they are on disk, except that the title slot, which is overwritten in place, is as it was in this
 /// state.
 ContentResult make_raw(const ViewRequest& request) {
@@ -37,9 +52,7 @@ ContentResult make_raw(const ViewRequest& request) {
   }
   auto content = std::make_shared<Content>();
   if (raw->log->is_decoded()) {
-    std::string bytes(raw->stat.size, '\0');
-    ASSIGN_OR_RETURN(auto got, raw->log->read_raw_at(0, bytes));
-    content->add_text(std::string_view(bytes).substr(0, got));
+    content->add_range(std::make_shared<const BytesOnDisk>(raw->log), 0, raw->stat.size);
     return ContentPtr(content);
   }
   const std::uint64_t slot = raw->slot_bytes.size();
@@ -52,7 +65,7 @@ ContentResult make_raw(const ViewRequest& request) {
 
 std::optional<std::uint64_t> raw_size(const ViewRequest& request) {
   const auto raw = request.session.raw();
-  return raw && !raw->log->is_decoded() ? std::optional(raw->stat.size) : std::nullopt;
+  return raw ? std::optional(raw->stat.size) : std::nullopt;
 }
 
 ContentResult make_context(const ViewRequest& request) {

@@ -11,6 +11,7 @@
 namespace arborfs::opal {
 namespace {
 
+constexpr std::uint64_t kObjectCount = 32;  // its offset (opal/FORMAT.md D2)
 constexpr std::string_view kHeaderKey = "\"__session_meta__\"";
 
 /// The members that Opal writes although they are nil (opal/FORMAT.md B3).
@@ -95,11 +96,19 @@ class Lines {
 Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool>* cancelled) {
   ASSIGN_OR_RETURN(const auto table, DetsFile::open(file));
   Lines lines;
-  RETURN_IF_ERROR(table.each([&lines](const DetsFile::Found& found) { return lines.take(found); }, cancelled));
+  std::uint64_t objects = 0;
+  const auto take = [&](const DetsFile::Found& found) {
+    objects += found.problem.empty() ? 1 : 0;
+    return lines.take(found);
+  };
+  RETURN_IF_ERROR(table.each(take, cancelled));
   if (!table.is_closed()) {
     RETURN_IF_ERROR(lines.note(0,
                                "a program has the table open, or ended without closing it; its last changes may be "
                                "missing"));
+  } else if (objects < table.objects()) {
+    RETURN_IF_ERROR(lines.note(kObjectCount, "the table says that it has " + std::to_string(table.objects()) +
+                                                 " objects, but only " + std::to_string(objects) + " can be read"));
   }
   return lines.all();
 }
