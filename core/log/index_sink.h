@@ -31,6 +31,7 @@ class IndexSink : public RecordSink {
     ++state_.losses.malformed;
   }
   void set_leaf(Ordinal leaf) override { state_.leaf = leaf; }
+  void set_settled(Ordinal entries) override { state_.settled = entries; }
   [[nodiscard]] Ordinal find(std::string_view id) const override {
     const IdHandle handle = state_.ids.find(id);
     return handle == 0 ? kNoEntry : state_.ids.owner(handle);

@@ -41,7 +41,8 @@ struct IndexState {
   DialectNumber dialect = 0;
   Header header;
   bool gives_ids = false;
-  std::optional<Ordinal> leaf;  // if it is not the last entry
+  std::optional<Ordinal> leaf;     // if it is not the last entry
+  std::optional<Ordinal> settled;  // see LogIndex::settled, if it is not all entries
   bool has_hashes = false;
   std::vector<std::uint64_t> hashes;  // of the entries' bytes, if has_hashes
   bool keeps_places = false;          // entries that lie elsewhere in the log are not the same

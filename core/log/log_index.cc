@@ -37,17 +37,24 @@ std::vector<Entry> LogIndex::new_entries(const Growth& /*growth*/) const {
 void LogIndex::apply(GrowthPtr /*growth*/) {}
 
 bool LogIndex::begins_with(const LogIndex& before) const {
-  if (!state_->has_hashes || !before.state_->has_hashes || before.size() > size()) {
-    return false;
-  }
-  for (Ordinal ordinal = 1; ordinal <= before.size(); ++ordinal) {
+  return state_->has_hashes && before.state_->has_hashes && common_entries(before) == before.size();
+}
+
+Ordinal LogIndex::common_entries(const LogIndex& before) const {
+  const bool can_tell = state_->has_hashes && before.state_->has_hashes;
+  const Ordinal most = can_tell ? std::min(size(), before.size()) : 0;
+  for (Ordinal ordinal = 1; ordinal <= most; ++ordinal) {
     const bool is_moved = state_->keeps_places && entry(ordinal).offset != before.entry(ordinal).offset;
     const bool is_same = !is_moved && state_->hashes[ordinal - 1] == before.state_->hashes[ordinal - 1];
     if (!is_same || parent(ordinal) != before.parent(ordinal)) {
-      return false;
+      return ordinal - 1;
     }
   }
-  return true;
+  return most;
+}
+
+Ordinal LogIndex::settled() const {
+  return std::min(state_->settled.value_or(size()), size());
 }
 
 DialectNumber LogIndex::dialect() const {

@@ -136,6 +136,10 @@ class LogIndex {
   /// True if the first entries are those of `before`. They may lie elsewhere in the log if the format's logs may be
   /// rewritten whole to add an entry. False for indexes without hashes of entries.
   [[nodiscard]] bool begins_with(const LogIndex& before) const;
+  /// How many of the first entries are those of `before`, in the same sense.
+  [[nodiscard]] Ordinal common_entries(const LogIndex& before) const;
+  /// How many of the first entries the agent never changes again: as a rule, all.
+  [[nodiscard]] Ordinal settled() const;
 
   [[nodiscard]] DialectNumber dialect() const;
   [[nodiscard]] const Header& header() const;

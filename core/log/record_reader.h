@@ -25,6 +25,9 @@ class RecordSink {
   virtual void add(const Damage& damage) = 0;
   /// The leaf, if it is not the last entry that was added; kNoEntry for the root.
   virtual void set_leaf(Ordinal leaf) = 0;
+  /// How many of the entries never change again; without a call, all of them. Agents may still be at work on later
+  /// ones.
+  virtual void set_settled(Ordinal /*entries*/) {}
   /// The last entry added with this id, kNoEntry if there is none. Ids must be strings.
   [[nodiscard]] virtual Ordinal find(std::string_view id) const = 0;
   /// The parent of an entry among those added so far; kNoEntry for a root and for an orphan.

@@ -18,6 +18,7 @@ std::string_view event_word(Change::Kind kind) {
       return "removed";
     case Change::Kind::session_appended:
       return "appended";
+    case Change::Kind::session_revised:
     case Change::Kind::session_rewritten:
       return "rewritten";
     case Change::Kind::session_touched:

@@ -20,6 +20,7 @@ struct Change {
     session_added,
     session_removed,
     session_appended,   // entries first..last are new, all earlier ones are unchanged
+    session_revised,    // entries from `first` on may differ or be gone, all earlier ones are unchanged
     session_rewritten,  // a new generation: earlier entries may differ
     session_touched,    // head, title, raw bytes or state changed, but no entry
     catalog_changed,    // projects, terminals or recent changed, but no single session

@@ -1,5 +1,7 @@
 #include "core/session/session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -123,6 +125,13 @@ std::optional<Session::Guard> Session::read() const {
   return Guard(*this, std::move(lock));
 }
 
+std::uint32_t Session::Guard::generation_of(Ordinal entry) const {
+  const auto& revisions = session_->revisions_;
+  const auto after = std::upper_bound(revisions.begin(), revisions.end(), entry,
+                                      [](Ordinal wanted, const Revision& revision) { return wanted < revision.first; });
+  return after == revisions.begin() ? session_->generation_ : std::prev(after)->generation;
+}
+
 Result<Session::Guard> Session::read_index() const {
   auto guard = read();
   if (!guard) {
@@ -241,6 +250,7 @@ void Session::begin_anew() {
       return;
     }
     generation_ = index_ ? ++shared_.generations : 0;
+    revisions_.clear();
     entries = index_ ? index_->size() : kNoEntry;
     let_go_.reset();
     ++epoch_;

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/log/log_index.h"
@@ -123,7 +124,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;
   static constexpr std::uint64_t kQuickBytes = 4 << 20;
 
-  /// One state of the session, readable while the guard lives. Do no I/O and take no lock meanwhile.
+  /// One state of the session, readable while the guard lives. Do no I/O meanwhile, and take no lock but a leaf.
   class Guard {
    public:
     [[nodiscard]] const LogIndex& index() const { return *session_->index_; }
@@ -137,6 +138,12 @@ class Session : public std::enable_shared_from_this<Session> {
     [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
     /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
     [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
+    /// The same for an entry and those before it: generation(), unless it was changed since among the last ones. That
+    /// of kNoEntry is generation(), that of kLastEntry changes with any entry.
+    [[nodiscard]] std::uint32_t generation_of(Ordinal entry) const;
+    static constexpr Ordinal kLastEntry = UINT32_MAX;
+    /// True if an entry, and those before it, will not change within this generation().
+    [[nodiscard]] bool is_settled(Ordinal entry) const { return entry <= index().settled(); }
     /// Changes when anything that is visible of the session changes.
     [[nodiscard]] std::uint32_t epoch() const { return session_->epoch_; }
     /// Changes when earlier raw bytes may read differently.
@@ -282,6 +289,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void forget_documents(std::uint32_t generation);
   void look_for_erased(const LogSource& log, const LogIndex& index);
   [[nodiscard]] std::optional<Ordinal> entries_kept(const LogIndex& loaded, bool keeps_bytes) const;
+  [[nodiscard]] bool is_revised(std::optional<Ordinal> kept) const;
+  void number_entries(const LogIndex& loaded, std::optional<Ordinal> kept);
   [[nodiscard]] std::optional<Change> news_of(const LogIndex& loaded, std::optional<Ordinal> kept, bool is_same) const;
   void publish(Change change);
   void publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last);
@@ -325,6 +334,12 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   std::optional<LetGo> let_go_;   // to compare with the index when it is read again
   std::uint32_t generation_ = 0;  // of the index that is loaded or was let go
+  struct Revision {
+    Ordinal first = kNoEntry;  // the first entry that was changed
+    std::uint32_t generation = 0;
+  };
+  std::vector<Revision> revisions_;  // of entries within generation_, by `first`
+  Ordinal settled_ = 0;              // the most entries that were settled within generation_
   std::uint32_t raw_generation_ = 0;
   std::uint32_t bytes_generation_ = 0;  // like raw_generation_, but ignores the slot
   std::uint32_t epoch_ = 0;

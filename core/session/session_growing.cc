@@ -1,4 +1,5 @@
 // How a session reads what is new in a log that has grown. When it does so: session_refreshing.cc.
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -107,6 +108,7 @@ bool Session::apply_growth(Grown grown, std::optional<TextSizes::Delta> delta) {
   if (was_cut) {
     bytes_generation_ = ++shared_.generations;
   }
+  settled_ = std::max(settled_, index_->settled());
   slot_bytes_ = std::move(grown.slot);
   whole_mark_ = grown.stat.size == head_.stat.size ? whole_mark_ : std::nullopt;
   keep_head(grown.stat, index_->header());

@@ -130,6 +130,7 @@ Result<void> Session::load_raw(const FileStat& st) {
     if (!*kept) {
       bytes_generation_ = ++shared_.generations;
       lost_generation = std::exchange(generation_, 0);
+      revisions_.clear();
       let_go_.reset();
     }
     if (!raw_goes_on || !(seen == head_.stat)) {
@@ -197,9 +198,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     if (!kept) {
       bytes_generation_ = ++shared_.generations;
     }
-    if (!kept_entries) {
-      generation_ = ++shared_.generations;
-    }
+    number_entries(**index, kept_entries);
     keep_head(seen, (*index)->header());
     slot_bytes_ = slot;  // copied, like the head
     log_ = std::move(log).value();
@@ -224,20 +223,45 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   return {};
 }
 
-/// How many entries of the previous state a loaded index begins with: all or nothing. `keeps_bytes`: the log still has
-/// all bytes of that state.
+/// How many entries of the previous state a loaded index begins with; nothing if settled ones are not among them.
+/// `keeps_bytes`: the log still has all bytes of that state.
 std::optional<Ordinal> Session::entries_kept(const LogIndex& loaded, bool keeps_bytes) const {
-  if (index_ && loaded.begins_with(*index_)) {
-    return index_->size();
+  if (index_) {
+    const Ordinal common = loaded.common_entries(*index_);
+    const bool begins_so = common == index_->size() ? loaded.begins_with(*index_) : common >= settled_ && common > 0;
+    return begins_so ? std::optional(common) : std::nullopt;
   }
   const bool goes_on = keeps_bytes && let_go_ && let_go_->mark.is_of(loaded);
   return goes_on ? std::optional(let_go_->mark.entries()) : std::nullopt;
+}
+
+/// True if entries after the kept ones were there before, and are gone or have changed.
+bool Session::is_revised(std::optional<Ordinal> kept) const {
+  return kept && index_ && *kept < index_->size();
+}
+
+/// Gives entries that are not those of the previous state a generation of their own. Call it under mutex_.
+void Session::number_entries(const LogIndex& loaded, std::optional<Ordinal> kept) {
+  if (!kept) {
+    generation_ = ++shared_.generations;
+    revisions_.clear();
+    settled_ = 0;
+  } else if (is_revised(kept)) {
+    std::erase_if(revisions_, [&](const Revision& known) { return known.first > *kept; });
+    revisions_.push_back({*kept + 1, ++shared_.generations});
+  }
+  settled_ = std::max(settled_, loaded.settled());
 }
 
 /// The change to publish for an index that was loaded, as seen by readers of the session's previous state.
 std::optional<Change> Session::news_of(const LogIndex& loaded, std::optional<Ordinal> kept, bool is_same) const {
   Change news;
   news.last = loaded.size();
+  if (is_revised(kept)) {
+    news.kind = Change::Kind::session_revised;
+    news.first = std::min(*kept + 1, news.last);
+    return news;
+  }
   if (kept && loaded.size() > *kept) {
     news.kind = Change::Kind::session_appended;
     news.first = *kept + 1;

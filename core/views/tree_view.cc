@@ -54,7 +54,7 @@ Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, c
 class Making {
  public:
   explicit Making(const Session::Guard& guard)
-      : generation_(guard.generation()),
+      : generation_(guard.generation_of(Session::Guard::kLastEntry)),
         log_(guard.log()),
         reader_(guard.index()),
         drawing_(guard.index(), guard.leaf()),
@@ -91,7 +91,7 @@ class Making {
   Result<void> in_steps(const Session& session, Step step) {
     for (bool has_more = true; has_more;) {
       const auto guard = session.read();
-      if (!guard || guard->generation() != generation_) {
+      if (!guard || guard->generation_of(Session::Guard::kLastEntry) != generation_) {
         return Error{Errc::stale, "the session changed while its tree was drawn; try again"};
       }
       has_more = step(guard->index());

@@ -18,7 +18,8 @@ constexpr std::size_t kLongestIdName = 240;
 /// One change that stands for two of one session.
 Change merged(const Change& one, const Change& other) {
   Change both = other;
-  if (one.kind == Change::Kind::session_rewritten) {
+  const bool is_revised = one.kind == Change::Kind::session_revised && other.kind != Change::Kind::session_rewritten;
+  if (one.kind == Change::Kind::session_rewritten || is_revised) {
     both.kind = one.kind;
   }
   return both;
@@ -80,7 +81,7 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
   }
   const NodeId folder(Kind::session, home, 0);
   out.push_back({folder, ""});
-  for (const auto name : changing_names(change.kind == Change::Kind::session_rewritten)) {
+  for (const auto name : changing_names(change.kind)) {
     out.push_back({folder, std::string(name)});
   }
   out.push_back({NodeId(Kind::labels, home, 0), ""});
@@ -95,6 +96,10 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
   if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
     for (const Kind kind : kGenerationFolders) {
       out.push_back({NodeId(kind, slot, 0), ""});
+    }
+    if (change.kind == Change::Kind::session_revised) {
+      add_all_in(NodeId(Kind::entries, slot, 0), out);
+      add_all_in(NodeId(Kind::texts, slot, 0), out);
     }
     add_all_in(NodeId(Kind::branches, slot, 0), out);
   }

@@ -33,8 +33,8 @@ class InvalidationMap {
 /// True if the name is a link that leads to another node after every change.
 bool leads_elsewhere(const Invalidation& name);
 
-/// The names in a session's folder that may lead to another node after a change; `after_rewrite` adds the folders of a
-/// generation.
-std::vector<std::string_view> changing_names(bool after_rewrite);
+/// The names in a session's folder that may lead to another node after a change. Folders whose content belongs to a
+/// generation are among them if that has changed.
+std::vector<std::string_view> changing_names(Change::Kind change);
 
 }  // namespace arborfs

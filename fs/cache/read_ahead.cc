@@ -181,6 +181,9 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
   std::uint32_t& count = found.stretch.count;
   for (; count < stretch.count && bounds.has(stretch.nth(count)); ++count) {
     const Ordinal ordinal = stretch.nth(count);
+    if (guard->generation_of(ordinal) != ref->generation) {
+      break;  // other nodes
+    }
     if (const auto size = size_to_hand_over(*guard, kind, ordinal)) {
       found.files.push_back({NodeId(kind, stretch.folder.slot(), ordinal), guard->index().entry(ordinal), *size});
     }

@@ -43,24 +43,43 @@ Result<void> NamesSnapshot::walk(MountState& state, RequestContext& call, std::u
   return {};
 }
 
-EntriesSnapshot::EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, Ordinal count)
-    : ref_(std::move(ref)), slot_(slot), row_(row), count_(count), version_(count) {}
+namespace {
 
-EntriesSnapshot::EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, std::vector<Ordinal> ordinals)
+/// Changes when an entry does.
+std::uint64_t version_of(const Session::Guard& guard) {
+  return std::uint64_t{guard.generation_of(Session::Guard::kLastEntry)} << 32U;
+}
+
+}  // namespace
+
+EntriesSnapshot::EntriesSnapshot(SessionRef ref, const Session::Guard& guard, const Row& row, Ordinal count)
+    : ref_(std::move(ref)), row_(row), count_(count), version_(version_of(guard) + count) {}
+
+EntriesSnapshot::EntriesSnapshot(SessionRef ref, const Session::Guard& guard, const Row& row,
+                                 std::vector<Ordinal> ordinals)
     : ref_(std::move(ref)),
-      slot_(slot),
       row_(row),
       ordinals_(std::move(ordinals)),
       count_(ordinals_.size()),
-      version_(xxh64({reinterpret_cast<const char*>(ordinals_.data()), ordinals_.size() * sizeof(Ordinal)})) {}
+      version_(xxh64({reinterpret_cast<const char*>(ordinals_.data()), ordinals_.size() * sizeof(Ordinal)},
+                     version_of(guard))) {}
 
-Result<void> EntriesSnapshot::walk(MountState& /*state*/, RequestContext& /*call*/, std::uint64_t from,
+Result<void> EntriesSnapshot::walk(MountState& state, RequestContext& /*call*/, std::uint64_t from,
                                    const Emit& emit) const {
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref_));
+  std::uint32_t generation = 0;  // the one of `slot`
+  std::uint32_t slot = 0;
   for (std::uint64_t at = from; at < count_; ++at) {
     const Ordinal ordinal = ordinals_.empty() ? static_cast<Ordinal>(at + 1) : ordinals_[at];
-    const Attr attr = row_.attr(guard, ref_.seed, NodeId(row_.kind, slot_, ordinal));
-    if (!emit({row_.name(guard.index(), ordinal), attr, CacheTtl::forever, true, at + 1})) {
+    if (ordinal > guard.index().size()) {
+      return {};
+    }
+    if (generation != guard.generation_of(ordinal)) {
+      generation = guard.generation_of(ordinal);
+      ASSIGN_OR_RETURN(slot, slot_of_entry(state, ref_, guard, ordinal));
+    }
+    const Attr attr = row_.attr(guard, ref_.seed, NodeId(row_.kind, slot, ordinal));
+    if (!emit({row_.name(guard.index(), ordinal), attr, entry_name_life(guard, ordinal), true, at + 1})) {
       return {};
     }
   }

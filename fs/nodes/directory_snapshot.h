@@ -54,8 +54,7 @@ class NamesSnapshot final : public DirectorySnapshot {
   std::uint64_t version_;
 };
 
-/// Files that belong to one entry each, all of one generation; names and attributes are read from the index as they are
-/// emitted.
+/// Files that belong to one entry each; names and attributes are read from the index as they are emitted.
 class EntriesSnapshot final : public DirectorySnapshot {
  public:
   /// Name and attributes of one kind of such files. No locks, no I/O: called under a session's guard.
@@ -64,15 +63,14 @@ class EntriesSnapshot final : public DirectorySnapshot {
     std::string (*name)(const LogIndex& index, Ordinal ordinal);
     Attr (*attr)(const Session::Guard& guard, std::uint64_t seed, NodeId node);
   };
-  /// Entries 1 to `count`, or those in `ordinals`.
-  EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, Ordinal count);
-  EntriesSnapshot(SessionRef ref, std::uint32_t slot, const Row& row, std::vector<Ordinal> ordinals);
+  /// Entries 1 to `count`, or those in `ordinals`, in the state of `guard` or a later one.
+  EntriesSnapshot(SessionRef ref, const Session::Guard& guard, const Row& row, Ordinal count);
+  EntriesSnapshot(SessionRef ref, const Session::Guard& guard, const Row& row, std::vector<Ordinal> ordinals);
   [[nodiscard]] std::uint64_t version() const override { return version_; }
   Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const override;
 
  private:
   SessionRef ref_;
-  std::uint32_t slot_;
   const Row& row_;
   std::vector<Ordinal> ordinals_;  // empty: all
   std::uint64_t count_;

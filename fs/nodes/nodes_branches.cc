@@ -77,17 +77,20 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   const LogIndex& index = here.guard.index();
   if (const Ordinal leaf = here.guard.leaf(); name == kCurrent && leaf != kNoEntry) {
-    return Child{NodeId(Kind::current_link, node.slot(), leaf), CacheTtl::moment};
+    ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, here.ref, here.guard, leaf));
+    return Child{NodeId(Kind::current_link, slot, leaf), CacheTtl::moment};
   }
   const Ordinal listed = names::leading_ordinal(name).value_or(kNoEntry);
   if (listed != kNoEntry && listed <= index.size() && names::branch_stem(index, listed) == name) {
-    return Child{NodeId(Kind::branch, node.slot(), listed), CacheTtl::forever};
+    ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, here.ref, here.guard, listed));
+    return Child{NodeId(Kind::branch, slot, listed), entry_name_life(here.guard, listed)};
   }
   const Ordinal meant = resolve_name(index, name);
   if (meant == kNoEntry) {
     return no_such_name();
   }
-  return Child{NodeId(Kind::branch_alias, node.slot(), meant), CacheTtl::moment};
+  ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, here.ref, here.guard, meant));
+  return Child{NodeId(Kind::branch_alias, slot, meant), CacheTtl::moment};
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
@@ -101,7 +104,8 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
     if (place == shown.end() || *place != leaf) {
       shown.insert(place, leaf);
     }
-    const NodeId current(Kind::current_link, node.slot(), leaf);
+    ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, here.ref, here.guard, leaf));
+    const NodeId current(Kind::current_link, slot, leaf);
     head.push_back({std::string(kCurrent), {current, CacheTtl::moment}, std::nullopt});
   }
   const std::size_t head_size = head.size();
@@ -109,7 +113,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   if (shown.empty()) {
     return ListingPtr(std::move(names));
   }
-  auto tips = std::make_shared<EntriesSnapshot>(here.ref, node.slot(), kTipRow, std::move(shown));
+  auto tips = std::make_shared<EntriesSnapshot>(here.ref, here.guard, kTipRow, std::move(shown));
   return ListingPtr(std::make_shared<JoinedSnapshot>(std::move(names), head_size, std::move(tips)));
 }
 
@@ -159,13 +163,14 @@ Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, 
   if (std::find(path.begin(), path.end(), listed) == path.end()) {
     return no_such_name();
   }
-  return Child{NodeId(Kind::branch_entry_link, node.slot(), listed), CacheTtl::forever};
+  ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, here.ref, here.guard, listed));
+  return Child{NodeId(Kind::branch_entry_link, slot, listed), entry_name_life(here.guard, listed)};
 }
 
 Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   auto path = path_to(here.guard.index(), node.item());
-  return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, node.slot(), kPathRow, std::move(path)));
+  return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, here.guard, kPathRow, std::move(path)));
 }
 
 /// The bytes never change within a generation, but the mtime is the log's.

@@ -77,7 +77,7 @@ Result<Attr> attr(MountState& /*state*/, RequestContext& /*call*/, const Session
   return attr_in(guard, ref.seed, node);
 }
 
-/// A full stem names its entry for ever; an id or a number may name another entry later.
+/// A full stem names its entry for ever once it is settled; an id or a number may name another entry later.
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const std::string_view suffix = is_text(node) ? ".md" : ".json";
   if (!name.ends_with(suffix) || name.starts_with(".")) {
@@ -93,16 +93,17 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
   if (meant == kNoEntry) {
     return no_such_name();
   }
-  const NodeId child(is_text(node) ? Kind::text : Kind::entry, node.slot(), meant);
+  ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, ref, guard, meant));
+  const NodeId child(is_text(node) ? Kind::text : Kind::entry, slot, meant);
   ASSIGN_OR_RETURN(const auto attr, attr_in(guard, ref.seed, child));
-  return Child{child, is_full ? CacheTtl::forever : CacheTtl::moment, attr};
+  return Child{child, is_full ? entry_name_life(guard, meant) : CacheTtl::moment, attr};
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(node)));
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   const Ordinal count = is_text(node) ? guard.details().size() : guard.index().size();
-  return ListingPtr(std::make_shared<EntriesSnapshot>(ref, node.slot(), is_text(node) ? kTextRow : kJsonRow, count));
+  return ListingPtr(std::make_shared<EntriesSnapshot>(ref, guard, is_text(node) ? kTextRow : kJsonRow, count));
 }
 
 /// A blob may be missing now and be written later, in pieces.

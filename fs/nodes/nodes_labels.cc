@@ -27,10 +27,10 @@ NodeId damage_node(const Session::Guard& guard, NodeId folder, std::uint32_t hom
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
-  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   for (const auto& label : named_labels(guard.index())) {
     if (names::encode_label(label.name) == name) {
+      ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, ref, guard, label.target));
       return Child{NodeId(Kind::label_link, slot, label.target), kLabelTtl};
     }
   }
@@ -39,10 +39,10 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
-  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   std::vector<NamesSnapshot::Item> items;
   for (const auto& label : named_labels(guard.index())) {
+    ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, ref, guard, label.target));
     const NodeId link(Kind::label_link, slot, label.target);
     items.push_back({names::encode_label(label.name), {link, kLabelTtl}, std::nullopt});
   }

@@ -79,20 +79,20 @@ const std::vector<SessionRow>& session_rows() {
 }
 
 Result<NodeId> leaf_node(MountState& state, const SessionRef& ref) {
-  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
-  auto guard = guard_of(ref);
-  if (!guard || guard->leaf() == kNoEntry) {
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  if (guard.leaf() == kNoEntry) {
     return no_such_name();
   }
-  return NodeId(Kind::leaf_link, slot, guard->leaf());
+  ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, ref, guard, guard.leaf()));
+  return NodeId(Kind::leaf_link, slot, guard.leaf());
 }
 
 Result<NodeId> damage_node(MountState& state, const SessionRef& ref) {
-  ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
-  auto guard = guard_of(ref);
-  if (!guard || shown_damage(*guard).empty()) {
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  if (shown_damage(guard).empty()) {
     return no_such_name();
   }
+  ASSIGN_OR_RETURN(const auto slot, slot_of_entry(state, ref, guard, Session::Guard::kLastEntry));
   return NodeId(Kind::damage, slot, 0);
 }
 
@@ -113,7 +113,8 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     case Presence::leaf:
       return leaf_node(state, ref);
     case Presence::generation: {
-      ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref));
+      const bool is_of_all = row.kind == Kind::images;  // no image is named by an entry alone
+      ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref, is_of_all ? Session::Guard::kLastEntry : kNoEntry));
       return NodeId(row.kind, slot, 0);
     }
     case Presence::damage:
@@ -206,12 +207,14 @@ bool tells_of_the_log(const Error& error) {
 
 }  // namespace
 
-std::vector<std::string_view> changing_names(bool after_rewrite) {
+std::vector<std::string_view> changing_names(Change::Kind change) {
   std::vector<std::string_view> names;
   for (const SessionRow& row : session_rows()) {
     const bool is_lasting =
         row.has == Presence::generation || row.has == Presence::home || row.has == Presence::control;
-    if (!is_lasting || (after_rewrite && row.has == Presence::generation)) {
+    const bool is_replaced = change == Change::Kind::session_rewritten ||
+                             (change == Change::Kind::session_revised && row.kind == Kind::images);
+    if (!is_lasting || (is_replaced && row.has == Presence::generation)) {
       names.push_back(row.name);
     }
   }

@@ -48,7 +48,7 @@ enum class Kind : std::uint8_t {
   checkpoint_file,  // item: interned path; its text may be made anew at each open
   native_dir,       // item: as for artifact_dir
   native_file,      // as checkpoint_file
-  leaf_link,        // this and the following kinds: slot of one generation; item: ordinal
+  leaf_link,        // this and the following kinds: slot of one generation, that of the entry; item: ordinal
   entries,
   texts,
   images,

@@ -13,6 +13,27 @@ Error no_such_name() {
   return {Errc::not_found, "no such name"};
 }
 
+namespace {
+
+/// The entry whose generation a node's slot has, if it has one.
+Ordinal generation_entry(NodeId node) {
+  switch (node.kind()) {
+    case Kind::entries:
+    case Kind::texts:
+    case Kind::branches:
+      return kNoEntry;
+    case Kind::images:
+    case Kind::image:
+    case Kind::damage:
+    case Kind::damage_run:
+      return Session::Guard::kLastEntry;  // their items are no entries
+    default:
+      return node.item();
+  }
+}
+
+}  // namespace
+
 Result<SessionRef> session_of(MountState& state, NodeId node) {
   const auto slot = state.slots.at(node.slot());
   if (!slot) {
@@ -26,6 +47,7 @@ Result<SessionRef> session_of(MountState& state, NodeId node) {
   }
   ref.use = Session::Use(ref.session);
   ref.generation = slot->generation;
+  ref.entry = generation_entry(node);
   ref.home = slot->generation == 0 ? node.slot() : state.slots.slot_of(slot->session, 0);
   ref.seed = state.seeds.seed_of(*ref.session, *ref.view);
   return ref;
@@ -63,7 +85,7 @@ Result<SessionRef> brought_to(RequestContext& call, SessionRef ref, Depth depth)
 
 Result<Session::Guard> guard_of(const SessionRef& ref) {
   auto guard = ref.session->read();
-  if (!guard || (ref.generation != 0 && guard->generation() != ref.generation)) {
+  if (!guard || (ref.generation != 0 && guard->generation_of(ref.entry) != ref.generation)) {
     return stale_error();
   }
   return std::move(*guard);
@@ -78,18 +100,23 @@ Result<Session::Guard> guard_of_entry(MountState& state, RequestContext& call, N
   return guard;
 }
 
-Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref) {
-  std::uint32_t generation = 0;
-  {
-    ASSIGN_OR_RETURN(auto guard, guard_of(ref));
-    generation = guard.generation();
-  }
-  const std::uint32_t slot = state.slots.slot_of(ref.session->number(), generation);
+Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref, Ordinal entry) {
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  return slot_of_entry(state, ref, guard, entry);
+}
+
+Result<std::uint32_t> slot_of_entry(MountState& state, const SessionRef& ref, const Session::Guard& guard,
+                                    Ordinal entry) {
+  const std::uint32_t slot = state.slots.slot_of(ref.session->number(), guard.generation_of(entry));
   if (slot == 0) {
     return Error{Errc::no_space,
                  "this mount has no number left for a state of the session; unmount it and mount it again"};
   }
   return slot;
+}
+
+CacheTtl entry_name_life(const Session::Guard& guard, Ordinal entry) {
+  return guard.is_settled(entry) ? CacheTtl::forever : CacheTtl::moment;
 }
 
 std::string shown_path(const CatalogView& view, const Session& session) {

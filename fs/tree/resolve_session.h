@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/session/catalog.h"
+#include "fs/tree/attr.h"
 #include "fs/tree/mount_state.h"
 #include "fs/tree/request_context.h"
 
@@ -18,6 +19,7 @@ struct SessionRef {
   CatalogViewPtr view;
   std::uint32_t home = 0;        // its slot as a session
   std::uint32_t generation = 0;  // the one that the node was made for; 0: any
+  Ordinal entry = kNoEntry;      // of which entry that is (Session::Guard::generation_of)
   std::uint64_t seed = 0;        // of its inode numbers
 };
 
@@ -39,8 +41,14 @@ Result<Session::Guard> guard_of(const SessionRef& ref);
 /// there is no such entry.
 Result<Session::Guard> guard_of_entry(MountState& state, RequestContext& call, NodeId node);
 
-/// The slot of the session's present generation. Errors: stale if it has none now, no_space if the numbers ran out.
-Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref);
+/// The slot of the session's present generation, or of that of an entry. Errors: stale if it has none now, no_space if
+/// the numbers ran out.
+Result<std::uint32_t> generation_slot(MountState& state, const SessionRef& ref, Ordinal entry = kNoEntry);
+/// The same in the state of `guard`, which is one of `ref`. Errors: no_space.
+Result<std::uint32_t> slot_of_entry(MountState& state, const SessionRef& ref, const Session::Guard& guard,
+                                    Ordinal entry);
+/// How long the name of an entry leads to the same node.
+CacheTtl entry_name_life(const Session::Guard& guard, Ordinal entry);
 
 /// projects/<project>/<session>, or "" if the session is not shown.
 std::string shown_path(const CatalogView& view, const Session& session);

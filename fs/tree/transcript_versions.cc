@@ -29,8 +29,9 @@ Result<std::uint32_t> TranscriptVersions::version_of(const Session& session) {
     {
       ASSIGN_OR_RETURN(const auto guard, session.read_index());
       const LogIndex& index = guard.index();
-      now = {before.number, guard.generation(), guard.epoch(), guard.leaf()};
-      goes_on = before.number != 0 && before.generation == now.generation && passes(index, now.leaf, before.leaf);
+      now = {before.number, guard.generation_of(guard.leaf()), guard.epoch(), guard.leaf()};
+      goes_on = before.number != 0 && before.generation == guard.generation_of(before.leaf) &&
+                passes(index, now.leaf, before.leaf);
     }
     const std::lock_guard lock(mutex_);
     Line& line = lines_[session.number()];

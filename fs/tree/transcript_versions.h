@@ -23,7 +23,7 @@ class TranscriptVersions {
  private:
   struct Line {
     std::uint32_t number = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t generation = 0;  // of `leaf`
     std::uint32_t epoch = 0;
     Ordinal leaf = kNoEntry;
     bool operator==(const Line&) const = default;

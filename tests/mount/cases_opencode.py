@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from mounting import equal, visible_within
+from cases_requests import Requests, all_sleep
+from mounting import PATIENCE, Metronome, equal, eventually, visible_within
 from views import status
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
@@ -286,3 +287,86 @@ def test_bad_opencode_database_hides_no_other_store(case):
             assert "database" in problems, problems
         said = case.arborfs("stores", "--store", f"opencode={folder}", check=False)
         assert b"database" in said.stdout, said.stdout
+
+
+FEW = 5  # of more than 500 pages: the kernel may let go of some by itself
+
+
+def stays_cached(mount, session, allowed, tell):
+    """Reads all entries before the last turn while tell(text) changes the last message: no request asks for them. The
+    quickest of the changes shows within `allowed` seconds."""
+    entries = os.open((mount / "by-id" / session / "entries").resolve(), os.O_RDONLY)
+
+    def read(name):
+        with open(os.open(name, os.O_RDONLY, dir_fd=entries), "rb") as file:
+            return file.read()
+
+    names = sorted(os.listdir(entries))
+    settled = {name: (read(name), os.stat(name, dir_fd=entries)) for name in names[:-2]}
+    requests = Requests(mount)
+
+    def costs_nothing():
+        requests.start()
+        return all(read(name) == content for name, (content, _) in settled.items()) and requests.of("READ") == 0
+
+    eventually(10, costs_nothing, "all entries are cached")
+    late = []
+    for words in ("And", "And so", "And so it goes"):
+        with Metronome() as metronome:
+            tell(words)
+            start = time.monotonic()
+            eventually(10, lambda: f'"{words}"'.encode() in read(names[-1]), words)
+            late.append(time.monotonic() - start - metronome.hiccup)
+        eventually(30, lambda: all_sleep(mount), "the change is known")
+        requests.start()
+        for name, (content, stat) in settled.items():
+            equal(read(name), content, name)
+            now = os.stat(name, dir_fd=entries)
+            equal((now.st_ino, now.st_size, now.st_mtime_ns), (stat.st_ino, stat.st_size, stat.st_mtime_ns), name)
+        for request in ("LOOKUP", "OPEN"):
+            equal(requests.of(request), 0, f"{request} after {words}, of {requests.all()}")
+        assert requests.of("READ") <= FEW, f"READ after {words}, of {requests.all()}"
+    os.close(entries)
+    assert min(late) <= allowed * PATIENCE, f"changes visible after {late} s"
+
+
+def test_entries_before_a_streamed_answer_stay_cached(case):
+    """While OpenCode changes its last message in place, in a session of more than 500 parts, the kernel asks for no entry
+    of an earlier turn, and each change shows within 200 ms."""
+    folder = store(case, "fresh-1.18.33")
+    with Server(folder / "opencode.db") as server:
+        server.run("BEGIN")
+        for number in range(520):
+            for statement in add_message(1000 + number, f"message {number}"):
+                server.run(statement)
+        answer = json.dumps({"role": "assistant", "time": {"created": int(time.time() * 1000)}})
+        server.run(f"UPDATE message SET data = '{answer}' WHERE id = 'msg_new1519'")
+        server.run("COMMIT")
+
+        def tell(words):
+            part = json.dumps({"type": "text", "text": words})
+            server.run(f"UPDATE part SET data = '{part}', time_updated = time_updated + 1 WHERE id = 'prt_new1519'")
+
+        with case.mount("ro", "debug", f"store=opencode={folder}") as mount:
+            stays_cached(mount, SESSION, 0.2, tell)
+
+
+def test_entries_before_a_streamed_answer_stay_cached_with_files(case):
+    """The same for a store of JSON files, of which not all are watched."""
+    folder = store(case, "files")
+    session = expected("files")[-1]["id"]
+    storage = folder / "storage"
+
+    def write(number, role, text):
+        parts = storage / "part" / f"msg_new{number}"
+        parts.mkdir(exist_ok=True)
+        ids = {"sessionID": session, "messageID": f"msg_new{number}"}
+        (parts / "new").write_text(json.dumps({"id": f"prt_new{number}", **ids, "type": "text", "text": text}))
+        (parts / "new").rename(parts / f"prt_new{number}.json")
+        info = {"id": f"msg_new{number}", "sessionID": session, "role": role, "time": {"created": 1.8e12 + number}}
+        (storage / "message" / session / f"msg_new{number}.json").write_text(json.dumps(info))
+
+    for number in range(1000, 1520):
+        write(number, "user" if number % 2 == 0 else "assistant", f"message {number}")
+    with case.mount("ro", "debug", f"store=opencode={folder}") as mount:
+        stays_cached(mount, session, 1, lambda words: write(1519, "assistant", words))

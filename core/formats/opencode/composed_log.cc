@@ -83,16 +83,17 @@ Result<TextCache::ChunkPtr> ComposedLog::chunk_at(std::uint64_t offset) const {
   chunk->log = number_;
   chunk->start = first == pieces.begin() ? 0 : std::prev(first)->end;
   auto piece = first;
-  bool is_same = true;
   const auto take = [&](std::string&& text) {
-    is_same = is_same && xxh64(text) == piece->hash;
+    if (xxh64(text) != piece->hash) {
+      return false;  // a message that has changed ends the chunk
+    }
     chunk->text += text;
     ++piece;
-    return is_same && chunk->text.size() < kChunk;
+    return chunk->text.size() < kChunk;
   };
-  RETURN_IF_ERROR(archive_.read(session_, {first, pieces.end()}, take));
-  if (!is_same) {
-    return session_has_changed();
+  const auto done = archive_.read(session_, {first, pieces.end()}, take);
+  if (piece == first) {
+    return done ? session_has_changed() : done.error();
   }
   cache_.put(chunk);
   return TextCache::ChunkPtr(std::move(chunk));

@@ -87,6 +87,8 @@ class MessageList {
   /// The ordinal of a message; kNoEntry if there is none.
   [[nodiscard]] Ordinal ordinal_of_revert() const { return reverted_; }
   void watch_for(std::string id) { awaited_ = std::move(id); }
+  /// How many messages come before the last turn, which the program changes while it is at work (D1).
+  [[nodiscard]] Ordinal before_last_turn() const { return before_last_turn_; }
 
  private:
   Result<void> add(const LineReader::Line& line, const MessageFields& message) {
@@ -105,6 +107,7 @@ class MessageList {
       fields.timestamp.number = *message.created;
     }
     RETURN_IF_ERROR(sink_.add(fields, xxh64(line.text)));
+    before_last_turn_ = message.role == "user" ? count_ : before_last_turn_;
     before_ = message.id;
     ++count_;
     reverted_ = message.id == awaited_ ? count_ : reverted_;
@@ -115,6 +118,7 @@ class MessageList {
   std::unordered_set<std::string> seen_;
   std::string before_;
   Ordinal count_ = 0;
+  Ordinal before_last_turn_ = 0;
   std::string awaited_;
   Ordinal reverted_ = kNoEntry;
 };
@@ -190,6 +194,7 @@ Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::ato
     }
     RETURN_IF_ERROR(messages.take(*line));
   }
+  sink.set_settled(messages.before_last_turn());
   if (const Ordinal reverted = messages.ordinal_of_revert(); reverted != kNoEntry) {
     const bool keeps_a_part = era_ == Era::database && !revert->part.empty();
     sink.set_leaf(keeps_a_part ? reverted : reverted - 1);

@@ -1,0 +1,115 @@
+// A session of Claude Code, Codex or goat that grows is the same session with more entries: nothing is loaded anew.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/formats/claude/claude_format.h"
+#include "core/formats/codex/codex_format.h"
+#include "core/formats/goat/goat_format.h"
+#include "core/session/catalog.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SessionGrowth : public ::testing::Test {
+ protected:
+  void append(const std::string& file, const std::string& text) const {
+    const fs::path path = fs::path(temp.root()) / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::app) << text;
+  }
+  void replace(const std::string& file, const std::string& text) const {
+    const fs::path path = fs::path(temp.root()) / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::trunc) << text;
+  }
+  void open(std::shared_ptr<SessionStore> store) {
+    catalog = std::make_unique<Catalog>(std::move(store), "/home/dev");
+    catalog->rescan();
+    ASSERT_EQ(catalog->view()->by_id.size(), 1U);
+    session = catalog->view()->by_id.front().second;
+  }
+  Session::Generations refresh() {
+    EXPECT_TRUE(session->refresh(Depth::details));
+    return session->generations();
+  }
+  [[nodiscard]] Ordinal entries() const { return session->read()->index().size(); }
+  /// `add` adds one entry, a piece of it at a time.
+  template <class Add>
+  void expect_growth(const Add& add) {
+    const auto before = refresh();
+    const Ordinal count = entries();
+    for (Ordinal i = 1; i <= 5; ++i) {
+      add(static_cast<int>(i));
+      const auto now = refresh();
+      EXPECT_EQ(entries(), count + i);
+      EXPECT_EQ(now.entries, before.entries);
+      EXPECT_EQ(now.raw, before.raw) << "the log was loaded anew";
+    }
+  }
+
+  arborfs::testing::TempStore temp;
+  testing::Variable state{"XDG_STATE_HOME", temp.root() + "/state"};
+  std::unique_ptr<Catalog> catalog;
+  SessionPtr session;
+};
+
+TEST_F(SessionGrowth, OfClaudeCode) {
+  const std::string file = "claude/projects/-w/11111111-1111-4111-8111-111111111111.jsonl";
+  const auto row = [](int number) {
+    return R"({"type":"user","uuid":"u)" + std::to_string(number) + R"(","parentUuid":)" +
+           (number == 0 ? "null" : "\"u" + std::to_string(number - 1) + "\"") +
+           R"(,"sessionId":"11111111-1111-4111-8111-111111111111","cwd":"/w","message":{"role":"user","content":"said"}})";
+  };
+  append(file, row(0) + "\n");
+  open(make_claude_store(temp.root() + "/claude", Disk::real()));
+  expect_growth([&](int number) {
+    const std::string line = row(number);
+    append(file, line.substr(0, 20));
+    refresh();
+    append(file,
+           line.substr(20) + "\n" + R"({"type":"custom-title","customTitle":"T)" + std::to_string(number) + "\"}\n");
+  });
+  EXPECT_EQ(session->head().header.title, "T5");
+}
+
+TEST_F(SessionGrowth, OfCodex) {
+  const std::string thread = "01a1ffe5-f4fe-7fb2-82fb-b85d6c526a39";
+  const std::string file = "codex/sessions/2026/11/21/rollout-2026-11-21T20-57-02-" + thread + ".jsonl";
+  append(file, R"({"timestamp":"2026-11-21T20:57:02.000Z","type":"session_meta","payload":{"id":")" + thread +
+                   R"(","cwd":"/w"}})" + "\n");
+  open(make_codex_store(temp.root() + "/codex", Disk::real()));
+  expect_growth([&](int number) {
+    append(file, R"({"timestamp":"2026-11-21T20:57:03.000Z","type":"response_item","payload":{"type":"message",)");
+    refresh();
+    append(file, R"("id":"m)" + std::to_string(number) + R"(","role":"user","content":[]}})" + "\n");
+  });
+}
+
+/// goat changes its metadata with each message.
+TEST_F(SessionGrowth, OfGoat) {
+  const auto describe = [&](int number) {
+    replace("goat/s1/metadata.json", R"({"id":"s1","cwd":"/w","leaf_title":"T)" + std::to_string(number) + "\"}");
+  };
+  const auto message = [](int number) {
+    return R"({"uuid":"u)" + std::to_string(number) + R"(","message":{"role":"user","content":")" +
+           std::string(4000, 'x') + "\"}}\n";
+  };
+  describe(0);
+  append("goat/s1/messages.jsonl", message(-1) + message(-2) + message(-3) + message(0));
+  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  expect_growth([&](int number) {
+    append("goat/s1/messages.jsonl", message(number));
+    refresh();
+    describe(number);
+  });
+  EXPECT_EQ(session->head().header.title, "T5");
+}
+
+}  // namespace
+}  // namespace arborfs
