@@ -77,6 +77,10 @@ IdHandle IdTable::intern_hex(std::uint32_t value) {
 }
 
 IdHandle IdTable::intern_text(EntryId::Kind kind, std::string_view text) {
+  const auto last = static_cast<IdHandle>(text_ids_.size()) | kTextBit;
+  if (kind == EntryId::Kind::string && !text_ids_.empty() && text_id(last).kind == kind && text_of(last) == text) {
+    return last;  // usual case, as in intern_hex
+  }
   if (const IdHandle known = find_text(kind, text)) {
     return known;
   }

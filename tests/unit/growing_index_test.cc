@@ -290,7 +290,7 @@ TEST(GrowingIndex, RandomLinesGrowAtAnyByte) {
   const std::vector<std::pair<const Format*, MakeLine>> formats = {
       {&claude_format(), claude_line}, {&codex_format(), codex_line}, {&goat_format(), goat_line}};
   for (const auto& [format, make_line] : formats) {
-    for (int round = 0; round < 150 && !HasFailure(); ++round) {
+    for (int round = 0; round < 60 && !HasFailure(); ++round) {
       std::string bytes;
       for (std::size_t i = 0, lines = 1 + random() % 30; i < lines; ++i) {
         bytes += make_line(random);

@@ -10,8 +10,9 @@
 #include "core/base/result_macros.h"
 #include "core/formats/claude/leaf_finder.h"
 #include "core/formats/claude/reply_chain.h"
-#include "core/formats/claude/row_pipeline.h"
+#include "core/formats/claude/row_reader.h"
 #include "core/formats/claude/session_head.h"
+#include "core/log/line_pipeline.h"
 #include "core/model/tree.h"
 
 namespace arborfs::claude {
@@ -62,7 +63,7 @@ class Transcript final : public LineScan {
 
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
-    RowPipeline rows(log, at_, end, cancelled);
+    LinePipeline<Stretch> rows(log, at_, end, cancelled);
     at_ = end;
     for (;;) {
       ASSIGN_OR_RETURN(const auto* stretch, rows.next());

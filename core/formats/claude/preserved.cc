@@ -111,10 +111,13 @@ Result<Preserved> find_preserved(const LogSource& log, std::string_view raw, std
   }
   Search search(*wanted);
   RowParser parser;
+  StretchBuffer buffer;
   Stretch stretch;
   for (std::uint64_t end = offset; end != 0 && !search.is_done();) {
     const std::uint64_t begin = end - std::min(end, kStep);
-    RETURN_IF_ERROR(read_stretch(log, begin, end, offset, parser, stretch));
+    stretch.clear();
+    RETURN_IF_ERROR(read_stretch_lines(log, begin, end, offset, buffer,
+                                       [&](const LineReader::Line& line) { stretch.take(line, parser); }));
     for (auto row = stretch.rows.rbegin(); row != stretch.rows.rend(); ++row) {
       if (row->kind == Row::Kind::node) {
         search.take(*row);

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "core/formats/claude/row_hash.h"
-#include "core/formats/claude/row_value.h"
 #include "core/json/escapes.h"
 #include "core/json/scan.h"
+#include "core/json/value_view.h"
+#include "core/log/record_hash.h"
 
 namespace arborfs::claude {
 namespace {
@@ -268,7 +268,7 @@ Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
     return bad_row(line);
   }
   if (line.size() <= kLongestPlaced && places_.find(line) && json::has_valid_escapes(line)) {
-    RowReader<PlacedValue>(row, texts).read(PlacedValue(places_, 0));
+    RowReader<json::PlacedValue>(row, texts).read(json::PlacedValue(places_, 0));
   } else {
     const json::ValueEnd end = json::scan_value(line, 0);
     if (end.verdict != json::ValueScanner::Verdict::value) {
@@ -276,10 +276,10 @@ Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
     }
     row.length = end.end;
     row.rest = line.size() - end.end;
-    RowReader<TextValue>(row, texts).read(TextValue(line.substr(0, end.end)));
+    RowReader<json::TextValue>(row, texts).read(json::TextValue(line.substr(0, end.end)));
   }
   if (row.kind == Row::Kind::node) {
-    row.hash = row_hash(line.substr(0, row.length));
+    row.hash = record_hash(line.substr(0, row.length));
   }
   return row;
 }

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
 #include "core/formats/codex/segments_log.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
+#include "core/log/line_pipeline.h"
 #include "core/log/line_reader.h"
 
 namespace arborfs::codex {
@@ -153,13 +153,15 @@ class Thread final : public LineScan {
   Result<void> read(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
                     const std::atomic<bool>* cancelled) {
     const std::uint64_t from = at_ > segment.start ? at_ - segment.start : 0;
-    LineReader lines(*segment.file, from, std::min(segment.length, end - segment.start), cancelled);
+    LinePipeline<RolloutLines> stretches(*segment.file, from, std::min(segment.length, end - segment.start), cancelled);
     for (;;) {
-      ASSIGN_OR_RETURN(const auto* line, lines.next());
-      if (line == nullptr) {
+      ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
+      if (stretch == nullptr) {
         break;
       }
-      RETURN_IF_ERROR(take(segment, *line, sink));
+      for (const RolloutLines::Line& line : stretch->lines) {
+        RETURN_IF_ERROR(take(segment, line, sink));
+      }
     }
     if (!segment.is_last) {
       ends_[segment.id] = std::move(entries_);
@@ -186,9 +188,9 @@ class Thread final : public LineScan {
     entries_.missing = entries_.before == kNoEntry ? found->second.missing : "";
   }
 
-  Result<void> take(const SegmentView& segment, const LineReader::Line& line, RecordSink& sink) {
+  Result<void> take(const SegmentView& segment, const RolloutLines::Line& line, RecordSink& sink) {
     ++line_;
-    auto record = line.is_too_long ? std::nullopt : parse_rollout_record(line.text);
+    const auto& record = line.record;
     if (!record) {
       const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
                                 : line.is_ended  ? Damage::Kind::malformed
@@ -232,7 +234,7 @@ class Thread final : public LineScan {
   [[nodiscard]] std::string id_of(const SegmentView& segment, const RolloutRecord& record, std::uint64_t ordinal,
                                   const RecordSink& sink) const {
     if (record.id && !record.id->empty() && sink.find(*record.id) == kNoEntry) {
-      return *record.id;
+      return std::string(*record.id);
     }
     const std::string made = segment.id + ":" + std::to_string(record.ordinal ? ordinal : line_);
     std::string id = made;
@@ -242,7 +244,7 @@ class Thread final : public LineScan {
     return id;
   }
 
-  Result<void> add(const SegmentView& segment, const LineReader::Line& line, const RolloutRecord& record,
+  Result<void> add(const SegmentView& segment, const RolloutLines::Line& line, const RolloutRecord& record,
                    std::uint64_t ordinal, RecordSink& sink) {
     std::string id = id_of(segment, record, ordinal, sink);
     const std::string_view parent = tip_ != kNoEntry ? tip_id_ : missing_;
@@ -257,7 +259,7 @@ class Thread final : public LineScan {
     fields.type = text_field(record.type);
     fields.role = text_field(record.role);
     fields.timestamp = text_field(record.timestamp);
-    RETURN_IF_ERROR(sink.add(fields, xxh64(line.text)));
+    RETURN_IF_ERROR(sink.add(fields, line.hash));
     begins_turn_.push_back(record.begins_turn);
     tip_ = static_cast<Ordinal>(begins_turn_.size());
     tip_id_ = std::move(id);

@@ -3,10 +3,17 @@
 #include <array>
 
 #include "core/formats/codex/record.h"
+#include "core/json/escapes.h"
 #include "core/json/json_cursor.h"
+#include "core/json/value_view.h"
+#include "core/log/record_hash.h"
 
 namespace arborfs::codex {
 namespace {
+
+/// Longer lines are read without an index of their places, which would be many times as long.
+constexpr std::size_t kLongestPlaced = 256 * 1024;
+static_assert(json::kEscapePadding <= json::Places::kPadding);
 
 /// The texts of the members that count, found in one pass.
 struct Payload {
@@ -29,15 +36,16 @@ constexpr std::array kMembers = {Member{"type", &Payload::type},      Member{"id
                                  Member{kItemKinds, &Payload::kinds}, Member{"num_turns", &Payload::turns},
                                  Member{"info", &Payload::info}};
 
-Payload members_of(std::string_view object) {
+template <class Value>
+Payload members_of(const Value& object) {
   Payload payload;
-  for (skim::Cursor cursor(object); cursor.next();) {
+  object.each([&payload](std::string_view key, const Value& value) {
     for (const Member& member : kMembers) {
-      if (cursor.key_is(member.key)) {
-        payload.*member.text = cursor.value();
+      if (skim::means(key, member.key)) {
+        payload.*member.text = value.raw();
       }
     }
-  }
+  });
   return payload;
 }
 
@@ -55,75 +63,125 @@ std::string_view role_of_user_message(const Payload& payload) {
   return "user";
 }
 
-void read_item(const Payload& payload, RolloutRecord& record) {
-  auto type = skim::string_value(payload.type);
-  if (!type) {
-    return;
+/// Reads one record.
+class RecordReading {
+ public:
+  explicit RecordReading(std::deque<std::string>& texts) : texts_(texts) {}
+
+  /// Nothing if the object is no record.
+  template <class Value>
+  std::optional<RolloutRecord> read(const Value& root) {
+    std::string_view type;
+    Value payload;
+    root.each([&](std::string_view key, const Value& value) {
+      if (skim::means(key, "timestamp")) {
+        record_.timestamp = text_of(value.raw()).value_or("");
+      } else if (skim::means(key, "ordinal")) {
+        record_.ordinal = count_of(value.raw());
+      } else if (skim::means(key, "type")) {
+        type = value.raw();
+      } else if (skim::means(key, "payload")) {
+        payload = value;
+      }
+    });
+    if (!type.starts_with('"') || payload.lead() != '{') {
+      return std::nullopt;
+    }
+    read_payload(type, payload);
+    return record_;
   }
-  record.kind = RolloutRecord::Kind::entry;
-  record.type = "message";
-  record.id = skim::string_value(payload.id);
-  record.role = *std::move(type);
-  if (record.role == "message") {
-    record.role = skim::string_value(payload.role).value_or("");
-    if (record.role == "user") {
-      record.role = role_of_user_message(payload);
-      record.begins_turn = record.role == "user";
+
+ private:
+  /// The text of a string; nothing for other values.
+  std::optional<std::string_view> text_of(std::string_view literal) {
+    if (literal.size() < 2 || literal.front() != '"') {
+      return std::nullopt;
+    }
+    if (literal.find('\\') == std::string_view::npos) {
+      return literal.substr(1, literal.size() - 2);
+    }
+    auto text = skim::string_value(literal);
+    return text ? std::optional<std::string_view>(texts_.emplace_back(*std::move(text))) : std::nullopt;
+  }
+
+  template <class Value>
+  void read_payload(std::string_view type, const Value& payload) {
+    if (skim::is_string(type, "response_item")) {
+      read_item(members_of(payload));
+    } else if (skim::is_string(type, "event_msg")) {
+      read_event(members_of(payload));
+    } else if (skim::is_string(type, "compacted")) {
+      record_.kind = RolloutRecord::Kind::entry;
+      record_.type = "compaction";
+    } else if (skim::is_string(type, "token_usage_record")) {
+      record_.kind = RolloutRecord::Kind::entry;
+      record_.type = "token_usage_record";
     }
   }
-}
 
-void read_event(const Payload& payload, RolloutRecord& record) {
-  if (skim::is_string(payload.type, "thread_rolled_back")) {
-    record.kind = RolloutRecord::Kind::rollback;
-    record.turns = count_of(payload.turns).value_or(0);
-  } else if (skim::is_string(payload.type, "token_count")) {
-    const std::string_view total = skim::member(payload.info, "total_token_usage");
-    record.is_legacy_usage = total.starts_with('{');
-    record.total_usage = total;
-    record.type = "token_count";
+  void read_item(const Payload& payload) {
+    const auto type = text_of(payload.type);
+    if (!type) {
+      return;
+    }
+    record_.kind = RolloutRecord::Kind::entry;
+    record_.type = "message";
+    record_.id = text_of(payload.id);
+    record_.role = *type;
+    if (record_.role == "message") {
+      record_.role = text_of(payload.role).value_or("");
+      if (record_.role == "user") {
+        record_.role = role_of_user_message(payload);
+        record_.begins_turn = record_.role == "user";
+      }
+    }
   }
-}
 
-void read_payload(std::string_view type, std::string_view payload, RolloutRecord& record) {
-  if (skim::is_string(type, "response_item")) {
-    read_item(members_of(payload), record);
-  } else if (skim::is_string(type, "event_msg")) {
-    read_event(members_of(payload), record);
-  } else if (skim::is_string(type, "compacted")) {
-    record.kind = RolloutRecord::Kind::entry;
-    record.type = "compaction";
-  } else if (skim::is_string(type, "token_usage_record")) {
-    record.kind = RolloutRecord::Kind::entry;
-    record.type = "token_usage_record";
+  void read_event(const Payload& payload) {
+    if (skim::is_string(payload.type, "thread_rolled_back")) {
+      record_.kind = RolloutRecord::Kind::rollback;
+      record_.turns = count_of(payload.turns).value_or(0);
+    } else if (skim::is_string(payload.type, "token_count")) {
+      const std::string_view total = skim::member(payload.info, "total_token_usage");
+      record_.is_legacy_usage = total.starts_with('{');
+      record_.total_usage = total;
+      record_.type = "token_count";
+    }
   }
-}
+
+  std::deque<std::string>& texts_;
+  RolloutRecord record_;
+};
 
 }  // namespace
 
-std::optional<RolloutRecord> parse_rollout_record(std::string_view line) {
-  if (!is_object(line)) {
-    return std::nullopt;
+std::optional<RolloutRecord> RolloutParser::parse(std::string_view line, std::deque<std::string>& texts) {
+  RecordReading reading(texts);
+  const bool is_short = line.starts_with('{') && line.size() <= kLongestPlaced;
+  if (is_short && places_.find(line) && json::has_valid_escapes(line)) {
+    return reading.read(json::PlacedValue(places_, 0));
   }
-  RolloutRecord record;
-  std::string_view type;
-  std::string_view payload;
-  for (skim::Cursor cursor(line); cursor.next();) {
-    if (cursor.key_is("timestamp")) {
-      record.timestamp = skim::string_value(cursor.value()).value_or("");
-    } else if (cursor.key_is("ordinal")) {
-      record.ordinal = count_of(cursor.value());
-    } else if (cursor.key_is("type")) {
-      type = cursor.value();
-    } else if (cursor.key_is("payload")) {
-      payload = cursor.value();
-    }
+  return is_object(line) ? reading.read(json::TextValue(line)) : std::nullopt;
+}
+
+void RolloutLines::clear() {
+  lines.clear();
+  texts.clear();
+}
+
+void RolloutLines::take(const LineReader::Line& line, RolloutParser& parser) {
+  Line& made = lines.emplace_back();
+  made.offset = line.offset;
+  made.length = line.length;
+  made.is_too_long = line.is_too_long;
+  made.is_ended = line.is_ended;
+  if (line.is_too_long) {
+    return;
   }
-  if (!type.starts_with('"') || !payload.starts_with('{')) {
-    return std::nullopt;
+  made.record = parser.parse(line.text, texts);
+  if (made.record && (made.record->kind == RolloutRecord::Kind::entry || made.record->is_legacy_usage)) {
+    made.hash = record_hash(line.text);
   }
-  read_payload(type, payload, record);
-  return record;
 }
 
 }  // namespace arborfs::codex

@@ -1,10 +1,15 @@
-// What a line of a segment means for the tree (codex/FORMAT.md B). Pure; any thread.
+// What a line of a segment means for the tree (codex/FORMAT.md B). Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/json/places.h"
+#include "core/log/line_reader.h"
 
 namespace arborfs::codex {
 
@@ -16,17 +21,42 @@ struct RolloutRecord {
   };
   Kind kind = Kind::aside;
   std::optional<std::uint64_t> ordinal;
-  std::optional<std::string> id;
-  std::string timestamp;
-  std::string type;          // of the entry, in arborfs's words: message, compaction, or Codex's
-  std::string role;          // of a message: the word for its file name
+  std::optional<std::string_view> id;
+  std::string_view timestamp;
+  std::string_view type;     // of the entry, in arborfs's words: message, compaction, or Codex's
+  std::string_view role;     // of a message: the word for its file name
   bool begins_turn = false;  // what the user typed
   bool is_legacy_usage = false;
-  std::string total_usage;  // of is_legacy_usage: the text of the running sums
+  std::string_view total_usage;  // of is_legacy_usage: the text of the running sums
   std::uint64_t turns = 0;
 };
 
-/// Nothing if the line is no record.
-std::optional<RolloutRecord> parse_rollout_record(std::string_view line);
+class RolloutParser {
+ public:
+  /// Nothing if the line is no record. The record's texts point into `line`, behind which json::Places::kPadding bytes
+  /// must be readable, or into `texts`.
+  std::optional<RolloutRecord> parse(std::string_view line, std::deque<std::string>& texts);
+
+ private:
+  json::Places places_;
+};
+
+/// The lines of a stretch, for LinePipeline.
+struct RolloutLines {
+  using Parser = RolloutParser;
+  struct Line {
+    std::uint64_t offset = 0;  // these four are those of the LineReader::Line
+    std::uint64_t length = 0;
+    bool is_too_long = false;
+    bool is_ended = true;
+    std::uint64_t hash = 0;  // of a line that may be an entry
+    std::optional<RolloutRecord> record;
+  };
+  std::vector<Line> lines;
+  std::deque<std::string> texts;
+
+  void clear();
+  void take(const LineReader::Line& line, RolloutParser& parser);
+};
 
 }  // namespace arborfs::codex

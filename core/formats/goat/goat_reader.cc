@@ -2,29 +2,36 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/metadata.h"
-#include "core/json/json_cursor.h"
+#include "core/json/escapes.h"
+#include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/log/line_reader.h"
+#include "core/json/value_view.h"
+#include "core/log/line_pipeline.h"
+#include "core/log/record_hash.h"
 
 namespace arborfs::goat {
 namespace {
 
 constexpr std::string_view kMessage = "message";
+/// Longer lines are read without an index of their places, which would be many times as long.
+constexpr std::size_t kLongestPlaced = 256 * 1024;
+static_assert(json::kEscapePadding <= json::Places::kPadding);
 constexpr std::string_view kGoZeroTime = "0001-01-01T00:00:00Z";
 
-/// The members of a line that the index needs.
+/// The members of a line that the index needs. Texts point into the line or into those of its stretch.
 struct Fields {
-  std::string uuid;
-  std::string timestamp;  // "" if there is none
-  std::string role;
+  std::string_view uuid;
+  std::string_view timestamp;  // "" if there is none
+  std::string_view role;
 };
 
 FieldValue string_field(std::string_view text) {
@@ -63,16 +70,19 @@ constexpr std::array kMembers = {Member{"uuid", &Spelled::uuid},       Member{"t
                                  Member{"tool_calls", &Spelled::calls}};
 
 /// In one pass, because the line may be long.
-Spelled members_of(std::string_view object) {
+template <class Value>
+Spelled members_of(const Value& object, Value& message) {
   Spelled found;
-  for (skim::Cursor members(object); members.next();) {
-    const auto* const member = std::find_if(kMembers.begin(), kMembers.end(), [&members](const Member& known) {
-      return spells_key_of(members.key(), known.key);
-    });
+  object.each([&](std::string_view key, const Value& value) {
+    const auto* const member = std::find_if(kMembers.begin(), kMembers.end(),
+                                            [key](const Member& known) { return spells_key_of(key, known.key); });
     if (member != kMembers.end()) {
-      keep_go_value(found.*member->value, members.value());
+      const std::string_view before = found.*member->value;
+      keep_go_value(found.*member->value, value.raw());
+      const bool is_kept = (found.*member->value).data() != before.data();
+      message = member->value == &Spelled::message && is_kept ? value : message;
     }
-  }
+  });
   return found;
 }
 
@@ -81,26 +91,60 @@ bool fits_message(const Spelled& message) {
          (message.calls.empty() || message.calls == "null" || message.calls.starts_with('['));
 }
 
-/// Nothing if goat skips the line (goat/FORMAT.md C4).
-std::optional<Fields> read_fields(std::string_view line) {
-  if (!is_json_object(line)) {
-    return std::nullopt;
+/// Reads one line.
+class LineReading {
+ public:
+  explicit LineReading(std::deque<std::string>& texts) : texts_(texts) {}
+
+  /// Nothing if goat skips the line (goat/FORMAT.md C4).
+  template <class Value>
+  std::optional<Fields> read(const Value& line) {
+    Value inner;
+    const Spelled record = members_of(line, inner);
+    const bool is_flat = record.message.empty() || record.message == "null";
+    if (!is_flat && !record.message.starts_with('{')) {
+      return std::nullopt;
+    }
+    Value ignored;
+    const Spelled message = is_flat ? record : members_of(inner, ignored);
+    const auto uuid = text_of(record.uuid);
+    const auto timestamp = text_of(record.timestamp);
+    const auto role = text_of(message.role);
+    const bool fits = uuid && timestamp && role && fits_message(message);
+    if (!fits || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
+      return std::nullopt;
+    }
+    return Fields{*uuid, *timestamp == kGoZeroTime ? std::string_view() : *timestamp, *role};
   }
-  const Spelled record = members_of(line);
-  const bool is_flat = record.message.empty() || record.message == "null";
-  if (!is_flat && !record.message.starts_with('{')) {
-    return std::nullopt;
+
+ private:
+  /// As go_string().
+  std::optional<std::string_view> text_of(std::string_view value) {
+    const bool is_plain = value.size() >= 2 && value.front() == '"' && value.find('\\') == std::string_view::npos;
+    if (is_plain) {
+      return value.substr(1, value.size() - 2);
+    }
+    auto text = go_string(value);
+    return text ? std::optional<std::string_view>(texts_.emplace_back(*std::move(text))) : std::nullopt;
   }
-  const Spelled message = is_flat ? record : members_of(record.message);
-  auto uuid = go_string(record.uuid);
-  auto timestamp = go_string(record.timestamp);
-  auto role = go_string(message.role);
-  const bool fits = uuid && timestamp && role && fits_message(message);
-  if (!fits || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
-    return std::nullopt;
+
+  std::deque<std::string>& texts_;
+};
+
+class LineParser {
+ public:
+  std::optional<Fields> parse(std::string_view line, std::deque<std::string>& texts) {
+    LineReading reading(texts);
+    const bool is_short = line.starts_with('{') && line.size() <= kLongestPlaced;
+    if (is_short && places_.find(line) && json::has_valid_escapes(line)) {
+      return reading.read(json::PlacedValue(places_, 0));
+    }
+    return is_json_object(line) ? reading.read(json::TextValue(line)) : std::nullopt;
   }
-  return Fields{*std::move(uuid), *timestamp == kGoZeroTime ? "" : *std::move(timestamp), *std::move(role)};
-}
+
+ private:
+  json::Places places_;
+};
 
 Damage damage_of(const LineReader::Line& line) {
   const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
@@ -109,54 +153,82 @@ Damage damage_of(const LineReader::Line& line) {
   return {line.offset, line.length, kind, !line.is_ended};
 }
 
+/// The messages of a stretch, for LinePipeline.
+struct Messages {
+  using Parser = LineParser;
+  struct Message {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    std::uint64_t hash = 0;
+    Fields fields;
+  };
+  std::vector<Message> messages;
+  std::vector<Damage> damage;
+  std::deque<std::string> texts;
+
+  void clear() {
+    messages.clear();
+    damage.clear();
+    texts.clear();
+  }
+  void take(const LineReader::Line& line, LineParser& parser) {
+    const auto fields = line.is_too_long ? std::nullopt : parser.parse(line.text, texts);
+    if (fields) {
+      messages.push_back({line.offset, line.length, record_hash(line.text), *fields});
+    } else {
+      damage.push_back(damage_of(line));
+    }
+  }
+};
+
 /// Makes each message the child of the one before it.
 class Chain final : public LineScan {
  public:
   [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Chain>(*this); }
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
-    LineReader lines(log, at_, end, cancelled);
+    LinePipeline<Messages> stretches(log, at_, end, cancelled);
     at_ = end;
     for (;;) {
-      ASSIGN_OR_RETURN(const auto* line, lines.next());
-      if (line == nullptr) {
+      ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
+      if (stretch == nullptr) {
         return {};
       }
-      auto message = line->is_too_long ? std::nullopt : read_fields(line->text);
-      if (message) {
-        RETURN_IF_ERROR(add(*line, *std::move(message), sink));
-      } else {
-        sink.add(damage_of(*line));
+      for (const Damage& run : stretch->damage) {
+        sink.add(run);
+      }
+      for (const Messages::Message& message : stretch->messages) {
+        RETURN_IF_ERROR(add(message, sink));
       }
     }
   }
   void finish(RecordSink& /*sink*/) const override {}
 
  private:
-  Result<void> add(const LineReader::Line& line, Fields message, RecordSink& sink) {
+  Result<void> add(const Messages::Message& message, RecordSink& sink) {
     ++count_;
-    const std::string id = unique_id(std::move(message.uuid), sink);
+    std::string id = unique_id(message.fields.uuid, sink);
     RecordFields fields;
-    fields.offset = line.offset;
-    fields.length = line.length;
+    fields.offset = message.offset;
+    fields.length = message.length;
     fields.id = string_field(id);
     fields.parent.kind = FieldValue::Kind::null;
     if (count_ > 1) {
       fields.parent = string_field(last_);
     }
     fields.type = string_field(kMessage);
-    fields.role = string_field(message.role);
-    if (!message.timestamp.empty()) {
-      fields.timestamp = string_field(message.timestamp);
+    fields.role = string_field(message.fields.role);
+    if (!message.fields.timestamp.empty()) {
+      fields.timestamp = string_field(message.fields.timestamp);
     }
-    RETURN_IF_ERROR(sink.add(fields, xxh64(line.text)));
-    last_ = id;
+    RETURN_IF_ERROR(sink.add(fields, message.hash));
+    last_ = std::move(id);
     return {};
   }
 
   /// See goat/FORMAT.md C5.
-  [[nodiscard]] std::string unique_id(std::string uuid, const RecordSink& sink) const {
-    std::string id = uuid.empty() ? "#" + std::to_string(count_) : std::move(uuid);
+  [[nodiscard]] std::string unique_id(std::string_view uuid, const RecordSink& sink) const {
+    std::string id = uuid.empty() ? "#" + std::to_string(count_) : std::string(uuid);
     while (sink.find(id) != kNoEntry) {
       id += "#" + std::to_string(count_);
     }

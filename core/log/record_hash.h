@@ -1,4 +1,4 @@
-// A hash of a row's bytes, three times as fast as xxh64 for long rows. Not kept on any disk. Pure; any thread.
+// A hash of a record's bytes, three times as fast as xxh64 for long ones. Not kept on any disk. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 #include "core/base/hash.h"
 
-namespace arborfs::claude {
+namespace arborfs {
 
-namespace row_hash_parts {
+namespace record_hash_parts {
 
 inline std::uint64_t load(const char* p) {
   std::uint64_t word = 0;
@@ -24,11 +24,11 @@ inline std::uint64_t fold(std::uint64_t one, std::uint64_t other) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
 }
 
-}  // namespace row_hash_parts
+}  // namespace record_hash_parts
 
-inline std::uint64_t row_hash(std::string_view bytes) {
-  using row_hash_parts::fold;
-  using row_hash_parts::load;
+inline std::uint64_t record_hash(std::string_view bytes) {
+  using record_hash_parts::fold;
+  using record_hash_parts::load;
   constexpr std::size_t kBlock = 64;
   constexpr std::uint64_t kOne = 0x9E3779B185EBCA87;
   constexpr std::uint64_t kTwo = 0xC2B2AE3D27D4EB4F;
@@ -48,4 +48,4 @@ inline std::uint64_t row_hash(std::string_view bytes) {
   return xxh64(bytes, fold(a ^ kTwo, b) ^ fold(c ^ kFour, d));
 }
 
-}  // namespace arborfs::claude
+}  // namespace arborfs
