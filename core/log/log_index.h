@@ -104,6 +104,7 @@ struct Header {
   std::string title;
   bool is_named = false;  // a later record than the header sets the title, even to ""
   std::string parent_session;
+  std::string started_by;  // the id of the session that started this one as a sub-agent's; "" if none did
   std::string timestamp;
   std::optional<double> cost;  // of the whole session, of an agent whose entries do not tell it
   std::uint64_t offset = 0;    // of the header's value in the log

@@ -49,6 +49,7 @@ precedes it, as in `claude-11112222`:
     damage/            bytes of the log that belong to no entry; absent if there are none
     artifacts/         the agent's files next to the log; absent if there are none
     checkpoints/       working files that the agent kept; absent if there are none
+    children/          the sessions that this one started; absent if there are none
     native/            the files or rows behind the session, unchanged; absent for omp and pi
 
 The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:

@@ -77,7 +77,7 @@ std::vector<ShownMatch> shown_matches(const CatalogView& view, std::vector<Match
     const auto where = view.where.find(session.number());
     if (where != view.where.end()) {
       one.project = where->second.project->name;
-      one.path = "projects/" + one.project + "/" + where->second.name();
+      one.path = view.path_of(session.number());
       const auto id = ids.find(&session);
       one.id = id == ids.end() ? where->second.name() : *id->second;
     }

@@ -17,16 +17,16 @@ namespace {
 std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& query) {
   std::vector<SessionPtr> chosen;
   const auto view = catalog.view();
-  for (const ProjectPtr& project : view->projects) {
-    const bool fits = query.project.empty() || project->cwd == query.project ||
-                      project->name.find(query.project) != std::string::npos;
-    for (const auto& [name, session] : project->sessions) {
-      const bool is_of_agent = query.agent.empty() || session->agent() == query.agent;
-      const bool has_title =
-          query.title.empty() || folded(session->head().header.title).find(query.title) != std::string::npos;
-      if (fits && is_of_agent && has_title) {
-        chosen.push_back(session);
-      }
+  for (const ShownAt& shown : view->all_shown()) {
+    const Project& project = *shown.project;
+    const SessionPtr& session = shown.session();
+    const bool fits =
+        query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
+    const bool is_of_agent = query.agent.empty() || session->agent() == query.agent;
+    const bool has_title =
+        query.title.empty() || folded(session->head().header.title).find(query.title) != std::string::npos;
+    if (fits && is_of_agent && has_title) {
+      chosen.push_back(session);
     }
   }
   const auto is_newer = [](const SessionPtr& a, const SessionPtr& b) { return a->mtime_ns() > b->mtime_ns(); };

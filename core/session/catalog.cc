@@ -177,23 +177,16 @@ void Catalog::finish(Placing& placing) {
   for (const auto& session : removed) {
     session->mark_gone();
   }
+  const CatalogViewPtr before = view();
   rebuild_view();
   for (const auto& session : removed) {
-    publish(session, Change::Kind::session_removed);
+    publish(session, Change::Kind::session_removed, *before);
   }
+  const CatalogViewPtr now = view();
   for (const auto& session : added) {
-    publish(session, Change::Kind::session_added);
+    publish(session, Change::Kind::session_added, *now);
   }
   publish_catalog_changed();
-}
-
-void Catalog::publish(const SessionPtr& session, Change::Kind kind) {
-  Change change;
-  change.kind = kind;
-  change.session = session->number();
-  change.session_id = session->standing().id;
-  change.path = session->shown_path();
-  feed_.publish(std::move(change));
 }
 
 void Catalog::publish_catalog_changed() {

@@ -24,10 +24,8 @@
 
 namespace arborfs {
 
-struct Project {
-  std::uint32_t number = 0;                                  // never reused, from 1
-  std::string name;                                          // as shown, unique
-  std::string cwd;                                           // "" when unknown
+/// The sessions in one folder of the mount.
+struct SessionFolder {
   std::vector<std::pair<std::string, SessionPtr>> sessions;  // by shown name, byte order
   /// The sessions of other agents than omp and pi by their names without the agent, byte order; names that several
   /// have, and names that are shown, are left out.
@@ -35,14 +33,23 @@ struct Project {
   [[nodiscard]] SessionPtr find(std::string_view shown_name) const;
   [[nodiscard]] SessionPtr find_native(std::string_view native_name) const;
 };
+using SessionFolderPtr = std::shared_ptr<const SessionFolder>;
+
+struct Project : SessionFolder {
+  std::uint32_t number = 0;  // never reused, from 1
+  std::string name;          // as shown, unique
+  std::string cwd;           // "" when unknown
+};
 using ProjectPtr = std::shared_ptr<const Project>;
 
 /// Where a view shows a session.
 struct ShownAt {
-  ProjectPtr project;
-  std::size_t at = 0;  // in project->sessions
-  [[nodiscard]] const std::string& name() const { return project->sessions[at].first; }
-  [[nodiscard]] const SessionPtr& session() const { return project->sessions[at].second; }
+  ProjectPtr project;         // its own, or for one in children/ that of the session from which all began
+  SessionFolderPtr folder;    // `project`, or the children of `starter`
+  std::size_t at = 0;         // in folder->sessions
+  std::uint32_t starter = 0;  // the number of the session in whose children/ it is; 0 for one in its project
+  [[nodiscard]] const std::string& name() const { return folder->sessions[at].first; }
+  [[nodiscard]] const SessionPtr& session() const { return folder->sessions[at].second; }
 };
 
 /// One state of the catalog.
@@ -55,11 +62,19 @@ struct CatalogView {
       by_agent;                                      // places in by_id, ascending, of each agent that has sessions
   std::map<LogFolder, std::string> by_folder;        // the folder in the store -> project name
   std::unordered_map<std::uint32_t, ShownAt> where;  // by session number
+  std::unordered_map<std::uint32_t, SessionFolderPtr> children;  // by the number of the session that started them
   std::uint64_t version = 0;
 
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
   [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
   [[nodiscard]] SessionPtr session(std::uint32_t number) const;
+  /// Its path in the mount: projects/<project>/<session>, for each in children/ with /children/<session> behind that of
+  /// the one that started it. "" if the session is not shown.
+  [[nodiscard]] std::string path_of(std::uint32_t number) const;
+  /// True if the session is in the children/ of another.
+  [[nodiscard]] bool is_child(std::uint32_t number) const;
+  /// All sessions: those in projects in the order of the tree, then those in children/.
+  [[nodiscard]] std::vector<ShownAt> all_shown() const;
   /// The project that the sessions of a folder with this name belong to, in the first store that has one.
   [[nodiscard]] ProjectPtr project_of_folder(std::string_view folder) const;
   /// Finds a session by its id or a unique prefix of it; null if none or several match.
@@ -81,6 +96,7 @@ struct NamedSession {
   SessionPtr session;
 };
 
+struct Families;
 class ViewCache;
 
 class Catalog {
@@ -131,7 +147,7 @@ class Catalog {
   /// The cwd of a project that any view has shown.
   [[nodiscard]] std::optional<std::string> cwd_of_project(std::uint32_t number) const;
 
-  /// Newest first by the log's mtime, at most `limit`; names 01-<slug of title>.
+  /// Newest first by the log's mtime, at most `limit`, without those in children/; names 01-<slug of title>.
   [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
   [[nodiscard]] std::vector<NamedSession> terminals() const;
 
@@ -171,13 +187,16 @@ class Catalog {
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
   void read_heads(const std::vector<SessionPtr>& added);
   void refresh_known(const SessionPtr& session);
-  void publish(const SessionPtr& session, Change::Kind kind);
+  void publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen);
   void publish_catalog_changed();
   void publish_move(const CatalogView& old_view, const Placed& moved);
   void rebuild_view();
   void name_by_id(CatalogView& view, const std::vector<Placed>& sessions) const;
   void add_projects(CatalogView& view, std::vector<Placed>& sessions);
+  [[nodiscard]] static Families families_among(const std::vector<Placed>& sessions);
+  void add_children(CatalogView& view, std::vector<Placed>& sessions, const Families& families);
   [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
+  static void fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members);
   static std::string shown_name(const Placed& placed);
   static std::vector<std::pair<std::string, SessionPtr>> native_names(const std::vector<Placed*>& members,
                                                                       const std::unordered_set<std::string>& shown);

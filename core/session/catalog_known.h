@@ -17,6 +17,7 @@ struct Catalog::Placed {
   SessionPtr session;
   LogPlace place;
   Session::Standing standing;
+  bool is_child = false;     // it is shown in the children/ of another
   std::string shown_before;  // its path in the previous view, "" if it was in none
   bool has_moved = false;    // the previous view showed it at another path or under another id
 };

@@ -29,23 +29,22 @@ bool is_of(const Session& session, std::string_view agent) {
   return agent.empty() || session.agent() == agent;
 }
 
-/// The sessions with this name in projects/ or on disk, one of each agent: of several logs with the name, that of the
+/// The sessions with this name in the tree or on disk, one of each agent: of several logs with the name, that of the
 /// first store. `agent`: "" for all.
 std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
   std::vector<SessionPtr> found;
-  for (const auto& project : view.projects) {
-    for (const auto& [shown, session] : project->sessions) {
-      if (!is_of(*session, agent) || (shown != name && session->stem() != name)) {
-        continue;
-      }
-      const auto other =
-          std::find_if(found.begin(), found.end(),
-                       [agent_of = session->agent()](const SessionPtr& known) { return known->agent() == agent_of; });
-      if (other == found.end()) {
-        found.push_back(session);
-      } else if (session->place() < (*other)->place()) {
-        *other = session;
-      }
+  for (const ShownAt& shown : view.all_shown()) {
+    const SessionPtr& session = shown.session();
+    if (!is_of(*session, agent) || (shown.name() != name && session->stem() != name)) {
+      continue;
+    }
+    const auto other = std::find_if(found.begin(), found.end(), [agent_of = session->agent()](const SessionPtr& known) {
+      return known->agent() == agent_of;
+    });
+    if (other == found.end()) {
+      found.push_back(session);
+    } else if (session->place() < (*other)->place()) {
+      *other = session;
     }
   }
   return found;
@@ -65,7 +64,11 @@ std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
     SessionPtr session;
   };
   std::vector<Row> rows;
+  const auto seen = view();
   for (auto& session : all_sessions()) {
+    if (seen->is_child(session->number())) {
+      continue;
+    }
     rows.push_back({session->mtime_ns(), session->number(), session});
   }
   const std::size_t count = std::min(limit, rows.size());
@@ -84,14 +87,22 @@ std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
 Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
   std::error_code failed;
   std::string full = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed).string();
+  SessionPtr found;
+  std::size_t longest = 0;  // of the shown paths that the path has in it: children/ are in other sessions
   for (const auto& session : all_sessions()) {
     const LogPlace place = session->place();
     const std::string log = session->store().path_of(place);
-    const std::string shown = "/" + session->shown_path();
-    if (full == log || full == without_ending(log, place) || full.ends_with(shown) ||
-        full.find(shown + "/") != std::string::npos) {
+    if (full == log || full == without_ending(log, place)) {
       return session;
     }
+    const std::string shown = "/" + session->shown_path();
+    if (shown.size() > longest && (full.ends_with(shown) || full.find(shown + "/") != std::string::npos)) {
+      found = session;
+      longest = shown.size();
+    }
+  }
+  if (found) {
+    return found;
   }
   if (!looks_like_path(path) && !is_log_name(stores(), path)) {
     return Error{Errc::not_found,

@@ -7,6 +7,7 @@
 
 #include "core/render/names.h"
 #include "core/session/catalog_known.h"
+#include "core/session/families.h"
 
 namespace arborfs {
 
@@ -23,6 +24,19 @@ std::string unique_name(std::string name, std::unordered_set<std::string>& taken
   return candidate;
 }
 
+/// The number of the session in whose children/ a view shows another; 0 if it does not.
+std::uint32_t starter_in(const CatalogView& view, const Session& session) {
+  const auto found = view.where.find(session.number());
+  return found == view.where.end() ? 0 : found->second.starter;
+}
+
+/// Adds the places of all sessions in a folder.
+void note_places(CatalogView& view, const SessionFolderPtr& folder, const ProjectPtr& project, std::uint32_t starter) {
+  for (std::size_t at = 0; at < folder->sessions.size(); ++at) {
+    view.where[folder->sessions[at].second->number()] = {project, folder, at, starter};
+  }
+}
+
 }  // namespace
 
 /// Notifies readers that know the session by its old names; they find its new name themselves.
@@ -32,20 +46,33 @@ void Catalog::publish_move(const CatalogView& old_view, const Placed& moved) {
   gone.session = moved.session->number();
   gone.session_id = moved.standing.id;
   gone.path = moved.shown_before;
+  gone.starter = starter_in(old_view, *moved.session);
   const auto is_it = [&](const auto& row) { return row.second == moved.session; };
   if (old_view.by_id_prefix(names::encode(moved.standing.id, kLongestId)) != moved.session) {
     const auto old_name = std::find_if(old_view.by_id.begin(), old_view.by_id.end(), is_it);
     gone.session_id = old_name == old_view.by_id.end() ? "" : old_name->first;
   }
   feed_.publish(std::move(gone));
-  publish(moved.session, Change::Kind::session_added);
+  publish(moved.session, Change::Kind::session_added, *view());
+}
+
+void Catalog::publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen) {
+  Change change;
+  change.kind = kind;
+  change.session = session->number();
+  change.session_id = session->standing().id;
+  change.path = session->shown_path();
+  change.starter = starter_in(seen, *session);
+  feed_.publish(std::move(change));
 }
 
 /// Adds the projects of a view, one per cwd. Names are assigned in byte order of cwd (CONTRACT.md 2.1).
 void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
   std::map<std::string_view, std::vector<Placed*>> by_cwd;
   for (auto& placed : sessions) {
-    by_cwd[placed.standing.cwd].push_back(&placed);
+    if (!placed.is_child) {
+      by_cwd[placed.standing.cwd].push_back(&placed);
+    }
   }
   std::unordered_set<std::string> taken;
   std::map<LogFolder, std::size_t> votes;
@@ -55,9 +82,7 @@ void Catalog::add_projects(CatalogView& view, std::vector<Placed>& sessions) {
     for (const Placed* placed : members) {
       ++folders[placed->place.in()];
     }
-    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
-      view.where[project->sessions[at].second->number()] = {project, at};
-    }
+    note_places(view, project, project, 0);
     for (const auto& [folder, count] : folders) {
       if (count > votes[folder]) {
         votes[folder] = count;
@@ -106,24 +131,51 @@ std::vector<std::pair<std::string, SessionPtr>> Catalog::native_names(const std:
   return unique;
 }
 
-/// Makes the project of these sessions, which share one cwd, and sets the shown path of each.
+/// Fills a folder with sessions, and sets the shown path of each. `path` is that of the folder.
+void Catalog::fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members) {
+  folder.sessions.reserve(members.size());
+  std::unordered_set<std::string> taken;
+  for (Placed* placed : members) {
+    const Session& session = *placed->session;
+    folder.sessions.emplace_back(unique_name(shown_name(*placed), taken), placed->session);
+    std::string shown = path + "/" + folder.sessions.back().first;
+    placed->shown_before = session.shown_path();
+    placed->has_moved = !placed->shown_before.empty() && (placed->shown_before != shown || session.is_renamed());
+    placed->session->set_shown_path(std::move(shown), placed->standing);
+  }
+  std::sort(folder.sessions.begin(), folder.sessions.end(), has_lesser_name);
+  folder.native_names = native_names(members, taken);
+}
+
+/// Adds the children/ of sessions, once those in projects have their places.
+void Catalog::add_children(CatalogView& view, std::vector<Placed>& sessions, const Families& families) {
+  std::map<std::size_t, std::vector<Placed*>> children;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    if (sessions[i].is_child) {
+      children[families.starter[i]].push_back(&sessions[i]);
+    }
+  }
+  for (const std::size_t at : families.order) {
+    const auto members = children.empty() ? children.end() : children.find(at);
+    if (members == children.end()) {
+      continue;
+    }
+    const Session& starter = *sessions[at].session;
+    auto folder = std::make_shared<SessionFolder>();
+    fill(*folder, view.path_of(starter.number()) + "/children", members->second);
+    const ProjectPtr project = view.where[starter.number()].project;
+    note_places(view, folder, project, starter.number());
+    view.children[starter.number()] = std::move(folder);
+  }
+}
+
+/// Makes the project of these sessions, which share one cwd.
 ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::string name) {
   auto project = std::make_shared<Project>();
   project->cwd = members.front()->standing.cwd;
   project->number = project_number(project->cwd);
   project->name = std::move(name);
-  project->sessions.reserve(members.size());
-  std::unordered_set<std::string> taken;
-  for (Placed* placed : members) {
-    const Session& session = *placed->session;
-    project->sessions.emplace_back(unique_name(shown_name(*placed), taken), placed->session);
-    std::string path = "projects/" + project->name + "/" + project->sessions.back().first;
-    placed->shown_before = session.shown_path();
-    placed->has_moved = !placed->shown_before.empty() && (placed->shown_before != path || session.is_renamed());
-    placed->session->set_shown_path(std::move(path), placed->standing);
-  }
-  std::sort(project->sessions.begin(), project->sessions.end(), has_lesser_name);
-  project->native_names = native_names(members, taken);
+  fill(*project, "projects/" + project->name, members);
   return project;
 }
 
@@ -162,16 +214,32 @@ void Catalog::name_by_id(CatalogView& view, const std::vector<Placed>& sessions)
   }
 }
 
+/// A log whose header cannot be read is known by its name, which is the id for all agents with sub-agents.
+Families Catalog::families_among(const std::vector<Placed>& sessions) {
+  std::vector<FamilyMember> members;
+  members.reserve(sessions.size());
+  for (const Placed& placed : sessions) {
+    const std::string_view id = placed.standing.id;
+    members.push_back({placed.place.store, id.empty() ? placed.place.stem() : id, placed.standing.started_by});
+  }
+  return families_of(members);
+}
+
 void Catalog::rebuild_view() {
   const std::lock_guard naming(naming_mutex_);
   const auto all = all_sessions();
   std::vector<Placed> sessions;
   sessions.reserve(all.size());
   for (const auto& session : all) {
-    sessions.push_back({session, session->place(), session->standing(), "", false});
+    sessions.push_back({session, session->place(), session->standing(), false, "", false});
+  }
+  const Families families = families_among(sessions);
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    sessions[i].is_child = families.starter[i] != Families::kNone;
   }
   auto view = std::make_shared<CatalogView>();
   add_projects(*view, sessions);
+  add_children(*view, sessions, families);
   name_by_id(*view, sessions);
   const CatalogViewPtr old_view = this->view();
   {

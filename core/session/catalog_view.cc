@@ -14,11 +14,11 @@ SessionPtr find_in(const std::vector<std::pair<std::string, SessionPtr>>& rows, 
 
 }  // namespace
 
-SessionPtr Project::find(std::string_view shown_name) const {
+SessionPtr SessionFolder::find(std::string_view shown_name) const {
   return find_in(sessions, shown_name);
 }
 
-SessionPtr Project::find_native(std::string_view native_name) const {
+SessionPtr SessionFolder::find_native(std::string_view native_name) const {
   return find_in(native_names, native_name);
 }
 
@@ -37,6 +37,39 @@ ProjectPtr CatalogView::project(std::uint32_t number) const {
 SessionPtr CatalogView::session(std::uint32_t number) const {
   const auto found = where.find(number);
   return found != where.end() ? found->second.session() : nullptr;
+}
+
+std::string CatalogView::path_of(std::uint32_t number) const {
+  std::string path;
+  auto at = where.find(number);
+  if (at == where.end()) {
+    return path;
+  }
+  for (; at->second.starter != 0; at = where.find(at->second.starter)) {
+    path.insert(0, "/children/" + at->second.name());
+  }
+  return "projects/" + at->second.project->name + "/" + at->second.name() + path;
+}
+
+bool CatalogView::is_child(std::uint32_t number) const {
+  const auto found = where.find(number);
+  return found != where.end() && found->second.starter != 0;
+}
+
+std::vector<ShownAt> CatalogView::all_shown() const {
+  std::vector<ShownAt> all;
+  all.reserve(where.size());
+  for (const ProjectPtr& project : projects) {
+    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
+      all.push_back({project, project, at, 0});
+    }
+  }
+  for (const auto& [id, session] : by_id) {
+    if (const auto found = where.find(session->number()); found != where.end() && found->second.starter != 0) {
+      all.push_back(found->second);
+    }
+  }
+  return all;
 }
 
 ProjectPtr CatalogView::project_of_folder(std::string_view folder) const {

@@ -31,7 +31,8 @@ struct Change {
   Ordinal first = kNoEntry;
   Ordinal last = kNoEntry;
   std::string session_id;
-  std::string path;            // projects/<project>/<session>
+  std::string path;            // CatalogView::path_of
+  std::uint32_t starter = 0;   // of session_added and session_removed: ShownAt::starter
   std::uint64_t sequence = 0;  // set by publish, from 1
   std::int64_t time_ms = 0;    // set by publish
 };

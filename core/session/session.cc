@@ -52,7 +52,7 @@ Session::Head Session::head() const {
 
 Session::Standing Session::standing() const {
   const std::shared_lock lock(mutex_);
-  return {head_.header.cwd, head_.header.id, agent_locked()};
+  return {head_.header.cwd, head_.header.id, agent_locked(), head_.header.started_by};
 }
 
 std::int64_t Session::mtime_ns() const {
@@ -86,7 +86,7 @@ bool Session::is_misplaced() const {
 }
 
 bool Session::is_misplaced_locked() const {
-  return is_renamed_locked() || agent_locked() != shown_by_.agent;
+  return is_renamed_locked() || agent_locked() != shown_by_.agent || head_.header.started_by != shown_by_.started_by;
 }
 
 bool Session::is_renamed() const {

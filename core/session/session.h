@@ -58,6 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string cwd;
     std::string id;          // "" when the log has none
     std::string_view agent;  // Session::agent
+    std::string started_by;  // Header::started_by
     bool operator==(const Standing&) const = default;
   };
 
@@ -248,7 +249,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_shown_path(std::string path, const Standing& by);
   /// True if the header no longer has the fields that the catalog placed it by, or it belongs to another agent.
   [[nodiscard]] bool is_misplaced() const;
-  /// True if the header no longer has them.
+  /// True if its cwd or id is another one now.
   [[nodiscard]] bool is_renamed() const;
   [[nodiscard]] std::string shown_path() const;
 

@@ -26,7 +26,7 @@ struct Format {
   bool is_plain = false;
   /// Null: running agents are recognised by `programs` and SessionStore::live_signs.
   const AgentFinder* agents = nullptr;
-  /// True if removing a session removes those whose Header::parent_session is its id, too.
+  /// True if removing a session removes those whose Header::started_by is its id, too.
   bool removes_children = false;
   const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be told from others
 

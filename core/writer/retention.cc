@@ -24,15 +24,15 @@ class Children {
     for (const auto& [name, session] : view_->by_id) {
       if (session->format().removes_children) {
         const Header& header = session->head().header;
-        if (!header.parent_session.empty()) {
-          by_parent_[{session->store_number(), header.parent_session}].push_back(session);
+        if (!header.started_by.empty()) {
+          by_parent_[{session->store_number(), header.started_by}].push_back(session);
         }
       }
     }
   }
   /// Also if that one is gone.
   static bool is_one(const SessionPtr& session) {
-    return session->format().removes_children && !session->head().header.parent_session.empty();
+    return session->format().removes_children && !session->head().header.started_by.empty();
   }
   [[nodiscard]] std::vector<SessionPtr> of(const SessionPtr& session) const {
     std::vector<SessionPtr> found;

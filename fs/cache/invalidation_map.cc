@@ -151,19 +151,35 @@ void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation
       add_ids(shortcut_nodes::agent_folder(agent), name, out);
     }
   }
-  // projects/<project>/<session>
-  const std::size_t first = change.path.find('/');
-  const std::size_t second = first == std::string::npos ? first : change.path.find('/', first + 1);
+  add_place(change.path, change.starter, out);
+}
+
+void InvalidationMap::add_place(const std::string& path, std::uint32_t starter, std::vector<Invalidation>& out) const {
+  const std::size_t first = path.find('/');
+  const std::size_t second = first == std::string::npos ? first : path.find('/', first + 1);
   if (second == std::string::npos) {
     return;
   }
-  const std::string project_name = change.path.substr(first + 1, second - first - 1);
-  out.push_back({projects, project_name});
-  if (const auto project = view->project(project_name)) {
+  if (starter != 0) {
+    add_children(starter, out);
+    return;
+  }
+  const std::string project_name = path.substr(first + 1, second - first - 1);
+  out.push_back({NodeId(Kind::projects, 0, 0), project_name});
+  if (const auto project = state_.catalog.view()->project(project_name)) {
     const NodeId node(Kind::project, 0, project->number);
     out.push_back({node, ""});
-    out.push_back({node, change.path.substr(second + 1)});
+    out.push_back({node, path.substr(second + 1)});
     add_unlisted_names(node, *project, out);
+  }
+}
+
+/// A session without a slot was never looked up.
+void InvalidationMap::add_children(std::uint32_t starter, std::vector<Invalidation>& out) const {
+  if (const std::uint32_t home = state_.slots.find(starter, 0); home != 0) {
+    out.push_back({NodeId(Kind::session, home, 0), ""});
+    out.push_back({NodeId(Kind::session, home, 0), "children"});
+    add_all_in(NodeId(Kind::children, home, 0), out);
   }
 }
 

@@ -3,6 +3,7 @@
 // everything is right within a moment (attr.h). Any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,12 @@ class InvalidationMap {
   [[nodiscard]] std::vector<Invalidation> forgets(const std::vector<Change>& changes) const;
   /// Those of `all` that the kernel may have cached.
   [[nodiscard]] std::vector<Invalidation> known(std::vector<Invalidation> all) const;
+  /// Adds those for the folder where a session is or was shown: `path` is CatalogView::path_of, `starter`
+  /// ShownAt::starter.
+  void add_place(const std::string& path, std::uint32_t starter, std::vector<Invalidation>& out) const;
 
  private:
+  void add_children(std::uint32_t starter, std::vector<Invalidation>& out) const;
   void add_session(const Change& change, std::vector<Invalidation>& out) const;
   void add_catalog(const Change& change, std::vector<Invalidation>& out) const;
   void add_folder_names(std::vector<Invalidation>& out) const;

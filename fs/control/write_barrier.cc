@@ -26,7 +26,10 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
   Shown now;
   now.sequence = state_.catalog.feed().last_sequence();
   if (session) {
-    now.path = shown_path(*state_.catalog.view(), *session);
+    const auto view = state_.catalog.view();
+    now.path = shown_path(*view, *session);
+    const auto found = view->where.find(session->number());
+    now.starter = found == view->where.end() ? 0 : found->second.starter;
     now.id_name = names::encode(session->head().header.id, kIdNameBytes);
   }
   return now;
@@ -77,25 +80,16 @@ void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
 
 /// Invalidates where a session was shown, if it is no longer shown there.
 void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Invalidation>& out) const {
-  const std::size_t slash = was.path.rfind('/');
-  const std::size_t first = was.path.find('/');
-  if (slash == std::string::npos || first == slash || was.path == is.path) {
+  if (was.path.empty() || was.path == is.path) {
     return;
   }
-  const NodeId projects(Kind::projects, 0, 0);
-  const std::string project_name = was.path.substr(first + 1, slash - first - 1);
-  out.push_back({projects, ""});
-  out.push_back({projects, project_name});
+  out.push_back({NodeId(Kind::projects, 0, 0), ""});
   out.push_back({NodeId(Kind::by_id, 0, 0), was.id_name});
   const auto view = state_.catalog.view();
   for (const auto& [agent, places] : view->by_agent) {
     out.push_back({shortcut_nodes::agent_folder(agent), was.id_name});
   }
-  if (const auto project = view->project(project_name)) {
-    const NodeId node(Kind::project, 0, project->number);
-    out.push_back({node, ""});
-    out.push_back({node, was.path.substr(slash + 1)});
-  }
+  InvalidationMap(state_).add_place(was.path, was.starter, out);
 }
 
 }  // namespace arborfs

@@ -2,6 +2,8 @@
 // read shows the change (CONTRACT.md 3.1). Any thread; no lock is held while it works or waits.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +48,9 @@ class WriteBarrier {
  private:
   /// Where a session is shown, which the change feed does not report, and the feed's last sequence number.
   struct Shown {
-    std::string path;     // projects/<project>/<session>
-    std::string id_name;  // in by-id/
+    std::string path;           // CatalogView::path_of
+    std::uint32_t starter = 0;  // ShownAt::starter
+    std::string id_name;        // in by-id/
     std::uint64_t sequence = 0;
   };
   [[nodiscard]] Shown shown(const SessionPtr& session) const;

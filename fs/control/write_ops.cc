@@ -49,16 +49,41 @@ bool WriteOps::is_inside_session(NodeId folder) const {
   return row.list != nullptr && folder.slot() != 0;
 }
 
+/// The session that this name in a project or in children/ stands for; null if there is none.
+SessionPtr WriteOps::session_at(const NameIn& at) const {
+  const auto view = vfs_.state().catalog.view();
+  if (at.folder.kind() == Kind::project) {
+    const auto project = view->project(at.folder.item());
+    return project ? project->find(at.name) : nullptr;
+  }
+  const auto slot = vfs_.state().slots.at(at.folder.slot());
+  const auto children = slot ? view->children.find(slot->session) : view->children.end();
+  return children != view->children.end() ? children->second->find(at.name) : nullptr;
+}
+
+/// True if the client removes the session with these children, or one above it, and removing that removes them too.
+bool WriteOps::goes_with_starter(NodeId children, pid_t client) {
+  const auto view = vfs_.state().catalog.view();
+  const auto slot = vfs_.state().slots.at(children.slot());
+  auto at = slot ? view->where.find(slot->session) : view->where.end();
+  for (; at != view->where.end() && at->second.session()->format().removes_children;
+       at = view->where.find(at->second.starter)) {
+    if (removals_.is_at_work(client, at->first)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::vector<NodeId> WriteOps::held_folders(const std::vector<NameIn>& names) {
   std::vector<NodeId> held;
   for (const NameIn& at : names) {
     held.push_back(at.folder);
-    if (at.folder.kind() == Kind::project) {
-      const auto project = vfs_.state().catalog.view()->project(at.folder.item());
-      const auto session = project ? project->find(at.name) : nullptr;
-      if (session) {
-        held.emplace_back(Kind::session, vfs_.state().slots.slot_of(session->number(), 0), 0);
-      }
+    if (at.folder.kind() != Kind::project && at.folder.kind() != Kind::children) {
+      continue;
+    }
+    if (const auto session = session_at(at)) {
+      held.emplace_back(Kind::session, vfs_.state().slots.slot_of(session->number(), 0), 0);
     }
   }
   return held;
@@ -134,16 +159,17 @@ Result<void> WriteOps::unlink(RequestContext& call, const NameIn& at, pid_t clie
 }
 
 Result<void> WriteOps::rmdir(RequestContext& /*call*/, const NameIn& at, pid_t client) {
-  if (at.folder.kind() == Kind::project) {
-    const auto project = vfs_.state().catalog.view()->project(at.folder.item());
-    const auto session = project ? project->find(at.name) : nullptr;
-    if (!session) {
-      return no_such_name();
-    }
-    removals_.forget(session->number());
-    return writes_.run(session, "remove", [&](Writer& writer) { return writer.remove(session); });
+  const bool is_in_children = at.folder.kind() == Kind::children;
+  if ((at.folder.kind() != Kind::project && !is_in_children) ||
+      (is_in_children && goes_with_starter(at.folder, client))) {
+    return remove_inside(at.folder, client);
   }
-  return remove_inside(at.folder, client);
+  const auto session = session_at(at);
+  if (!session) {
+    return no_such_name();
+  }
+  removals_.forget(session->number());
+  return writes_.run(session, "remove", [&](Writer& writer) { return writer.remove(session); });
 }
 
 Result<void> WriteOps::rename(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode) {

@@ -48,7 +48,8 @@ class WriteOps {
   Result<Found> symlink(RequestContext& call, const NameIn& at, std::string_view target);
   /// In labels/ clears a label; elsewhere see recursive_remove.h.
   Result<void> unlink(RequestContext& call, const NameIn& at, pid_t client);
-  /// Moves a session to the trash. Errors: not_permitted unless mounted with allow_delete, and for other folders.
+  /// Moves a session in a project or in children/ to the trash. Errors: not_permitted unless mounted with allow_delete,
+  /// and for other folders.
   Result<void> rmdir(RequestContext& call, const NameIn& at, pid_t client);
   /// Renames a label within labels/, or moves a session to another project, keeping its name.
   Result<void> rename(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode);
@@ -70,6 +71,8 @@ class WriteOps {
   Result<void> move_session(const NameIn& from, const NameIn& to, RenameMode mode);
   [[nodiscard]] bool allows_delete() const { return writes_.writer().settings().allow_delete; }
   [[nodiscard]] bool is_inside_session(NodeId folder) const;
+  [[nodiscard]] SessionPtr session_at(const NameIn& at) const;
+  [[nodiscard]] bool goes_with_starter(NodeId children, pid_t client);
 
   Vfs& vfs_;
   WriteBarrier writes_;

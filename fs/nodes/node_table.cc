@@ -74,6 +74,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     file(Kind::checkpoint_file, "checkpoint", shown::attr, shown::open),
     folder(Kind::native_dir, "natives", shown::attr, shown::lookup, shown::list),
     file(Kind::native_file, "native", shown::attr, shown::open),
+    folder(Kind::children, "children", project::children_attr, project::children_lookup, project::children_list),
     link(Kind::leaf_link, "leaf", session::leaf_attr, session::leaf_target),
     folder(Kind::entries, "entries", session::folder_attr, entry::lookup, entry::list),
     folder(Kind::texts, "texts", session::folder_attr, entry::lookup, entry::list),

@@ -33,6 +33,10 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<Attr> project_attr(MountState&, RequestContext&, NodeId);
 Result<Child> project_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> project_list(MountState&, RequestContext&, NodeId);
+/// children/ of a session.
+Result<Attr> children_attr(MountState&, RequestContext&, NodeId);
+Result<Child> children_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> children_list(MountState&, RequestContext&, NodeId);
 Result<Attr> cwd_attr(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> cwd_open(MountState&, RequestContext&, NodeId);
 Result<Attr> alias_attr(MountState&, RequestContext&, NodeId);

@@ -27,13 +27,40 @@ std::string cwd_text(const Project& project) {
   return project.cwd.empty() ? "" : names::without_controls(project.cwd) + "\n";
 }
 
-/// The mtime of the project's newest log.
-std::int64_t newest(const Project& project, std::int64_t otherwise) {
+/// The mtime of the newest log in a folder.
+std::int64_t newest(const SessionFolder& folder, std::int64_t otherwise) {
   std::int64_t time = INT64_MIN;
-  for (const auto& [name, session] : project.sessions) {
+  for (const auto& [name, session] : folder.sessions) {
     time = std::max(time, session->mtime_ns());
   }
   return time == INT64_MIN ? otherwise : time;
+}
+
+/// The session with this name, or a link to the one that has it as its native name.
+Result<Child> child_of(MountState& state, const CatalogView& view, const SessionFolder& folder, std::string_view name) {
+  const auto session = folder.find(name);
+  if (const auto native = session ? nullptr : folder.find_native(name)) {
+    return Child{shortcut_nodes::link_node(state, view, Kind::session_alias, *native), CacheTtl::moment};
+  }
+  const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
+  if (slot == 0) {
+    return no_such_name();
+  }
+  return Child{NodeId(Kind::session, slot, 0), CacheTtl::moment};
+}
+
+void add_sessions(MountState& state, const SessionFolder& folder, std::vector<NamesSnapshot::Item>& items) {
+  items.reserve(items.size() + folder.sessions.size());
+  for (const auto& [name, session] : folder.sessions) {
+    const NodeId child(Kind::session, state.slots.slot_of(session->number(), 0), 0);
+    items.push_back({name, {child, CacheTtl::moment}, std::nullopt});
+  }
+}
+
+/// The children of a session; null if it has none.
+SessionFolderPtr children_of(const SessionRef& ref) {
+  const auto found = ref.view->children.find(ref.session->number());
+  return found == ref.view->children.end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -84,16 +111,7 @@ Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId
   if (name == kCwdName) {
     return Child{NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever};
   }
-  const auto view = state.catalog.view();
-  const auto session = (*project)->find(name);
-  if (const auto native = session ? nullptr : (*project)->find_native(name)) {
-    return Child{shortcut_nodes::link_node(state, *view, Kind::session_alias, *native), CacheTtl::moment};
-  }
-  const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
-  if (slot == 0) {
-    return no_such_name();
-  }
-  return Child{NodeId(Kind::session, slot, 0), CacheTtl::moment};
+  return child_of(state, *state.catalog.view(), **project, name);
 }
 
 Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -103,14 +121,33 @@ Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, Nod
   if (!project) {
     return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
   }
-  items.reserve(project->sessions.size() + 1);
   items.push_back(
       {std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever}, std::nullopt});
-  for (const auto& [name, session] : project->sessions) {
-    const NodeId child(Kind::session, state.slots.slot_of(session->number(), 0), 0);
-    items.push_back({name, {child, CacheTtl::moment}, std::nullopt});
-  }
+  add_sessions(state, *project, items);
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
+/// Like a project whose last session is gone, the folder stays for programs that are inside it.
+Result<Attr> children_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  const auto children = children_of(ref);
+  const std::int64_t time = children ? newest(*children, state.mounted_ns) : ref.session->mtime_ns();
+  return directory_attr(node, stable_ino(ref.seed, word_of(node)), time);
+}
+
+Result<Child> children_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  const auto children = children_of(ref);
+  return children ? child_of(state, *ref.view, *children, name) : Result<Child>(no_such_name());
+}
+
+Result<ListingPtr> children_list(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  std::vector<NamesSnapshot::Item> items;
+  if (const auto children = children_of(ref)) {
+    add_sessions(state, *children, items);
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), ref.view->version));
 }
 
 Result<Attr> cwd_attr(MountState& state, RequestContext& /*call*/, NodeId node) {

@@ -20,6 +20,7 @@ enum class Presence {
   artifacts,    // if the agent made any
   checkpoints,  // if the agent kept any
   native,       // if the log is not all that the agent keeps
+  children,     // if it started others, even when the log cannot be read
   control,      // if the session's format takes the verb and the mount is writable
 };
 
@@ -43,6 +44,7 @@ constexpr std::array kFolders = {
     SessionRow{"artifacts", Kind::artifact_dir, Presence::artifacts},
     SessionRow{"checkpoints", Kind::checkpoint_dir, Presence::checkpoints},
     SessionRow{"native", Kind::native_dir, Presence::native},
+    SessionRow{"children", Kind::children, Presence::children},
 };
 
 void add_views(bool taking_work, std::vector<SessionRow>& rows) {
@@ -119,6 +121,8 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     }
     case Presence::damage:
       return damage_node(state, ref);
+    case Presence::children:
+      return if_there(ref.view->children.contains(session.number()), node);
     case Presence::artifacts:
       return if_there(session.store().artifacts(session.place()).has_value(), node);
     case Presence::checkpoints:
@@ -156,7 +160,8 @@ Depth depth_of_row(const SessionRow& row, const Session& session) {
 /// An item without the attributes that take work; the kernel asks for them.
 NamesSnapshot::Item brief_item(const SessionRef& ref, const SessionRow& row) {
   const NodeId node(row.kind, ref.home, 0);
-  const Attr brief{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::moment, 0, 0};
+  const FileType type = row.has == Presence::children ? FileType::directory : FileType::file;
+  const Attr brief{node, stable_ino(ref.seed, word_of(node)), type, CacheTtl::moment, 0, 0};
   return {std::string(row.name), {node, CacheTtl::moment}, brief};
 }
 
@@ -175,15 +180,16 @@ Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, Reques
   return std::optional(NamesSnapshot::Item{std::string(row.name), {*node, life}, std::nullopt});
 }
 
-/// True for names that exist even if the session's log cannot be read: status.json, which says why.
+/// True for names that exist even if the session's log cannot be read: status.json, which says why, and children/.
 bool needs_no_log(const SessionRow& row) {
-  return row.view != nullptr && row.view->validity == Validity::text;
+  return row.has == Presence::children || (row.view != nullptr && row.view->validity == Validity::text);
 }
 
 ListingPtr listing_without_log(const SessionRef& ref) {
   std::vector<NamesSnapshot::Item> items;
   for (const SessionRow& row : session_rows()) {
-    if (needs_no_log(row)) {
+    const bool is_there = row.has != Presence::children || ref.view->children.contains(ref.session->number());
+    if (needs_no_log(row) && is_there) {
       items.push_back(brief_item(ref, row));
     }
   }
@@ -210,8 +216,8 @@ bool tells_of_the_log(const Error& error) {
 std::vector<std::string_view> changing_names(Change::Kind change) {
   std::vector<std::string_view> names;
   for (const SessionRow& row : session_rows()) {
-    const bool is_lasting =
-        row.has == Presence::generation || row.has == Presence::home || row.has == Presence::control;
+    const bool is_lasting = row.has == Presence::generation || row.has == Presence::home ||
+                            row.has == Presence::control || row.has == Presence::children;
     const bool is_replaced = change == Change::Kind::session_rewritten ||
                              (change == Change::Kind::session_revised && row.kind == Kind::images);
     if (!is_lasting || (is_replaced && row.has == Presence::generation)) {

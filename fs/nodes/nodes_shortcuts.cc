@@ -137,7 +137,9 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
   } else if (node.kind() == Kind::agent) {
     const auto members = view->by_agent.find(agent_of(*view, node));
     for (const std::uint32_t at : members == view->by_agent.end() ? std::vector<std::uint32_t>() : members->second) {
-      add_by_id(state, *view, Kind::by_agent_link, at, items);
+      if (!view->is_child(view->by_id[at].second->number())) {
+        add_by_id(state, *view, Kind::by_agent_link, at, items);
+      }
     }
   } else {
     for (auto& row : sessions_of(state, node.kind())) {

@@ -27,7 +27,12 @@ NodeId parent_of(MountState& state, NodeId node) {
     case Kind::session: {
       const auto view = state.catalog.view();
       const auto found = slot ? view->where.find(slot->session) : view->where.end();
-      return found == view->where.end() ? NodeId::root() : NodeId(Kind::project, 0, found->second.project->number);
+      if (found == view->where.end()) {
+        return NodeId::root();
+      }
+      const std::uint32_t starter = found->second.starter;
+      return starter == 0 ? NodeId(Kind::project, 0, found->second.project->number)
+                          : NodeId(Kind::children, state.slots.slot_of(starter, 0), 0);
     }
     case Kind::branch:
       return {Kind::branches, node.slot(), 0};

@@ -19,6 +19,7 @@ bool is_told_of(Kind kind) {
     case Kind::project:
     case Kind::session:
     case Kind::labels:
+    case Kind::children:
     case Kind::entries:
     case Kind::texts:
     case Kind::images:

@@ -38,7 +38,7 @@ enum class Kind : std::uint8_t {
   search_query,     // item: number of the query (recent_searches.h)
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
-  session,      // slot of the session, as for all kinds up to `native_file`
+  session,      // slot of the session, as for all kinds up to `children`
   damage_tail,  // the unfinished end of the log; item: epoch
   labels,
   control,          // item: verb and number of the inode (control_inodes.h)
@@ -48,6 +48,7 @@ enum class Kind : std::uint8_t {
   checkpoint_file,  // item: interned path; its text may be made anew at each open
   native_dir,       // item: as for artifact_dir
   native_file,      // as checkpoint_file
+  children,         // the sessions that the session started
   leaf_link,        // this and the following kinds: slot of one generation, that of the entry; item: ordinal
   entries,
   texts,

@@ -120,8 +120,7 @@ CacheTtl entry_name_life(const Session::Guard& guard, Ordinal entry) {
 }
 
 std::string shown_path(const CatalogView& view, const Session& session) {
-  const auto found = view.where.find(session.number());
-  return found == view.where.end() ? "" : "projects/" + found->second.project->name + "/" + found->second.name();
+  return view.path_of(session.number());
 }
 
 }  // namespace arborfs

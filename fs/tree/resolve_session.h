@@ -50,7 +50,7 @@ Result<std::uint32_t> slot_of_entry(MountState& state, const SessionRef& ref, co
 /// How long the name of an entry leads to the same node.
 CacheTtl entry_name_life(const Session::Guard& guard, Ordinal entry);
 
-/// projects/<project>/<session>, or "" if the session is not shown.
+/// Its path in the mount, "" if the session is not shown (CatalogView::path_of).
 std::string shown_path(const CatalogView& view, const Session& session);
 
 Error stale_error();

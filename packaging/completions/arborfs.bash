@@ -106,7 +106,7 @@ _arborfs() {
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --force --durability --help' ;;

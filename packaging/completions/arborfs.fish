@@ -49,6 +49,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from search" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s n -l limit -x -d 'List at most this many'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s p -l project -x -d 'List only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s a -l agent -x -d 'List only sessions of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'

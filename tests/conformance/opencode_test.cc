@@ -54,6 +54,7 @@ void expect_own_data(const OpenCodeSession& session, const json::Value& wanted) 
   EXPECT_EQ(header.title, word(wanted, "title"));
   EXPECT_EQ(header.cwd, word(wanted, "cwd"));
   EXPECT_EQ(header.parent_session, word(wanted, "parentSession"));
+  EXPECT_EQ(header.started_by, word(wanted, "parentSession"));
   EXPECT_NE(header.timestamp, "");
   const json::Value& info = *json::member(session.header(), "info");
   const json::Value* revert = json::member(info, "revert");

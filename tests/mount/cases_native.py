@@ -137,6 +137,14 @@ def check_rows(native, database, session):
     assert all(SECRET.encode() not in text for _, _, text in found.values()), native
 
 
+def check_entries(folder):
+    """Entries are put together from the rows that native/ shows."""
+    for name in os.listdir(folder / "entries"):
+        info = json.loads((folder / "entries" / name).read_text())["info"]
+        row = json.loads((folder / "native" / "message" / f"{info['id']}.json").read_text())
+        equal({key: value for key, value in info.items() if key not in ("id", "sessionID")}, json.loads(row["data"]), name)
+
+
 def test_native_rows_of_opencode(case):
     """One file a row with all columns, of each version of the database; tables with secrets are not shown."""
     for sample in ("first-sqlite-1.2.1", "fresh-1.18.33"):
@@ -153,6 +161,7 @@ def test_native_rows_of_opencode(case):
                 sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
             for session in sessions:
                 check_rows(mount / "by-id" / session / "native", database, session)
+                check_entries(mount / "by-id" / session)
             missing = mount / "by-id" / sessions[0] / "native" / "part" / "prt_none.json"
             assert not missing.exists() and not (missing.parent.parent / "account").exists(), "unknown names"
         equal(everything_in(opencode), before, sample)

@@ -50,7 +50,7 @@ def found_by_rg(mount, words):
     for word in words:
         paths = run("rg", "-l", "-i", "-F", "--no-ignore", "-g", "**/text/*.md", "-e", word, str(mount / "projects"),
                     check=False).stdout.decode()
-        sessions = {re.search(r"projects/[^/]*/([^/]*)/text/", path)[1] for path in paths.splitlines()
+        sessions = {re.search(r"/([^/]*)/text/[^/]*$", path)[1] for path in paths.splitlines()
                     if "/branches/" not in path}
         every = sessions if every is None else every & sessions
     return every

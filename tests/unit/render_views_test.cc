@@ -290,7 +290,7 @@ TEST(Readme, DescribesTheMount) {
          {"projects/",    "by-id/",      "by-agent/",    "recent/", "search/",      "terminals/",    "blobs/",
           "session.json", "title",       "raw.jsonl",    "leaf",    "context.json", "transcript.md", "tree.txt",
           "usage.json",   "status.json", "entries/",     "text/",   "images/",      "branches/",     "labels/",
-          "damage/",      "artifacts/",  "checkpoints/", "native/"}) {
+          "damage/",      "artifacts/",  "checkpoints/", "native/", "children/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);

@@ -159,11 +159,12 @@ std::vector<Listed> all_sessions(const Catalog& catalog) {
     ids[session->number()] = id;
   }
   std::vector<Listed> all;
-  for (const auto& project : view->projects) {
-    for (const auto& [name, session] : project->sessions) {
-      const auto id = ids.find(session->number());
-      all.push_back({session, project, id == ids.end() ? name : id->second, session->head().stat.mtime_ns});
-    }
+  for (const ShownAt& shown : view->all_shown()) {
+    const SessionPtr& session = shown.session();
+    const auto id = ids.find(session->number());
+    const auto starter = ids.find(shown.starter);
+    all.push_back({session, shown.project, id == ids.end() ? shown.name() : id->second, session->head().stat.mtime_ns,
+                   starter == ids.end() ? "" : starter->second});
   }
   std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.mtime_ns > b.mtime_ns; });
   return all;
@@ -172,7 +173,7 @@ std::vector<Listed> all_sessions(const Catalog& catalog) {
 Listed listed(const Catalog& catalog, const SessionPtr& session) {
   const auto all = all_sessions(catalog);
   const auto found = std::find_if(all.begin(), all.end(), [&](const Listed& of) { return of.session == session; });
-  return found != all.end() ? *found : Listed{session, nullptr, "", 0};
+  return found != all.end() ? *found : Listed{session, nullptr, "", 0, ""};
 }
 
 Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled) {

@@ -29,6 +29,7 @@ struct Listed {
   ProjectPtr project;
   std::string id;  // as in by-id/; the session folder's name for a log without id
   std::int64_t mtime_ns = 0;
+  std::string starter;  // the id of the session in whose children/ it is; "" for one in its project
 };
 /// Every session, newest first.
 std::vector<Listed> all_sessions(const Catalog& catalog);

@@ -31,6 +31,7 @@ struct CommandLine {
   std::string project;
   std::string agent;
   bool only_ids = false;
+  bool children = false;  // ls
 
   std::vector<std::string> query;  // search
 

@@ -158,6 +158,7 @@ void Grammar::add_reading() {
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(ls);
+  ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   CLI::App* search =
       add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look);

@@ -79,6 +79,7 @@ std::string json_row(const Row& row) {
       .add("project", row.of.project->name)
       .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
+  json.add("startedBy", row.of.starter);
   has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session));
@@ -174,6 +175,9 @@ int run_ls(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   std::vector<Listed> sessions = std::move(found).value();
+  if (!line.children) {
+    std::erase_if(sessions, [](const Listed& of) { return !of.starter.empty(); });
+  }
   const std::size_t limit = limit_of(line, io);
   const std::size_t left_out = sessions.size() - std::min(limit, sessions.size());
   sessions.resize(sessions.size() - left_out);

@@ -145,6 +145,7 @@ Header header_of(const Start& start) {
   header.id = start.session.value_or("");
   if (start.agent) {
     header.parent_session = header.id;
+    header.started_by = header.id;
     header.id = "agent-" + *start.agent;
   }
   header.cwd = start.cwd.value_or("");

@@ -96,6 +96,7 @@ Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSo
     header.title = facts.name.value_or("");
     header.is_named = facts.name.has_value();
     header.parent_session = header.parent_session.empty() ? facts.parent : header.parent_session;
+    header.started_by = facts.parent;
   }
   return header;
 }

@@ -155,6 +155,7 @@ Header header_of(std::string_view metadata) {
   header.cwd = text_of(*info, "directory");
   header.title = text_of(*info, "title");
   header.parent_session = text_of(*info, "parentID");
+  header.started_by = header.parent_session;
   const json::Value* time = json::member(*info, "time");
   const json::Value* created = time == nullptr ? nullptr : json::member(*time, "created");
   if (created != nullptr && created->IsNumber()) {
