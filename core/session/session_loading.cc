@@ -3,6 +3,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/log/log_reader.h"
+#include "core/render/record_renderer.h"
 #include "core/session/session.h"
 
 namespace arborfs {
