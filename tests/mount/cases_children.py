@@ -122,11 +122,11 @@ def test_children_move_live(case):
         assert names[two] in os.listdir(mount / tops[one] / "children"), "the listing"
         deeper = f"{deep}/children/{names[three]}"
         visible_within(1, lambda: change(opencode, starts(three, two)), lambda: is_at(three, deeper), "a grandchild")
-        found = subprocess.run(["find", mount / "projects", "-name", names[three]], capture_output=True, text=True, check=True)
-        equal(found.stdout, f"{mount / deeper}\n", "find")
+        found = subprocess.run(["find", mount / "projects", "-name", names[three]], capture_output=True, check=True)
+        equal(found.stdout.decode(), f"{mount / deeper}\n", "find")
         visible_within(1, lambda: change(opencode, starts(one, three)),
                        lambda: all(place_of(mount, name) == tops[name] for name in tops), "a circle")
-        visible_within(1, lambda: change(opencode, starts(one, None)), lambda: is_at(three, deeper), "no circle any more")
+        visible_within(1, lambda: change(opencode, starts(one, None)), lambda: is_at(three, deeper), "no circle")
         assert (mount / deep / "title").exists(), deep
         visible_within(1, lambda: change(opencode, f"DELETE FROM session WHERE id = '{two}'"),
                        lambda: is_at(three, tops[three]), "the starter is gone")

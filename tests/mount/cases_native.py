@@ -142,7 +142,8 @@ def check_entries(folder):
     for name in os.listdir(folder / "entries"):
         info = json.loads((folder / "entries" / name).read_text())["info"]
         row = json.loads((folder / "native" / "message" / f"{info['id']}.json").read_text())
-        equal({key: value for key, value in info.items() if key not in ("id", "sessionID")}, json.loads(row["data"]), name)
+        data = {key: value for key, value in info.items() if key not in ("id", "sessionID")}
+        equal(data, json.loads(row["data"]), name)
 
 
 def test_native_rows_of_opencode(case):
