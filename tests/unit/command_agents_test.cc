@@ -54,6 +54,12 @@ TEST_F(CommandAgentsTest, LsShowsNoSizeOfASessionInADatabase) {
   EXPECT_TRUE(json::member(listed[0], "bytes")->IsNumber());
 }
 
+TEST_F(CommandAgentsTest, DoctorFindsNothingInIntactSessions) {
+  for (const std::string agent : {"pi", "opal", "opencode", "claude", "codex", "goat"}) {
+    EXPECT_THAT(of(agent, {"doctor"}), HasSubstr("no damage found")) << agent;
+  }
+}
+
 TEST_F(CommandAgentsTest, WithoutSessionsTheErrorNamesNoAgent) {
   const std::string nowhere = scratch.root() + "/nowhere";
   std::vector<std::unique_ptr<testing::Variable>> places;

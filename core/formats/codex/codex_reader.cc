@@ -78,7 +78,6 @@ Header header_in(std::string_view line, std::uint64_t offset) {
   header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
   header.offset = offset;
   header.length = line.size();
-  header.writable_version = false;
   return header;
 }
 
