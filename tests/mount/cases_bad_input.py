@@ -567,7 +567,7 @@ def test_locked_database_is_reported_and_comes_back(case):
             assert "locked" in status(mount)["stores"][1]["problem"], status(mount)
             owner.execute("ROLLBACK")
             eventually(5, lambda: len(os.listdir(mount / "by-id")) > 3, "its sessions")
-            equal(status(mount)["stores"][1]["problem"], None, "no problem any more")
+            eventually(5, lambda: status(mount)["stores"][1]["problem"] is None, "no problem any more")
 
 
 def test_database_that_is_replaced_or_removed_is_followed(case):
