@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/doctor/tree_findings.h"
 #include "core/formats/omp/doctor/reference_findings.h"
 #include "core/formats/omp/doctor/repairs.h"
 #include "core/formats/omp/store/omp_file_lock.h"
