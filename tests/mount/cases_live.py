@@ -1,8 +1,13 @@
 """Sessions of running agents: the writes that the mount refuses, and the reasons that it gives (CONTRACT.md 5)."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
+import sqlite3
+import time
+from pathlib import Path
 
 from agents import running
 from mounting import equal, eventually, shell, variants
@@ -122,3 +127,26 @@ def test_program_of_another_agent_is_a_sign(case, agent, variable, make_store):
             assert "another process has the log open for writing" in status(folder)["why"], status(folder)["why"]
             equal(listed(), ["live"], "while it is written")
         eventually(CHECKED, lambda: status(folder)["state"] == "quiet", "nothing holds it")
+
+
+def test_answer_without_an_end_is_live_while_opencode_runs(case):
+    """An answer in OpenCode's database that has no end makes its session live, also if a message of the user waits
+    behind it, but only while OpenCode runs."""
+    cwd, home = case.new_path("work"), case.new_path("home")
+    cwd.mkdir()
+    place = home / "opencode"
+    shutil.copytree(Path(__file__).resolve().parent.parent / "opencode" / "fresh-1.18.33", place)
+    now = int(time.time() * 1000)
+    with contextlib.closing(sqlite3.connect(place / "opencode.db")) as database:
+        session, = database.execute("SELECT session_id FROM message LIMIT 1").fetchone()
+        for number, record in enumerate(({"role": "assistant", "time": {"created": now}}, {"role": "user"})):
+            database.execute("INSERT INTO message(id, session_id, time_created, time_updated, data) VALUES(?, ?, ?, ?, ?)",
+                             (f"msg_zz{number}", session, now + number, now + number, json.dumps(record)))
+        database.commit()
+    with case.mount(f"store=opencode={place}") as mount:
+        folder = mount / "by-id" / session
+        equal(status(folder)["state"], "quiet", "a program that was killed leaves the same behind")
+        with running(case, case.agent.path, cwd, name="opencode", variables={"XDG_DATA_HOME": str(home)}):
+            eventually(CHECKED, lambda: status(folder)["state"] == "live", "the program is seen")
+            equal(status(folder)["why"], ["opencode is answering in it"], "the reason")
+        eventually(CHECKED, lambda: status(folder)["state"] == "quiet", "its end")

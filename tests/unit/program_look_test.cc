@@ -229,6 +229,8 @@ TEST_F(ProgramLookTest, AnswerWithoutAnEndIsLiveWhileOpenCodeRuns) {
   const StandIn opencode(look);
   EXPECT_EQ(states("opencode"), "one: live, other: quiet");
   EXPECT_EQ(words, std::vector<std::string>{"opencode is answering in it"});
+  write("storage/message/" + std::string("ses_") + kOne + "/msg_b.json", R"({"id":"msg_b","role":"user"})");
+  EXPECT_EQ(states("opencode"), "one: live, other: quiet") << "a message of the user waits behind the answer";
 }
 
 TEST_F(ProgramLookTest, OpalMayHoldWhatWasWrittenSinceItStarted) {

@@ -25,6 +25,8 @@ namespace {
 
 /// The messages of so many sessions that were read lately are watched.
 constexpr std::size_t kMostWatched = 16;
+/// At most so many messages of the user wait behind an answer.
+constexpr std::size_t kMostWaiting = 100;
 
 /// Collects the stats of files, for a stamp of them all.
 class StampOfFiles {
@@ -59,9 +61,12 @@ double created_in(std::string_view message) {
 }
 
 /// Also false for a file that is being written.
-bool is_unfinished_answer(std::string_view message) {
-  return skim::member(message, "role") == "\"assistant\"" &&
-         skim::member(skim::member(message, "time"), "completed").empty() && skim::member(message, "error").empty();
+bool is_answer(std::string_view message) {
+  return skim::member(message, "role") == "\"assistant\"";
+}
+
+bool has_end(std::string_view answer) {
+  return !skim::member(skim::member(answer, "time"), "completed").empty() || !skim::member(answer, "error").empty();
 }
 
 class JsonArchive final : public SessionArchive {
@@ -167,20 +172,17 @@ class JsonArchive final : public SessionArchive {
     return std::unique_ptr<const ShownFiles>(std::make_unique<const JsonFiles>(std::move(storage), session));
   }
 
-  /// Looks at the last message alone.
+  /// Looks at the last messages, back to an answer.
   [[nodiscard]] bool is_answering(const SessionName& session) const override {
     const auto messages = open_in("message", session.id);
-    const auto ids = ids_in(messages);
-    if (ids.empty() || !is_unfinished_answer(text_in(messages, ids.back()))) {
-      return false;
+    auto ids = ids_in(messages);
+    for (std::size_t i = 0; i < kMostWaiting && !ids.empty(); ++i, ids.pop_back()) {
+      const std::string message = text_in(messages, ids.back());
+      if (is_answer(message)) {
+        return !has_end(message) && was_written_lately(messages, ids.back());
+      }
     }
-    StampOfFiles written;
-    written.add(messages, ids.back());
-    const auto parts = open_in("part", ids.back());
-    for (const std::string& part : ids_in(parts)) {
-      written.add(parts, part);
-    }
-    return now_ns() - written.stamp().time_ns < kAnswerAbandonedMs * 1'000'000;
+    return false;
   }
 
   /// Files say nothing of others that were written.
@@ -200,6 +202,16 @@ class JsonArchive final : public SessionArchive {
   [[nodiscard]] std::vector<FileFinding> faults() const override { return faults_of_projects(storage_); }
 
  private:
+  [[nodiscard]] bool was_written_lately(const Result<Dir>& messages, const std::string& id) const {
+    StampOfFiles written;
+    written.add(messages, id);
+    const auto parts = open_in("part", id);
+    for (const std::string& part : ids_in(parts)) {
+      written.add(parts, part);
+    }
+    return now_ns() - written.stamp().time_ns < kAnswerAbandonedMs * 1'000'000;
+  }
+
   /// Where the files lie that belong to a session's head.
   struct HeadDirs {
     explicit HeadDirs(const JsonArchive& archive)

@@ -84,7 +84,8 @@ class SessionArchive {
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
   /// As SessionStore::native_files.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
-  /// True if the session's last message is an answer without an end that was written to lately (opencode/FORMAT.md G2).
+  /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). Messages of the
+  /// user may wait behind it.
   [[nodiscard]] virtual bool is_answering(const SessionName& session) const = 0;
   /// As in SessionStore.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const SessionName& session) const = 0;

@@ -172,7 +172,8 @@ Result<SqliteRows> SqliteRows::of(const sqlite::Connection& connection) {
   };
   if (lacks("session", {"id"}) || lacks("message", {"id", "session_id", "time_created", "data"}) ||
       lacks("part", {"id", "message_id", "data"})) {
-    return Error{Errc::unsupported, "the database does not have the tables of a version of OpenCode that arborfs knows"};
+    return Error{Errc::unsupported,
+                 "the database does not have the tables of a version of OpenCode that arborfs knows"};
   }
   return rows;
 }
@@ -312,11 +313,11 @@ Result<std::map<std::string, std::int64_t>> SqliteRows::unfinished_answers() con
   ASSIGN_OR_RETURN(
       auto rows, connection_->prepare(
                      "SELECT session.id, max(coalesce(" + column("message", "time_updated") + ", 0), " + part_written +
-                     ") FROM session JOIN message ON message.id = (SELECT id FROM message WHERE session_id = "
-                     "session.id ORDER BY time_created DESC, id DESC LIMIT 1) WHERE CASE WHEN "
-                     "json_valid(message.data) THEN json_extract(message.data, '$.role') = 'assistant' AND "
+                     ") FROM session JOIN message ON message.id = (SELECT id FROM message AS answer WHERE "
+                     "session_id = session.id AND CASE WHEN json_valid(data) THEN json_extract(data, '$.role') = "
+                     "'assistant' END ORDER BY time_created DESC, id DESC LIMIT 1) WHERE "
                      "json_extract(message.data, '$.time.completed') IS NULL AND json_extract(message.data, "
-                     "'$.error') IS NULL END"));
+                     "'$.error') IS NULL"));
   for (;;) {
     ASSIGN_OR_RETURN(const bool has_row, rows.step());
     if (!has_row) {

@@ -28,7 +28,7 @@ class SqliteRows {
   /// Of the session's messages, parts and todos.
   [[nodiscard]] Result<Stamp> stamp_of_content(const std::string& id) const;
   [[nodiscard]] Result<std::vector<std::string>> message_ids(const std::string& session) const;
-  /// The sessions whose last message is an answer without an end, and when it or its parts were written, in ms since
+  /// The sessions whose last answer has no end, and when it or its parts were written, in ms since
   /// 1970.
   [[nodiscard]] Result<std::map<std::string, std::int64_t>> unfinished_answers() const;
   /// As SessionArchive::read, for messages of this session.
