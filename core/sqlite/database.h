@@ -1,6 +1,6 @@
-// SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file beside the database,
-// and no lock is held longer than one call of Database::read. A database that its program has open is read through the
-// program's own -shm; one that is closed, as it stands; one with a -wal and no -shm, from a private copy.
+// SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file beside the
+// database, and no lock is held longer than one call of Database::read. A database that its program has open is read
+// through the program's own -shm; one that is closed, as it stands; one with a -wal and no -shm, from a private copy.
 #pragma once
 
 #include <algorithm>

@@ -21,11 +21,10 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const std::string kHeader = R"({"odd":1.50,"current_id":"b2","session_id":"feed","metadata":{"x":1}})";
-const std::string kLines =
-    R"({"id":"b2","parent_id":"a1","role":"assistant","content":"two","is_error":false})"
-    "\n"
-    R"({"id":"a1","parent_id":null, "role":"user","content":"one","is_error":false})"
-    "\n";
+const std::string kLines = R"({"id":"b2","parent_id":"a1","role":"assistant","content":"two","is_error":false})"
+                           "\n"
+                           R"({"id":"a1","parent_id":null, "role":"user","content":"one","is_error":false})"
+                           "\n";
 
 class OpalWriting : public ::testing::Test {
  protected:

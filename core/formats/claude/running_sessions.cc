@@ -26,7 +26,8 @@ std::optional<std::uint64_t> number_of(std::string_view digits) {
 
 /// The process that a file of this name is about; other names are those of keys, and of files being written.
 std::optional<long> pid_in(std::string_view name) {
-  const auto pid = name.ends_with(kNoteSuffix) ? number_of(name.substr(0, name.size() - kNoteSuffix.size())) : std::nullopt;
+  const auto pid =
+      name.ends_with(kNoteSuffix) ? number_of(name.substr(0, name.size() - kNoteSuffix.size())) : std::nullopt;
   return pid && *pid > 0 ? std::optional(static_cast<long>(*pid)) : std::nullopt;
 }
 
