@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/base/result_macros.h"
+#include "core/os/file.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/views/first_user_text.h"
@@ -74,7 +75,7 @@ std::string lines_of(const std::vector<Listed>& sessions) {
 }
 
 /// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read,
-/// except for the doctor, which examines those that are there.
+/// except for the doctor, which examines those that are there. The error names the folders unless no agent has any.
 Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
   std::vector<std::string> warnings;
   std::string missing;
@@ -94,7 +95,7 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
     }
     is_any_there = is_any_there || !problem->is_absent;
     ++unreadable;
-    absent += problem->is_absent ? 1 : 0;
+    absent += problem->is_absent && !Dir::open_root(store->paths().agent_dir) ? 1 : 0;
   }
   if (!are_named && absent == stores.size()) {
     return Error{Errc::not_found,
