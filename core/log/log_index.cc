@@ -40,6 +40,19 @@ bool LogIndex::begins_with(const LogIndex& before) const {
   return state_->has_hashes && before.state_->has_hashes && common_entries(before) == before.size();
 }
 
+bool LogIndex::lies_as(const LogIndex& before) const {
+  if (size() != before.size() || !begins_with(before) || damage() != before.damage() ||
+      header().json != before.header().json) {
+    return false;
+  }
+  for (Ordinal ordinal = 1; ordinal <= size(); ++ordinal) {
+    if (entry(ordinal).offset != before.entry(ordinal).offset) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Ordinal LogIndex::common_entries(const LogIndex& before) const {
   const bool can_tell = state_->has_hashes && before.state_->has_hashes;
   const Ordinal most = can_tell ? std::min(size(), before.size()) : 0;

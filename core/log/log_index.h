@@ -80,6 +80,7 @@ struct Damage {
   std::uint64_t length = 0;
   Kind kind = Kind::malformed;
   bool in_progress = false;
+  bool operator==(const Damage&) const = default;
 };
 std::string_view damage_word(Damage::Kind kind);  // "malformed", "fused", ...
 
@@ -139,6 +140,9 @@ class LogIndex {
   [[nodiscard]] bool begins_with(const LogIndex& before) const;
   /// How many of the first entries are those of `before`, in the same sense.
   [[nodiscard]] Ordinal common_entries(const LogIndex& before) const;
+  /// True if the entries of `before`, no others, and its damage lie where they did, and the header is the same. False
+  /// for indexes without hashes of entries.
+  [[nodiscard]] bool lies_as(const LogIndex& before) const;
   /// How many of the first entries the agent never changes again: as a rule, all.
   [[nodiscard]] Ordinal settled() const;
 

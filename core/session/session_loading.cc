@@ -181,7 +181,9 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     ASSIGN_OR_RETURN(details, read_details(**log, **index, cancelled));
   }
   ASSIGN_OR_RETURN(auto slot, slot_of(**log, (*index)->header()));
-  ASSIGN_OR_RETURN(const auto kept, keeps_bytes(**log, st, slot));
+  const bool is_read_again = index_ && seen == head_.stat && (*index)->lies_as(*index_);
+  ASSIGN_OR_RETURN(const auto keeps, keeps_bytes(**log, st, slot));
+  const bool kept = keeps || is_read_again;
   const auto kept_entries = entries_kept(**index, kept);
   auto kept_leaf = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
   look_for_erased(**log, **index);

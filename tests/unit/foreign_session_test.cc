@@ -1,6 +1,7 @@
 // Sessions of an agent whose logs are rewritten whole: Opal's, from a folder on the disk.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -44,6 +45,9 @@ class ForeignSessionTest : public ::testing::Test {
   /// In place, as Opal does.
   void write(const std::string& bytes) const {
     std::ofstream(root_ / "sessions" / "s1.jsonl", std::ios::binary) << bytes;
+  }
+  void set_time(std::filesystem::file_time_type time) const {
+    std::filesystem::last_write_time(root_ / "sessions" / "s1.jsonl", time);
   }
   SessionPtr only() {
     catalog_->rescan();
@@ -98,6 +102,26 @@ TEST_F(ForeignSessionTest, RewriteThatAddsAMessageKeepsTheGeneration) {
   EXPECT_EQ(bytes(session, item_views::entry_text, 1), "first\n");
   EXPECT_EQ(bytes(session, item_views::entry_text, 3), "third\n");
   EXPECT_EQ(bytes(session, item_views::branch_transcript, 2), branch);
+}
+
+TEST_F(ForeignSessionTest, UnchangedLongLogThatIsYoungKeepsItsBytes) {
+  const std::string longer_than_is_hashed_whole(20'000, 'x');
+  // While that is ahead, no look at the log can rely on its time.
+  const auto soon = std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1);
+  write(header_of("a") + line_of("a", "", longer_than_is_hashed_whole));
+  set_time(soon);
+  const auto session = only();
+  ASSERT_TRUE(session);
+  ASSERT_TRUE(session->refresh(Depth::details));
+  const auto before = session->raw();
+  ASSERT_TRUE(before);
+  ASSERT_TRUE(session->refresh(Depth::details));
+  EXPECT_EQ(session->raw()->bytes, before->bytes) << "open files of it would be stale";
+  EXPECT_EQ(session->raw()->generation, before->generation);
+  write(header_of("a") + line_of("a", "", "y" + longer_than_is_hashed_whole.substr(1)));
+  set_time(soon);
+  ASSERT_TRUE(session->refresh(Depth::details));
+  EXPECT_NE(session->raw()->bytes, before->bytes);
 }
 
 TEST_F(ForeignSessionTest, RewriteThatChangesAMessageBeginsAGeneration) {
