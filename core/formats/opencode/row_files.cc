@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/render/names.h"
@@ -96,11 +97,9 @@ std::string object_of(const Statement& row) {
 
 /// When the row was written last; nothing if it does not say.
 std::optional<std::int64_t> time_of(const Statement& row) {
-  constexpr std::int64_t kNanosPerMilli = 1'000'000;
-  constexpr std::int64_t kLatestMillis = INT64_MAX / kNanosPerMilli;
   for (int column = 0; column < row.columns(); ++column) {
     if (row.column_name(column) == "time_updated" && row.kind(column) == Statement::Kind::integer) {
-      return std::clamp(row.integer(column), std::int64_t{0}, kLatestMillis) * kNanosPerMilli;
+      return std::max(nanos_of_millis(row.integer(column)), std::int64_t{0});
     }
   }
   return std::nullopt;

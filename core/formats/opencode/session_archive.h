@@ -2,6 +2,7 @@
 // and messages in the order of their creation, each with its parts. Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +24,12 @@ struct Stamp {
   std::uint64_t version = 0;  // a hash
   bool operator==(const Stamp&) const = default;
 };
+
+/// Nanoseconds of a time that a database says in milliseconds; the nearest that can be told.
+constexpr std::int64_t nanos_of_millis(std::int64_t millis) {
+  constexpr std::int64_t kNanosPerMilli = 1'000'000;
+  return std::clamp(millis, INT64_MIN / kNanosPerMilli, INT64_MAX / kNanosPerMilli) * kNanosPerMilli;
+}
 
 /// `head` covers what a listing reads; `whole` covers messages and parts too, and costs more.
 struct Stamps {

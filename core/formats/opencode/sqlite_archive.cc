@@ -163,7 +163,7 @@ class SqliteArchive final : public SessionArchive {
       answers_at_ = done ? *now : 0;
     }
     const auto found = answers_.find(session.id);
-    return found != answers_.end() && now_ms() - found->second < kAnswerAbandonedMs;
+    return found != answers_.end() && found->second > now_ms() - kAnswerAbandonedMs;
   }
 
   [[nodiscard]] std::vector<Finding> faults_of(const SessionName& session) const override {

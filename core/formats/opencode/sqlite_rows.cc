@@ -12,8 +12,6 @@
 namespace arborfs::opencode {
 namespace {
 
-constexpr std::int64_t kNanosPerMilli = 1'000'000;
-
 /// What a column's value becomes in JSON.
 enum class As : std::uint8_t { text, json, number };
 
@@ -138,7 +136,7 @@ enum Leading : int { kId, kTime, kSequence, kMetadata };
 SessionHead head_of(const sqlite::Statement& row) {
   SessionHead head;
   head.id = row.text(kId);
-  head.stamp.time_ns = row.integer(kTime) * kNanosPerMilli;
+  head.stamp.time_ns = nanos_of_millis(row.integer(kTime));
   std::string all(row.text(kSequence));
   int column = kMetadata;
   for (const Group& group : session_groups()) {
@@ -281,7 +279,7 @@ Result<Stamp> SqliteRows::stamp_of_content(const std::string& id) const {
                                                      " % 1000003) FROM " + table + " WHERE session_id = ?1"));
     rows.bind(1, id);
     RETURN_IF_ERROR(rows.step());
-    stamp.time_ns = std::max(stamp.time_ns, rows.integer(1) * kNanosPerMilli);
+    stamp.time_ns = std::max(stamp.time_ns, nanos_of_millis(rows.integer(1)));
     for (int column = 0; column < 3; ++column) {
       all.append(1, '\0').append(rows.text(column));
     }

@@ -33,7 +33,7 @@ Result<LastMessage> last_message(const sqlite::Connection& database, const std::
       last.id = row.text(0);
       last.created_ms = row.integer(1);
     }
-    const bool is_recent = now_ms() - row.integer(3) < kAnswerAbandonedMs;
+    const bool is_recent = row.integer(3) > now_ms() - kAnswerAbandonedMs;
     last.is_being_written = last.is_being_written || (row.integer(2) != 0 && is_recent);
   }
 }
