@@ -1,6 +1,7 @@
 #include "core/sqlite/looking_vfs.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 namespace arborfs::sqlite {
 namespace {
@@ -23,7 +24,14 @@ int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_fold
   return SQLITE_IOERR_DELETE;
 }
 
+/// For root, SQLite gives each -wal and -shm that it opens the owner of the database. That changes their ctime and
+/// wakes whatever watches them. arborfs writes only to databases of its own user, whose new files have the right owner.
+int keep_owner(int /*fd*/, uid_t /*owner*/, gid_t /*group*/) {
+  return 0;
+}
+
 sqlite3_vfs make_looking_vfs() {
+  unix_vfs()->xSetSystemCall(unix_vfs(), "fchown", reinterpret_cast<sqlite3_syscall_ptr>(keep_owner));
   sqlite3_vfs vfs = *unix_vfs();
   vfs.zName = "arborfs-looking";
   vfs.pNext = nullptr;

@@ -27,8 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names, times, inodes and hashes of all files of a folder.
-using FolderState = std::map<std::string, std::tuple<std::int64_t, std::uint64_t, std::size_t>>;
+/// Names, times of the last write and of the last change, inodes and hashes of all files of a folder.
+using FolderState = std::map<std::string, std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::size_t>>;
+
+std::int64_t nanos(const timespec& time) {
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
 
 FolderState state_of(const fs::path& folder) {
   FolderState all;
@@ -36,7 +40,7 @@ FolderState state_of(const fs::path& folder) {
     struct stat st {};
     ::lstat(entry.path().c_str(), &st);
     std::ifstream in(entry.path(), std::ios::binary);
-    all[entry.path().filename()] = {st.st_mtim.tv_sec * 1'000'000'000 + st.st_mtim.tv_nsec, st.st_ino,
+    all[entry.path().filename()] = {nanos(st.st_mtim), nanos(st.st_ctim), st.st_ino,
                                     std::hash<std::string>()({std::istreambuf_iterator<char>(in), {}})};
   }
   return all;
