@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 import time
@@ -290,12 +291,9 @@ def test_bad_opencode_database_hides_no_other_store(case):
         assert b"database" in said.stdout, said.stdout
 
 
-FEW = 5  # of more than 500 pages: the kernel may let go of some by itself
-
-
 def stays_cached(mount, session, allowed, tell):
     """Reads all entries before the last turn while tell(text) changes the last message: no request asks for them. The
-    quickest of the changes shows within `allowed` seconds."""
+    changes show within `allowed` seconds, as a rule."""
     entries = os.open((mount / "by-id" / session / "entries").resolve(), os.O_RDONLY)
 
     def read(name):
@@ -324,11 +322,10 @@ def stays_cached(mount, session, allowed, tell):
             equal(read(name), content, name)
             now = os.stat(name, dir_fd=entries)
             equal((now.st_ino, now.st_size, now.st_mtime_ns), (stat.st_ino, stat.st_size, stat.st_mtime_ns), name)
-        for request in ("LOOKUP", "OPEN"):
+        for request in ("LOOKUP", "OPEN", "READ"):
             equal(requests.of(request), 0, f"{request} after {words}, of {requests.all()}")
-        assert requests.of("READ") <= FEW, f"READ after {words}, of {requests.all()}"
     os.close(entries)
-    assert min(late) <= allowed * PATIENCE, f"changes visible after {late} s"
+    assert statistics.median(late) <= allowed * PATIENCE, f"changes visible after {late} s"
 
 
 def test_entries_before_a_streamed_answer_stay_cached(case):
