@@ -28,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 /// How often everything is checked: where inotify is silent or absent, and where it works (for events that it missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
+/// SQLite writes a commit to the -wal, of which an event tells, and only then to the shared memory, of which none does.
+constexpr auto kCommitShows = std::chrono::milliseconds(20);
 /// A program may write again and again: events are read at once, but not more often than this.
 constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 /// After its own write this process reads the log at once, and with it earlier writes of other programs. Events of a
@@ -83,7 +85,11 @@ struct Watcher::Impl {
     if (!put_off.empty() && Clock::now() >= put_off_until) {
       touch_all(std::exchange(put_off, {}));
     }
-    const auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
+    if (!look_again.empty() && Clock::now() >= look_again_at) {
+      catalog.rescan_folders(std::exchange(look_again, {}));
+    }
+    auto next = put_off.empty() ? next_poll : std::min(next_poll, put_off_until);
+    next = look_again.empty() ? next : std::min(next, look_again_at);
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
     std::array<pollfd, 3> fds{{{stop.get(), POLLIN, 0}, {watches.fd(), POLLIN, 0}, {mounts.get(), POLLPRI, 0}}};
     ::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
@@ -152,6 +158,8 @@ struct Watcher::Impl {
       catalog.rescan();
     } else if (!news.changed_folders.empty()) {
       catalog.rescan_folders(news.changed_folders);
+      look_again_at = Clock::now() + kCommitShows;
+      look_again.merge(news.changed_folders);
     }
     touch_or_put_off(std::move(news.touched));
   }
@@ -217,6 +225,8 @@ struct Watcher::Impl {
   Clock::time_point last_news;
   std::set<LogPlace> put_off;       // logs to check later
   Clock::time_point put_off_until;  // valid if put_off is not empty
+  std::set<LogFolder> look_again;   // folders to scan once more
+  Clock::time_point look_again_at;  // valid if look_again is not empty
   UniqueFd mounts = list_of_mounts();
   SubmountScanner submount_scanner{catalog};
   std::thread thread;
