@@ -156,11 +156,13 @@ double number_at(const json::Value& object, std::string_view key) {
 
 void expect_base(const codex::Segment& segment, const json::Value& wanted) {
   const json::Value& base = *json::member(wanted, "historyBase");
-  ASSERT_EQ(segment.base.has_value(), base.IsObject());
-  if (segment.base) {
-    EXPECT_EQ(segment.base->segment, *json::string_member(base, "thread_id"));
-    EXPECT_EQ(static_cast<double>(segment.base->end_ordinal), number_at(base, "end_ordinal_exclusive"));
-    EXPECT_EQ(static_cast<double>(segment.base->end_byte), number_at(base, "end_byte_offset"));
+  const auto& found = segment.head.base;
+  EXPECT_TRUE(segment.head.is_settled);
+  ASSERT_EQ(found.has_value(), base.IsObject());
+  if (found) {
+    EXPECT_EQ(found->segment, *json::string_member(base, "thread_id"));
+    EXPECT_EQ(static_cast<double>(found->end_ordinal), number_at(base, "end_ordinal_exclusive"));
+    EXPECT_EQ(static_cast<double>(found->end_byte), number_at(base, "end_byte_offset"));
   }
 }
 

@@ -34,9 +34,9 @@ std::vector<codex::Segment> segments_in(std::string_view input) {
     segment.id = std::to_string(segments.size());
     segment.file = log_from_bytes(std::string(bytes));
     segment.length = bytes.size();
-    const auto base = codex::read_base(*segment.file);
-    check(base.has_value(), "a first line in memory that cannot be read");
-    segment.base = *base;
+    const auto head = codex::read_head(*segment.file);
+    check(head.has_value(), "a first line in memory that cannot be read");
+    segment.head = *head;
     segments.push_back(std::move(segment));
   }
   return segments;

@@ -7,6 +7,7 @@
 #include "core/formats/claude/claude_format.h"
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/goat/goat_format.h"
+#include "core/model/tree.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -89,6 +90,40 @@ TEST_F(SessionGrowth, OfCodex) {
     refresh();
     append(file, R"("id":"m)" + std::to_string(number) + R"(","role":"user","content":[]}})" + "\n");
   });
+}
+
+/// Codex reverts a turn by a new segment, whose first line says where the history before it ends.
+TEST_F(SessionGrowth, OfCodexByASegmentWhoseFirstLineComesInPieces) {
+  const std::string thread = "01a1ffe5-f4fe-7fb2-82fb-b85d6c526a39";
+  const std::string day = "codex/sessions/2026/11/21/rollout-2026-11-21T";
+  const auto record = [](int ordinal, const std::string& type, const std::string& payload) {
+    return R"({"timestamp":"2026-11-21T20:57:02.000Z","ordinal":)" + std::to_string(ordinal) + R"(,"type":")" + type +
+           R"(","payload":{)" + payload + "}}\n";
+  };
+  const auto says = [&](int ordinal) {
+    return record(ordinal, "response_item", R"("type":"message","role":"user","content":[])");
+  };
+  const std::string about = R"("id":")" + thread + R"(","cwd":"/w")";
+  const std::string kept = record(0, "session_meta", about) + says(1);
+  append(day + "20-57-02-" + thread + ".jsonl", kept + says(2));
+  open(make_codex_store(temp.root() + "/codex", Disk::real()));
+  const std::string segment = "01a1ffe5-f4fe-7fb2-82fb-b85d6c526a40";
+  const std::string second = day + "21-00-00-" + thread + "_" + segment + ".jsonl";
+  const std::string head =
+      record(2, "session_meta",
+             about + R"(,"history_base":{"thread_id":")" + thread +
+                 R"(","end_ordinal_exclusive":2,"end_byte_offset":)" + std::to_string(kept.size()) + "}");
+  for (const auto& piece : {std::string(), head.substr(0, 30), head.substr(30) + says(3)}) {
+    append(second, piece);
+    catalog->rescan();
+    refresh();
+  }
+  const LogIndex& index = session->read()->index();
+  std::vector<std::string> path;
+  for (const Ordinal ordinal : path_to(index, index.leaf())) {
+    path.push_back(index.id(ordinal).text);
+  }
+  EXPECT_EQ(path, (std::vector{thread + ":1", segment + ":3"}));
 }
 
 /// goat changes its metadata with each message.

@@ -42,7 +42,7 @@ Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
   if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
     for (const Segment& segment : thread->segments()) {
       views.push_back(
-          {segment.id, segment.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
+          {segment.id, segment.head.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
     }
     views.back().is_last = true;
     ASSIGN_OR_RETURN(views.back().length, views.back().file->size());

@@ -244,35 +244,34 @@ std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
   const Table now = read_table();
   const auto planned = plan(*now, std::string(place.stem()));
   for (const Planned& segment : planned ? *planned : std::vector<Planned>()) {
-    const SegmentFile* base = segment.base ? now->find(segment.base->segment) : nullptr;
-    if (segment.base && (base == nullptr || base->name.is_compressed)) {
+    const SegmentFile* base = segment.head.base ? now->find(segment.head.base->segment) : nullptr;
+    if (segment.head.base && (base == nullptr || base->name.is_compressed)) {
       found.push_back({"missing_segment", "the history of " + segment.file.file + " begins in the segment " +
-                                              segment.base->segment + ", which is " +
+                                              segment.head.base->segment + ", which is " +
                                               (base == nullptr ? "not there" : "compressed and so not read")});
     }
   }
   return found;
 }
 
-/// What the segment's first line says of its base; nothing also if it cannot be read now.
-std::optional<HistoryBase> CodexStore::base_of(const SegmentFile& file) const {
+/// What the segment's first line says; unsettled also if it cannot be read now.
+SegmentHead CodexStore::head_of(const SegmentFile& file) const {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = bases_.find(file.name.segment); known != bases_.end()) {
+    if (const auto known = heads_.find(file.name.segment); known != heads_.end()) {
       return known->second;
     }
   }
   const auto log = open_file(file);
-  auto base = log ? read_base(**log) : Result<std::optional<HistoryBase>>(log.error());
-  const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
-  if (!base || !size) {
-    return std::nullopt;
+  const auto head = log ? read_head(**log) : Result<SegmentHead>(log.error());
+  if (!head) {
+    return {};
   }
-  if (*size > 0) {
+  if (head->is_settled) {
     const std::lock_guard lock(mutex_);
-    bases_.emplace(file.name.segment, *base);
+    heads_.emplace(file.name.segment, *head);
   }
-  return *base;
+  return *head;
 }
 
 /// The thread's segments and those that its history begins with, a base before what is based on it. Compressed ones of
@@ -289,16 +288,16 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
     std::vector<Planned> chain;
     const SegmentFile* at = &file;
     while (at != nullptr && chain.size() < kMostBases && seen.insert(at->name.segment).second) {
-      chain.push_back({*at, base_of(*at), at->name.thread == thread, UINT64_MAX});
-      at = chain.back().base ? table.find(chain.back().base->segment) : nullptr;
+      chain.push_back({*at, head_of(*at), at->name.thread == thread, UINT64_MAX});
+      at = chain.back().head.base ? table.find(chain.back().head.base->segment) : nullptr;
       at = at != nullptr && at->name.is_compressed && at->name.thread != thread ? nullptr : at;
     }
     std::move(chain.rbegin(), chain.rend(), std::back_inserter(planned));
   }
   for (const Planned& segment : planned) {
-    if (segment.base) {
-      std::uint64_t& end = ends[segment.base->segment];
-      end = std::max(end, segment.base->end_byte);
+    if (const auto& base = segment.head.base) {
+      std::uint64_t& end = ends[base->segment];
+      end = std::max(end, base->end_byte);
     }
   }
   for (Planned& segment : planned) {
@@ -317,7 +316,7 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTab
     ASSIGN_OR_RETURN(const auto size, file->size());
     const FileStat st = file->opened();
     all.add(st, std::min(st.size, each.end), each.is_own);
-    segments.push_back({each.file.name.segment, each.base, each.is_own, std::move(file), std::min(size, each.end), 0});
+    segments.push_back({each.file.name.segment, each.head, each.is_own, std::move(file), std::min(size, each.end), 0});
   }
   ThreadFacts facts = facts_in(known, thread);
   const FileStat opened = all.of_thread(facts);

@@ -45,7 +45,7 @@ class CodexStore final : public ReadOnlyStore {
   /// A segment of a thread's history before it is opened.
   struct Planned {
     SegmentFile file;
-    std::optional<HistoryBase> base;
+    SegmentHead head;
     bool is_own = true;
     std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
   };
@@ -62,7 +62,7 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
   [[nodiscard]] Known known() const;
   static ThreadFacts facts_in(const Known& known, const std::string& thread);
-  [[nodiscard]] std::optional<HistoryBase> base_of(const SegmentFile& file) const;
+  [[nodiscard]] SegmentHead head_of(const SegmentFile& file) const;
   [[nodiscard]] Result<FileStat> stat_now(const SegmentFile& file) const;
   template <class Stat>
   [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
@@ -78,7 +78,7 @@ class CodexStore final : public ReadOnlyStore {
   mutable std::mutex mutex_;
   mutable Table table_;  // guarded by mutex_; null until it is needed
   /// By segment: the first line never changes. Guarded by mutex_.
-  mutable std::unordered_map<std::string, std::optional<HistoryBase>> bases_;
+  mutable std::unordered_map<std::string, SegmentHead> heads_;
 };
 
 }  // namespace arborfs::codex

@@ -25,11 +25,14 @@ std::optional<HistoryBase> base_in(std::string_view first_line) {
                      count_of(skim::member(given, "end_byte_offset")).value_or(UINT64_MAX)};
 }
 
-Result<std::optional<HistoryBase>> read_base(const LogSource& file) {
+Result<SegmentHead> read_head(const LogSource& file) {
   ASSIGN_OR_RETURN(const auto size, file.size());
   LineReader lines(file, std::min(size, kLongestHead), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
-  return line == nullptr || line->is_too_long ? std::optional<HistoryBase>() : base_in(line->text);
+  if (line == nullptr) {
+    return SegmentHead{std::nullopt, size >= kLongestHead};
+  }
+  return SegmentHead{line->is_too_long ? std::nullopt : base_in(line->text), line->is_ended || size >= kLongestHead};
 }
 
 SegmentsLog::SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened)
@@ -56,7 +59,7 @@ Result<bool> SegmentsLog::grows_at_its_end() const {
       return false;
     }
   }
-  return !segments_.back().file->is_decoded();
+  return segments_.back().head.is_settled && !segments_.back().file->is_decoded();
 }
 
 Result<FileStat> SegmentsLog::stat() const {

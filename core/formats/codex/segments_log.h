@@ -23,17 +23,21 @@ struct HistoryBase {
 /// The base in the first line of a segment; nothing if there is none.
 std::optional<HistoryBase> base_in(std::string_view first_line);
 
+struct SegmentHead {
+  std::optional<HistoryBase> base;
+  bool is_settled = false;  // false while Codex has not written the whole first line
+};
+
 /// What a segment's first line says of its place in the history. Errors: io, stale.
-Result<std::optional<HistoryBase>> read_base(const LogSource& file);
+Result<SegmentHead> read_head(const LogSource& file);
 
 struct Segment {
   std::string id;
-  std::optional<HistoryBase> base;
+  SegmentHead head;    // when the thread was opened
   bool is_own = true;  // of the thread, not of the one that it was forked from
   std::shared_ptr<const LogSource> file;
-  std::uint64_t length =
-      0;  // how many bytes of the file belong to the thread; of the last segment, at the time of opening
-  std::uint64_t start = 0;  // in the bytes of the thread; set by SegmentsLog
+  std::uint64_t length = 0;  // bytes of the file that belong to the thread; of the last segment, when it was opened
+  std::uint64_t start = 0;   // in the bytes of the thread; set by SegmentsLog
 };
 
 class SegmentsLog final : public LogSource {
@@ -44,7 +48,8 @@ class SegmentsLog final : public LogSource {
 
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
-  /// False if an own segment before the last one has been written to since, or no growth of the last one can be seen.
+  /// False if an own segment before the last one has been written to since, if the last one's first line was not whole,
+  /// or if no growth of the last one can be seen.
   /// Errors: io, stale.
   [[nodiscard]] Result<bool> grows_at_its_end() const;
 
