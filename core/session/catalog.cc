@@ -227,17 +227,21 @@ void Catalog::rescan() {
     placing.found = scan_folders(stores_, folders);
   }
   rescan_locked(folders, placing);
-  if (placing.has_lost_any()) {
-    // A log that moved during the scan, from a folder not scanned yet to one already scanned, was seen in neither.
-    placing = {};
-    rescan_locked(folders, placing);
-  }
   finish(placing);
 }
 
+/// Does not believe at once that a log is gone: one that moved during the scan, from a folder not scanned yet to one
+/// already scanned, was seen in neither.
 void Catalog::rescan_locked(const std::set<LogFolder>& folders, Placing& placing) {
-  for (const auto& folder : folders) {
-    rescan_folder_locked(folder, placing);
+  const auto scan = [&] {
+    for (const auto& folder : folders) {
+      rescan_folder_locked(folder, placing);
+    }
+  };
+  scan();
+  if (folders.size() > 1 && placing.has_lost_any()) {
+    placing = {};
+    scan();
   }
 }
 

@@ -121,6 +121,9 @@ class SessionStore {
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const {
     return is_log_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
+  /// True if a change can be read only some milliseconds after its event, as SQLite writes a commit to the -wal, of
+  /// which an event tells, and only then to the shared memory, of which none does.
+  [[nodiscard]] virtual bool changes_show_late() const { return false; }
   /// The disk that it is written through; data kept elsewhere for it uses the same.
   [[nodiscard]] virtual Disk& disk() const = 0;
   /// False while the sessions folder does not exist; checked again on each call.

@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 /// How often everything is checked: where inotify is silent or absent, and where it works (for events that it missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
-/// SQLite writes a commit to the -wal, of which an event tells, and only then to the shared memory, of which none does.
-constexpr auto kCommitShows = std::chrono::milliseconds(20);
+/// How late a change shows in a store whose changes_show_late().
+constexpr auto kChangeShows = std::chrono::milliseconds(20);
 /// A program may write again and again: events are read at once, but not more often than this.
 constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 /// After its own write this process reads the log at once, and with it earlier writes of other programs. Events of a
@@ -158,8 +158,10 @@ struct Watcher::Impl {
       catalog.rescan();
     } else if (!news.changed_folders.empty()) {
       catalog.rescan_folders(news.changed_folders);
-      look_again_at = Clock::now() + kCommitShows;
-      look_again.merge(news.changed_folders);
+      look_again_at = Clock::now() + kChangeShows;
+      std::copy_if(news.changed_folders.begin(), news.changed_folders.end(),
+                   std::inserter(look_again, look_again.end()),
+                   [&](const LogFolder& in) { return catalog.stores().at(in.store)->changes_show_late(); });
     }
     touch_or_put_off(std::move(news.touched));
   }
@@ -225,7 +227,7 @@ struct Watcher::Impl {
   Clock::time_point last_news;
   std::set<LogPlace> put_off;       // logs to check later
   Clock::time_point put_off_until;  // valid if put_off is not empty
-  std::set<LogFolder> look_again;   // folders to scan once more
+  std::set<LogFolder> look_again;   // folders to scan once more, of stores whose changes show late
   Clock::time_point look_again_at;  // valid if look_again is not empty
   UniqueFd mounts = list_of_mounts();
   SubmountScanner submount_scanner{catalog};

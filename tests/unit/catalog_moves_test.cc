@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
+#include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -56,6 +59,40 @@ TEST_F(CatalogMovesTest, MoveBetweenRescannedFoldersKeepsTheSession) {
   EXPECT_EQ(catalog.view()->by_id.front().second, session);
   EXPECT_EQ(session->place().folder, "other");
   EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
+}
+
+/// After `folder` was listed for the second time, `then` happens once.
+class ListingThen : public testing::ForeignStore {
+ public:
+  ListingThen(const std::string& agent_dir, std::string folder, std::function<void()> then)
+      : ForeignStore(agent_dir), folder_(std::move(folder)), then_(std::move(then)) {}
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder, const HeadWanted& wants) const override {
+    auto found = ForeignStore::logs(folder, wants);
+    if (folder == folder_ && ++listed_ == 2) {
+      then_();
+    }
+    return found;
+  }
+
+ private:
+  const std::string folder_;
+  const std::function<void()> then_;
+  mutable int listed_ = 0;
+};
+
+/// A log that moves from a folder not scanned yet to one already scanned is seen in neither.
+TEST(CatalogMoves, MoveDuringTheScanOfItsFoldersKeepsTheSession) {
+  const TempStore temp;
+  temp.write("b", kName, TempStore::two_entries());
+  std::filesystem::create_directory(temp.sessions() / "a");
+  const auto move = [&] { std::filesystem::rename(temp.log("b", kName), temp.log("a", kName)); };
+  Catalog catalog(std::make_shared<ListingThen>(temp.root(), "a", move), "/home/dev");
+  catalog.rescan();
+  const SessionPtr session = catalog.view()->by_id.front().second;
+  catalog.rescan_folders({{0, "a"}, {0, "b"}});
+  ASSERT_EQ(catalog.view()->by_id.size(), 1U);
+  EXPECT_EQ(catalog.view()->by_id.front().second, session);
+  EXPECT_EQ(session->place().folder, "a");
 }
 
 TEST_F(CatalogMovesTest, UnmovedSessionsAreNotReported) {

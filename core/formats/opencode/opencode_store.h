@@ -41,6 +41,7 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return archive_->log_of(folder, file);
   }
+  [[nodiscard]] bool changes_show_late() const override { return archive_->changes_show_late(); }
 
  private:
   /// What is known of a session.

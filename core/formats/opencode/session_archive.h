@@ -103,6 +103,7 @@ class SessionArchive {
   /// As in SessionStore. `hot` are sessions that were read lately.
   [[nodiscard]] virtual std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const = 0;
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const = 0;
+  [[nodiscard]] virtual bool changes_show_late() const = 0;
   [[nodiscard]] virtual std::string path_of(const SessionName& session) const = 0;
   /// The directory with the files of a folder. Errors: those of opening it.
   [[nodiscard]] virtual Result<Dir> dir_of(const std::string& folder) const = 0;
