@@ -169,12 +169,6 @@ Error unknown_agent(std::string_view name) {
   return {Errc::invalid_argument, "unknown agent '" + std::string(name) + "'; the known agents are " + known};
 }
 
-/// Also true if it cannot be told.
-bool is_there(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::status(path, failed).type() != std::filesystem::file_type::not_found;
-}
-
 /// True if both paths lead to one folder, also through a link.
 bool is_same_folder(const std::string& one, const std::string& other) {
   std::error_code failed;
@@ -203,10 +197,6 @@ FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<F
                     Disk& disk) {
   FoundStore row{agent.name, own.dir, nullptr, own.why_none, std::nullopt};
   if (own.dir.empty()) {
-    return row;
-  }
-  if (!before.empty() && !is_there(own.dir)) {
-    row.why_not = "there is no folder " + own.dir;
     return row;
   }
   StorePtr store = (own.open != nullptr ? own.open : agent.open)(own.dir, true, disk);

@@ -5,7 +5,9 @@ import os
 import shutil
 
 from agentdir import AgentDir
-from mounting import equal, visible_within
+from mounting import SOURCE_DIR, equal, visible_within
+
+APPEARS = 2  # seconds until a store is found that did not exist; nothing tells of it
 
 
 def stores_of(case):
@@ -126,6 +128,17 @@ def test_own_stores_of_omp_and_pi_are_both_shown(case):
     lines = case.arborfs("stores").stdout.decode().splitlines()
     for line, agent in zip(lines[1:], ("omp", "pi")):
         equal(line.split(), [agent, str(case.home / f".{agent}" / "agent"), "1", "ok"], "arborfs stores")
+
+
+def test_stores_that_appear_after_mounting_are_shown(case):
+    """An agent that runs for the first time while its store is mounted is shown like the others."""
+    with case.mount(own_stores=True) as mount:
+        equal(os.listdir(mount / "by-id"), [], "before")
+        for agent, folder in (("claude", ".claude"), ("codex", ".codex"), ("opal", ".opal"), ("pi", ".pi/agent"),
+                              ("opencode", "../data/opencode")):
+            sample = SOURCE_DIR / "tools" / "samples" / agent
+            visible_within(APPEARS, lambda: shutil.copytree(sample, case.home / folder),
+                           lambda: agent in os.listdir(mount / "by-agent"), agent)
 
 
 def test_stores_without_a_session_are_absent(case):

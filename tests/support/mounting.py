@@ -254,18 +254,17 @@ def alive(process_folder):
 
 
 class Mount:
-    """A mounted agent dir. As a context manager it mounts, unmounts, and requires a clean end of the daemon: exit
-    status 0 and no report of a sanitizer."""
+    """A mounted agent dir, or with `own_stores` the stores that the agents have in the case's home. As a context manager
+    it mounts, unmounts, and requires a clean end of the daemon: exit status 0 and no report of a sanitizer."""
 
-    def __init__(self, case, options=(), agent_dir=None, mountpoint=None, prefix=()):
+    def __init__(self, case, options=(), agent_dir=None, mountpoint=None, prefix=(), own_stores=False):
         self.case = case
         self.path = Path(mountpoint) if mountpoint else case.new_path("mnt")
         if not mountpoint:
             self.path.mkdir()
-        agent_dir = agent_dir or case.agent.path
+        stores = [] if own_stores else ["--agent-dir", os.fspath(agent_dir or case.agent.path)]
         option_words = ["-o", ",".join(options)] if options else []
-        self.command = [*map(os.fspath, prefix), BINARY, "mount", "--agent-dir", os.fspath(agent_dir), *option_words,
-                        os.fspath(self.path)]
+        self.command = [*map(os.fspath, prefix), BINARY, "mount", *stores, *option_words, os.fspath(self.path)]
         self.log = case.new_path("daemon")
         self.process = None
 

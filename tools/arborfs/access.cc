@@ -87,15 +87,17 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
     if (!problem) {
       continue;
     }
-    const std::string sessions = store->paths().sessions;
-    missing += (missing.empty() ? "no sessions folder at " : ", nor at ") + visible(sessions) +
-               (problem->is_absent ? "" : " (" + visible(problem->words) + ")");
+    const bool has_no_agent = problem->is_absent && !Dir::open_root(store->paths().agent_dir);
+    if (are_named || !has_no_agent) {
+      missing += (missing.empty() ? "no sessions folder at " : ", nor at ") + visible(store->paths().sessions) +
+                 (problem->is_absent ? "" : " (" + visible(problem->words) + ")");
+    }
     if (are_named || !problem->is_absent) {
       warnings.push_back(std::string(store->format().agent) + ": " + visible(problem->words));
     }
     is_any_there = is_any_there || !problem->is_absent;
     ++unreadable;
-    absent += problem->is_absent && !Dir::open_root(store->paths().agent_dir) ? 1 : 0;
+    absent += has_no_agent ? 1 : 0;
   }
   if (!are_named && absent == stores.size()) {
     return Error{Errc::not_found,

@@ -184,7 +184,9 @@ class SqliteArchive final : public SessionArchive {
   }
 
   [[nodiscard]] std::vector<WatchedDir> watched(const std::vector<SessionName>& /*hot*/) const override {
-    return {{place().parent_path().string(), name(), false}};
+    std::string folder = place().parent_path().string();
+    return Dir::open_root(folder) ? std::vector{WatchedDir{std::move(folder), name(), false}}
+                                  : std::vector<WatchedDir>();
   }
   /// A change of the database may be one of any session: the place is that of none.
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
