@@ -11,6 +11,7 @@
 
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/codex/rollout_name.h"
+#include "core/formats/codex/segment_opener.h"
 #include "core/formats/codex/segments_log.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
@@ -226,6 +227,29 @@ TEST(CodexSamples, EveryFileBelongsToAThread) {
   EXPECT_EQ(files, (std::vector<std::string>{"01a1ffe5-09c1-7be0-82ef-7bbde2eca945.jsonl",
                                              "01a1ffe5-385d-76d2-b125-538e816d179e.jsonl",
                                              "01a1ffe5-5213-70a0-b8cb-d273a092db5c.jsonl"}));
+}
+
+TEST(CodexSegmentOpener, OpensASegmentOnceUntilItIsLetGo) {
+  const std::string home = (kSamples / "paginated").string();
+  const auto table = codex::ThreadTable::read(home);
+  for (const auto use : {codex::SegmentOpener::Use::once, codex::SegmentOpener::Use::lasting}) {
+    codex::SegmentOpener opener(home, use);
+    for (const auto& [thread, files] : table.threads()) {
+      const auto log = opener.open(files.front());
+      ASSERT_TRUE(log);
+      EXPECT_EQ((*log)->opened(), files.front().stat);
+      EXPECT_EQ(*opener.open(files.front()), *log);
+      opener.let_go();
+      EXPECT_NE(*opener.open(files.front()), *log);
+    }
+  }
+}
+
+TEST(CodexSegmentOpener, CompressedSegmentsAreNotOpened) {
+  codex::SegmentFile file;
+  file.name.is_compressed = true;
+  codex::SegmentOpener opener("/nowhere", codex::SegmentOpener::Use::once);
+  EXPECT_EQ(opener.open(file).error().code, Errc::unsupported);
 }
 
 TEST(CodexSamples, AStoreStatsAThreadAsItsLogDoes) {

@@ -28,10 +28,6 @@ Error no_thread() {
   return {Errc::not_found, "Codex has no thread of this id"};
 }
 
-Error compressed() {
-  return {Errc::unsupported, "Codex has compressed the thread; resume it with codex to make it readable again"};
-}
-
 /// See codex/FORMAT.md A5.
 class ThreadLocks final : public LiveSigns {
  public:
@@ -142,6 +138,21 @@ Result<FileStat> CodexStore::stat_now(const ThreadTable& table, const std::strin
   return stat_of(table, thread, known(), [this](const SegmentFile& file) { return stat_now(file); });
 }
 
+/// False if it cannot be read.
+bool CodexStore::find_head(const ThreadTable& table, const std::string& thread, const Known& known,
+                           SegmentOpener& opener, FoundLog& log) const {
+  const std::int64_t started = now_ns();
+  const auto opened = open_thread(table, thread, known, opener);
+  auto header = opened ? format().reader->read_header(**opened) : Result<Header>(opened.error());
+  opener.let_go();
+  if (!header) {
+    return false;
+  }
+  log.stat = (*opened)->opened();
+  log.head = FoundHead{*std::move(header), started};
+  return true;
+}
+
 Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
   if (folder != kFolder) {
     return Error{Errc::not_found, "no folder of threads"};
@@ -149,19 +160,13 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
   RETURN_IF_ERROR(folders());
   const Table now = read_table();
   const Known known = this->known();
+  SegmentOpener opener(home(), SegmentOpener::Use::once);
   std::vector<FoundLog> found;
   for (const auto& [thread, files] : now->threads()) {
     FoundLog log{LogPlace{folder, file_of_thread(thread)}, {}, {}};
-    const std::int64_t started = now_ns();
-    if (wants_head && wants_head(log.place)) {
-      const auto opened = open_thread(*now, thread, known);
-      auto header = opened ? format().reader->read_header(**opened) : Result<Header>(opened.error());
-      if (header) {
-        log.stat = (*opened)->opened();
-        log.head = FoundHead{*std::move(header), started};
-        found.push_back(std::move(log));
-        continue;
-      }
+    if (wants_head && wants_head(log.place) && find_head(*now, thread, known, opener, log)) {
+      found.push_back(std::move(log));
+      continue;
     }
     if (const auto st = stat_of(*now, thread, known, [](const auto& file) { return Result<FileStat>(file.stat); })) {
       log.stat = *st;
@@ -183,8 +188,13 @@ Result<FileStat> CodexStore::stat_in(const Dir& /*folder*/, const LogPlace& plac
 
 Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place) const {
   const std::string thread(place.stem());
-  auto log = open_thread(*table(), thread, known());
-  return log || log.error().code != Errc::not_found ? log : open_thread(*read_table(), thread, known());
+  SegmentOpener opener(home(), SegmentOpener::Use::lasting);
+  auto log = open_thread(*table(), thread, known(), opener);
+  if (log || log.error().code != Errc::not_found) {
+    return log;
+  }
+  SegmentOpener again(home(), SegmentOpener::Use::lasting);
+  return open_thread(*read_table(), thread, known(), again);
 }
 
 Result<std::unique_ptr<const ShownFiles>> CodexStore::native_files(const LogPlace& place) const {
@@ -212,17 +222,6 @@ Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place)
 std::unique_ptr<const LiveSigns> CodexStore::live_signs(bool /*is_running*/) const {
   auto locks = open_below(home(), kLocks);
   return locks ? std::make_unique<const ThreadLocks>(*std::move(locks)) : nullptr;
-}
-
-Result<std::shared_ptr<const LogSource>> CodexStore::open_file(const SegmentFile& file) const {
-  if (file.name.is_compressed) {
-    return compressed();
-  }
-  ASSIGN_OR_RETURN(const auto dir, open_below(home(), file.folder));
-  return LogFile::open(dir, file.file, [home = home(), folder = file.folder, name = file.file]() -> Result<File> {
-    ASSIGN_OR_RETURN(const auto again, open_below(home, folder));
-    return File::open_in(again, name);
-  });
 }
 
 CodexStore::Known CodexStore::known() const {
@@ -255,14 +254,14 @@ std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
 }
 
 /// What the segment's first line says; unsettled also if it cannot be read now.
-SegmentHead CodexStore::head_of(const SegmentFile& file) const {
+SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) const {
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = heads_.find(file.name.segment); known != heads_.end()) {
       return known->second;
     }
   }
-  const auto log = open_file(file);
+  const auto log = opener.open(file);
   const auto head = log ? read_head(**log) : Result<SegmentHead>(log.error());
   if (!head) {
     return {};
@@ -276,7 +275,8 @@ SegmentHead CodexStore::head_of(const SegmentFile& file) const {
 
 /// The thread's segments and those that its history begins with, a base before what is based on it. Compressed ones of
 /// other threads are left out.
-Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread) const {
+Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread,
+                                                          SegmentOpener& opener) const {
   const auto own = table.threads().find(thread);
   if (own == table.threads().end()) {
     return no_thread();
@@ -288,7 +288,7 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
     std::vector<Planned> chain;
     const SegmentFile* at = &file;
     while (at != nullptr && chain.size() < kMostBases && seen.insert(at->name.segment).second) {
-      chain.push_back({*at, head_of(*at), at->name.thread == thread, UINT64_MAX});
+      chain.push_back({*at, head_of(*at, opener), at->name.thread == thread, UINT64_MAX});
       at = chain.back().head.base ? table.find(chain.back().head.base->segment) : nullptr;
       at = at != nullptr && at->name.is_compressed && at->name.thread != thread ? nullptr : at;
     }
@@ -306,13 +306,19 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
   return planned;
 }
 
+/// For callers that open no segment.
+Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread) const {
+  SegmentOpener opener(home(), SegmentOpener::Use::once);
+  return plan(table, thread, opener);
+}
+
 Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table, const std::string& thread,
-                                                                 const Known& known) const {
-  ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
+                                                                 const Known& known, SegmentOpener& opener) const {
+  ASSIGN_OR_RETURN(const auto planned, plan(table, thread, opener));
   std::vector<Segment> segments;
   ThreadStat all;
   for (const Planned& each : planned) {
-    ASSIGN_OR_RETURN(auto file, open_file(each.file));
+    ASSIGN_OR_RETURN(auto file, opener.open(each.file));
     ASSIGN_OR_RETURN(const auto size, file->size());
     const FileStat st = file->opened();
     all.add(st, std::min(st.size, each.end), each.is_own);

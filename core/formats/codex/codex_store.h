@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/formats/codex/segment_opener.h"
 #include "core/formats/codex/segments_log.h"
 #include "core/formats/codex/thread_database.h"
 #include "core/formats/codex/thread_names.h"
@@ -59,19 +60,22 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
   [[nodiscard]] Table table() const;
   Table read_table() const;
+  [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread,
+                                                  SegmentOpener& opener) const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
   [[nodiscard]] Known known() const;
   static ThreadFacts facts_in(const Known& known, const std::string& thread);
-  [[nodiscard]] SegmentHead head_of(const SegmentFile& file) const;
+  [[nodiscard]] SegmentHead head_of(const SegmentFile& file, SegmentOpener& opener) const;
   [[nodiscard]] Result<FileStat> stat_now(const SegmentFile& file) const;
   template <class Stat>
   [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
                                          const Stat& stat) const;
   [[nodiscard]] Result<FileStat> stat_now(const ThreadTable& table, const std::string& thread) const;
-  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_file(const SegmentFile& file) const;
+  [[nodiscard]] bool find_head(const ThreadTable& table, const std::string& thread, const Known& known,
+                               SegmentOpener& opener, FoundLog& log) const;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_thread(const ThreadTable& table,
-                                                                     const std::string& thread,
-                                                                     const Known& known) const;
+                                                                     const std::string& thread, const Known& known,
+                                                                     SegmentOpener& opener) const;
 
   const ThreadNames names_;
   const ThreadDatabase database_;
