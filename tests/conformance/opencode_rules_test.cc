@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/opencode/entry_text.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "tests/support/opencode_session.h"
 
@@ -57,6 +58,12 @@ class OpenCodeRules : public OpenCodeSamples {
   mutable std::vector<std::shared_ptr<SessionStore>> stores_;
   int time_ = 0;
 };
+
+TEST(OpenCodeEntryText, OnlySpacesBetweenTokensGo) {
+  EXPECT_EQ(opencode::without_spaces(" { \"a b\" :\t\"c \\\" d\" , \"e\" :\"\\\\\" ,\r\n\"f\" : [ 1 , \"\" ] } "),
+            R"({"a b":"c \" d","e":"\\","f":[1,""]})");
+  EXPECT_EQ(opencode::without_spaces(" 12 "), "12");
+}
 
 TEST_F(OpenCodeRules, MessagesSortByTimeNotById) {
   add_text("z");

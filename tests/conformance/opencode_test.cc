@@ -180,5 +180,21 @@ TEST_F(OpenCodeSamples, DatabaseCountsWhereThereAreFilesToo) {
   expect_store(folder, kStores / "fresh-1.18.33/EXPECTED.json");
 }
 
+/// What tells a session's places is read once: its bytes are kept for the reader that comes next.
+TEST_F(OpenCodeSamples, OpeningASessionReadsItForTheFirstReader) {
+  for (const char* const name : {"fresh-1.18.33", "files"}) {
+    SCOPED_TRACE(name);
+    const fs::path place = copy(name);
+    const auto store = make_opencode_store(place.string(), false, Disk::real());
+    const auto logs = store->logs(store->folders()->front(), {});
+    ASSERT_TRUE(logs && !logs->empty());
+    const auto log = store->open(logs->front().place);
+    ASSERT_TRUE(log);
+    const auto bytes = store->open(logs->front().place).value()->read(0, (*log)->opened().size);
+    fs::remove_all(place);
+    EXPECT_EQ(*(*log)->read(0, (*log)->opened().size), *bytes);
+  }
+}
+
 }  // namespace
 }  // namespace arborfs::conformance

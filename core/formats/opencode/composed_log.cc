@@ -13,6 +13,8 @@ namespace {
 
 /// How much is read at a time, unless one message is longer.
 constexpr std::size_t kChunk = std::size_t{256} << 10U;
+/// A quarter of what the cache holds.
+constexpr std::size_t kLongestStart = std::size_t{1} << 20U;
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last{0};
@@ -25,9 +27,12 @@ Error session_has_changed() {
 
 }  // namespace
 
-void add_piece(std::vector<Piece>& pieces, std::string_view id, std::string_view text) {
-  const std::uint64_t start = pieces.empty() ? 0 : pieces.back().end;
-  pieces.push_back({std::string(id), start + text.size(), xxh64(text)});
+void add_piece(WholeSession& whole, std::string_view id, std::string_view text) {
+  const std::uint64_t begin = whole.pieces.empty() ? 0 : whole.pieces.back().end;
+  whole.pieces.push_back({std::string(id), begin + text.size(), xxh64(text)});
+  if (whole.start.size() == begin && begin + text.size() <= kLongestStart) {
+    whole.start += text;
+  }
 }
 
 TextCache::ChunkPtr TextCache::find(std::uint64_t log, std::uint64_t offset) {
@@ -70,7 +75,11 @@ ComposedLog::ComposedLog(const SessionArchive& archive, TextCache& cache, Sessio
       whole_(std::move(whole)),
       end_(whole_.pieces.empty() ? 0 : whole_.pieces.back().end),
       number_(next_number()),
-      look_(std::move(look)) {}
+      look_(std::move(look)) {
+  if (!whole_.start.empty()) {
+    cache_.put(std::make_shared<TextCache::Chunk>(TextCache::Chunk{number_, 0, std::exchange(whole_.start, {})}));
+  }
+}
 
 Result<TextCache::ChunkPtr> ComposedLog::chunk_at(std::uint64_t offset) const {
   if (auto known = cache_.find(number_, offset)) {

@@ -54,7 +54,7 @@ class ComposedLog final : public LogSource {
   const SessionArchive& archive_;
   TextCache& cache_;
   const SessionName session_;
-  const WholeSession whole_;
+  WholeSession whole_;  // without `start`, which goes into the cache
   const std::uint64_t end_;
   const std::uint64_t number_;
   const Look look_;

@@ -4,6 +4,7 @@
 
 #include "core/json/document.h"
 #include "core/json/scan.h"
+#include "core/json/text_bytes.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -14,6 +15,20 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpaces);
   return first == std::string_view::npos ? std::string_view()
                                          : text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+}
+
+/// The size of the string at the start of `json`, quotation marks included.
+std::size_t end_of_string(std::string_view json) {
+  for (std::size_t quote = json.find('"', 1); quote != std::string_view::npos; quote = json.find('"', quote + 1)) {
+    std::size_t escapes = quote;
+    while (json[escapes - 1] == '\\') {
+      --escapes;
+    }
+    if ((quote - escapes) % 2 == 0) {
+      return quote + 1;
+    }
+  }
+  return json.size();
 }
 
 /// The object with further members at its end; "" if `json` is no object.
@@ -41,18 +56,17 @@ bool is_json(std::string_view text) {
 std::string without_spaces(std::string_view json) {
   std::string text;
   text.reserve(json.size());
-  bool is_in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (!is_in_string && kSpaces.find(c) != std::string_view::npos) {
-      continue;
+  while (!json.empty()) {
+    const std::size_t string = std::min(json.find('"'), json.size());
+    for (const char c : json.substr(0, string)) {
+      if (!json::is_space(c)) {
+        text += c;
+      }
     }
-    text += c;
-    if (is_in_string && c == '\\' && i + 1 < json.size()) {
-      text += json[++i];
-    } else if (c == '"') {
-      is_in_string = !is_in_string;
-    }
+    json.remove_prefix(string);
+    const std::size_t end = json.empty() ? 0 : end_of_string(json);
+    text.append(json.substr(0, end));
+    json.remove_prefix(end);
   }
   return text;
 }

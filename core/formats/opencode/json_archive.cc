@@ -152,7 +152,7 @@ class JsonArchive final : public SessionArchive {
     }
     std::sort(order.begin(), order.end());
     for (const auto& [time, id] : order) {
-      add_piece(found.pieces, id, entry_of(messages, id));
+      add_piece(found, id, entry_of(messages, id));
     }
     return found;
   }

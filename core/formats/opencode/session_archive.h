@@ -57,6 +57,9 @@ struct WholeSession {
   Stamps stamps;
   std::string metadata;
   std::vector<Piece> pieces;
+  /// The texts of the first pieces, as they were put together for the places. Who opens a session mostly reads it at
+  /// once, and so need not put them together again.
+  std::string start;
 };
 
 /// An answer that nothing was written to for this long is one of a program that was killed.
@@ -109,7 +112,7 @@ class SessionArchive {
   [[nodiscard]] virtual Result<Dir> dir_of(const std::string& folder) const = 0;
 };
 
-/// Adds a message's text to the pieces before it.
-void add_piece(std::vector<Piece>& pieces, std::string_view id, std::string_view text);
+/// Adds a message's text to those before it.
+void add_piece(WholeSession& whole, std::string_view id, std::string_view text);
 
 }  // namespace arborfs::opencode

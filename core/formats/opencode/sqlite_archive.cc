@@ -110,7 +110,7 @@ class SqliteArchive final : public SessionArchive {
       found.stamps = {head.stamp, joined(head.stamp, content)};
       found.metadata = std::move(head.metadata);
       return rows.read(session.id, ids, [&](std::string_view id, const std::string& text) {
-        add_piece(found.pieces, id, text);
+        add_piece(found, id, text);
         return true;
       });
     }));
