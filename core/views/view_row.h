@@ -53,7 +53,13 @@ struct ViewRow {
   std::optional<std::uint64_t> (*known_size)(const ViewRequest&) = nullptr;
   /// The entry whose time is the view's; kNoEntry for the log's. Null: always the log's.
   Ordinal (*entry_of)(const Session::Guard&, std::uint32_t item) = nullptr;
+  /// True for the sessions that have the view. Null: all of them.
+  bool (*is_of)(const Session&) = nullptr;
 };
+
+inline bool has_view(const Session& session, const ViewRow& row) {
+  return row.is_of == nullptr || row.is_of(session);
+}
 
 /// True if the view's bytes only get more while its validity lasts.
 constexpr bool grows(const ViewRow& row) {

@@ -12,7 +12,7 @@ namespace {
 
 /// When a name exists, and what kind of node it has.
 enum class Presence {
-  view,         // always; one whose text is compared even when the log cannot be read
+  view,         // if the session has it; one whose text is compared even when the log cannot be read
   leaf,         // unless the session is at its root
   generation,   // a folder whose content belongs to one generation
   damage,       // if there is any
@@ -111,7 +111,7 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
   const NodeId node(row.kind, ref.home, row.verb);
   switch (row.has) {
     case Presence::view:
-      return present_node(state, call, ref, *row.view);
+      return has_view(session, *row.view) ? present_node(state, call, ref, *row.view) : no_such_name();
     case Presence::leaf:
       return leaf_node(state, ref);
     case Presence::generation: {
@@ -169,7 +169,7 @@ NamesSnapshot::Item brief_item(const SessionRef& ref, const SessionRow& row) {
 Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, RequestContext& call, const SessionRef& ref,
                                                        const SessionRow& row) {
   if (row.view != nullptr && size_takes_work(*row.view)) {
-    return std::optional(brief_item(ref, row));
+    return has_view(*ref.session, *row.view) ? std::optional(brief_item(ref, row)) : std::nullopt;
   }
   auto node = node_of_row(state, call, ref, row);
   if (!node) {
@@ -188,7 +188,8 @@ bool needs_no_log(const SessionRow& row) {
 ListingPtr listing_without_log(const SessionRef& ref) {
   std::vector<NamesSnapshot::Item> items;
   for (const SessionRow& row : session_rows()) {
-    const bool is_there = row.has != Presence::children || ref.view->children.contains(ref.session->number());
+    const bool is_there = row.has == Presence::children ? ref.view->children.contains(ref.session->number())
+                                                        : row.view != nullptr && has_view(*ref.session, *row.view);
     if (needs_no_log(row) && is_there) {
       items.push_back(brief_item(ref, row));
     }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,14 @@ class ViewsOfMount : public ::testing::Test {
     RequestContext call{&never};
     return vfs.lookup(call, folder(), name);
   }
+  /// Those that the session has.
+  std::vector<std::reference_wrapper<const ViewRow>> views() {
+    const auto all = session_views();
+    std::vector<std::reference_wrapper<const ViewRow>> found;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(found),
+                 [this](const ViewRow& row) { return has_view(*session(), row); });
+    return found;
+  }
   std::vector<std::string> listed() {
     RequestContext call{&never};
     std::vector<std::string> names;
@@ -66,7 +76,7 @@ class ViewsOfMount : public ::testing::Test {
 
 TEST_F(ViewsOfMount, EveryRowIsListedAndFound) {
   const auto names = listed();
-  for (const ViewRow& row : session_views()) {
+  for (const ViewRow& row : views()) {
     EXPECT_EQ(std::count(names.begin(), names.end(), row.name), 1) << row.name;
     const auto found = find(row.name);
     ASSERT_TRUE(found) << row.name;
@@ -77,8 +87,18 @@ TEST_F(ViewsOfMount, EveryRowIsListedAndFound) {
   }
 }
 
-TEST_F(ViewsOfMount, EveryRowOpensWithTheBytesOfItsFunction) {
+TEST_F(ViewsOfMount, ViewsOfOtherAgentsAreAbsent) {
+  const auto names = listed();
   for (const ViewRow& row : session_views()) {
+    if (!has_view(*session(), row)) {
+      EXPECT_EQ(std::count(names.begin(), names.end(), row.name), 0) << row.name;
+      EXPECT_EQ(find(row.name).error().code, Errc::not_found) << row.name;
+    }
+  }
+}
+
+TEST_F(ViewsOfMount, EveryRowOpensWithTheBytesOfItsFunction) {
+  for (const ViewRow& row : views()) {
     const auto found = find(row.name);
     ASSERT_TRUE(found) << row.name;
     const std::string text = text_of(found->attr.node);
@@ -93,7 +113,7 @@ TEST_F(ViewsOfMount, EveryRowOpensWithTheBytesOfItsFunction) {
 TEST_F(ViewsOfMount, EveryRowIsInvalidatedByAChange) {
   const InvalidationMap map(vfs.state());
   std::vector<NodeId> nodes;
-  for (const ViewRow& row : session_views()) {
+  for (const ViewRow& row : views()) {
     const auto found = find(row.name);
     nodes.push_back(found ? found->attr.node : NodeId());
   }
@@ -106,7 +126,7 @@ TEST_F(ViewsOfMount, EveryRowIsInvalidatedByAChange) {
                        [&](const Invalidation& forget) { return forget.node == node && forget.name == name; });
   };
   std::size_t at = 0;
-  for (const ViewRow& row : session_views()) {
+  for (const ViewRow& row : views()) {
     EXPECT_TRUE(tells(folder(), row.name)) << row.name;
     EXPECT_EQ(tells(nodes[at++], ""), grows(row)) << row.name;
   }
