@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -13,6 +14,8 @@ class AgentFinder;     // core/session/agent_look.h
 struct AgentPrograms;  // core/store/live_signs.h
 class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/render/record_renderer.h
+class SessionStore;    // core/store/session_store.h
+struct Header;         // core/log/log_index.h
 
 struct Format {
   std::string_view agent;          // as users spell it in --store and -a: "omp", "opal"
@@ -29,6 +32,9 @@ struct Format {
   /// True if removing a session removes those whose Header::started_by is its id, too.
   bool removes_children = false;
   const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be told from others
+  /// What the agent takes when it starts with a session, as the JSON of startup.json (CONTRACT.md 2.12). It reads the
+  /// agent's settings. Null: there is no such file.
+  std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -93,6 +93,18 @@ ContentResult make_status(const ViewRequest& request) {
   return literal_content(session_status_json(session_status(request.session, request.catalog)));
 }
 
+bool has_startup(const Session& session) {
+  return session.format().startup_json != nullptr;
+}
+
+ContentResult make_startup(const ViewRequest& request) {
+  const Session& session = request.session;
+  if (!has_startup(session)) {
+    return Error{Errc::not_found, "the session's agent has no settings that a start takes"};
+  }
+  return literal_content(session.format().startup_json(session.store(), session.head().header));
+}
+
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
@@ -102,6 +114,8 @@ constexpr std::array kRows = {
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
     ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::memory, make_usage, "usage"},
     ViewRow{"status.json", Depth::details, Validity::text, MadeFrom::memory, make_status, "status"},
+    ViewRow{"startup.json", Depth::head, Validity::text, MadeFrom::memory, make_startup, "startup.json", nullptr,
+            nullptr, has_startup},
 };
 
 /// An item of the mount's numbers says which state of a session a view is of, so no view of a session is of an item.

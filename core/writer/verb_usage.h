@@ -37,8 +37,9 @@ inline constexpr std::string_view kForkUsage =
     "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 inline constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
-    "As JSON: {\"agent\":...,\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\"}. Without an "
-    "agent the\nsession is of the first whose sessions arborfs creates.\n"
+    "As JSON: "
+    "{\"agent\":...,\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\",\"provider\":...}.\n"
+    "Without an agent the session is of the first whose sessions arborfs creates. A provider is for Opal alone.\n"
     "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
 
 inline constexpr std::string_view kReplaceUsage =

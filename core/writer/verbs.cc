@@ -39,7 +39,7 @@ class ResultLine {
 };
 
 std::string line_of(const AppendResult& written) {
-  return ResultLine().add("id", written.id).add_or_null("parentId", written.parent_id).line();
+  return ResultLine().add_or_null("id", written.id).add_or_null("parentId", written.parent_id).line();
 }
 
 std::string line_of(const CreateResult& made) {
@@ -283,9 +283,10 @@ Result<Answer> run_rewind(Writer& writer, const Subject& subject, std::string_vi
 Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_view text, bool /*is_json*/) {
   NewSession wanted;
   if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"agent", "cwd", "title", "parentSession", "model"}));
-    wanted = {command.text("cwd"), command.text("title"), command.text("parentSession"), command.text("model"),
-              command.text("agent")};
+    ASSIGN_OR_RETURN(const auto command,
+                     JsonCommand::parse(text, {"agent", "cwd", "title", "parentSession", "model", "provider"}));
+    wanted = {command.text("cwd"),   command.text("title"), command.text("parentSession"),
+              command.text("model"), command.text("agent"), command.text("provider")};
   } else {
     wanted.cwd = trimmed(text);
     if (wanted.cwd.find('\n') != std::string::npos) {

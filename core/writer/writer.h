@@ -86,8 +86,9 @@ struct NewSession {
   std::string cwd;  // absolute
   std::string title;
   std::string parent_session;
-  std::string model;       // provider/model, "" for none
-  std::string agent = {};  // "" for the first whose sessions arborfs creates
+  std::string model;          // provider/model, "" for none
+  std::string agent = {};     // "" for the first whose sessions arborfs creates
+  std::string provider = {};  // the agent's own name for what it reaches the model through, "" for its choice
 };
 
 /// A run of messages that others replace.

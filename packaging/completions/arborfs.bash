@@ -34,7 +34,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | \
-        --model | --parent-session | --keep-days | --keep-count)
+        --model | --provider | --parent-session | --keep-days | --keep-count)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
         if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
@@ -80,7 +80,7 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
-    -n | --limit | --title | --model | --keep-days | --keep-count)
+    -n | --limit | --title | --model | --provider | --keep-days | --keep-count)
       return
       ;;
     --durability)
@@ -112,7 +112,7 @@ _arborfs() {
     fork) options='--json --store --agent-dir --title --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title) options='--json --store --agent-dir --force --durability --help' ;;
-    new) options='--json --store --agent-dir --title --model --parent-session --durability --help' ;;
+    new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
     rm) options='--json --store --agent-dir --force --yes --help' ;;
     prune)
       options='--json --store --agent-dir --keep-days --keep-count --project --agent --labelled --dry-run --yes --help'

@@ -59,6 +59,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append 
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model with which the session begins'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -s a -l agent -x -d 'The agent'
+complete -c arborfs -n "__fish_seen_subcommand_from new" -l provider -x -d 'What Opal reaches the model through'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that the new one continues'
 complete -c arborfs -n "__fish_seen_subcommand_from rm prune" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -f

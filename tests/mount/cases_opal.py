@@ -1,15 +1,19 @@
 """Sessions of Opal are shown and written by Opal's rules (core/formats/opal/FORMAT.md, tests/opal)."""
 
+import errno
 import json
 import os
 import shutil
 from pathlib import Path
 
-from mounting import equal, visible_within
+from faults import RENAME, Faults
+from mounting import equal, eventually, fails_with, variants, visible_within
 from views import entry_ids, status
+from writing import answer_of
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opal"
-CONTROLS = {"append", "branch", "label", "fork"}
+GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)
+CONTROLS = {"append", "branch", "label", "fork", "replace", "summary"}
 
 
 def opal_dir(case):
@@ -50,7 +54,7 @@ def test_opal_sessions_have_the_expected_values(case):
             leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if "-" in name}
             equal(leaves | {session["activeLeaf"]}, {*session["leaves"], session["activeLeaf"]}, folder)
             equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
-            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch"}, "control files")
+            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "fork", "replace"}, "control files")
         equal(len(os.listdir(mount / "by-id")), 5, "sessions")
     equal(state_of(opal), before, "the store")
 
@@ -75,6 +79,108 @@ def test_opal_sessions_are_written(case):
         now = json.loads(written[0])
         equal((now["current_id"], now["metadata"]), (summary["id"], {"title": "New title"}), "the header")
         equal(json.loads((folder / "leaf").read_text())["id"], summary["id"], "the leaf")
+
+
+def test_opal_messages_are_replaced(case):
+    """`replace` puts other messages in the place of a run; their children follow the new ones, and the kernel shows it
+    at once."""
+    opal = opal_dir(case)
+    log = opal / "sessions" / "feed.jsonl"
+    lines = [line("c333", "b222", "three"), line("b222", "a111", "two"), line("a111", None, "one")]
+    header = json.dumps({"current_id": "c333", "metadata": {}, "session_id": "feed"})
+    log.write_text("\n".join([header, *lines]) + "\n")
+    with case.mount(f"store=opal={opal}") as mount:
+        folder = mount / "by-id" / "feed"
+        equal(contents(folder), ["one", "two", "three"], "before")
+        messages = [{"role": "user", "content": "first"}, {"role": "assistant", "content": "second"}]
+        command = json.dumps({"first": "a111", "last": "b222", "messages": messages})
+        answer = answer_of(folder / "replace", command + "\n")
+        equal(contents(folder), ["first", "second", "three"], "after")
+        written = log.read_text().splitlines()
+        equal(written[1], lines[0].replace("b222", answer["id"]), "the line that follows")
+        equal((answer["parentId"], len(written)), (None, 4), "the answer, and lines")
+        fails_with(errno.EINVAL, answer_of, folder / "replace", '{"first":"c333","last":"#1","messages":[]}\n')
+        equal(log.read_text().splitlines(), written, "after a refusal")
+
+
+def test_opal_sessions_are_created_and_forked(case):
+    """`new` and `fork` of the mount and the command line write sessions as Opal does, beside a store of omp."""
+    case.agent.session().write()
+    opal = opal_dir(case)
+    with case.mount(f"store=opal={opal}") as mount:
+        made = answer_of(mount / "new", '{"agent":"opal","title":"Made","model":"openai:gpt-4o"}\n')
+        folder = mount / "by-id" / made["session"]
+        log = opal / "sessions" / f"{made['session']}.jsonl"
+        equal((mount / made["path"] / "title").read_text(), "Made\n", "the title")
+        equal(list(json.loads(log.read_text())), ["current_id", "metadata", "session_id"], "the header")
+        answer_of(folder / "append", '{"role":"user","content":"one"}\n')
+        first = json.loads((folder / "leaf").read_text())["id"]
+        answer_of(folder / "append", '{"role":"assistant","content":"two"}\n')
+        forks = [mount / "by-id" / answer_of(folder / "fork", command + "\n")["session"] for command in ("", first)]
+        equal([contents(fork) for fork in forks], [["one", "two"], ["one"]], "contexts")
+        equal([(fork / "title").read_text() for fork in forks], ["Made (fork)\n"] * 2, "titles")
+        equal(contents(folder), ["one", "two"], "the source")
+        said = case.arborfs("new", "--store", f"opal={opal}", "-a", "opal", "--title", "Other").stdout.decode()
+        path = said.split()[1]
+        equal(Path(path).parent, opal / "sessions", "the place")
+        eventually(5, lambda: Path(path).stem in os.listdir(mount / "by-id"), "the new session")
+        fork = case.arborfs("fork", "--store", f"opal={opal}", made["session"], first).stdout.decode().split()[1]
+        equal(Path(fork).read_text().splitlines()[1:], log.read_text().splitlines()[1:2], "the path's line")
+        fails_with(errno.EINVAL, answer_of, mount / "new", '{"agent":"opal","parentSession":"feed"}\n')
+
+
+def test_opal_startup_follows_the_settings(case):
+    """`startup.json` says which model a start takes and why; a change of Opal's settings shows at once. Sessions of
+    other agents have no such file."""
+    case.agent.session().write()
+    opal = opal_dir(case)
+
+    def model(folder):
+        start = json.loads((folder / "startup.json").read_text())
+        return start["model"]["id"], start["model"]["why"], start["provider"]["name"]
+
+    with case.mount(f"store=opal={opal}") as mount:
+        made = answer_of(mount / "new", '{"agent":"opal","model":"openai/gpt-4o"}\n')
+        plain = mount / "by-id" / json.loads((SAMPLES / "expected.json").read_text())[0]["id"]
+        assert "startup.json" in os.listdir(plain), os.listdir(plain)
+        equal(model(plain), ("claude-sonnet-4", "default", "Copilot"), "without settings")
+        visible_within(1, lambda: (opal / "settings.json").write_text('{"default_model":"anthropic:x"}'),
+                       lambda: model(plain) == ("x", "saved setting", "LLM"), "the setting")
+        equal(model(mount / "by-id" / made["session"]), ("gpt-4o", "explicit", "LLM"), "the session's own")
+        for folder in (mount / "by-agent" / "omp").iterdir():
+            assert "startup.json" not in os.listdir(folder) and not (folder / "startup.json").exists(), folder
+
+
+@variants(before_rename={"keep": 0}, after_rename={"keep": 1})
+def test_killed_writer_of_opal_leaves_one_whole_log(case, keep):
+    """The daemon is killed before and after the rename of an append. The log is the old one or the new one; what is
+    left beside it is named by the doctor and gone when the next daemon runs."""
+    opal = opal_dir(case)
+    sessions = opal / "sessions"
+    log = sessions / "feed.jsonl"
+    lines = [line("b222", "a111", "two"), line("a111", None, "one")]
+    header = json.dumps({"current_id": "b222", "metadata": {}, "session_id": "feed"})
+    log.write_text("\n".join([header, *lines]) + "\n")
+    before = log.read_bytes()
+    faults = Faults(case)
+    mount = faults.mount(f"store=opal={opal}").start()
+    try:
+        faults.arm(RENAME, "/feed.jsonl", keep=keep, kills=True)
+        fails_with(GONE, answer_of, mount.path / "by-id" / "feed" / "append", '{"role":"user","content":"cut"}\n')
+        equal(mount.process.wait(), -9, "the daemon's end")
+        faults.disarm()
+    finally:
+        mount.force_away()
+    left = [name for name in os.listdir(sessions) if name.startswith(".")]
+    equal(len(left), 1 - keep, "files that are left")
+    equal(log.read_bytes() != before, keep == 1, "renamed")
+    said = case.arborfs("doctor", "--store", f"opal={opal}", check=False).stdout.decode()
+    equal("leftover_temporary" in said, keep == 0, said)
+    with case.mount(f"store=opal={opal}", mountpoint=mount.path) as again:
+        equal([name for name in os.listdir(sessions) if name.startswith(".")], [], "files that are left")
+        answer_of(again / "by-id" / "feed" / "append", '{"role":"user","content":"after"}\n')
+        equal(contents(again / "by-id" / "feed"), ["one", "two"] + ["cut"] * keep + ["after"], "the path")
+        equal(log.read_text().splitlines()[1:3], lines, "lines of the program")
 
 
 def test_opal_session_follows_its_program(case):

@@ -368,6 +368,9 @@ TEST_F(CommandWriteTest, NewCreatesASession) {
   EXPECT_EQ(header["parentSession"], kId);
   EXPECT_EQ(Line(lines[1])["model"], "ant/hill");
   expect_refused({"new", cwd, "--parent-session", "ffff"}, "ffff");
+  expect_refused({"new", cwd, "--agent", "opal"}, "no store of Opal is open");
+  expect_refused({"new", cwd, "--agent", "codex"}, "arborfs creates no sessions of codex");
+  expect_refused({"new", cwd, "--provider", "Elsewhere"}, "sessions of omp keep no provider");
 }
 
 TEST_F(CommandWriteTest, NewDefaultsToTheCurrentFolder) {

@@ -49,6 +49,7 @@ struct CommandLine {
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
   std::string model;
+  std::string provider;
   std::string parent_session;
   std::string trashed;                   // restore
   std::optional<std::size_t> keep_days;  // prune

@@ -237,6 +237,12 @@ void Grammar::add_making() {
   create->add_option("--model", into_.model, "The model with which the session begins")
       ->option_text("PROVIDER/MODEL")
       ->check(complain_of_model);
+  create->add_option("-a,--agent", into_.agent, "The agent; default: the first whose sessions arborfs creates")
+      ->option_text("AGENT")
+      ->check(needs("an agent"));
+  create->add_option("--provider", into_.provider, "What Opal reaches the model through; default: as the model needs")
+      ->option_text("PROVIDER")
+      ->check(needs("a provider"));
   create->add_option("--parent-session", into_.parent_session, "The session that the new one continues")
       ->option_text("SESSION")
       ->check(needs("a session"));

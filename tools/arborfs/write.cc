@@ -231,10 +231,12 @@ int run_new(const CommandLine& line, Terminal& io) {
     }
     parent = (*session)->head().header.id;
   }
-  return make({"new", command_json({{"cwd", cwd.string()},
+  return make({"new", command_json({{"agent", line.agent},
+                                    {"cwd", cwd.string()},
                                     {"title", line.words.value_or("")},
                                     {"parentSession", parent},
-                                    {"model", line.model}},
+                                    {"model", line.model},
+                                    {"provider", line.provider}},
                                    false)},
               **catalog, nullptr, line, io);
 }

@@ -3,12 +3,13 @@
 #include "core/formats/opal/opal_reader.h"
 #include "core/formats/opal/opal_renderer.h"
 #include "core/formats/opal/opal_store.h"
+#include "core/formats/opal/startup.h"
 #include "core/os/environment.h"
 
 namespace arborfs {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"append", "branch", "title"};
+constexpr std::string_view kVerbs[] = {"append", "branch", "title", "replace", "fork", "new"};
 constexpr std::string_view kPrograms[] = {"opal_server", "opal"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "",
@@ -27,7 +28,8 @@ const Format& opal_format() {
                              .reader = &reader,
                              .renderer = &renderer,
                              .verbs = kVerbs,
-                             .programs = &kAgent};
+                             .programs = &kAgent,
+                             .startup_json = opal::startup_json};
   return format;
 }
 

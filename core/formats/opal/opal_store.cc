@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
-#include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opal/dets_translation.h"
+#include "core/formats/opal/temporary_files.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
@@ -17,14 +17,6 @@ namespace arborfs::opal {
 namespace {
 
 constexpr std::string_view kTableSuffix = ".dets";
-
-/// A younger temporary file may be in use.
-constexpr std::int64_t kMaybeInUseNs = 10'000'000'000;
-
-/// See OpalWriter::replace_log.
-bool is_rewrite_name(std::string_view name) {
-  return name.starts_with(".arborfs-") && name.ends_with(".tmp");
-}
 
 bool is_table_name(std::string_view name) {
   return name.size() > kTableSuffix.size() && name.front() != '.' && name.ends_with(kTableSuffix);
@@ -89,13 +81,15 @@ std::vector<FileFinding> Store::faults() const {
   const auto add = [&](const std::string& file, std::string_view kind, std::string text) {
     found.push_back({paths().sessions + "/sessions/" + file, {kind, std::move(text)}});
   };
+  if (dir) {
+    each_leftover(*dir, [&](const std::string& name) {
+      add(name, "leftover_temporary", "the temporary file of an unfinished rewrite of a log by arborfs");
+    });
+  }
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
     const LogPlace place{"sessions", entry.name};
     const std::string table = std::string(place.stem()) + std::string(kTableSuffix);
-    const auto st = dir->stat(entry.name);
-    if (is_rewrite_name(entry.name) && st && now_ns() - st->mtime_ns > kMaybeInUseNs) {
-      add(entry.name, "leftover_temporary", "the temporary file of an unfinished rewrite of a log by arborfs");
-    } else if (is_log_name(entry.name) && dir->stat(table)) {
+    if (is_log_name(entry.name) && dir->stat(table)) {
       add(entry.name, "hidden_log", "the table " + table + " has the same id and is shown instead");
     }
   }

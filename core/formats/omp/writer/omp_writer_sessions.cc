@@ -55,6 +55,9 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   if (is_below(wanted.cwd, settings().mountpoint)) {
     return Error{Errc::invalid_argument, "a mount of arborfs cannot be a working directory"};
   }
+  if (!wanted.provider.empty()) {
+    return Error{Errc::invalid_argument, "sessions of omp keep no provider but that of the model"};
+  }
   ASSIGN_OR_RETURN(auto cwd, resolved_cwd(wanted.cwd));
   ASSIGN_OR_RETURN(const auto store, store_for_new_logs(catalog()));
   NewHeader header;

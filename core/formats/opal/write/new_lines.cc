@@ -50,6 +50,22 @@ bool has_lone_surrogate(std::string_view text) {
   return false;
 }
 
+/// Twice as many lower-case hex digits as bytes.
+template <std::size_t kBytes>
+Result<std::string> hex_digits() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, kBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Error{Errc::io, "the system gives no random numbers"};
+  }
+  std::string digits;
+  for (const unsigned char byte : bytes) {
+    digits += kDigits[byte >> 4U];
+    digits += kDigits[byte & 15U];
+  }
+  return digits;
+}
+
 Error refusal(std::size_t number, std::string_view why) {
   return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
 }
@@ -122,6 +138,22 @@ Result<NewMessages> new_messages(const AppendText& text) {
   return messages;
 }
 
+Result<NewMessages> new_messages_of(const std::vector<std::string>& objects) {
+  std::string text;
+  for (const std::string& object : objects) {
+    text += object + "\n";
+  }
+  return objects.empty() ? Result<NewMessages>(NewMessages()) : new_messages({std::move(text), true, ""});
+}
+
+std::string clean_title(std::string_view title) {
+  std::string text(title);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
 std::string branch_summary(std::string_view text, std::string_view from_leaf) {
   const std::string content =
       "[Branch context] The following is a summary of a branch that was explored and returned from:\n\n"
@@ -141,17 +173,16 @@ std::string message_line(std::string_view id, std::string_view parent, std::stri
 }
 
 Result<std::string> new_message_id() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, 8> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error{Errc::io, "the system gives no random numbers"};
-  }
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4U];
-    id += kDigits[byte & 15U];
-  }
-  return id;
+  return hex_digits<8>();
+}
+
+Result<std::string> new_session_id() {
+  return hex_digits<16>();
+}
+
+std::string header_line(std::string_view id, std::string_view metadata) {
+  return R"({"current_id":null,"metadata":)" + std::string(metadata) + R"(,"session_id":)" +
+         json::stringify_string(id) + "}\n";
 }
 
 std::string with_member(std::string object, std::string_view key, std::string_view value) {

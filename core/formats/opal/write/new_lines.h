@@ -20,6 +20,14 @@ struct NewMessages {
 /// Errors: invalid_argument with the number of the object, not_utf8, too_large.
 Result<NewMessages> new_messages(const AppendText& text);
 
+/// The messages that replace others, each a JSON object; none is fine. Errors: as above.
+Result<NewMessages> new_messages_of(const std::vector<std::string>& objects);
+
+inline constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
+
+/// Control characters become spaces; spaces at both ends go.
+std::string clean_title(std::string_view title);
+
 /// The members of a branch's summary, a user's message (opal/FORMAT.md C4).
 std::string branch_summary(std::string_view text, std::string_view from_leaf);
 
@@ -28,6 +36,10 @@ std::string message_line(std::string_view id, std::string_view parent, std::stri
 
 /// 16 lower-case hex digits. Errors: io.
 Result<std::string> new_message_id();
+/// 32 of them. Errors: io.
+Result<std::string> new_session_id();
+/// The header of a session without messages (opal/FORMAT.md B2). `metadata` is an object's JSON text.
+std::string header_line(std::string_view id, std::string_view metadata);
 
 /// The object with a member set to a JSON text; every other byte stays. `object` must be one JSON object.
 std::string with_member(std::string object, std::string_view key, std::string_view value);

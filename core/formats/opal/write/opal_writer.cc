@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <set>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/formats/opal/write/new_lines.h"
+#include "core/formats/opal/write/tool_calls.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
@@ -19,26 +19,23 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
-constexpr std::size_t kPiece = std::size_t{1} << 20U;
 constexpr mode_t kModeBits = 0777;
-
-struct EntryBytes {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-};
 
 std::string id_of(const LogIndex& index, Ordinal ordinal) {
   return ordinal == kNoEntry ? "" : std::string(index.id(ordinal).text);
 }
 
-/// Control characters become spaces; spaces at both ends go.
-std::string clean(std::string_view title) {
-  std::string text(title);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+Result<std::vector<std::string>> new_ids(std::size_t count) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(auto id, opal::new_message_id());
+    ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+Error leaf_has_moved() {
+  return {Errc::stale, "the leaf is no longer that entry"};
 }
 
 Result<void> check_log(const Session::Guard& guard) {
@@ -54,56 +51,24 @@ Result<void> check_log(const Session::Guard& guard) {
   return {};
 }
 
-Result<void> copy_rest(Disk& disk, int fd, const LogSource& log, std::uint64_t at, std::uint64_t end) {
-  char last = '\n';
+/// True if the last line with the id of this one goes.
+bool is_dead_line_of(std::string_view line, const std::vector<std::string>& removed) {
+  const auto id = skim::string_value(skim::member(line, "id"));
+  return id && std::find(removed.begin(), removed.end(), *id) != removed.end();
+}
+
+/// The end of the line whose record ends at `at`.
+Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::uint64_t end) {
+  constexpr std::uint64_t kAhead = 256;
   while (at < end) {
-    ASSIGN_OR_RETURN(const auto bytes, log.read(at, std::min<std::uint64_t>(kPiece, end - at)));
-    if (bytes.empty()) {
-      return Error{Errc::stale, "another program made the log shorter; try again"};
+    ASSIGN_OR_RETURN(const auto bytes, log.read(at, std::min(kAhead, end - at)));
+    const std::size_t feed = bytes.find('\n');
+    if (feed != std::string::npos || bytes.empty()) {
+      return feed == std::string::npos ? end : at + feed + 1;
     }
-    RETURN_IF_ERROR(write_all(disk, fd, bytes));
     at += bytes.size();
-    last = bytes.back();
   }
-  return last == '\n' ? Result<void>() : write_all(disk, fd, "\n");
-}
-
-/// The entries of the path to `end` from its last message of the assistant or the user on, from the end.
-std::vector<EntryBytes> last_turn(const LogIndex& index, Ordinal end) {
-  std::vector<EntryBytes> turn;
-  Ordinal at = end;
-  for (Ordinal steps = 0; at != kNoEntry && steps < index.size(); ++steps) {
-    turn.push_back({index.entry(at).offset, index.length(at)});
-    if (index.is_assistant(at) || index.name(at) == "user") {
-      break;
-    }
-    at = index.parent(at);
-  }
-  return turn;
-}
-
-/// Fails if the path to an entry ends in tool calls without results, which models refuse (FAILURES.md F27).
-Result<void> check_answered(const Session& session, Ordinal end) {
-  std::vector<EntryBytes> turn;
-  std::shared_ptr<const LogSource> log;
-  {
-    ASSIGN_OR_RETURN(const auto guard, session.read_index());
-    turn = end > guard.index().size() ? turn : last_turn(guard.index(), end);
-    log = guard.log();
-  }
-  std::set<std::string> answered;
-  for (const EntryBytes& one : turn) {
-    ASSIGN_OR_RETURN(const auto line, log->read(one.offset, one.length));
-    answered.insert(skim::string_value(skim::member(line, "call_id")).value_or(""));
-    for (skim::Cursor call(skim::member(line, "tool_calls")); call.next();) {
-      if (!answered.contains(skim::string_value(skim::member(call.value(), "call_id")).value_or(""))) {
-        return Error{Errc::invalid_argument,
-                     "the branch would end in a tool call without its result, which models reject; choose another "
-                     "entry, or force it"};
-      }
-    }
-  }
-  return {};
+  return end;
 }
 
 /// The log as it was read, held until the file is closed: another arborfs that replaces it at the same moment finds it
@@ -142,29 +107,42 @@ Result<void> OpalWriter::check(const SessionPtr& session, bool force) {
   return check_quiet(session, force);
 }
 
+/// Writes what follows the header, with the edits of the draft.
+Result<void> OpalWriter::write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
+                                    const Draft& draft) {
+  using What = opal::LineEdit::What;
+  const std::string parent = draft.new_parent.empty() ? "null" : json::stringify_string(draft.new_parent);
+  for (const opal::LineEdit& edit : draft.edits) {
+    RETURN_IF_ERROR(file.copy(log, at, edit.offset));
+    ASSIGN_OR_RETURN(const auto line, log.read(edit.offset, edit.length));
+    at = edit.offset + edit.length;
+    if (edit.what == What::relinked) {
+      RETURN_IF_ERROR(file.write(opal::with_member(line, "parent_id", parent)));
+    } else if (edit.what == What::removed || is_dead_line_of(line, draft.removed)) {
+      ASSIGN_OR_RETURN(at, end_of_line(log, at, end));
+    } else {
+      RETURN_IF_ERROR(file.write(line));
+    }
+  }
+  RETURN_IF_ERROR(file.copy(log, at, end));
+  return file.end_line();
+}
+
 Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                                      std::uint64_t header_end, const Draft& draft) {
+  const bool is_synced = settings().durability == Durability::synced;
   const LogPlace place = session->place();
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
-  ASSIGN_OR_RETURN(const auto unique, opal::new_message_id());
-  const std::string name = ".arborfs-" + unique + ".tmp";
-  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
-  const auto fill = [&]() -> Result<void> {
-    RETURN_IF_ERROR(disk.set_mode(fd.get(), stat.mode & kModeBits));
-    RETURN_IF_ERROR(write_all(disk, fd.get(), draft.header));
-    RETURN_IF_ERROR(header_end == stat.size ? write_all(disk, fd.get(), "\n") : Result<void>());
-    RETURN_IF_ERROR(copy_rest(disk, fd.get(), log, header_end, stat.size));
-    RETURN_IF_ERROR(write_all(disk, fd.get(), draft.lines));
-    RETURN_IF_ERROR(settings().durability == Durability::synced ? disk.sync(fd.get()) : Result<void>());
-    ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, stat));
-    return disk.rename(folder, name, folder, place.file, Disk::Existing::replace);
-  };
-  if (auto done = fill(); !done) {
-    static_cast<void>(disk.remove(folder, name));
-    return done;
-  }
-  return settings().durability == Durability::synced ? disk.sync_folder(folder) : Result<void>();
+  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(disk, folder, 0600));
+  RETURN_IF_ERROR(file->set_mode(stat.mode & kModeBits));
+  RETURN_IF_ERROR(file->write(draft.header));
+  RETURN_IF_ERROR(write_rest(*file, log, header_end, stat.size, draft));
+  RETURN_IF_ERROR(file->write(draft.lines));
+  RETURN_IF_ERROR(file->finish(is_synced));
+  ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, stat));
+  RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::replace));
+  return is_synced ? disk.sync_folder(folder) : Result<void>();
 }
 
 /// A program that runs would else be taken for the writer of the log.
@@ -205,7 +183,7 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
     for (Waiting* one : batch) {
       one->result = quiet || one->force ? one->change(draft) : quiet;
     }
-    is_changed = draft.is_moved || !draft.lines.empty() || draft.header != before;
+    is_changed = draft.is_moved || !draft.lines.empty() || !draft.edits.empty() || draft.header != before;
     draft.index = nullptr;
   }
   if (!is_changed) {
@@ -238,19 +216,36 @@ void OpalWriter::run(const SessionPtr& session, const std::vector<Waiting*>& bat
   }
 }
 
-Result<void> OpalWriter::apply(const SessionPtr& session, Change change, bool force) {
+/// The changes that one new file makes: those that wait, up to the first one that shares none.
+std::vector<OpalWriter::Waiting*> OpalWriter::take_batch(Line& line) {
+  auto& waiting = line.waiting;
+  auto end = std::find_if(waiting.begin(), waiting.end(), [](const Waiting* one) { return one->is_alone; });
+  if (end == waiting.end()) {
+    return std::exchange(waiting, {});
+  }
+  end = end == waiting.begin() ? end + 1 : end;
+  std::vector<Waiting*> batch(waiting.begin(), end);
+  waiting.erase(waiting.begin(), end);
+  return batch;
+}
+
+Result<void> OpalWriter::apply(const SessionPtr& session, Change change, bool force, Shares shares) {
   Waiting mine;
   mine.change = std::move(change);
   mine.force = force;
+  mine.is_alone = shares == Shares::nothing;
   std::unique_lock lock(mutex_);
   const auto place = lines_.try_emplace(session->number()).first;
   Line& line = place->second;
   ++line.users;
   line.waiting.push_back(&mine);
-  line.wake.wait(lock, [&] { return mine.is_done || !line.is_busy; });
-  if (!mine.is_done) {
+  for (;;) {
+    line.wake.wait(lock, [&] { return mine.is_done || !line.is_busy; });
+    if (mine.is_done) {
+      break;
+    }
     line.is_busy = true;
-    const auto batch = std::exchange(line.waiting, {});
+    const auto batch = take_batch(line);
     lock.unlock();
     run(session, batch);
     lock.lock();
@@ -274,16 +269,12 @@ Result<void> OpalWriter::check_json(const SessionPtr& session, std::string_view 
 Result<AppendResult> OpalWriter::append_text(const SessionPtr& session, AppendText text) {
   RETURN_IF_ERROR(check_writable(session->format()));
   ASSIGN_OR_RETURN(const auto messages, opal::new_messages(text));
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < messages.members.size(); ++i) {
-    ASSIGN_OR_RETURN(auto id, opal::new_message_id());
-    ids.push_back(std::move(id));
-  }
+  ASSIGN_OR_RETURN(const auto ids, new_ids(messages.members.size()));
   AppendResult result{ids.back(), ""};
   const auto append = [&](Draft& draft) -> Result<void> {
     std::string parent = draft.leaf;
     if (!messages.if_leaf.empty() && messages.if_leaf != parent) {
-      return Error{Errc::stale, "the leaf is no longer that entry"};
+      return leaf_has_moved();
     }
     if (!text.at.empty()) {
       ASSIGN_OR_RETURN(const auto ordinal, find_leaf_target(*draft.index, text.at));
@@ -321,7 +312,7 @@ Result<MovedLeaf> OpalWriter::branch(const SessionPtr& session, const std::strin
     ASSIGN_OR_RETURN(ordinal, find_leaf_target(guard.index(), target));
   }
   if (ordinal != kNoEntry && !force) {
-    RETURN_IF_ERROR(check_answered(*session, ordinal));
+    RETURN_IF_ERROR(opal::check_answered(*session, ordinal));
   }
   ASSIGN_OR_RETURN(const auto id, opal::new_message_id());
   MovedLeaf moved;
@@ -346,8 +337,8 @@ Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string
   if (!json::is_valid_utf8(title)) {
     return Error{Errc::not_utf8, "the title is not UTF-8"};
   }
-  const std::string wanted = clean(title);
-  if (wanted.empty() || title.size() > kLongestTitle) {
+  const std::string wanted = opal::clean_title(title);
+  if (wanted.empty() || title.size() > opal::kLongestTitle) {
     return wanted.empty() ? Error{Errc::invalid_argument, "the title is empty"}
                           : Error{Errc::too_large, "a title may have at most 64 KiB"};
   }
@@ -367,6 +358,42 @@ Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string
   };
   RETURN_IF_ERROR(apply(session, change, force));
   return in_force;
+}
+
+Result<AppendResult> OpalWriter::replace(const SessionPtr& session, const Replacement& wanted, bool force) {
+  ASSIGN_OR_RETURN(const auto messages, opal::new_messages_of(wanted.messages));
+  RETURN_IF_ERROR(check(session, force || messages.force));
+  opal::Run run;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    ASSIGN_OR_RETURN(run, opal::find_run(guard.index(), wanted.first, wanted.last));
+  }
+  if (!force && !messages.force) {
+    RETURN_IF_ERROR(opal::check_replaced(*session, run.first, run.last, messages.members));
+  }
+  ASSIGN_OR_RETURN(const auto ids, new_ids(messages.members.size()));
+  AppendResult result;
+  const auto change = [&](Draft& draft) -> Result<void> {
+    if (!messages.if_leaf.empty() && messages.if_leaf != draft.leaf) {
+      return leaf_has_moved();
+    }
+    ASSIGN_OR_RETURN(const auto found, opal::find_run(*draft.index, wanted.first, wanted.last));
+    auto segment = opal::replace_segment(*draft.index, found);
+    result = {ids.empty() ? "" : ids.back(), segment.parent};
+    std::string parent = segment.parent;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      draft.lines += opal::message_line(ids[i], parent, messages.members[i]);
+      parent = ids[i];
+    }
+    draft.edits = std::move(segment.edits);
+    draft.removed = std::move(segment.removed);
+    draft.leaf = segment.moves_leaf ? parent : draft.leaf;
+    draft.is_moved = segment.moves_leaf;
+    draft.new_parent = std::move(parent);
+    return {};
+  };
+  RETURN_IF_ERROR(apply(session, change, force || messages.force, Shares::nothing));
+  return result;
 }
 
 }  // namespace arborfs

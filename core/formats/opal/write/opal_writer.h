@@ -1,15 +1,19 @@
-// Writes to Opal's sessions of JSON lines: appends, moves of the leaf, titles (opal/FORMAT.md B, C). Each is a new file
-// beside the log, with every other line as it was, that takes the log's place. Changes that arrive for one session at
-// the same time share one such file. Threads: any; mutex_ is a leaf and not held over I/O.
+// Writes to Opal's sessions of JSON lines: appends, moves of the leaf, replaced messages, titles (opal/FORMAT.md B, C),
+// and new sessions and forks. Each change is a new file beside the log, with every other line as it was, that takes the
+// log's place. Changes that arrive for one session at the same time share one such file. Threads: any; mutex_ is a leaf
+// and not held over I/O.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/formats/opal/write/new_file.h"
+#include "core/formats/opal/write/segment.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -19,6 +23,8 @@ class OpalWriter final : public Writer {
   /// `catalog` must outlive this object.
   OpalWriter(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
 
+  /// Removes the temporary files of writers that were killed.
+  void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
@@ -28,6 +34,14 @@ class OpalWriter final : public Writer {
   [[nodiscard]] Result<void> check_branch(const SessionPtr& session, const std::string& target) override;
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
+  /// Errors also: invalid_argument for a run that is not on the path to the leaf, or that would part a tool call from
+  /// its result (F27; `force` overrides).
+  Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false) override;
+  Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
+                            const std::optional<std::string>& title = std::nullopt) override;
+  /// Opal keeps no working directory, so that of `wanted` is not used. Errors also: invalid_argument for a session that
+  /// the new one would continue.
+  Result<CreateResult> create(const NewSession& wanted) override;
 
  private:
   /// What a new file has that the log has not.
@@ -37,12 +51,16 @@ class OpalWriter final : public Writer {
     std::string leaf;  // id, "" for none
     bool is_moved = false;
     std::string lines;
+    std::vector<opal::LineEdit> edits;  // of other lines than the header, in the order of the log
+    std::vector<std::string> removed;   // ids
+    std::string new_parent;             // of relinked lines, "" for none
   };
   /// Changes the draft; leaves it as it was when it fails. Does no I/O.
   using Change = std::function<Result<void>(Draft&)>;
   struct Waiting {
     Change change;
     bool force = false;
+    bool is_alone = false;  // the change needs the index of the log as it is written
     bool is_done = false;
     Result<void> result;
   };
@@ -54,12 +72,19 @@ class OpalWriter final : public Writer {
   };
 
   Result<void> check_quiet(const SessionPtr& session, bool force) const;
-  Result<void> apply(const SessionPtr& session, Change change, bool force);
+  enum class Shares : std::uint8_t { file, nothing };
+  Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file);
+  static std::vector<Waiting*> take_batch(Line& line);
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
   void note_own_write(const Session& session, const FileStat& before);
   Result<void> rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch);
+  static Result<void> write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
+                                 const Draft& draft);
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);
+  /// Makes the session that `fill` writes. Without a mode it has that of any new file.
+  Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
+                                   const std::function<Result<void>(opal::NewFile&)>& fill);
 
   std::mutex mutex_;
   std::map<std::uint32_t, Line> lines_;  // by the session's number; guarded by mutex_

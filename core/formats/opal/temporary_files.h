@@ -1,0 +1,20 @@
+// The temporary files in which arborfs writes sessions of Opal anew. A writer holds a lock on its file (flock) until
+// the file has its place, so one that nobody holds was left by a process that was killed. Any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/os/file.h"
+
+namespace arborfs::opal {
+
+/// `unique` tells the files of a folder apart.
+std::string temporary_name(std::string_view unique);
+
+/// Calls `found` with the name of each file that was left in the folder, and holds its lock meanwhile. None if the
+/// folder cannot be listed, or its file system has no locks.
+void each_leftover(const Dir& folder, const std::function<void(const std::string& name)>& found);
+
+}  // namespace arborfs::opal

@@ -1,0 +1,50 @@
+// A file of a session that is written beside its place and takes it when it is complete. Until then it has a temporary
+// name and is locked (temporary_files.h). One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/log/log_source.h"
+#include "core/os/disk.h"
+
+namespace arborfs::opal {
+
+class NewFile {
+ public:
+  /// `disk` and `folder` outlive the result. Errors of all functions: those of the disk; of copy() also stale.
+  static Result<std::unique_ptr<NewFile>> create(Disk& disk, const Dir& folder, mode_t mode);
+  /// Removes the file unless it was published.
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  Result<void> set_mode(mode_t mode) { return disk_.set_mode(fd_.get(), mode); }
+  Result<void> write(std::string_view bytes);
+  /// Writes the bytes of a log from `begin` to `end`.
+  Result<void> copy(const LogSource& log, std::uint64_t begin, std::uint64_t end);
+  /// Writes a line feed unless the last byte is one.
+  Result<void> end_line() { return last_ == '\n' ? Result<void>() : write("\n"); }
+  /// Nothing may be written after this.
+  Result<void> finish(bool sync);
+  /// Gives the finished file its name. The caller syncs the folder.
+  Result<void> publish(const std::string& name, Disk::Existing existing);
+
+ private:
+  NewFile(Disk& disk, const Dir& folder, std::string name, UniqueFd fd)
+      : disk_(disk), folder_(folder), name_(std::move(name)), fd_(std::move(fd)) {}
+  Result<void> flush();
+  Disk& disk_;
+  const Dir& folder_;
+  const std::string name_;  // the temporary one
+  const UniqueFd fd_;
+  std::string buffer_;
+  char last_ = '\n';
+  bool is_published_ = false;
+};
+
+}  // namespace arborfs::opal

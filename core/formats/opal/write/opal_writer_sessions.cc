@@ -1,0 +1,192 @@
+// The Writer's calls that make whole sessions, and what killed ones left.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opal/startup.h"
+#include "core/formats/opal/temporary_files.h"
+#include "core/formats/opal/write/new_lines.h"
+#include "core/formats/opal/write/opal_writer.h"
+#include "core/formats/opal/write/tool_calls.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
+#include "core/model/tree.h"
+#include "core/writer/resolve_target.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::string_view kAgent = "opal";
+constexpr const char* kFolder = "sessions";
+constexpr mode_t kPermissions = 0777;
+constexpr mode_t kNewFile = 0666;  // less the umask, as Opal
+constexpr mode_t kNewFolder = 0777;
+
+struct EntryBytes {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// What a fork copies, taken from one state of its source.
+struct Source {
+  std::shared_ptr<const LogSource> log;
+  Header header;
+  mode_t mode = 0;
+  std::vector<EntryBytes> entries;
+  std::string leaf;  // JSON text; "" for that of the source
+  Ordinal end = kNoEntry;
+};
+
+/// In the order of the log for all of it, from the root on for a path. Damaged lines are left out: with them Opal would
+/// not load the fork.
+Result<Source> take_source(const Session& session, const std::string& target) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
+  if (!index.header().valid) {
+    return Error{Errc::read_only, index.header().problem};
+  }
+  Source source{guard.log(), index.header(), static_cast<mode_t>(guard.stat().mode & kPermissions), {}, "", kNoEntry};
+  std::vector<Ordinal> copied;
+  if (target.empty()) {
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      copied.push_back(ordinal);
+    }
+  } else {
+    ASSIGN_OR_RETURN(source.end, find_target(index, target));
+    copied = path_to(index, source.end);
+    source.leaf = json::stringify_string(index.id(source.end).text);
+  }
+  for (const Ordinal ordinal : copied) {
+    source.entries.push_back({index.entry(ordinal).offset, index.length(ordinal)});
+  }
+  if (target.empty()) {
+    std::sort(source.entries.begin(), source.entries.end(),
+              [](const EntryBytes& a, const EntryBytes& b) { return a.offset < b.offset; });
+  }
+  return source;
+}
+
+/// "" keeps the title of the source.
+std::string title_of_fork(const std::string& title, const std::optional<std::string>& wanted) {
+  constexpr std::string_view kMark = " (fork)";
+  if (!wanted) {
+    return "";
+  }
+  if (std::string own = opal::clean_title(*wanted); !own.empty()) {
+    return own;
+  }
+  return title.empty() || title.ends_with(kMark) ? "" : title + std::string(kMark);
+}
+
+/// An object with a string member; no object at all counts as an empty one, as for Opal.
+std::string with_text(std::string_view object, std::string_view key, std::string_view text) {
+  return opal::with_member(object.starts_with('{') ? std::string(object) : "{}", key, json::stringify_string(text));
+}
+
+Result<std::string> metadata_of(const NewSession& wanted) {
+  std::string metadata = "{}";
+  if (!wanted.model.empty()) {
+    ASSIGN_OR_RETURN(const auto model, opal::model_to_start(wanted.model));
+    metadata = with_text(metadata, opal::kModelKey, model);
+  }
+  if (!wanted.provider.empty()) {
+    metadata = with_text(metadata, opal::kProviderKey, wanted.provider);
+  }
+  const std::string title = opal::clean_title(wanted.title);
+  return title.empty() ? metadata : with_text(metadata, "title", title);
+}
+
+/// The folder of the sessions; makes it where it is missing. Errors: not_found if there is no data folder.
+Result<Dir> sessions_folder(const SessionStore& store, const LogPlace& place) {
+  auto folder = store.folder(place);
+  if (folder || folder.error().code != Errc::not_found) {
+    return folder;
+  }
+  ASSIGN_OR_RETURN(const auto data, Dir::open_root(store.paths().agent_dir));
+  RETURN_IF_ERROR(store.disk().make_folder(data, kFolder, kNewFolder));
+  RETURN_IF_ERROR(store.disk().sync_folder(data));
+  return store.folder(place);
+}
+
+}  // namespace
+
+void OpalWriter::take_back_parts() {
+  for (const auto& store : catalog().stores()) {
+    if (store->format().agent != kAgent) {
+      continue;
+    }
+    if (const auto folder = store->folder({kFolder, ""})) {
+      opal::each_leftover(*folder,
+                          [&](const std::string& name) { static_cast<void>(store->disk().remove(*folder, name)); });
+    }
+  }
+}
+
+Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::string& id, std::optional<mode_t> mode,
+                                             const std::function<Result<void>(opal::NewFile&)>& fill) {
+  const bool is_synced = settings().durability == Durability::synced;
+  const SessionStore& store = *catalog().stores().at(number);
+  const LogPlace place{kFolder, id + ".jsonl", number};
+  ASSIGN_OR_RETURN(const auto folder, sessions_folder(store, place));
+  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(store.disk(), folder, mode ? 0600 : kNewFile));
+  RETURN_IF_ERROR(mode ? file->set_mode(*mode) : Result<void>());
+  RETURN_IF_ERROR(fill(*file));
+  RETURN_IF_ERROR(file->finish(is_synced));
+  RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::keep));
+  if (const auto made = store.stat(place)) {
+    catalog().state(number).marks.note_made(place.file, *made);
+  }
+  const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
+  catalog().rescan_folder(place.in());
+  RETURN_IF_ERROR(synced);
+  const auto session = catalog().at(place);
+  return session ? Result<CreateResult>(CreateResult{session, session->head().header.id, session->shown_path()})
+                 : Result<CreateResult>(Errc::stale, "another program has already removed the new session");
+}
+
+Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::string& target, bool force,
+                                      const std::optional<std::string>& title) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  if (title && (!json::is_valid_utf8(*title) || title->size() > opal::kLongestTitle)) {
+    return Error{Errc::invalid_argument, "the title is not UTF-8, or longer than 64 KiB"};
+  }
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  ASSIGN_OR_RETURN(const auto source, take_source(*session, target));
+  RETURN_IF_ERROR(source.end == kNoEntry || force ? Result<void>() : opal::check_answered(*session, source.end));
+  ASSIGN_OR_RETURN(auto header, source.log->read(source.header.offset, source.header.length));
+  ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
+  header = opal::with_member(std::move(header), "session_id", json::stringify_string(id));
+  if (!source.leaf.empty()) {
+    header = opal::with_member(std::move(header), "current_id", source.leaf);
+  }
+  if (const std::string own = title_of_fork(source.header.title, title); !own.empty()) {
+    const std::string metadata = with_text(skim::member(header, "metadata"), "title", own);
+    header = opal::with_member(std::move(header), "metadata", metadata);
+  }
+  return add_session(session->store_number(), id, source.mode, [&](opal::NewFile& file) -> Result<void> {
+    RETURN_IF_ERROR(file.write(header + "\n"));
+    for (const EntryBytes& entry : source.entries) {
+      RETURN_IF_ERROR(file.copy(*source.log, entry.offset, entry.offset + entry.length));
+      RETURN_IF_ERROR(file.end_line());
+    }
+    return {};
+  });
+}
+
+Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
+  const auto store = catalog().stores().first_of(kAgent);
+  if (!store) {
+    return Error{Errc::not_found, "no store of Opal is open"};
+  }
+  if (!wanted.parent_session.empty()) {
+    return Error{Errc::invalid_argument, "sessions of Opal do not say which session they continue"};
+  }
+  ASSIGN_OR_RETURN(const auto metadata, metadata_of(wanted));
+  ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
+  return add_session(*store, id, std::nullopt,
+                     [&](opal::NewFile& file) { return file.write(opal::header_line(id, metadata)); });
+}
+
+}  // namespace arborfs
