@@ -16,6 +16,7 @@
 #include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/opencode_trash.h"
@@ -104,6 +105,10 @@ WriterPtr make_opal_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OpalWriter>(catalog, settings);
 }
 
+Result<void> restore_opal(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  return OpalTrash(trash, disk).restore(trashed);
+}
+
 std::vector<OwnPlace> own_places_of_opencode() {
   return {{own_opencode_dir(), ""}};
 }
@@ -148,7 +153,7 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
 constexpr std::array kAgents = {
     Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, examine_omp_session},
     Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, examine_omp_session},
-    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer},
+    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal},
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
     Agent{"claude", own_places_of_claude, open_claude},
     Agent{"codex", own_places_of_codex, open_codex},

@@ -129,6 +129,30 @@ def test_opal_sessions_are_created_and_forked(case):
         fails_with(errno.EINVAL, answer_of, mount / "new", '{"agent":"opal","parentSession":"feed"}\n')
 
 
+def test_opal_sessions_are_removed_and_restored(case):
+    """rmdir and `arborfs rm` move a session of Opal to the trash with its folder, and `arborfs restore` brings both
+    back as they were."""
+    opal = opal_dir(case)
+    expected = json.loads((SAMPLES / "expected.json").read_text())
+    name = expected[0]["id"]
+    (opal / "sessions" / name).mkdir(exist_ok=True)
+    (opal / "sessions" / name / "plan.md").write_text("the plan\n")
+    before = state_of(opal)
+    with case.mount(f"store=opal={opal}") as mount:
+        fails_with(errno.EPERM, os.rmdir, (mount / "by-id" / name).resolve())
+    with case.mount(f"store=opal={opal}", "allow_delete") as mount:
+        os.rmdir((mount / "by-id" / name).resolve())
+        assert name not in os.listdir(mount / "by-id"), os.listdir(mount / "by-id")
+        assert not (opal / "sessions" / name).exists()
+        case.arborfs("restore", "latest")
+        equal(state_of(opal), before, "after rmdir")
+        eventually(5, lambda: name in os.listdir(mount / "by-id"), "the session is back")
+    case.arborfs("rm", "-y", "--store", f"opal={opal}", name)
+    assert not (opal / "sessions" / f"{name}.jsonl").exists()
+    case.arborfs("restore", "latest")
+    equal(state_of(opal), before, "after rm")
+
+
 def test_opal_startup_follows_the_settings(case):
     """`startup.json` says which model a start takes and why; a change of Opal's settings shows at once. Sessions of
     other agents have no such file."""

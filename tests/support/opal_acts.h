@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/formats/opal/opal_format.h"
@@ -22,7 +23,8 @@ inline constexpr const char* kMarker = "what was written";
 /// A data folder of Opal with the session `feed`, a catalog and a writer. `#1` is its first message, b2 the leaf.
 class OpalStage {
  public:
-  explicit OpalStage(Disk& disk) : disk_(disk) {
+  explicit OpalStage(Disk& disk, WriteSettings settings = {}) : disk_(disk), settings_(std::move(settings)) {
+    settings_.trash = root() + "/trash";
     std::filesystem::create_directories(folder());
     std::ofstream(log(), std::ios::binary) << kHeader << "\n" << kLines;
     start();
@@ -32,7 +34,7 @@ class OpalStage {
     stop();
     catalog_ = std::make_unique<Catalog>(make_opal_store(data_folder(), disk_), "/home/nobody", "");
     catalog_->rescan();
-    writer_ = std::make_unique<OpalWriter>(*catalog_, WriteSettings());
+    writer_ = std::make_unique<OpalWriter>(*catalog_, settings_);
     writer_->take_back_parts();
   }
   void stop() {
@@ -76,6 +78,7 @@ class OpalStage {
 
  private:
   Disk& disk_;
+  WriteSettings settings_;
   TempStore temp_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<OpalWriter> writer_;

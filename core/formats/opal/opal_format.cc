@@ -9,7 +9,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"append", "branch", "title", "replace", "fork", "new"};
+constexpr std::string_view kVerbs[] = {"append", "branch", "title", "replace", "fork", "new", "remove"};
 constexpr std::string_view kPrograms[] = {"opal_server", "opal"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "",

@@ -81,4 +81,15 @@ Result<void> NewFile::publish(const std::string& name, Disk::Existing existing) 
   return {};
 }
 
+Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read) {
+  ASSIGN_OR_RETURN(auto log, File::open_in(folder, name));
+  const bool is_held = ::flock(log.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ASSIGN_OR_RETURN(const auto now, folder.stat(name));
+  ASSIGN_OR_RETURN(const auto opened, log.stat());
+  if (is_held || !(now == as_read) || !opened.same_file(as_read)) {
+    return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+  }
+  return log;
+}
+
 }  // namespace arborfs::opal

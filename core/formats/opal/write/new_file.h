@@ -47,4 +47,9 @@ class NewFile {
   bool is_published_ = false;
 };
 
+/// The log as it was read, held until the file is closed: another arborfs that replaces or removes it at the same
+/// moment finds it held, or finds another log. Opal itself takes no lock. Errors: stale if the log is held or not as it
+/// was read.
+Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read);
+
 }  // namespace arborfs::opal

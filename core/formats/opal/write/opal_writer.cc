@@ -1,9 +1,6 @@
 #include "core/formats/opal/write/opal_writer.h"
 
-#include <sys/file.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -71,19 +68,6 @@ Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::u
   return end;
 }
 
-/// The log as it was read, held until the file is closed: another arborfs that replaces it at the same moment finds it
-/// held, or finds the new log. Opal itself takes no lock. Errors: stale if the log is held or not as it was read.
-Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read) {
-  ASSIGN_OR_RETURN(auto log, File::open_in(folder, name));
-  const bool is_held = ::flock(log.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ASSIGN_OR_RETURN(const auto now, folder.stat(name));
-  ASSIGN_OR_RETURN(const auto opened, log.stat());
-  if (is_held || !(now == as_read) || !opened.same_file(as_read)) {
-    return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
-  }
-  return log;
-}
-
 }  // namespace
 
 Result<void> OpalWriter::check_quiet(const SessionPtr& session, bool force) const {
@@ -140,7 +124,7 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   RETURN_IF_ERROR(write_rest(*file, log, header_end, stat.size, draft));
   RETURN_IF_ERROR(file->write(draft.lines));
   RETURN_IF_ERROR(file->finish(is_synced));
-  ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, stat));
+  ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, stat));
   RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::replace));
   return is_synced ? disk.sync_folder(folder) : Result<void>();
 }

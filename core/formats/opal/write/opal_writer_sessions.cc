@@ -1,4 +1,4 @@
-// The Writer's calls that make whole sessions, and what killed ones left.
+// The Writer's calls that make and remove whole sessions, and what killed ones left.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "core/formats/opal/startup.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_lines.h"
+#include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opal/write/tool_calls.h"
 #include "core/json/document.h"
@@ -187,6 +188,26 @@ Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
   return add_session(*store, id, std::nullopt,
                      [&](opal::NewFile& file) { return file.write(opal::header_line(id, metadata)); });
+}
+
+Result<void> OpalWriter::check_remove(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(check_allows_delete());
+  RETURN_IF_ERROR(check_writable(session->format()));
+  return check_quiet(session, force);
+}
+
+/// Also a session with a damaged log.
+Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_remove(session, force));
+  const LogPlace place = session->place();
+  ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
+  ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, session->stat()));
+  OpalTrash trash(settings().trash, session->store().disk());
+  const auto taken = trash.take(session->store(), place, session->head().header.title);
+  catalog().rescan_folder(place.in());
+  return taken ? Result<void>() : Result<void>(taken.error());
 }
 
 }  // namespace arborfs

@@ -1,0 +1,152 @@
+#include "core/formats/opal/write/opal_trash.h"
+
+#include <algorithm>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opal/temporary_files.h"
+#include "core/os/file_hash.h"
+#include "core/os/file_tree.h"
+
+namespace arborfs {
+namespace {
+
+constexpr mode_t kFolderMode = 0777;
+constexpr int kDeepest = 32;
+constexpr std::size_t kLongestPart = 200;
+
+std::string folder_of(const LogPlace& place) {
+  return std::string(place.stem());
+}
+
+/// The name of a copy until it is whole.
+std::string draft_of(const std::string& name) {
+  return opal::temporary_name("moved-" + name.substr(0, kLongestPart));
+}
+
+bool is_in(const Dir& folder, const std::string& name) {
+  return folder.stat(name).has_value();
+}
+
+Error name_is_taken(const Trashed& trashed, const std::string& name) {
+  return {Errc::already_exists, folder_path(trashed.sessions, trashed.place.folder) + "/" + name +
+                                    " exists again; move it away and run: arborfs restore " + trashed.name};
+}
+
+bool is_same_file(const Dir& one, const Dir& other, const std::string& name) {
+  const auto mine = File::open_in(one, name);
+  const auto theirs = File::open_in(other, name);
+  const auto hash = mine ? sha256_of(*mine) : Result<std::string>(mine.error());
+  const auto other_hash = theirs ? sha256_of(*theirs) : Result<std::string>(theirs.error());
+  return hash && other_hash && *hash == *other_hash;
+}
+
+/// True if all files that `one` has under this name are the same in `other`: a removal or a restore that ended early,
+/// or that a power cut undid in part, left them. Links count as different.
+bool is_part(const Dir& one, const Dir& other, const std::string& name, int depth = 0) {
+  const auto mine = one.open_in(name);
+  const auto theirs = other.open_in(name);
+  if (!mine || !theirs) {
+    return !mine && !theirs && is_same_file(one, other, name);
+  }
+  const auto names = mine->list();
+  return depth < kDeepest && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
+           return is_part(*mine, *theirs, entry.name, depth + 1);
+         });
+}
+
+}  // namespace
+
+/// The copy gets its name when it is whole; the original goes when the copy is on the disk. What is left of a folder
+/// that cannot be removed whole stays.
+Result<void> OpalTrash::copy(const Dir& from, const std::string& name, const Dir& to) {
+  const std::string draft = draft_of(name);
+  ASSIGN_OR_RETURN(const auto before, from.stat(name));
+  auto done = copy_tree(disk(), from, name, to, draft);
+  done = done ? disk().rename(to, draft, to, name, Disk::Existing::keep) : done;
+  if (!done) {
+    static_cast<void>(remove_tree(disk(), to, draft));
+    return done;
+  }
+  done = disk().sync_folder(to);
+  ASSIGN_OR_RETURN(const auto after, from.stat(name));
+  if (done && !(after == before)) {
+    done = Error{Errc::stale, "another program wrote to the session meanwhile; try again"};
+  }
+  const bool is_folder = from.open_in(name).has_value();
+  if (const auto removed = done ? remove_tree(disk(), from, name) : done; !removed && (!done || !is_folder)) {
+    static_cast<void>(remove_tree(disk(), to, name));
+    return removed;
+  }
+  return {};
+}
+
+Result<void> OpalTrash::move(const Dir& from, const std::string& name, const Dir& to) {
+  RETURN_IF_ERROR(remove_tree(disk(), to, draft_of(name)));  // of an earlier move that was killed
+  auto moved = disk().rename(from, name, to, name, Disk::Existing::keep);
+  if (!moved && moved.error().code == Errc::unsupported) {
+    moved = copy(from, name, to);
+  }
+  RETURN_IF_ERROR(moved);
+  RETURN_IF_ERROR(disk().sync_folder(to));
+  return disk().sync_folder(from);
+}
+
+/// Undoes what take() did of a move.
+void OpalTrash::give_back(const TrashFolder& there, const Dir& store, const LogPlace& place) {
+  bool is_empty = true;
+  for (const std::string& name : {folder_of(place), place.file}) {
+    if (is_in(there.files, name) && !is_in(store, name)) {
+      static_cast<void>(move(there.files, name, store));
+      is_empty = is_empty && is_in(store, name);
+    }
+  }
+  if (is_empty) {
+    drop(there);
+  }
+}
+
+Result<Trashed> OpalTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title) {
+  const Trashed trashed = describe(store, place, title);
+  ASSIGN_OR_RETURN(const auto folder, store.folder(place));
+  ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
+  auto done = write_note(there, trashed);
+  done = done ? move(folder, place.file, there.files) : done;
+  if (done && is_in(folder, folder_of(place))) {
+    done = move(folder, folder_of(place), there.files);
+  }
+  if (!done) {
+    give_back(there, folder, place);
+    return done.error();
+  }
+  return trashed;
+}
+
+Result<void> OpalTrash::restore(const Trashed& trashed) {
+  const LogPlace& place = trashed.place;
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  RETURN_IF_ERROR(lock_for_restore(there));
+  ASSIGN_OR_RETURN(const auto data, Dir::open_root(trashed.sessions));
+  RETURN_IF_ERROR(disk().make_folder(data, place.folder, kFolderMode));
+  RETURN_IF_ERROR(disk().sync_folder(data));
+  ASSIGN_OR_RETURN(const auto folder, data.open_in(place.folder));
+  const std::string others = folder_of(place);
+  const bool has_others = is_in(there.files, others) && !is_part(there.files, folder, others);
+  if (has_others && is_in(folder, others) && !is_part(folder, there.files, others)) {
+    return name_is_taken(trashed, others);
+  }
+  const bool is_back = is_in(folder, place.file);
+  if (is_back && is_in(there.files, place.file) && !is_same_file(there.files, folder, place.file)) {
+    return name_is_taken(trashed, place.file);
+  }
+  if (has_others) {
+    RETURN_IF_ERROR(remove_tree(disk(), folder, others));
+    RETURN_IF_ERROR(move(there.files, others, folder));
+  }
+  if (!is_back) {
+    RETURN_IF_ERROR(move(there.files, place.file, folder));
+  }
+  drop(there);
+  return {};
+}
+
+}  // namespace arborfs

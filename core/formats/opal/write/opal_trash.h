@@ -1,0 +1,28 @@
+// The trash for sessions of Opal: the file of the session, and the folder with other files of it (opal/FORMAT.md A1),
+// are moved to the trash and back as they are. Any thread.
+#pragma once
+
+#include <string>
+
+#include "core/writer/trash.h"
+
+namespace arborfs {
+
+class OpalTrash : public Trash {
+ public:
+  using Trash::Trash;
+  /// The caller holds the log (hold_log). The move of the log decides: before it the session is in its store, after it
+  /// in the trash. Across file systems the files are copied, synced and then removed. Errors: io, no_space; stale if
+  /// Opal wrote the log meanwhile. The session is then still in its store.
+  Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title);
+  /// Moves a session back to its place; goes on where an earlier restore was killed. Errors: already_exists, io; busy
+  /// while another process restores it.
+  Result<void> restore(const Trashed& trashed);
+
+ private:
+  Result<void> move(const Dir& from, const std::string& name, const Dir& to);
+  Result<void> copy(const Dir& from, const std::string& name, const Dir& to);
+  void give_back(const TrashFolder& there, const Dir& store, const LogPlace& place);
+};
+
+}  // namespace arborfs

@@ -1,0 +1,167 @@
+// Removed sessions of Opal are in the trash as they were, and come back so. Each disk operation of both fails in turn,
+// and the power fails after each: the session is whole in its store, or in the trash from where it comes back.
+
+#include "core/formats/opal/write/opal_trash.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "tests/support/crash_disk.h"
+#include "tests/support/faulty_disk.h"
+#include "tests/support/opal_acts.h"
+
+namespace arborfs {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): the acts are all of it
+namespace fs = std::filesystem;
+
+constexpr unsigned kEnough = 150;
+
+class Removal {
+ public:
+  /// `is_apart`: the trash is on another file system.
+  Removal(SplitDisk& disk, bool is_apart) : disk_(disk), stage_(disk, settings()) {
+    fs::create_directories(stage_.folder() + "/feed/notes");
+    std::ofstream(stage_.folder() + "/feed/notes/plan.md") << "the plan";
+    fs::create_directories(trash_path());
+    disk_.set_apart(is_apart ? trash_path() : "");
+  }
+  OpalStage& stage() { return stage_; }
+  Result<void> remove() { return stage_.writer().remove(stage_.session()); }
+  Result<void> restore() {
+    OpalTrash trash(trash_path(), disk_);
+    const auto all = trash.list();
+    return all.size() == 1 ? trash.restore(all.front()) : Result<void>(Errc::not_found, "the trash is empty");
+  }
+  [[nodiscard]] std::size_t removed() const { return Trash(trash_path()).list().size(); }
+  [[nodiscard]] bool is_whole() const {
+    std::ifstream plan(stage_.folder() + "/feed/notes/plan.md");
+    const std::string text{std::istreambuf_iterator<char>(plan), {}};
+    return stage_.bytes() == std::string(OpalStage::kHeader) + "\n" + OpalStage::kLines && text == "the plan";
+  }
+  /// After a failure: nothing is lost, and what is in the trash comes back.
+  void expect_kept() {
+    disk_.set_apart("");
+    stage_.start();
+    if (!is_whole()) {
+      const auto done = restore();
+      EXPECT_TRUE(done) << done.error().message;
+    }
+    EXPECT_TRUE(is_whole());
+    EXPECT_TRUE(stage_.hidden().empty());
+  }
+
+ private:
+  static WriteSettings settings() {
+    WriteSettings settings;
+    settings.allow_delete = true;
+    return settings;
+  }
+  [[nodiscard]] std::string trash_path() const { return stage_.root() + "/trash"; }
+  SplitDisk& disk_;
+  OpalStage stage_;
+};
+
+enum class Act : std::uint8_t { remove, restore };
+
+class OpalTrashActs : public ::testing::TestWithParam<std::tuple<Act, bool>> {
+ protected:
+  static Act act() { return std::get<0>(GetParam()); }
+  static bool is_apart() { return std::get<1>(GetParam()); }
+  static Result<void> run(Removal& removal) { return act() == Act::remove ? removal.remove() : removal.restore(); }
+  static void prepare(Removal& removal) {
+    if (act() == Act::restore) {
+      const auto done = removal.remove();
+      EXPECT_TRUE(done) << done.error().message;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Acts, OpalTrashActs,
+                         ::testing::Combine(::testing::Values(Act::remove, Act::restore), ::testing::Bool()));
+
+TEST_P(OpalTrashActs, SurviveAFailureOfEachOperation) {
+  for (const Fault fault : {Fault::no_space, Fault::short_write}) {
+    for (const unsigned count : {1U, FaultyDisk::kForGood}) {
+      bool met = true;
+      unsigned at = 1;
+      for (; met && at < kEnough; ++at) {
+        const ::testing::ScopedTrace trace(__FILE__, __LINE__, "fault at " + std::to_string(at));
+        FaultyDisk disk;
+        Removal removal(disk, is_apart());
+        prepare(removal);
+        disk.arm(fault, at, count);
+        const auto done = run(removal);
+        disk.disarm();
+        met = !disk.met().empty();
+        EXPECT_TRUE(done || met) << done.error().message;
+        if (done) {
+          EXPECT_EQ(fs::exists(removal.stage().log()), act() == Act::restore);
+        } else if (count == 1 && act() == Act::remove && !disk.met_sync()) {
+          EXPECT_TRUE(removal.is_whole());
+        }
+        removal.expect_kept();
+      }
+      EXPECT_GT(at, 4U);
+      EXPECT_LT(at, kEnough);
+    }
+  }
+}
+
+TEST_P(OpalTrashActs, SurviveAPowerCutAfterEachOperation) {
+  bool is_cut = true;
+  for (unsigned behind = 0; is_cut && behind < kEnough; ++behind) {
+    CrashDisk disk;
+    Removal removal(disk, is_apart());
+    prepare(removal);
+    disk.begin(removal.stage().root(), behind);
+    const auto done = run(removal);
+    is_cut = disk.is_off();
+    EXPECT_TRUE(is_cut || done) << done.error().message;
+    std::set<Image> images;
+    for (const Bytes bytes : {Bytes::kept, Bytes::dropped, Bytes::torn}) {
+      for (const Names names : {Names::kept, Names::first_half, Names::gone}) {
+        images.insert(disk.image(bytes, names));
+      }
+    }
+    disk.end();
+    for (const Image& image : images) {
+      const ::testing::ScopedTrace trace(__FILE__, __LINE__,
+                                         "power off behind operation " + std::to_string(behind) + ", " + disk.last());
+      removal.stage().stop();
+      lay_out(image, removal.stage().root());
+      if (done) {
+        EXPECT_EQ(fs::exists(removal.stage().log()), act() == Act::restore);
+      }
+      removal.expect_kept();
+    }
+  }
+}
+
+TEST(OpalRemoval, NeedsThePermissionAndComesBackWithItsFolder) {
+  SplitDisk disk;
+  OpalStage plain(disk);
+  EXPECT_EQ(plain.writer().remove(plain.session()).error().code, Errc::not_permitted);
+  Removal removal(disk, false);
+  ASSERT_TRUE(removal.stage().writer().check_remove(removal.stage().session()));
+  ASSERT_TRUE(removal.remove());
+  EXPECT_EQ(removal.removed(), 1U);
+  EXPECT_TRUE(removal.stage().sessions().empty());
+  EXPECT_FALSE(fs::exists(removal.stage().folder() + "/feed"));
+  std::ofstream(removal.stage().log()) << "{}\n";
+  EXPECT_EQ(removal.restore().error().code, Errc::already_exists);
+  fs::remove(removal.stage().log());
+  ASSERT_TRUE(removal.restore());
+  EXPECT_EQ(removal.removed(), 0U);
+  EXPECT_TRUE(removal.is_whole());
+}
+
+}  // namespace
+}  // namespace arborfs
