@@ -11,9 +11,9 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/store/log_change.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/log/log_file.h"
+#include "core/store/log_change.h"
 
 namespace arborfs {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/store/log_change.h"
 #include "core/os/processes.h"
+#include "core/store/log_change.h"
 
 namespace arborfs {
 

@@ -1,4 +1,4 @@
-#include "core/formats/omp/store/log_change.h"
+#include "core/store/log_change.h"
 
 #include <linux/fs.h>
 #include <sys/ioctl.h>
