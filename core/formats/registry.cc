@@ -9,6 +9,8 @@
 #include "core/formats/claude/claude_format.h"
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/goat/goat_format.h"
+#include "core/formats/goat/write/goat_trash.h"
+#include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/omp/doctor/examine.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
@@ -149,6 +151,14 @@ StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_goat_store(dir, disk);
 }
 
+WriterPtr make_goat_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<GoatWriter>(catalog, settings);
+}
+
+Result<void> restore_goat(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  return GoatTrash(trash, disk).restore(trashed);
+}
+
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
     Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, examine_omp_session},
@@ -157,7 +167,7 @@ constexpr std::array kAgents = {
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
     Agent{"claude", own_places_of_claude, open_claude},
     Agent{"codex", own_places_of_codex, open_codex},
-    Agent{"goat", own_places_of_goat, open_goat},
+    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat},
 };
 
 const Agent* find_agent(std::string_view name) {

@@ -51,7 +51,9 @@ inline constexpr std::string_view kSummaryUsage =
     "a text of your own for it. After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
 inline constexpr std::string_view kCheckpointUsage =
     "Write a name, and files below the session's working directory, on one line to keep them in a checkpoint.\n"
-    "Without files, those of the last checkpoint are kept; without a name, it is made from the time.\n";
+    "Without files, those of the last checkpoint are kept; without a name, it is made from the time.\n"
+    "As JSON: {\"name\":\"...\",\"files\":[\"with a blank.txt\",...]}. After a write, the same descriptor reads\n"
+    "{\"checkpoint\":...,\"files\":...,\"absent\":...}.\n";
 inline constexpr std::string_view kRewindUsage =
     "Write the id or the name of a checkpoint to this file to put its files back into the working directory. What is\n"
     "overwritten is kept in a checkpoint first. As JSON: {\"checkpoint\":\"...\",\"dryRun\":true} only lists what "

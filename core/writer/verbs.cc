@@ -252,7 +252,35 @@ Result<Answer> run_summary(Writer& writer, const Subject& subject, std::string_v
   return Answer{line_of(written), nullptr};
 }
 
+Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
+  json::Document command;
+  if (!json::parse(text, command) || !command.IsObject()) {
+    return Error{Errc::invalid_argument, "the command is not one JSON object"};
+  }
+  CheckpointWanted wanted;
+  for (const auto& member : json::members(command)) {
+    const auto key = json::as_string(member.name);
+    const json::Value& value = member.value;
+    if (key == "name" && value.IsString()) {
+      wanted.name = json::as_string(value);
+    } else if (key == "files" && value.IsArray() &&
+               std::all_of(value.Begin(), value.End(), [](const auto& file) { return file.IsString(); })) {
+      for (const json::Value& file : value.GetArray()) {
+        wanted.files.emplace_back(json::as_string(file));
+      }
+    } else {
+      return Error{Errc::invalid_argument, "the command may have 'name', a text, and 'files', a list of texts"};
+    }
+  }
+  return wanted;
+}
+
 Result<Answer> run_checkpoint(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  if (JsonCommand::is_one(text)) {
+    ASSIGN_OR_RETURN(const auto wanted, checkpoint_of_json(text));
+    ASSIGN_OR_RETURN(auto line, writer.checkpoint(subject.session, wanted));
+    return Answer{std::move(line), nullptr};
+  }
   auto words = words_of(text);
   if (text.find('\n') < trimmed(text).size()) {
     return Error{Errc::invalid_argument, "the command must be one line: a name, and files to keep"};

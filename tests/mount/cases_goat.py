@@ -1,18 +1,24 @@
-"""Sessions of goat are shown by goat's rules (core/formats/goat/FORMAT.md) and never written (tests/goat)."""
+"""Sessions of goat are shown and written by goat's rules (core/formats/goat/FORMAT.md, tests/goat)."""
 
+import contextlib
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
-from mounting import equal, visible_within
+from mounting import PATIENCE, detach, equal, eventually, visible_within
 from views import damage, status
 
 SAMPLES = Path(__file__).resolve().parent.parent / "goat"
-CONTROLS = {"append", "branch", "label", "fork"}
+CONTROLS = {"append", "fork", "checkpoint", "rewind"}
+NOT_HONOURED = {"branch", "label", "replace", "summary"}
 
 
 def goat_dir(case, shape="nested"):
@@ -73,8 +79,9 @@ def check_session(folder, wanted, native):
     equal(bad, wanted["badLines"], folder)
     equal(damage(folder), [lines[number - 1] for number in bad], folder)
     equal(lines[-1] == b"", wanted["endsWithNewline"], folder)
-    equal((status(folder)["writable"], status(folder)["problem"]), (False, None), folder)
-    assert not CONTROLS & set(os.listdir(folder)), os.listdir(folder)
+    equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
+    names = set(os.listdir(folder))
+    assert CONTROLS <= names and not NOT_HONOURED & names, names
 
 
 def check_checkpoints(folder, wanted):
@@ -293,3 +300,194 @@ def test_checkpoints_with_hostile_manifests_are_shown(case):
         metadata = goat / "s" / "metadata.json"
         metadata.write_text(json.dumps({"id": "s", "cwd": str(mount / "projects")}))
         visible_within(1, lambda: None, lambda: "mount of arborfs" in (shown / "first" / "diff").read_text(), "the refusal")
+
+
+def sh(folder, script, **variables):
+    """What a user's shell prints."""
+    return subprocess.run(["bash", "-euc", script], cwd=folder, check=True, capture_output=True, text=True,
+                          env={**os.environ, **variables}).stdout
+
+
+def sent(path, command):
+    """Writes a command and reads its answer from the same descriptor."""
+    with path.open("r+b", buffering=0) as control:
+        control.write(command.encode())
+        return json.loads(control.read())
+
+
+def metadata_of(native):
+    return json.loads((native / "metadata.json").read_text())
+
+
+def test_messages_are_appended_as_goat_writes_them(case):
+    """Text, messages as JSON, and records of the transcript; every other byte stays, and the metadata follows."""
+    goat = goat_dir(case)
+    native = goat / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0001"
+    before, metadata = (native / "messages.jsonl").read_bytes(), metadata_of(native)
+    transcript = (native / "transcript.jsonl").read_bytes()
+    with case.mount(f"store=goat={goat}") as mount:
+        folder = mount / "by-id" / native.name
+        count = len(os.listdir(folder / "entries"))
+        sh(folder, "echo 'Fix <b> & go on' > append")
+        equal(text_of(context_of(folder)[-1]), "Fix <b> & go on", "context")
+        sh(folder, """echo '{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",
+            "function":{"name":"Read","arguments":"{}"}}]}' > append""")
+        sh(folder, """echo '{"role":"tool","tool_call_id":"c","content":"done"}' > append""")
+        equal([message["role"] for message in context_of(folder)[-3:]], ["user", "assistant", "tool"], "roles")
+        after = (native / "messages.jsonl").read_bytes()
+        assert after.startswith(before + b"\n" if not before.endswith(b"\n") else before), after
+        lines = after.decode().splitlines()[-3:]
+        assert '"content":"Fix \\u003cb\\u003e \\u0026 go on"' in lines[0], lines[0]
+        equal([sorted(json.loads(one)) for one in lines], [["message", "timestamp", "uuid"]] * 3, "shape")
+        eventually(5, lambda: metadata_of(native)["message_count"] == count + 3, "the number of messages")
+        now = metadata_of(native)
+        assert now.pop("updated_at") > "2026-02-09", now
+        equal({**now, "message_count": 9}, {key: value for key, value in metadata.items() if key != "updated_at"},
+              "metadata")
+        sh(folder, """echo '{"type":"result","subtype":"success"}' > append""")
+        added = json.loads((native / "transcript.jsonl").read_bytes()[len(transcript):])
+        equal((added["type"], added["session_id"], added["subtype"]), ("result", native.name, "success"), "transcript")
+        sh(folder, "echo 'Another title' > title")
+        equal(metadata_of(native)["leaf_title"], "Another title", "title")
+        for text, code in (('{"role":"bot","content":""}', errno.EINVAL), ('{"role":"user","content":"x","ifLeaf":"y"}', errno.ESTALE)):
+            try:
+                (folder / "append").write_text(text + "\n")
+                raise AssertionError(f"{text} was taken")
+            except OSError as error:
+                equal(error.errno, code, text)
+    equal(sorted(path.name for path in native.iterdir() if path.name.startswith(".")), [], "leftovers")
+
+
+def test_sessions_of_goat_are_made_forked_and_removed(case):
+    """new, a fork of all and up to a message, the way to the trash and back, as a user does it in a shell."""
+    goat, work = goat_dir(case), case.new_path("work")
+    source = goat / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0001"
+    before = state_of(source)
+    with case.mount("allow_delete", f"store=goat={goat}") as mount:
+        made = sent(mount / "new", json.dumps({"agent": "goat", "cwd": str(work), "title": "Mine", "model": "m"}) + "\n")
+        native = goat / made["session"]
+        equal([metadata_of(native)[key] for key in ("id", "cwd", "model", "message_count", "leaf_title")],
+              [made["session"], str(work), "m", 0, "Mine"], "metadata")
+        folder = mount / made["path"]
+        equal(os.listdir(folder / "entries"), [], "entries")
+        sh(folder, "echo hello > append")
+        equal([text_of(message) for message in context_of(folder)], ["hello"], "context")
+
+        whole = sent(mount / "by-id" / source.name / "fork", "\n")
+        equal(len(os.listdir(mount / whole["path"] / "entries")), len(os.listdir(mount / "by-id" / source.name / "entries")),
+              "entries")
+        equal(metadata_of(goat / whole["session"])["parent_session_id"], source.name, "parent")
+        first = sorted(os.listdir(mount / "by-id" / source.name / "entries"))[0]
+        part = sent(mount / "by-id" / source.name / "fork", first.rsplit(".", 1)[0] + "\n")
+        equal((goat / part["session"] / "messages.jsonl").read_bytes(),
+              (source / "messages.jsonl").read_bytes().splitlines(keepends=True)[0], "messages")
+        equal(metadata_of(goat / part["session"])["fork_point_uuid"], "0d0a0001-0000-4000-8000-000000000001", "fork point")
+        equal(state_of(source), before, "the source")
+
+        sh(mount.path, 'rm -r "$(realpath "$SESSION")"', SESSION=str(mount / "by-id" / source.name))
+        assert not source.exists(), list(goat.iterdir())
+        case.arborfs("restore", "latest")
+        eventually(5, lambda: source.name in os.listdir(mount / "by-id"), "the restored session")
+        equal(state_of(source), before, "the restored session")
+
+
+def test_checkpoint_and_rewind_undo_an_agents_edits(case):
+    """A user keeps files, an agent edits them, a dry run says what a rewind would do, the rewind does it, and can be undone."""
+    goat, work = checkpoint_session(case)
+    state = lambda: {str(path.relative_to(work)): path.read_text() for path in work.rglob("*") if path.is_file()}
+    with case.mount(f"store=goat={goat}") as mount:
+        folder = mount / "by-id" / "s"
+        sh(folder, "echo 'before-refactor src/a.go src/gone.go new.go' > checkpoint")
+        kept = state()
+        assert "before-refactor" in os.listdir(folder / "checkpoints"), os.listdir(folder / "checkpoints")
+        equal((folder / "checkpoints" / "before-refactor" / "files" / "src" / "a.go").read_text(), "one\n2\n", "a file")
+        (work / "src" / "a.go").write_text("broken\n")
+        (work / "src" / "gone.go").write_text("unwanted\n")
+        (work / "new.go").unlink()
+        edited = state()
+        diff = (folder / "checkpoints" / "before-refactor" / "diff").read_text()
+        assert "-broken\n+one\n+2\n" in diff and "+++ /dev/null" in diff and "+++ b/new.go" in diff, diff
+        would = sent(folder / "rewind", '{"checkpoint":"before-refactor","dryRun":true}\n')
+        equal(sorted(file["action"] for file in would["files"]), ["create", "remove", "restore"], would)
+        equal(state(), edited, "the files after a dry run")
+        done = sent(folder / "rewind", "before-refactor\n")
+        equal((done["complete"], done["written"], done["removed"]), (True, 2, 1), done)
+        equal(state(), kept, "the files")
+        equal((folder / "checkpoints" / "before-refactor" / "diff").read_text(), "", "the diff")
+        sent(folder / "rewind", done["kept"] + "\n")
+        equal(state(), edited, "the files before the rewind")
+        partly = sent(folder / "rewind", "first\n")
+        equal((partly["complete"], (work / "src" / "a.go").read_text()), (False, "one\ntwo\n"), partly)
+        actions = {file["path"]: file["action"] for file in partly["files"]}
+        equal((actions["/etc/hostname"], actions["lost.go"]), ("refused", "missing"), partly)
+
+
+@contextlib.contextmanager
+def locked(native):
+    with (native / "messages.jsonl.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def test_writers_take_turns_with_goats_lock(case):
+    """Lines that a program adds in pieces under the lock are never torn, and an append waits for it."""
+    goat = goat_dir(case)
+    native = goat / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0002"
+    with case.mount(f"store=goat={goat}") as mount:
+        folder = mount / "by-id" / native.name
+        count = len(os.listdir(folder / "entries"))
+        writers = [subprocess.Popen(["bash", "-euc", f"for i in 1 2 3 4 5; do echo 'w{number} '$i > append; done"], cwd=folder)
+                   for number in range(8)]
+        for turn in range(20):
+            text = line(f"goat-{turn}", "assistant", "g" * 3000)
+            with locked(native), (native / "messages.jsonl").open("a") as log:
+                log.write(text[:1500])
+                log.flush()
+                log.write(text[1500:])
+        equal([writer.wait() for writer in writers], [0] * 8, "writers")
+        equal(len(os.listdir(folder / "entries")), count + 60, "entries")
+        assert "damage" not in os.listdir(folder), damage(folder)
+        texts = [text_of(message) for message in context_of(folder)]
+        for number in range(8):
+            equal([text for text in texts if text.startswith(f"w{number} ")], [f"w{number} {i}" for i in range(1, 6)], "order")
+
+
+def append_until_it_ends(append, told, number):
+    """Appends messages until the daemon is gone; `told` gets those that were acknowledged."""
+    with contextlib.suppress(OSError):
+        for turn in range(10_000):
+            text = f"turn {number} message {turn} " + "x" * (turn % 7 * 3000)
+            append.write_text(text)
+            told.append(text)
+
+
+def test_appends_survive_a_killed_daemon(case):
+    """After kill -9 inside appends each acknowledged message is there once and whole, and no lock is in the way."""
+    goat = goat_dir(case)
+    native = goat / "3f0c1d52-6b7e-4a3c-9d10-5a2b8c7d0002"
+    log, told = native / "messages.jsonl", []
+    mount = case.mount(f"store=goat={goat}")
+    try:
+        for number in range(4):
+            mount.start()
+            writer = threading.Thread(target=append_until_it_ends,
+                                      args=(mount / "by-id" / native.name / "append", told, number), daemon=True)
+            enough = log.stat().st_size + 10_000 * number + random.Random(number).randrange(40_000)
+            writer.start()
+            while log.stat().st_size < enough and writer.is_alive():
+                pass
+            mount.process.kill()
+            mount.process.wait()
+            writer.join(30 * PATIENCE)
+            assert not writer.is_alive(), "the writer goes on"
+            detach(mount.path)
+        assert len(told) >= 4, told
+        with case.mount(f"store=goat={goat}", mountpoint=mount.path) as again:
+            folder = again / "by-id" / native.name
+            texts = [text_of(message) for message in context_of(folder)]
+            equal([text[:40] for text in told if texts.count(text) != 1], [], "messages")
+            assert "damage" not in os.listdir(folder), damage(folder)
+            sh(folder, "echo one more > append")
+            equal(text_of(context_of(folder)[-1]), "one more", "the next message")
+    finally:
+        mount.force_away()

@@ -17,7 +17,6 @@ namespace arborfs::goat {
 namespace {
 
 constexpr std::array kContents = {"files", "blobs"};  // goat/FORMAT.md D3
-constexpr std::uint64_t kLongestManifest = std::uint64_t{16} << 20U;
 
 /// The folders of a checkpoint that may hold contents.
 std::vector<Dir> content_folders(const Dir& checkpoint) {

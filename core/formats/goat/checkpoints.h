@@ -13,6 +13,8 @@ namespace arborfs::goat {
 /// The folder of all checkpoints in that of a session, and the manifest in that of a checkpoint.
 inline constexpr const char* kCheckpoints = "checkpoints";
 inline constexpr const char* kManifest = "manifest.json";
+/// Longer manifests are not read.
+inline constexpr std::uint64_t kLongestManifest = std::uint64_t{16} << 20U;
 
 /// What a checkpoint knows of one file.
 struct CheckpointFile {

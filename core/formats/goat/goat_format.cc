@@ -11,6 +11,8 @@
 namespace arborfs {
 namespace {
 
+constexpr std::string_view kVerbs[] = {"append", "title", "fork", "new", "remove", "checkpoint", "rewind"};
+
 /// A folder `sessions` may also be a session with that id.
 bool is_base_folder(const std::filesystem::path& path) {
   std::error_code failed;
@@ -23,7 +25,8 @@ bool is_base_folder(const std::filesystem::path& path) {
 const Format& goat_format() {
   static const goat::Reader reader;
   static const goat::Renderer renderer;
-  static const Format format{"goat", "goat-jsonl", &reader, &renderer};
+  static const Format format{
+      .agent = "goat", .name = "goat-jsonl", .reader = &reader, .renderer = &renderer, .verbs = kVerbs};
   return format;
 }
 

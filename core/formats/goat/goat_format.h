@@ -1,4 +1,4 @@
-// goat's sessions, a folder each. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+// goat's sessions, a folder each. FORMAT.md beside this file has the facts. Thread-safe.
 #pragma once
 
 #include <memory>

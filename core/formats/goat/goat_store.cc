@@ -10,6 +10,8 @@
 #include "core/base/result_macros.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/goat_source.h"
+#include "core/formats/goat/leftovers.h"
+#include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
 #include "core/log/log_file.h"
 #include "core/os/held_locks.h"
@@ -19,8 +21,6 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr const char* kMessagesFile = "messages.jsonl";
-constexpr const char* kMetadataFile = "metadata.json";
 constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // what follows is not read, and so is no JSON
 
 LogPlace place_in(const std::string& folder) {
@@ -174,12 +174,36 @@ std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const FileLocks>(*this);
 }
 
+Result<std::unique_ptr<LogWriter>> Store::writer(const LogPlace& place) {
+  ASSIGN_OR_RETURN(auto dir, folder(place));
+  return lock_log(disk(), std::move(dir), kMessagesFile);
+}
+
+std::vector<FileFinding> Store::faults() const {
+  std::vector<FileFinding> found;
+  const auto base = Dir::open_root(paths().sessions);
+  for (const std::string& name : base ? leftovers_in(*base) : std::vector<std::string>()) {
+    found.push_back({paths().sessions + "/" + name,
+                     {"leftover_temporary", "the folder of an unfinished write of a session by arborfs"}});
+  }
+  return found;
+}
+
 std::vector<Finding> Store::faults_of(const LogPlace& place) const {
   std::vector<Finding> found;
   const auto dir = folder(place);
+  for (const std::string& name : dir ? leftovers_in(*dir) : std::vector<std::string>()) {
+    found.push_back({"leftover_temporary", name + " is what an unfinished write by arborfs left"});
+  }
   const auto all = dir ? dir->open_in(kCheckpoints) : Result<Dir>(dir.error());
   const auto entries = all ? all->list() : Result<std::vector<DirEntry>>(all.error());
+  for (const std::string& name : all ? leftovers_in(*all) : std::vector<std::string>()) {
+    found.push_back({"leftover_temporary", name + " is what an unfinished checkpoint by arborfs left"});
+  }
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    if (is_temporary(entry.name)) {
+      continue;
+    }
     const auto checkpoint = read_checkpoint(*dir, entry.name);
     if (!checkpoint) {
       found.push_back({"unfinished_checkpoint", "the checkpoint " + entry.name + " has no manifest that can be read: " +
@@ -208,7 +232,7 @@ Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& pla
 Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
   return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
-      std::move(dir), std::vector<std::string>{kMetadataFile, kMessagesFile, "transcript.jsonl", kCheckpoints}));
+      std::move(dir), std::vector<std::string>{kMetadataFile, kMessagesFile, kTranscriptFile, kCheckpoints}));
 }
 
 }  // namespace arborfs::goat

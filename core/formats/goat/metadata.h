@@ -8,6 +8,11 @@
 
 namespace arborfs::goat {
 
+/// The files of a session (goat/FORMAT.md A2).
+inline constexpr const char* kMetadataFile = "metadata.json";
+inline constexpr const char* kMessagesFile = "messages.jsonl";
+inline constexpr const char* kTranscriptFile = "transcript.jsonl";
+
 /// The header that the text of metadata.json gives; an invalid one, which says why, if there is no such file or it is
 /// not a JSON object.
 Header header_of(std::optional<std::string_view> metadata);

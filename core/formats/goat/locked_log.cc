@@ -1,0 +1,120 @@
+#include "core/formats/goat/locked_log.h"
+
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/os/processes.h"
+#include "core/store/log_change.h"
+
+namespace arborfs::goat {
+namespace {
+
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::microseconds kFirstPause{200};
+constexpr std::chrono::microseconds kLongestPause{10'000};  // goat's own is 50 ms
+constexpr mode_t kLockMode = 0600;
+constexpr mode_t kLogMode = 0644;
+
+/// Opens a file, or makes an empty one. Errors: those of the disk.
+Result<File> open_or_make(Disk& disk, const Dir& folder, const std::string& name, mode_t mode, bool& is_made) {
+  auto file = File::open_in(folder, name);
+  if (file || file.error().code != Errc::not_found) {
+    return file;
+  }
+  auto made = disk.create(folder, name, mode);
+  if (!made) {
+    return made.error().code == Errc::already_exists ? File::open_in(folder, name) : Result<File>(made.error());
+  }
+  is_made = true;
+  return File::of(std::move(*made));
+}
+
+/// True if the lock is taken.
+Result<bool> wait_for(int fd) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  auto pause = kFirstPause;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return error_from_errno(errno, "cannot lock the session");
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return false;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+  return true;
+}
+
+class LockedLog final : public LogChange {
+ public:
+  LockedLog(Disk& disk, Dir folder, std::string name, UniqueFd lock, File log, const FileStat& stat, bool is_made)
+      : LogChange(disk, std::move(log), stat),
+        folder_(std::move(folder)),
+        name_(std::move(name)),
+        lock_(std::move(lock)),
+        is_made_(is_made) {}
+
+  [[nodiscard]] bool is_open_elsewhere() const override {
+    return is_open_for_writing(reader(), std::chrono::milliseconds(0));
+  }
+  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_.stat(name_); }
+  void release() override { lock_ = UniqueFd(); }
+  Result<void> sync() override {
+    RETURN_IF_ERROR(LogChange::sync());
+    return is_made_ ? sync_names() : Result<void>();
+  }
+
+ protected:
+  Result<UniqueFd> open(For what) override {
+    return what == For::append ? disk().open_append(folder_, name_) : disk().open_update(folder_, name_);
+  }
+  Result<void> put_in_place(LogDraft& /*draft*/) override {
+    return Error{Errc::unsupported, "goat keeps the file open, so it is never replaced"};
+  }
+  Result<void> sync_names() override { return disk().sync_folder(folder_); }
+
+ private:
+  const Dir folder_;
+  const std::string name_;
+  UniqueFd lock_;
+  const bool is_made_;
+};
+
+}  // namespace
+
+Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& file) {
+  const std::string name = file + ".lock";
+  for (;;) {
+    bool is_made = false;
+    ASSIGN_OR_RETURN(auto lock, open_or_make(disk, folder, name, kLockMode, is_made));
+    ASSIGN_OR_RETURN(const bool is_taken, wait_for(lock.fd()));
+    if (!is_taken) {
+      return Error{Errc::busy, "another program holds " + name + "; try again"};
+    }
+    ASSIGN_OR_RETURN(const auto locked, lock.stat());
+    const auto named = folder.stat(name);
+    if (named && named->same_file(locked)) {
+      return std::move(lock).take();
+    }
+    if (!named && named.error().code != Errc::not_found) {
+      return named.error();
+    }
+  }
+}
+
+Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, Dir folder, const std::string& file) {
+  ASSIGN_OR_RETURN(auto lock, take_lock(disk, folder, file));
+  bool is_made = false;
+  ASSIGN_OR_RETURN(auto log, open_or_make(disk, folder, file, kLogMode, is_made));
+  ASSIGN_OR_RETURN(const auto stat, log.stat());
+  return std::unique_ptr<LogWriter>(
+      std::make_unique<LockedLog>(disk, std::move(folder), file, std::move(lock), std::move(log), stat, is_made));
+}
+
+}  // namespace arborfs::goat

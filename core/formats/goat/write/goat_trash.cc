@@ -1,0 +1,112 @@
+#include "core/formats/goat/write/goat_trash.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/result_macros.h"
+#include "core/formats/goat/leftovers.h"
+#include "core/formats/goat/metadata.h"
+#include "core/formats/goat/write/new_records.h"
+#include "core/os/file_hash.h"
+#include "core/os/file_tree.h"
+
+namespace arborfs {
+namespace {
+
+/// Copies the folder under a temporary name, and then gives it its own. Errors: already_exists; those of copy_tree.
+Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto unique, goat::new_uuid());
+  const std::string draft = goat::temporary_name(unique);
+  auto done = copy_tree(disk, from, name, to, draft);
+  done = done ? disk.rename(to, draft, to, name, Disk::Existing::keep) : done;
+  if (!done) {
+    static_cast<void>(remove_tree(disk, to, draft));
+    return done;
+  }
+  return disk.sync_folder(to);
+}
+
+/// Removes a folder that was copied: from its name at once, then from the disk.
+Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto unique, goat::new_uuid());
+  const std::string hidden = goat::temporary_name(unique);
+  RETURN_IF_ERROR(disk.rename(folder, name, folder, hidden, Disk::Existing::keep));
+  RETURN_IF_ERROR(disk.sync_folder(folder));
+  static_cast<void>(remove_tree(disk, folder, hidden));
+  return {};
+}
+
+std::string hash_in(const Dir& folder, const std::string& file) {
+  const auto opened = File::open_in(folder, file);
+  const auto hash = opened ? sha256_of(*opened) : Result<std::string>(opened.error());
+  return hash ? *hash : "";
+}
+
+/// True if both folders have the same messages and metadata.
+bool is_same_session(const Dir& one, const Dir& other, const std::string& name) {
+  const auto left = one.open_in(name);
+  const auto right = other.open_in(name);
+  constexpr std::array kFiles = {goat::kMessagesFile, goat::kMetadataFile};
+  return left && right && std::all_of(kFiles.begin(), kFiles.end(), [&](const char* file) {
+           return hash_in(*left, file) == hash_in(*right, file);
+         });
+}
+
+}  // namespace
+
+/// Errors: already_exists, and those of the disk; the folder is then where it was.
+Result<void> GoatTrash::move(const Dir& from, const Dir& to, const std::string& name) {
+  const auto moved = disk().rename(from, name, to, name, Disk::Existing::keep);
+  if (moved) {
+    RETURN_IF_ERROR(disk().sync_folder(to));
+    return disk().sync_folder(from);
+  }
+  if (moved.error().code != Errc::unsupported) {
+    return moved;
+  }
+  RETURN_IF_ERROR(copy_folder(disk(), from, to, name));
+  return remove_copied(disk(), from, name);
+}
+
+Result<Trashed> GoatTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title) {
+  const Trashed trashed = describe(store, place, title);
+  ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
+  ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
+  auto done = write_note(there, trashed);
+  done = done ? move(base, there.files, place.folder) : done;
+  if (done) {
+    return trashed;
+  }
+  if (!base.stat(place.folder)) {
+    static_cast<void>(disk().rename(there.files, place.folder, base, place.folder, Disk::Existing::keep));
+  } else if (there.files.stat(place.folder)) {
+    static_cast<void>(remove_tree(disk(), there.files, place.folder));
+  }
+  if (!base.stat(place.folder)) {
+    return Error{done.error().code, done.error().message + "; the session is in the trash"};
+  }
+  if (disk().remove_folder(there.folder, std::string(kFiles))) {
+    static_cast<void>(remove_tree(disk(), there.root, there.name));
+  }
+  return done.error();
+}
+
+Result<void> GoatTrash::restore(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  ASSIGN_OR_RETURN(const auto base, Dir::open_root(trashed.sessions));
+  RETURN_IF_ERROR(lock_for_restore(there));
+  const std::string& name = trashed.place.folder;
+  const bool is_here = base.stat(name).has_value();
+  const bool is_there = there.files.stat(name).has_value();
+  if (is_here && is_there && !is_same_session(base, there.files, name)) {
+    return Error{Errc::already_exists, folder_path(trashed.sessions, name) +
+                                           " exists again; move it away and run: arborfs restore " + trashed.name};
+  }
+  if (!is_here) {
+    RETURN_IF_ERROR(move(there.files, base, name));
+  }
+  drop(there);
+  return {};
+}
+
+}  // namespace arborfs

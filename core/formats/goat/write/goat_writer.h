@@ -1,0 +1,70 @@
+// Writes to goat's sessions (goat/FORMAT.md): messages and records of the transcript under goat's lock, metadata, new
+// sessions, forks, removals, and checkpoints. Messages that arrive for one session at the same time share one write and
+// one sync. The metadata follows appends a moment later. Threads: any.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/formats/goat/write/delayed_updates.h"
+#include "core/formats/goat/write/new_records.h"
+#include "core/formats/goat/write/take_checkpoint.h"
+#include "core/writer/shared_turns.h"
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+class GoatWriter final : public Writer {
+ public:
+  static constexpr std::chrono::milliseconds kQuiet{200};
+  /// `catalog` must outlive this object. The metadata is updated when no append has followed for `quiet`.
+  GoatWriter(Catalog& catalog, WriteSettings settings, std::chrono::milliseconds quiet = kQuiet);
+
+  /// Updates the metadata of the sessions that were appended to.
+  void settle() { updates_.settle(); }
+
+  void take_back_parts() override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  /// JSON objects with a role are messages; others with a type are records of the transcript, whose parent is "". `at`
+  /// may only name the last message.
+  Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
+  [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
+                                std::string_view source = "user") override;
+  /// With `target`, the messages up to and with that one.
+  Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
+                            const std::optional<std::string>& title = std::nullopt) override;
+  Result<CreateResult> create(const NewSession& wanted) override;
+  Result<void> remove(const SessionPtr& session, bool force = false) override;
+  /// Changes nothing that an agent uses, so the session may be live.
+  Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted,
+                                 bool force = false) override;
+  Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
+                             bool force = false) override;
+
+ private:
+  struct Waiting {
+    const goat::NewRecords* records = nullptr;
+    const std::string* at = nullptr;
+    bool is_done = false;
+    Result<AppendResult> result = Error{Errc::io, "it was not written"};
+  };
+  struct Places;
+  [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
+  Result<void> check_quiet(const SessionPtr& session, bool force) const;
+  void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
+  Result<void> append_batch(const SessionPtr& session, const std::vector<Waiting*>& batch);
+  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines);
+  Result<bool> take_back_part(const SessionPtr& session, LogWriter& writer);
+  Result<AppendResult> append_to_transcript(const SessionPtr& session, const goat::NewRecords& records);
+  void update_metadata(const SessionPtr& session);
+  Result<void> show_metadata(const SessionPtr& session);
+  Result<CreateResult> made_at(const LogPlace& place);
+  Result<Places> open_places(const SessionPtr& session);
+
+  SharedTurns<Waiting> appends_;
+  goat::DelayedUpdates updates_;
+};
+
+}  // namespace arborfs

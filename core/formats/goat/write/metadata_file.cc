@@ -1,0 +1,110 @@
+#include "core/formats/goat/write/metadata_file.h"
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/goat/go_json.h"
+#include "core/formats/goat/leftovers.h"
+#include "core/formats/goat/locked_log.h"
+#include "core/formats/goat/metadata.h"
+#include "core/formats/goat/write/new_records.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+
+namespace arborfs::goat {
+namespace {
+
+constexpr int kTries = 5;
+constexpr mode_t kPermissions = 0777;
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 20U;
+
+/// Errors: corrupt; those of reading.
+Result<std::string> read_object(const Dir& folder, FileStat& seen) {
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, kMetadataFile, &seen));
+  ASSIGN_OR_RETURN(auto text, file.read(0, std::min(seen.size, kLongest)));
+  json::Document object;
+  if (!json::parse(text, object) || !object.IsObject()) {
+    return Error{Errc::corrupt, "metadata.json is not a JSON object"};
+  }
+  return text;
+}
+
+/// Renames the new file over the one that was read; false if that has changed. The lock keeps other arborfs out; goat
+/// takes none for its metadata.
+Result<bool> put_in_place(Disk& disk, const Dir& folder, const std::string& name, const FileStat& as_read) {
+  ASSIGN_OR_RETURN(const auto lock, take_lock(disk, folder, kMessagesFile));
+  ASSIGN_OR_RETURN(const auto now, folder.stat(kMetadataFile));
+  if (!(now == as_read)) {
+    return false;
+  }
+  RETURN_IF_ERROR(disk.rename(folder, name, folder, kMetadataFile, Disk::Existing::replace));
+  return true;
+}
+
+Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string& text, const FileStat& as_read) {
+  ASSIGN_OR_RETURN(const auto unique, new_uuid());
+  const std::string name = temporary_name(unique);
+  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
+  const auto fill = [&]() -> Result<bool> {
+    RETURN_IF_ERROR(disk.set_mode(fd.get(), as_read.mode & kPermissions));
+    RETURN_IF_ERROR(write_all(disk, fd.get(), text));
+    RETURN_IF_ERROR(sync ? disk.sync(fd.get()) : Result<void>());
+    return put_in_place(disk, folder, name, as_read);
+  };
+  auto done = fill();
+  if (!done || !*done) {
+    static_cast<void>(disk.remove(folder, name));
+    return done;
+  }
+  RETURN_IF_ERROR(sync ? disk.sync_folder(folder) : Result<void>());
+  return true;
+}
+
+}  // namespace
+
+std::string_view metadata_value(std::string_view metadata, std::string_view key) {
+  return go_member(metadata, key);
+}
+
+std::string with_metadata(std::string metadata, std::string_view key, std::string_view value) {
+  std::string_view present;
+  bool has_members = false;
+  for (skim::Cursor members(metadata); members.next();) {
+    has_members = true;
+    present = spells_key_of(members.key(), key) ? members.value() : present;
+  }
+  if (!present.empty()) {
+    return metadata.replace(static_cast<std::size_t>(present.data() - metadata.data()), present.size(), value);
+  }
+  const std::size_t brace = metadata.rfind('}');
+  const std::size_t end = metadata.find_last_not_of(" \t\r\n", brace - 1) + 1;
+  return metadata.replace(
+      end, brace - end,
+      (has_members ? ",\n  " : "\n  ") + json::stringify_string(key) + ": " + std::string(value) + "\n");
+}
+
+std::string new_metadata(const std::vector<Field>& fields) {
+  std::string text = "{}";
+  for (const Field& field : fields) {
+    text = with_metadata(std::move(text), field.key, field.json);
+  }
+  return text;
+}
+
+Result<void> change_metadata(Disk& disk, const Dir& folder, bool sync, const MetadataChange& change) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    FileStat seen;
+    ASSIGN_OR_RETURN(const auto text, read_object(folder, seen));
+    ASSIGN_OR_RETURN(const auto changed, change(text));
+    if (changed == text) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const bool is_done, replace(disk, folder, sync, changed, seen));
+    if (is_done) {
+      return {};
+    }
+  }
+  return Error{Errc::stale, "another program keeps writing metadata.json; try again"};
+}
+
+}  // namespace arborfs::goat

@@ -1,0 +1,50 @@
+#include "core/formats/goat/write/new_folder.h"
+
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/goat/leftovers.h"
+#include "core/formats/goat/write/new_records.h"
+#include "core/os/file_tree.h"
+
+namespace arborfs::goat {
+
+Result<NewFolder> NewFolder::begin(Disk& disk, const Dir& parent, bool sync) {
+  ASSIGN_OR_RETURN(const auto unique, new_uuid());
+  std::string name = temporary_name(unique);
+  RETURN_IF_ERROR(disk.make_folder(parent, name, kFolderMode));
+  auto dir = parent.open_in(name);
+  if (!dir) {
+    static_cast<void>(disk.remove_folder(parent, name));
+    return dir.error();
+  }
+  return NewFolder(disk, parent, std::move(name), std::move(*dir), sync);
+}
+
+NewFolder::~NewFolder() {
+  if (!name_.empty()) {
+    static_cast<void>(remove_tree(*disk_, *parent_, name_));
+  }
+}
+
+NewFolder::NewFolder(NewFolder&& other) noexcept
+    : disk_(other.disk_),
+      parent_(other.parent_),
+      name_(std::exchange(other.name_, std::string())),
+      dir_(std::move(other.dir_)),
+      sync_(other.sync_) {}
+
+Result<void> NewFolder::put(const std::string& file, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const auto fd, disk_->create(dir_, file, kFileMode));
+  RETURN_IF_ERROR(write_all(*disk_, fd.get(), bytes));
+  return sync_ ? disk_->sync(fd.get()) : Result<void>();
+}
+
+Result<void> NewFolder::publish(const std::string& name) {
+  RETURN_IF_ERROR(sync_ ? disk_->sync_folder(dir_) : Result<void>());
+  RETURN_IF_ERROR(disk_->rename(*parent_, name_, *parent_, name, Disk::Existing::keep));
+  name_.clear();
+  return sync_ ? disk_->sync_folder(*parent_) : Result<void>();
+}
+
+}  // namespace arborfs::goat

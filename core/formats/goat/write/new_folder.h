@@ -1,0 +1,43 @@
+// A folder that is filled under a temporary name, and then gets its place whole. Used by one thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/os/disk.h"
+
+namespace arborfs::goat {
+
+/// goat's modes, to which the umask applies.
+inline constexpr mode_t kFolderMode = 0755;
+inline constexpr mode_t kFileMode = 0644;
+
+class NewFolder {
+ public:
+  /// `disk` and `parent` outlive it. Errors: those of the disk.
+  static Result<NewFolder> begin(Disk& disk, const Dir& parent, bool sync);
+  /// Removes it unless it was published.
+  ~NewFolder();
+  NewFolder(NewFolder&& other) noexcept;
+  NewFolder& operator=(NewFolder&&) = delete;
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  [[nodiscard]] const Dir& dir() const { return dir_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Errors: those of the disk.
+  Result<void> put(const std::string& file, std::string_view bytes);
+  /// Puts it under its name in the parent. Errors: already_exists; those of the disk.
+  Result<void> publish(const std::string& name);
+
+ private:
+  NewFolder(Disk& disk, const Dir& parent, std::string name, Dir dir, bool sync)
+      : disk_(&disk), parent_(&parent), name_(std::move(name)), dir_(std::move(dir)), sync_(sync) {}
+  Disk* disk_;
+  const Dir* parent_;
+  std::string name_;  // "" once published or moved from
+  Dir dir_;
+  bool sync_;
+};
+
+}  // namespace arborfs::goat

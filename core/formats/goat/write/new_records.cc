@@ -1,0 +1,241 @@
+#include "core/formats/goat/write/new_records.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
+#include "core/json/scan.h"
+#include "core/json/utf8.h"
+
+namespace arborfs::goat {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRoles = {"system", "user", "assistant", "tool"};
+constexpr std::size_t kLongestLine = std::size_t{10} << 20U;  // goat/FORMAT.md C5
+constexpr std::size_t kLongestFrame = 256;                    // what message_line() adds
+
+Error refusal(std::size_t number, std::string_view why) {
+  return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
+}
+
+/// True for a part of a content: a text or an image (goat/FORMAT.md C2).
+bool is_part(const json::Value& part) {
+  if (json::string_member(part, "type") == "text") {
+    return json::string_member(part, "text").has_value();
+  }
+  const json::Value* image = json::member(part, "image_url");
+  return json::string_member(part, "type") == "image_url" && image != nullptr && json::string_member(*image, "url");
+}
+
+bool is_content(const json::Value& content) {
+  return content.IsString() || content.IsNull() ||
+         (content.IsArray() && std::all_of(content.Begin(), content.End(), is_part));
+}
+
+bool is_call(const json::Value& call) {
+  const json::Value* function = json::member(call, "function");
+  return json::string_member(call, "id") && function != nullptr && json::string_member(*function, "name") &&
+         json::string_member(*function, "arguments");
+}
+
+bool is_list_of_calls(const json::Value& calls) {
+  return calls.IsArray() && std::all_of(calls.Begin(), calls.End(), is_call);
+}
+
+/// Why a member of a message is not as goat reads it; "" if it is.
+std::string_view problem_of(std::string_view key, const json::Value& value) {
+  if (key == "content") {
+    return is_content(value) ? "" : "content must be a string, null, or a list of texts and images";
+  }
+  if (key == "tool_calls") {
+    return is_list_of_calls(value) ? ""
+                                   : "tool_calls must be a list of calls with id, function.name and "
+                                     "function.arguments, which is a text";
+  }
+  if (key == "tool_call_id" || key == "name") {
+    return value.IsString() ? "" : "tool_call_id and name must be strings";
+  }
+  return "it has a member that messages of goat do not have, or that arborfs sets";
+}
+
+/// Takes a member that is for arborfs alone.
+bool take_option(std::string_view key, const json::Value& value, NewRecords& records) {
+  if (key == "ifLeaf" && value.IsString()) {
+    records.if_leaf = json::as_string(value);
+    return true;
+  }
+  if (key == "force" && value.IsBool()) {
+    records.force = records.force || value.IsTrue();
+    return true;
+  }
+  return false;
+}
+
+Result<NewRecords::Record> message_of(const json::Value& object, std::size_t number, NewRecords& records) {
+  const auto role = json::string_member(object, "role");
+  if (!role || std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
+    return refusal(number, "role must be system, user, assistant or tool");
+  }
+  std::string rest;
+  std::string content = "null";
+  for (const auto& member : json::members(object)) {
+    const std::string_view key = json::as_string(member.name);
+    if (key == "role" || take_option(key, member.value, records)) {
+      continue;
+    }
+    if (const auto problem = problem_of(key, member.value); !problem.empty()) {
+      return refusal(number, problem);
+    }
+    if (key == "content") {
+      content = json::stringify(member.value);
+    } else {
+      rest += "," + json::stringify_string(key) + ":" + json::stringify(member.value);
+    }
+  }
+  ASSIGN_OR_RETURN(auto id, new_uuid());
+  return NewRecords::Record{
+      std::move(id), go_text("{\"role\":" + json::stringify_string(*role) + ",\"content\":" + content + rest + "}")};
+}
+
+/// Everything but `uuid` and `session_id` is up to the user.
+Result<NewRecords::Record> transcript_of(const json::Value& object, std::size_t number, const std::string& session_id,
+                                         NewRecords& records) {
+  const auto given = json::string_member(object, "uuid");
+  if (json::member(object, "uuid") != nullptr && (!given || given->empty())) {
+    return refusal(number, "uuid must be a text");
+  }
+  ASSIGN_OR_RETURN(auto id, new_uuid());
+  id = given ? std::string(*given) : std::move(id);
+  std::string text = "{\"type\":" + json::stringify_string(*json::string_member(object, "type")) +
+                     ",\"uuid\":" + json::stringify_string(id) +
+                     ",\"session_id\":" + json::stringify_string(session_id);
+  for (const auto& member : json::members(object)) {
+    const std::string_view key = json::as_string(member.name);
+    const bool is_set = key == "type" || key == "uuid" || key == "session_id";
+    if (!is_set && !take_option(key, member.value, records)) {
+      text += "," + json::stringify_string(key) + ":" + json::stringify(member.value);
+    }
+  }
+  return NewRecords::Record{std::move(id), go_text(text + "}")};
+}
+
+Result<void> take_object(const json::Value& object, const std::string& session_id, NewRecords& records) {
+  const std::size_t number = records.records.size() + 1;
+  const bool is_transcript = json::member(object, "role") == nullptr && json::string_member(object, "type");
+  if (number > 1 && is_transcript != records.is_transcript) {
+    return refusal(number, "messages and records of the transcript go to two files, so not into one command");
+  }
+  records.is_transcript = is_transcript;
+  ASSIGN_OR_RETURN(auto record, is_transcript ? transcript_of(object, number, session_id, records)
+                                              : message_of(object, number, records));
+  if (record.json.size() + kLongestFrame > kLongestLine) {
+    return Error{Errc::too_large,
+                 "object " + std::to_string(number) + ": goat cannot load a session with a line of more than 10 MiB"};
+  }
+  records.records.push_back(std::move(record));
+  return {};
+}
+
+Result<void> take_text(std::string_view text, NewRecords& records) {
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  if (text.empty()) {
+    return Error{Errc::invalid_argument, "the message is empty"};
+  }
+  ASSIGN_OR_RETURN(auto id, new_uuid());
+  records.records.push_back({std::move(id), "{\"role\":\"user\",\"content\":" + go_literal(text) + "}"});
+  if (records.records.back().json.size() + kLongestFrame > kLongestLine) {
+    return Error{Errc::too_large, "goat cannot load a session with a line of more than 10 MiB"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NewRecords> new_records(const AppendText& text, const std::string& session_id) {
+  NewRecords records;
+  if (text.text.size() > kMaxCommandBytes) {
+    return Error{Errc::too_large, "an append may have at most 64 MiB"};
+  }
+  if (!json::is_valid_utf8(text.text)) {
+    return Error{Errc::not_utf8, "the text is not UTF-8"};
+  }
+  std::string_view rest = text.text;
+  if (!text.is_json) {
+    RETURN_IF_ERROR(take_text(rest, records));
+    return records;
+  }
+  for (;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    if (rest.empty()) {
+      break;
+    }
+    const auto end = json::scan_value(rest, 0);
+    json::Document object;
+    if (end.verdict != json::ValueScanner::Verdict::value || !json::parse(rest.substr(0, end.end), object) ||
+        !object.IsObject()) {
+      return refusal(records.records.size() + 1, "it is not a JSON object");
+    }
+    RETURN_IF_ERROR(take_object(object, session_id, records));
+    rest.remove_prefix(end.end);
+  }
+  if (records.records.empty()) {
+    return Error{Errc::invalid_argument, "there is no message to append"};
+  }
+  return records;
+}
+
+std::string message_line(Shape shape, const NewRecords::Record& record, std::string_view timestamp) {
+  std::string line =
+      "{\"uuid\":" + json::stringify_string(record.id) + ",\"timestamp\":" + json::stringify_string(timestamp) + ",";
+  line += shape == Shape::nested ? "\"message\":" + record.json + "}" : record.json.substr(1);
+  return line + "\n";
+}
+
+std::string go_text(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const std::string_view rest = json.substr(at);
+    if (rest.front() == '<' || rest.front() == '>' || rest.front() == '&') {
+      text += rest.front() == '<' ? "\\u003c" : rest.front() == '>' ? "\\u003e" : "\\u0026";
+    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
+      text += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
+      at += 2;
+    } else {
+      text += rest.front();
+    }
+  }
+  return text;
+}
+
+std::string go_literal(std::string_view utf8) {
+  return go_text(json::stringify_string(utf8));
+}
+
+Result<std::string> new_uuid() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Error{Errc::io, "the system gives no random numbers"};
+  }
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);
+  std::string id;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    id += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+    id += kDigits[bytes[i] >> 4U];
+    id += kDigits[bytes[i] & 15U];
+  }
+  return id;
+}
+
+std::string timestamp_now() {
+  return json::iso_time(now_ms());
+}
+
+}  // namespace arborfs::goat

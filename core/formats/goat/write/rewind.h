@@ -1,0 +1,27 @@
+// Puts the working files of a checkpoint back (goat/FORMAT.md D5). Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/formats/goat/checkpoints.h"
+#include "core/formats/goat/rewind_plan.h"
+#include "core/formats/goat/write/take_checkpoint.h"
+
+namespace arborfs::goat {
+
+/// What a rewind did, or would do.
+struct Rewound {
+  std::string kept;  // the checkpoint of what was there before; "" if nothing was changed
+  std::vector<PlannedFile> files;
+};
+
+/// Keeps the files that it changes in a new checkpoint first. A file that has changed since then, or cannot be written,
+/// stays as it is and is `refused`; the others are put back all the same. Errors: those of take_checkpoint; no file is
+/// changed then.
+Result<Rewound> rewind_to(const CheckpointPlace& place, const Checkpoint& checkpoint);
+
+/// As one JSON line.
+std::string line_of(const std::string& checkpoint, bool dry_run, const Rewound& rewound);
+
+}  // namespace arborfs::goat

@@ -1,0 +1,72 @@
+// Lets changes that arrive for one session at the same time be made together, in the order in which they arrived: one
+// caller makes those of all that wait, while later ones wait for their turn. Threads: any; the lock is a leaf and not
+// held while changes are made.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace arborfs {
+
+/// `Waiting` is one change; it has a member `bool is_done`, which belongs to this class.
+template <class Waiting>
+class SharedTurns {
+ public:
+  /// Changes that are made together at most.
+  static constexpr std::size_t kMost = 256;
+
+  /// Returns when `mine` has been made, by `run` of this call or of another one. `run` gets the changes that wait for
+  /// the session, oldest first, and must not throw.
+  template <class Run>
+  void wait(std::uint32_t session, Waiting& mine, const Run& run) {
+    std::unique_lock lock(mutex_);
+    const auto place = lines_.try_emplace(session).first;
+    Line& line = place->second;
+    ++line.users;
+    line.waiting.push_back(&mine);
+    while (!mine.is_done) {
+      line.wake.wait(lock, [&] { return mine.is_done || !line.is_busy; });
+      if (!mine.is_done) {
+        take_turn(lock, line, run);
+      }
+    }
+    if (--line.users == 0) {
+      lines_.erase(place);
+    }
+  }
+
+ private:
+  struct Line {
+    std::deque<Waiting*> waiting;
+    bool is_busy = false;
+    int users = 0;
+    std::condition_variable wake;
+  };
+
+  template <class Run>
+  static void take_turn(std::unique_lock<std::mutex>& lock, Line& line, const Run& run) {
+    line.is_busy = true;
+    const auto end = line.waiting.begin() + static_cast<std::ptrdiff_t>(std::min(line.waiting.size(), kMost));
+    const std::vector<Waiting*> batch(line.waiting.begin(), end);
+    line.waiting.erase(line.waiting.begin(), end);
+    lock.unlock();
+    run(batch);
+    lock.lock();
+    for (Waiting* one : batch) {
+      one->is_done = true;
+    }
+    line.is_busy = false;
+    line.wake.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::map<std::uint32_t, Line> lines_;  // by the session's number; guarded by mutex_
+};
+
+}  // namespace arborfs
