@@ -26,7 +26,7 @@ _arborfs() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       mount | umount | ls | show | tree | context | text | search | doctor | stores | completion | \
-        append | branch | label | title | fork | new | rm | restore | prune)
+        append | branch | label | title | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
         ;;
@@ -101,7 +101,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search append branch label title fork new rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text search append branch label title fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -112,6 +112,8 @@ _arborfs() {
     fork) options='--json --store --agent-dir --title --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title) options='--json --store --agent-dir --force --durability --help' ;;
+    checkpoint) options='--json --store --agent-dir --durability --help' ;;
+    rewind) options='--json --store --agent-dir --dry-run --force --durability --help' ;;
     new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
     rm) options='--json --store --agent-dir --force --yes --help' ;;
     prune)
@@ -138,7 +140,15 @@ _arborfs() {
     doctor | rm)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       ;;
-    show | tree | context | text | append | branch | label | title | fork)
+    checkpoint)
+      if ((${#given[@]} == 0)); then
+        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
+      elif ((${#given[@]} > 1)); then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      fi
+      ;;
+    show | tree | context | text | append | branch | label | title | fork | rewind)
       if ((${#given[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

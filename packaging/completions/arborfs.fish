@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search append branch label title fork new rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text search append branch label title fork new checkpoint rewind rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -27,6 +27,8 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Lab
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a title -d 'Change the title of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy a session, or the path to one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a checkpoint -d 'Keep working files of a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rewind -d 'Put the files of a checkpoint back'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a session to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or restore a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
@@ -37,7 +39,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search append branch label title fork new rm prune doctor stores
+set -l store mount ls show tree context text search append branch label title fork new checkpoint rewind rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -51,9 +53,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s p -l pro
 complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork rm" -l force -d 'Write even if an agent may have the session open'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
@@ -62,6 +64,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The mod
 complete -c arborfs -n "__fish_seen_subcommand_from new" -s a -l agent -x -d 'The agent'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l provider -x -d 'What Opal reaches the model through'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that the new one continues'
+complete -c arborfs -n "__fish_seen_subcommand_from rewind" -l dry-run -d 'Only report what would change'
 complete -c arborfs -n "__fish_seen_subcommand_from rm prune" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -f
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'Keep sessions of the last N days'
@@ -72,5 +75,6 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title fork rm doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title fork rewind rm doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -491,3 +491,26 @@ def test_appends_survive_a_killed_daemon(case):
             equal(text_of(context_of(folder)[-1]), "one more", "the next message")
     finally:
         mount.force_away()
+
+
+def test_checkpoint_and_rewind_without_a_mount(case):
+    """The same verbs on the command line: exit status 1 if a file stays as it is, and a dry run that changes nothing."""
+    goat, work = checkpoint_session(case)
+    store = ("--store", f"goat={goat}")
+
+    def arborfs(*words, **more):
+        return case.arborfs(*words, cwd=work, text=True, **more)
+
+    equal(arborfs("checkpoint", *store, "s", "before", "src/a.go", "new.go").stdout, "before\n", "its name")
+    (work / "src" / "a.go").write_text("broken\n")
+    (work / "new.go").unlink()
+    would = arborfs("rewind", *store, "--dry-run", "s", "before").stdout
+    equal(would, f"create {work}/new.go\nrestore {work}/src/a.go\n", "a dry run")
+    equal((work / "src" / "a.go").read_text(), "broken\n", "a file after a dry run")
+    done = arborfs("rewind", *store, "s", "before").stdout
+    assert done.startswith(would) and "kept what was there as before-rewind-" in done, done
+    equal((work / "src" / "a.go").read_text(), "one\n2\n", "a file")
+    partly = arborfs("rewind", *store, "--json", "s", "first", check=False)
+    equal((partly.returncode, json.loads(partly.stdout)["complete"]), (1, False), partly.stdout)
+    outside = arborfs("checkpoint", *store, "s", "other", "/etc/hostname", check=False)
+    assert outside.returncode == 1 and "working directory" in outside.stderr, outside

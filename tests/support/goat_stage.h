@@ -54,6 +54,7 @@ class GoatStage {
 
   [[nodiscard]] GoatWriter& writer() { return *writer_; }
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
+  [[nodiscard]] Disk& disk() { return disk_; }
   [[nodiscard]] SessionPtr session(const std::string& id = "s1") { return catalog_->at({id, id + ".jsonl"}); }
   [[nodiscard]] std::string root() const { return temp_.root(); }
   [[nodiscard]] std::string base() const { return temp_.root() + "/goat/sessions"; }

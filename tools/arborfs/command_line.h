@@ -35,16 +35,18 @@ struct CommandLine {
 
   std::vector<std::string> query;  // search
 
-  std::string session;                // verbs on one session: show to text, append to fork
+  std::string session;                // verbs on one session: show to text, append to rewind
   std::vector<std::string> sessions;  // rm; doctor, empty for all
   std::string entry;                  // context, text, append, branch, label, fork
 
   std::optional<std::string> words;  // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                  // append; "-" for standard input
+  std::string checkpoint;            // checkpoint, rewind: its name
+  std::vector<std::string> files;    // checkpoint
   bool force = false;
   bool pin = false;        // branch
   bool repair = false;     // doctor
-  bool dry_run = false;    // doctor, prune
+  bool dry_run = false;    // doctor, prune, rewind
   bool yes = false;        // rm, prune
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new

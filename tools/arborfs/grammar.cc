@@ -246,6 +246,7 @@ void Grammar::add_making() {
   create->add_option("--parent-session", into_.parent_session, "The session that the new one continues")
       ->option_text("SESSION")
       ->check(needs("a session"));
+  add_checkpoints();
   CLI::App* rm = add_with_store("rm", run_rm, "Move sessions to the trash");
   rm->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
@@ -255,6 +256,24 @@ void Grammar::add_making() {
   restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
+}
+
+void Grammar::add_checkpoints() {
+  CLI::App* checkpoint =
+      durable(add_with_session("checkpoint", run_checkpoint, "Keep working files of a session (goat)"));
+  checkpoint->add_option("NAME", into_.checkpoint, "The name of the checkpoint")
+      ->required()
+      ->option_text(" ")
+      ->check(needs("a name"));
+  checkpoint->add_option("FILE", into_.files, "A file to keep; default: those of the last checkpoint")
+      ->option_text(" ")
+      ->check(needs("a file"));
+  CLI::App* rewind = durable(add_change("rewind", run_rewind, "Put the files of a checkpoint back (goat)"));
+  rewind->add_option("CHECKPOINT", into_.checkpoint, "Its name, or a unique prefix of at least four characters")
+      ->required()
+      ->option_text(" ")
+      ->check(needs("a checkpoint"));
+  rewind->add_flag("--dry-run", into_.dry_run, "Only report what would change");
 }
 
 void Grammar::add_prune() {

@@ -41,6 +41,7 @@ class Grammar {
   void add_words(CLI::App* sub, const char* name, const char* help);
   void add_writing();
   void add_making();
+  void add_checkpoints();
   void add_prune();
   CLI::Option* add_entry(CLI::App* sub);
   void add_checking();

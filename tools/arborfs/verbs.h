@@ -20,6 +20,8 @@ int run_label(const CommandLine& line, Terminal& io);
 int run_title(const CommandLine& line, Terminal& io);
 int run_fork(const CommandLine& line, Terminal& io);
 int run_new(const CommandLine& line, Terminal& io);
+int run_checkpoint(const CommandLine& line, Terminal& io);
+int run_rewind(const CommandLine& line, Terminal& io);
 int run_rm(const CommandLine& line, Terminal& io);
 int run_restore(const CommandLine& line, Terminal& io);
 int run_prune(const CommandLine& line, Terminal& io);

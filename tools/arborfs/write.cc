@@ -145,6 +145,29 @@ std::string command_json(const std::vector<std::pair<const char*, std::string>>&
   return (force ? json.add("force", true) : json).str();
 }
 
+/// A line for each file that a rewind changes or leaves as it is.
+std::string rewind_report(const std::string& result, bool& is_complete) {
+  json::Document parsed;
+  json::parse(result, parsed);
+  is_complete = json::is_truthy(json::member(parsed, "complete"));
+  std::string report;
+  json::Value none(rapidjson::kArrayType);
+  const json::Value* found = json::member(parsed, "files");
+  const json::Value& files = found != nullptr && found->IsArray() ? *found : none;
+  for (const json::Value& file : files.GetArray()) {
+    const auto text = [&file](std::string_view key) {
+      return std::string(json::string_member(file, key).value_or(""));
+    };
+    const std::string why = text("why");
+    report +=
+        visible_line(text("action") + " " + text("path") + (why.empty() ? "" : ": " + why), kResultCharacters) + "\n";
+  }
+  if (const auto kept = json::string_member(parsed, "kept")) {
+    report += "kept what was there as " + visible_line(std::string(*kept), kResultCharacters) + "\n";
+  }
+  return report;
+}
+
 }  // namespace
 
 int run_append(const CommandLine& line, Terminal& io) {
@@ -210,6 +233,41 @@ int run_fork(const CommandLine& line, Terminal& io) {
   const std::string target = target_of(*opened->of.session, line.entry);
   return make({"fork", command_json({{"entry", target}, {"title", line.words.value_or("")}}, line.force)},
               *opened->catalog, opened->of.session, line, io);
+}
+
+int run_checkpoint(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::head, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  auto files = JsonText::array();
+  for (const std::string& file : line.files) {
+    std::error_code failed;
+    const auto path = std::filesystem::absolute(file, failed).lexically_normal();
+    if (failed) {
+      return fail(io, error_from_errno(failed.value(), "cannot find the working directory"));
+    }
+    files.item(path.string());
+  }
+  return change({"checkpoint", JsonText::object().add("name", line.checkpoint).add_json("files", files.str()).str()},
+                "checkpoint", *opened, line, io);
+}
+
+int run_rewind(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::head, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  auto command = JsonText::object().add("checkpoint", line.checkpoint).add("dryRun", line.dry_run);
+  const auto result =
+      carry_out({"rewind", command.add("force", line.force).str()}, *opened->catalog, opened->of.session, line, io);
+  if (!result) {
+    return fail(io, result.error());
+  }
+  bool is_complete = false;
+  const std::string report = rewind_report(*result, is_complete);
+  io.out << (line.json ? terminal_safe_json(*result) : report);
+  return is_complete ? kDone : kFailed;
 }
 
 int run_new(const CommandLine& line, Terminal& io) {
