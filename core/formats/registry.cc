@@ -7,6 +7,7 @@
 #include "core/base/result_macros.h"
 #include "core/doctor/examine.h"
 #include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/write/claude_writer.h"
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/goat/goat_format.h"
 #include "core/formats/goat/write/goat_trash.h"
@@ -46,7 +47,7 @@ struct Agent {
   std::string_view name;
   std::vector<OwnPlace> (*own_places)();
   OpenStore open;
-  /// Makes what writes its sessions; null if arborfs only reads them.
+  /// Makes what writes its sessions, or new ones from those of other agents; null if nothing does.
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
@@ -135,6 +136,10 @@ StorePtr open_claude(const std::string& dir, bool /*is_own*/, Disk& disk) {
   return make_claude_store(dir, disk);
 }
 
+WriterPtr make_claude_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<ClaudeWriter>(catalog, settings);
+}
+
 std::vector<OwnPlace> own_places_of_codex() {
   return {{own_codex_dir(), ""}};
 }
@@ -165,7 +170,7 @@ constexpr std::array kAgents = {
     Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, examine_omp_session},
     Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal},
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
-    Agent{"claude", own_places_of_claude, open_claude},
+    Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
     Agent{"codex", own_places_of_codex, open_codex},
     Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat},
 };

@@ -177,4 +177,11 @@ std::string MessageRenderer::first_words(EntryType type, std::string_view raw, s
   return first_line_of(sink.head(), columns);
 }
 
+void MessageRenderer::add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const {
+  json::Document record;
+  if (!json::parse(entry.raw, record) || !add_turns_of(entry, record, turns)) {
+    RecordRenderer::add_turns(entry, turns);
+  }
+}
+
 }  // namespace arborfs

@@ -28,10 +28,16 @@ class MessageRenderer : public RecordRenderer {
   void render(EntryType type, std::string_view raw, std::string& out) const override;
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override;
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override;
+  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
 
  protected:
   /// What the record says; nothing if it is no message of this agent, and is then shown as indented JSON.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
+  /// As add_turns(). False for a record whose text is to be added instead.
+  virtual bool add_turns_of(const SpokenEntry& /*entry*/, const json::Value& /*record*/,
+                            std::vector<Turn>& /*turns*/) const {
+    return false;
+  }
   /// What the record adds to the session's usage.
   [[nodiscard]] virtual std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const;
 

@@ -26,6 +26,18 @@ Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes
   return delta;
 }
 
+void RecordRenderer::add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const {
+  Turn turn;
+  turn.time_ms = entry.time_ms;
+  turn.speaker = entry.name == "assistant" ? Turn::Speaker::assistant : Turn::Speaker::user;
+  turn.is_note = entry.name != "assistant" && entry.name != "user";
+  std::string text = turn.is_note ? "[" + std::string(entry.name) + "]\n" : "";
+  render(entry.type, entry.raw, text);
+  text.erase(text.find_last_not_of('\n') + 1);
+  turn.add(TurnPart::Kind::text, std::move(text));
+  turns.push_back(std::move(turn));
+}
+
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
                               const std::atomic<bool>* cancelled) {
   TextSizes sizes;

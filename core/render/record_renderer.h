@@ -11,9 +11,19 @@
 #include "core/model/blob_source.h"
 #include "core/model/content.h"
 #include "core/model/context_path.h"
+#include "core/model/turn.h"
 #include "core/render/text_sizes.h"
 
 namespace arborfs {
+
+/// One entry of a conversation.
+struct SpokenEntry {
+  EntryType type = EntryType::none;
+  std::string_view name;                  // the word in its file name
+  std::string_view raw;                   // its bytes, at most kMaxRenderedEntry (text.h)
+  std::int64_t time_ms = Entry::kNoTime;  // its own
+  const BlobSource& blobs;
+};
 
 class RecordRenderer {
  public:
@@ -37,6 +47,10 @@ class RecordRenderer {
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
   /// False for the entries that a transcript leaves out. `name` is the word in an entry's file name.
   [[nodiscard]] virtual bool is_in_transcript(std::string_view /*name*/) const { return true; }
+  /// Adds what an entry says to a conversation: the turns of its session in order. Adds nothing for an entry that says
+  /// nothing, such as a setting, and for what the agent puts in afresh at each start. By default it is the entry's
+  /// text, below its name if that is neither user nor assistant.
+  virtual void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const;
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;

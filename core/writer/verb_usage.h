@@ -34,7 +34,9 @@ inline constexpr std::string_view kForkUsage =
     "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
     "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
     "title\n"
-    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
+    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n"
+    "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes the conversation up to the entry, or to the leaf, as a "
+    "session of\nanother agent. What that agent has no place for is text in it, and counted in the answer.\n";
 inline constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
     "As JSON: "

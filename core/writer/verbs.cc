@@ -31,6 +31,11 @@ class ResultLine {
     text_ += ":null";
     return *this;
   }
+  ResultLine& add_json(std::string_view key, std::string_view value) {
+    json::stringify_string(key, begin());
+    text_.append(":").append(value);
+    return *this;
+  }
   [[nodiscard]] std::string line() const { return text_ + "}\n"; }
 
  private:
@@ -202,15 +207,51 @@ Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_vie
   return Answer{ResultLine().add("title", title).line(), nullptr};
 }
 
+/// What became text, by kinds that there were.
+std::string counts_json(const AsText& counts) {
+  const std::pair<std::string_view, std::size_t> kinds[] = {
+      {"reasoning", counts.reasoning}, {"calls", counts.calls},   {"results", counts.results},
+      {"errors", counts.errors},       {"images", counts.images}, {"notes", counts.notes},
+  };
+  std::string text = "{";
+  for (const auto& [kind, count] : kinds) {
+    if (count != 0) {
+      text += (text.size() > 1 ? "," : "") + json::stringify_string(kind) + ":" + std::to_string(count);
+    }
+  }
+  return text + "}";
+}
+
+Result<Answer> run_foreign_fork(Writer& writer, const Subject& subject, const ForeignFork& wanted) {
+  ASSIGN_OR_RETURN(const auto adopted, writer.fork_to(subject.session, wanted));
+  return Answer{ResultLine()
+                    .add("session", adopted.made.id)
+                    .add("path", adopted.made.path)
+                    .add("agent", wanted.agent)
+                    .add_json("asText", counts_json(adopted.as_text))
+                    .add_json("leftOut", std::to_string(adopted.left_out))
+                    .line(),
+                nullptr};
+}
+
 Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   std::string target(trimmed(text));
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force"}));
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd"}));
     target = command.text("entry");
     title = command.text("title");
     force = command.force();
+    const std::string agent = command.text("agent");
+    const bool is_own = agent.empty() || agent == subject.session->agent();
+    if (!is_own || (!agent.empty() && !subject.session->format().takes("fork"))) {
+      return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd")});
+    }
+  }
+  if (const Format& format = subject.session->format(); !format.takes("fork")) {
+    return Error{Errc::invalid_argument, "a fork of a session of " + std::string(format.agent) +
+                                             " needs the agent that it is for: {\"agent\":\"omp\"}"};
   }
   ASSIGN_OR_RETURN(const auto made, writer.fork(subject.session, target, force, title));
   return Answer{line_of(made), nullptr};
@@ -339,7 +380,7 @@ const std::vector<Verb>& all_verbs() {
       {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
       {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
       {"label", Framing::lines, true, kLabelUsage, checked<run_label>},
-      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>},
+      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr, VerbFile::of_session, true},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace},

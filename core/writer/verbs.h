@@ -56,6 +56,8 @@ struct Verb {
   /// Fails if the command would be refused whatever text follows. Null: there is no such check.
   Result<void> (*judge)(Writer& writer, const Subject& subject, const Incoming& incoming) = nullptr;
   VerbFile file = VerbFile::of_session;
+  bool is_for_all = false;  // sessions of every format take it, whatever Format::verbs says
+  [[nodiscard]] bool is_taken_by(const Format& format) const { return is_for_all || format.takes(name); }
 };
 
 /// Fails with invalid_argument for the file's own usage text, which a program that reads the file and writes it back

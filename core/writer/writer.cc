@@ -34,6 +34,18 @@ Result<void> Writer::check_allows_delete() const {
   return {};
 }
 
+Result<CreateResult> Writer::show_made(const LogPlace& place) {
+  if (const auto made = catalog_.stores().at(place.store)->stat(place)) {
+    catalog_.state(place.store).marks.note_made(place.file, *made);
+  }
+  catalog_.rescan_folder(place.in());
+  const auto session = catalog_.at(place);
+  if (!session) {
+    return Error{Errc::stale, "another program has already removed the new session"};
+  }
+  return CreateResult{session, session->head().header.id, session->shown_path()};
+}
+
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /*text*/) {
   return does_not_take(session->format(), "append");
 }
@@ -68,6 +80,14 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
 Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& /*target*/, bool /*force*/,
                                   const std::optional<std::string>& /*title*/) {
   return does_not_take(session->format(), "fork");
+}
+
+Result<AdoptResult> Writer::fork_to(const SessionPtr& /*session*/, const ForeignFork& wanted) {
+  return Error{Errc::unsupported, "arborfs cannot fork a session to " + wanted.agent};
+}
+
+Result<AdoptResult> Writer::adopt(const Conversation& /*conversation*/, const std::string& agent) {
+  return Error{Errc::unsupported, "arborfs cannot fork a session to " + agent};
 }
 
 Result<CreateResult> Writer::create(const NewSession& wanted) {

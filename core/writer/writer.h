@@ -22,6 +22,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/session/catalog.h"
+#include "core/writer/conversation.h"
 #include "core/writer/disk_reservation.h"
 
 namespace arborfs {
@@ -98,6 +99,21 @@ struct Replacement {
   std::vector<std::string> messages;  // JSON objects; none only removes the run
 };
 
+/// A fork that another agent goes on with.
+struct ForeignFork {
+  std::string agent;
+  std::string entry;  // where its path ends, spelled as LabelChange::target; "" for the leaf
+  std::string title;  // "" for that of the source
+  std::string cwd;    // of a source that does not tell its own; "" for the home folder
+};
+
+/// A session that an agent got from another one.
+struct AdoptResult {
+  CreateResult made;
+  AsText as_text;
+  std::size_t left_out = 0;  // Conversation::left_out
+};
+
 /// Working files to keep in a checkpoint.
 struct CheckpointWanted {
   std::string name;                // "" for one that is made from the time
@@ -147,6 +163,10 @@ class Writer {
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.
   virtual Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                                     const std::optional<std::string>& title = std::nullopt);
+  /// Writes the conversation on the path to an entry as a new session of another agent, in its first store. The source
+  /// may be live, of any format, and is not changed. Errors also: unsupported if arborfs writes no sessions of that
+  /// agent, read_only if no store of it is open.
+  virtual Result<AdoptResult> fork_to(const SessionPtr& session, const ForeignFork& wanted);
   virtual Result<CreateResult> create(const NewSession& wanted);
   /// Moves the session to another working directory, and its log to the place of that directory's sessions.
   virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
@@ -164,6 +184,9 @@ class Writer {
   /// Puts the working files of a checkpoint back. `dry_run` only says what would change. Returns one JSON line.
   virtual Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
                                      bool force = false);
+
+  /// Creates a session of `agent` from a conversation, whole or not at all; called by fork_to().
+  virtual Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent);
 
   /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
   /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.
@@ -184,6 +207,8 @@ class Writer {
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
+  /// Takes a session that was just written into the catalog. Errors: stale if it is gone already.
+  Result<CreateResult> show_made(const LogPlace& place);
 
  private:
   Catalog& catalog_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/result_macros.h"
+
 namespace arborfs {
 
 class WriterSet::Refusing final : public Writer {
@@ -68,6 +70,26 @@ Result<std::string> WriterSet::set_title(const SessionPtr& session, std::string_
 Result<CreateResult> WriterSet::fork(const SessionPtr& session, const std::string& target, bool force,
                                      const std::optional<std::string>& title) {
   return of(session).fork(session, target, force, title);
+}
+
+Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignFork& wanted) {
+  const auto found = by_agent_.find(wanted.agent);
+  if (found == by_agent_.end()) {
+    return refusing_->fork_to(session, wanted);
+  }
+  if (!catalog().stores().first_of(wanted.agent)) {
+    return Error{Errc::read_only, "no store of " + wanted.agent + " is open"};
+  }
+  ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry));
+  if (!wanted.title.empty()) {
+    conversation.title = wanted.title;
+  }
+  if (conversation.cwd.empty()) {
+    conversation.cwd = wanted.cwd.empty() ? catalog().home() : wanted.cwd;
+  }
+  ASSIGN_OR_RETURN(auto adopted, found->second->adopt(conversation, wanted.agent));
+  adopted.left_out = conversation.left_out;
+  return adopted;
 }
 
 Result<CreateResult> WriterSet::create(const NewSession& wanted) {

@@ -15,7 +15,8 @@ Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
 }  // namespace
 
 bool is_in(const MountState& state, const Session& session, std::string_view verb) {
-  return !state.read_only && session.format().takes(verb);
+  const Verb* row = find_verb(verb);
+  return !state.read_only && row != nullptr && row->is_taken_by(session.format());
 }
 
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {

@@ -33,7 +33,7 @@ _arborfs() {
       -f)
         [[ $verb != append ]] || ((++i))
         ;;
-      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | \
+      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | --to | \
         --model | --provider | --parent-session | --keep-days | --keep-count)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
@@ -83,6 +83,10 @@ _arborfs() {
     -n | --limit | --title | --model | --provider | --keep-days | --keep-count)
       return
       ;;
+    --to)
+      mapfile -t COMPREPLY < <(compgen -W 'omp pi opal claude' -- "$cur")
+      return
+      ;;
     --durability)
       mapfile -t COMPREPLY < <(compgen -W 'synced none' -- "$cur")
       return
@@ -109,7 +113,7 @@ _arborfs() {
     ls) options='--json --store --agent-dir --limit --project --agent --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
-    fork) options='--json --store --agent-dir --title --force --durability --help' ;;
+    fork) options='--json --store --agent-dir --title --to --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title) options='--json --store --agent-dir --force --durability --help' ;;
     checkpoint) options='--json --store --agent-dir --durability --help' ;;

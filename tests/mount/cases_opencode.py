@@ -77,7 +77,7 @@ def check_session(folder, session):
         equal(context_ids(folder / "context.json"), [], folder)
     is_in_files = own["format"] == "opencode-json"
     equal((status(folder)["writable"], status(folder)["problem"]), (not is_in_files, None), folder)
-    equal(CONTROLS & set(os.listdir(folder)), set() if is_in_files else {"append"}, folder)
+    equal(CONTROLS & set(os.listdir(folder)), {"fork"} if is_in_files else {"append", "fork"}, folder)
 
 
 def test_opencode_sessions_have_the_expected_values(case):

@@ -137,7 +137,7 @@ TEST_F(ViewsOfMount, EveryControlFileIsListedAndFound) {
   const Format& format = session()->format();
   std::size_t shown = 0;
   for (const Verb& verb : all_verbs()) {
-    const bool is_control = verb.file == VerbFile::of_session && format.takes(verb.name);
+    const bool is_control = verb.file == VerbFile::of_session && verb.is_taken_by(format);
     const bool is_view = verb.file == VerbFile::of_view;
     EXPECT_EQ(std::count(names.begin(), names.end(), verb.name), is_control || is_view ? 1 : 0) << verb.name;
     EXPECT_EQ(find_view(verb.name) != nullptr, is_view) << verb.name;

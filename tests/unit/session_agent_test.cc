@@ -229,11 +229,12 @@ TEST_F(ForeignSession, SessionJsonHasItsOwnHeaderInNative) {
             "    \"cwd\": \"/work\"\n  }\n}\n");
 }
 
-TEST_F(ForeignSession, HasNoControlFiles) {
+TEST_F(ForeignSession, HasNoControlFileButFork) {
   const std::string folder = "projects/work/heron-1111";
   const auto names = list(folder);
   EXPECT_THAT(names, Contains("context.json"));
-  for (const char* control : {"append", "branch", "label", "fork"}) {
+  EXPECT_THAT(names, Contains("fork"));
+  for (const char* control : {"append", "branch", "label"}) {
     EXPECT_THAT(names, Not(Contains(control)));
     EXPECT_EQ(find(folder + "/" + control).error().code, Errc::not_found) << control;
   }

@@ -29,7 +29,7 @@ struct CommandLine {
 
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
-  std::string agent;
+  std::string agent;  // fork: the one to fork to
   bool only_ids = false;
   bool children = false;  // ls
 

@@ -224,10 +224,14 @@ void Grammar::add_writing() {
 }
 
 void Grammar::add_making() {
-  CLI::App* fork = durable(add_with_session("fork", run_fork, "Copy a session, or the path to one entry"));
+  CLI::App* fork =
+      durable(add_with_session("fork", run_fork, "Copy a session, or the path to one entry, also to another agent"));
   add_entry(fork);
   fork->add_option("--title", into_.words, "The title of the fork; default: that of the session, followed by (fork)")
       ->option_text("TITLE");
+  fork->add_option("--to", into_.agent, "Write the conversation as a session of this agent, such as opal or claude")
+      ->option_text("AGENT")
+      ->check(needs("an agent"));
   fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
   CLI::App* create = durable(add_with_store("new", run_new, "Create a session"));
   create->add_option("CWD", into_.cwd, "The working directory; default: the current one")

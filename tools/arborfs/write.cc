@@ -68,6 +68,22 @@ int change(const Command& command, std::string_view shown, const Opened& opened,
   return kDone;
 }
 
+/// What a fork to another agent could only write as text.
+void print_counts(const std::string& result, Terminal& io) {
+  json::Document parsed;
+  json::parse(result, parsed);
+  const json::Value* kinds = json::member(parsed, "asText");
+  std::string words;
+  if (kinds != nullptr && kinds->IsObject()) {
+    for (const auto& [kind, count] : json::members(*kinds)) {
+      words += (words.empty() ? "" : ", ") + std::string(json::as_string(kind)) + " " + json::stringify(count);
+    }
+  }
+  if (!words.empty()) {
+    io.err << "arborfs: written as text: " << words << "\n";
+  }
+}
+
 /// The same for a command that creates a session: prints its id and the path of its log.
 int make(const Command& command, Catalog& catalog, const SessionPtr& source, const CommandLine& line, Terminal& io) {
   const auto result = carry_out(command, catalog, source, line, io);
@@ -78,6 +94,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
     io.out << terminal_safe_json(*result);
     return kDone;
   }
+  print_counts(*result, io);
   const std::string id = member_of(*result, "session");
   const auto made = catalog.find(id);
   io.out << visible_line(id, kResultCharacters) << (made ? " " + log_path(**made) : "") << "\n";
@@ -230,8 +247,16 @@ int run_fork(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  const std::string target = target_of(*opened->of.session, line.entry);
-  return make({"fork", command_json({{"entry", target}, {"title", line.words.value_or("")}}, line.force)},
+  const Session& session = *opened->of.session;
+  std::string cwd;
+  if (!line.agent.empty() && session.head().header.cwd.empty()) {
+    std::error_code failed;
+    cwd = std::filesystem::current_path(failed).string();
+  }
+  const std::string target = target_of(session, line.entry);
+  return make({"fork", command_json(
+                           {{"entry", target}, {"title", line.words.value_or("")}, {"agent", line.agent}, {"cwd", cwd}},
+                           line.force)},
               *opened->catalog, opened->of.session, line, io);
 }
 

@@ -15,6 +15,7 @@ class Renderer : public MessageRenderer {
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
+  bool add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const override;
 };
 
 }  // namespace arborfs::goat

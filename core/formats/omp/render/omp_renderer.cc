@@ -6,6 +6,7 @@
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/render/entry_measurer.h"
 #include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/render/omp_turns.h"
 #include "core/formats/omp/render/text_measurer.h"
 
 namespace arborfs {
@@ -32,6 +33,11 @@ class OmpRenderer : public RecordRenderer {
   }
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
     return arborfs::first_words(type, raw, columns);
+  }
+  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override {
+    if (!add_turns_of_omp(entry, turns)) {
+      RecordRenderer::add_turns(entry, turns);
+    }
   }
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,

@@ -208,18 +208,23 @@ Result<std::string> resolved_cwd(const std::string& cwd) {
   return resolved(cwd);
 }
 
+Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const NewHeader& header, std::string_view lines,
+                               bool sync) {
+  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(place.store)->draft(place));
+  RETURN_IF_ERROR(draft->write(new_header_lines(header)));
+  RETURN_IF_ERROR(draft->write(lines));
+  return publish(catalog, *draft, place, sync);
+}
+
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
                                const std::vector<EntryDraft>& entries, bool sync) {
   const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), store};
-  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place));
-  std::string bytes = new_header_lines(header);
   ASSIGN_OR_RETURN(const auto nothing, OmpIndex::build(*log_from_bytes("")));
   AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
   for (const EntryDraft& entry : entries) {
     lines.add(entry);
   }
-  RETURN_IF_ERROR(draft->write(bytes + lines.lines()));
-  return publish(catalog, *draft, place, sync);
+  return write_new_log(catalog, place, header, lines.lines(), sync);
 }
 
 Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {

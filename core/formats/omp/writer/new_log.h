@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/formats/omp/write/entry_draft.h"
@@ -21,6 +22,10 @@ Result<std::string> resolved_cwd(const std::string& cwd);
 /// io, no_space, already_exists.
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
                                const std::vector<EntryDraft>& entries, bool sync);
+
+/// Writes a log of this header and these lines at a place. Errors: as above.
+Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const NewHeader& header, std::string_view lines,
+                               bool sync);
 
 /// The part of its source that a fork copies.
 enum class ForkOf : std::uint8_t {

@@ -49,6 +49,8 @@ class OmpWriter final : public Writer {
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
   Result<CreateResult> create(const NewSession& wanted) override;
+  /// In pi's own format if `agent` is pi.
+  Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
 

@@ -4,8 +4,10 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/write/ids.h"
+#include "core/formats/omp/writer/adopted_log.h"
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/foreign_store.h"
 #include "core/formats/omp/writer/new_log.h"
@@ -76,6 +78,16 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), store, std::move(header), entries,
                                                    settings().durability == Durability::synced));
   return made_at(place);
+}
+
+Result<AdoptResult> OmpWriter::adopt(const Conversation& conversation, const std::string& agent) {
+  const std::uint8_t store = *catalog().stores().first_of(agent);
+  const Dialect dialect = agent == pi_format().agent ? Dialect::pi : Dialect::omp13;
+  RETURN_IF_ERROR(dialect == Dialect::pi ? Result<void>() : check_takes_logs(catalog(), store));
+  ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), store, conversation, dialect,
+                                                       settings().durability == Durability::synced));
+  ASSIGN_OR_RETURN(auto made, made_at(place));
+  return AdoptResult{std::move(made), conversation.as_text, 0};
 }
 
 Result<CreateResult> OmpWriter::made_at(const LogPlace& place) {

@@ -1,0 +1,16 @@
+// A conversation of another agent as rows of a transcript (claude/FORMAT.md G). Pure but for new ids; any thread.
+#pragma once
+
+#include <string>
+
+#include "core/writer/conversation.h"
+
+namespace arborfs::claude {
+
+/// The project's folder that the program looks for the sessions of a working directory in (claude/FORMAT.md A1).
+std::string project_folder_of(const std::string& cwd);
+
+/// All rows, the title last. Adds to `counts` what could only be written as text. Errors: io.
+Result<std::string> adopted_rows(const Conversation& conversation, const std::string& session, AsText& counts);
+
+}  // namespace arborfs::claude

@@ -1,0 +1,24 @@
+#include "core/formats/claude/write/claude_writer.h"
+
+#include "core/base/result_macros.h"
+#include "core/formats/claude/write/adopted_rows.h"
+#include "core/writer/new_file.h"
+
+namespace arborfs {
+
+Result<AdoptResult> ClaudeWriter::adopt(const Conversation& conversation, const std::string& agent) {
+  const std::uint8_t number = *catalog().stores().first_of(agent);
+  SessionStore& store = *catalog().stores().at(number);
+  AdoptResult adopted{{}, conversation.as_text, 0};
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
+  ASSIGN_OR_RETURN(const auto rows, claude::adopted_rows(conversation, id, adopted.as_text));
+  const LogPlace place{claude::project_folder_of(conversation.cwd), id + ".jsonl", number};
+  const bool sync = settings().durability == Durability::synced;
+  ASSIGN_OR_RETURN(const auto folder,
+                   make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, sync));
+  RETURN_IF_ERROR(write_new_file(store.disk(), folder, {place.file, 0600}, rows, sync));
+  ASSIGN_OR_RETURN(adopted.made, show_made(place));
+  return adopted;
+}
+
+}  // namespace arborfs

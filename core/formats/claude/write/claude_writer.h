@@ -1,0 +1,19 @@
+// Creates sessions of Claude Code from those of other agents; arborfs changes none that is there. Threads: any.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/writer/writer.h"
+
+namespace arborfs {
+
+class ClaudeWriter final : public Writer {
+ public:
+  /// `catalog` must outlive this object.
+  ClaudeWriter(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
+
+  Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
+};
+
+}  // namespace arborfs

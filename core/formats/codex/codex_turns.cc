@@ -1,0 +1,98 @@
+// What records say to a conversation (codex/FORMAT.md E).
+#include <string>
+#include <utility>
+
+#include "core/formats/codex/codex_renderer.h"
+#include "core/formats/codex/record.h"
+#include "core/json/document.h"
+
+namespace arborfs::codex {
+namespace {
+
+using Part = TurnPart::Kind;
+
+std::string text_in(const json::Value& object, std::string_view key) {
+  return std::string(json::string_member(object, key).value_or(""));
+}
+
+/// The output of a tool: text, items, or an object with either (codex/FORMAT.md E2).
+TurnPart result_in(const json::Value& payload) {
+  TurnPart result{Part::tool_result, "", text_in(payload, "call_id")};
+  const json::Value* output = json::member(payload, "output");
+  if (output != nullptr && output->IsObject()) {
+    const json::Value* success = json::member(*output, "success");
+    result.is_error = success != nullptr && success->IsFalse();
+    output = json::member(*output, "content");
+  }
+  if (output != nullptr && output->IsString()) {
+    result.text = json::as_string(*output);
+  } else if (output != nullptr && output->IsArray()) {
+    for (const json::Value& item : output->GetArray()) {
+      if (const auto url = json::string_member(item, "image_url")) {
+        result.images.push_back(image_of_url(*url));
+      } else {
+        result.text.append(result.text.empty() ? "" : "\n").append(text_in(item, "text"));
+      }
+    }
+  }
+  return result;
+}
+
+/// The arguments as JSON; a text that is none becomes a JSON string.
+std::string arguments_in(const json::Value& payload, std::string_view key) {
+  std::string text = text_in(payload, key);
+  json::Document parsed;
+  return json::parse(text, parsed) ? text : json::stringify_string(text);
+}
+
+std::string own_tool_of(std::string_view type) {
+  return std::string(type.substr(0, type.size() - std::string_view("_call").size()));
+}
+
+void add_parts(Turn& turn, const Message& message) {
+  for (const MessagePart& part : message) {
+    if (part.kind == MessagePart::Kind::thinking) {
+      turn.add(Part::reasoning, part.text);
+    } else if (part.kind == MessagePart::Kind::image) {
+      const bool has_url = part.data != nullptr && part.data->IsString();
+      turn.add_image(image_of_url(has_url ? json::as_string(*part.data) : ""));
+    } else {
+      turn.add(Part::text, part.text);
+    }
+  }
+}
+
+}  // namespace
+
+bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const {
+  const json::Value* payload = json::member(record, "payload");
+  const auto message = message_of(entry.type, record);
+  if (payload == nullptr || !message || !is_in_transcript(entry.name)) {
+    return true;
+  }
+  const std::string_view type = json::string_member(*payload, "type").value_or("");
+  Turn turn;
+  turn.time_ms = entry.time_ms;
+  if (type.ends_with("_call_output")) {
+    turn.speaker = Turn::Speaker::tool;
+    turn.parts.push_back(result_in(*payload));
+  } else if (type.ends_with("_call")) {
+    turn.speaker = Turn::Speaker::assistant;
+    const bool has_arguments = type == "function_call" || type == "custom_tool_call";
+    const json::Value* action = json::member(*payload, "action");
+    std::string arguments = has_arguments ? arguments_in(*payload, type == "function_call" ? "arguments" : "input")
+                                          : (action == nullptr ? "{}" : json::stringify(*action));
+    turn.add_call(text_in(*payload, "call_id"), has_arguments ? text_in(*payload, "name") : own_tool_of(type),
+                  std::move(arguments));
+  } else {
+    const bool is_assistant = type == "reasoning" || json::is_string(json::member(*payload, "role"), "assistant");
+    turn.speaker = is_assistant ? Turn::Speaker::assistant : Turn::Speaker::user;
+    turn.is_note = !is_assistant && entry.name != "user";
+    add_parts(turn, *message);
+  }
+  turn.provider = turn.speaker == Turn::Speaker::assistant ? "openai" : "";
+  turns.push_back(std::move(turn));
+  return true;
+}
+
+}  // namespace arborfs::codex

@@ -1,0 +1,63 @@
+// A conversation in terms that all agents share, so that a session of one agent can be written as one of another. Plain
+// values; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/log/log_index.h"
+
+namespace arborfs {
+
+struct TurnImage {
+  std::string media_type;  // "image/png"; "" if it is not known
+  std::string base64;      // "" if the bytes are not in the session
+  std::string url;         // then where they are, as far as it is told
+};
+
+/// The image of a data: URL, or of one that leads elsewhere. `media_type` is that of a URL without one.
+TurnImage image_of_url(std::string_view url, std::string_view media_type = "");
+
+struct TurnPart {
+  enum class Kind : std::uint8_t {
+    text,
+    reasoning,
+    tool_call,
+    tool_result,  // its output in `text` and `images`
+    image,        // one in `images`
+  };
+  Kind kind = Kind::text;
+  std::string text;          // WTF-8; of a call its arguments as JSON
+  std::string call_id = {};  // of a call, and of the result that belongs to it
+  std::string tool = {};     // the name, of both
+  bool is_error = false;     // of a result: the call failed
+  std::vector<TurnImage> images = {};
+};
+
+/// What one side says without the other in between.
+struct Turn {
+  enum class Speaker : std::uint8_t { user, assistant, tool };
+  Speaker speaker = Speaker::user;
+  std::vector<TurnPart> parts;
+  std::int64_t time_ms = Entry::kNoTime;
+  std::string provider = {};  // of the assistant's model, "" if it is not told
+  std::string model = {};
+  /// What it says was neither typed by the user nor an answer: a summary, a command that the user ran.
+  bool is_note = false;
+
+  void add(TurnPart::Kind kind, std::string text) {
+    if (!text.empty()) {
+      parts.push_back({kind, std::move(text)});
+    }
+  }
+  void add_call(std::string id, std::string name, std::string arguments) {
+    parts.push_back({TurnPart::Kind::tool_call, std::move(arguments), std::move(id), std::move(name)});
+  }
+  void add_image(TurnImage image) { parts.push_back({TurnPart::Kind::image, "", "", "", false, {std::move(image)}}); }
+};
+
+}  // namespace arborfs

@@ -1,0 +1,28 @@
+// Files of new sessions: each gets its name only when all of it is written. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/os/disk.h"
+
+namespace arborfs {
+
+/// A random UUID of version 4. Errors: io.
+Result<std::string> new_uuid();
+
+/// Opens the folder that has these components below `root`; makes those that are missing, with `mode`.
+Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
+                         bool sync);
+
+struct NewFile {
+  std::string name;
+  mode_t mode = 0600;
+};
+
+/// Writes a file under a name that begins with a dot, and renames it. Nothing is left of it when it fails, unless only
+/// the sync of the folder failed. Errors: already_exists, no_space, over_quota, io.
+Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, std::string_view bytes, bool sync);
+
+}  // namespace arborfs

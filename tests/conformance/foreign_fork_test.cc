@@ -1,0 +1,321 @@
+// Forks to another agent: the sessions of every sample store, forked to every agent that takes conversations, say there
+// what they said before. What an agent has no place for is text, and counted.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/formats/registry.h"
+#include "core/json/base64.h"
+#include "core/session/catalog.h"
+#include "core/writer/conversation.h"
+#include "core/writer/writer.h"
+#include "tests/support/paths.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An agent that conversations are written for.
+struct Target {
+  std::string_view agent;
+  std::string_view store = "";  // below the sources, if not empty
+  bool has_reasoning = true;
+  bool has_images = true;
+  bool has_errors = true;
+};
+constexpr std::array kTargets = {
+    Target{"omp"},
+    Target{"pi"},
+    Target{.agent = "opal", .has_images = false},
+    Target{.agent = "opencode", .store = "tests/opencode/fresh-1.18.33"},
+    Target{.agent = "opencode", .store = "tests/opencode/first-sqlite-1.2.1"},
+    Target{.agent = "opencode", .store = "tests/opencode/files"},
+    Target{.agent = "claude", .has_reasoning = false},
+};
+
+struct Source {
+  std::string_view agent;
+  std::string_view folder;  // below the sources
+};
+constexpr std::array kSources = {
+    Source{"omp", "tools/samples/omp"},
+    Source{"pi", "tools/samples/pi"},
+    Source{"pi", "tests/pi"},
+    Source{"opal", "tools/samples/opal"},
+    Source{"opal", "tests/opal"},
+    Source{"opal", "tests/opal/dets"},
+    Source{"opencode", "tools/samples/opencode"},
+    Source{"opencode", "tools/samples/opencode-files"},
+    Source{"opencode", "tests/opencode/files"},
+    Source{"opencode", "tests/opencode/fresh-1.18.33"},
+    Source{"claude", "tools/samples/claude"},
+    Source{"claude", "tests/claude"},
+    Source{"codex", "tools/samples/codex"},
+    Source{"codex", "tests/codex/legacy"},
+    Source{"codex", "tests/codex/paginated"},
+    Source{"goat", "tools/samples/goat"},
+    Source{"goat", "tests/goat/nested"},
+    Source{"goat", "tests/goat/flat"},
+};
+
+/// What a conversation says, kind by kind.
+struct Sayings {
+  std::vector<std::string> texts;
+  std::vector<std::string> reasoning;
+  std::vector<std::string> calls;
+  std::vector<std::string> results;
+  std::vector<std::string> images;
+  std::size_t errors = 0;
+};
+
+Sayings sayings_of(const Conversation& conversation) {
+  Sayings said;
+  for (const Turn& turn : conversation.turns) {
+    for (const TurnPart& part : turn.parts) {
+      for (const TurnImage& image : part.images) {
+        said.images.push_back(image.media_type + " " + image.base64);
+      }
+      switch (part.kind) {
+        case TurnPart::Kind::text:
+          said.texts.push_back(part.text);
+          break;
+        case TurnPart::Kind::reasoning:
+          said.reasoning.push_back(part.text);
+          break;
+        case TurnPart::Kind::tool_call:
+          said.calls.push_back(part.tool + " " + part.text);
+          break;
+        case TurnPart::Kind::tool_result:
+          said.results.push_back(part.text);
+          said.errors += part.is_error ? 1 : 0;
+          break;
+        case TurnPart::Kind::image:
+          break;
+      }
+    }
+  }
+  return said;
+}
+
+/// Every file below a folder with its bytes and the time of its last change.
+std::map<std::string, std::string> bytes_below(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& file : fs::recursive_directory_iterator(folder)) {
+    if (file.is_regular_file()) {
+      std::ifstream in(file.path(), std::ios::binary);
+      std::ostringstream bytes;
+      bytes << in.rdbuf() << file.last_write_time().time_since_epoch().count();
+      files[file.path().string()] = bytes.str();
+    }
+  }
+  return files;
+}
+
+/// The store of an agent that arborfs fills. OpenCode's must have been made by the program.
+std::string make_target_store(const Target& target, const std::string& root) {
+  const std::string place = root + "/to-" + std::string(target.agent);
+  if (target.store.empty()) {
+    fs::create_directories(place);
+  } else {
+    fs::copy(fs::path(tests::kSourceDir) / target.store, place, fs::copy_options::recursive);
+  }
+  return place;
+}
+
+class Forks {
+ public:
+  Forks(const Source& source, const Target& target) : target_(target) {
+    const fs::path from = fs::path(scratch_.root()) / "from";
+    fs::copy(fs::path(tests::kSourceDir) / source.folder, from, fs::copy_options::recursive);
+    const std::vector<ChosenStore> chosen = {
+        {std::string(source.agent), from.string(), false},
+        {std::string(target.agent), make_target_store(target, scratch_.root()), false}};
+    auto stores = open_stores(chosen, Access::write);
+    EXPECT_TRUE(stores);
+    catalog_ = std::make_unique<Catalog>(*stores, "/home/sam", "");
+    catalog_->rescan();
+    writer_ = make_writer(*catalog_, {});
+    before_ = bytes_below(from);
+  }
+
+  [[nodiscard]] std::vector<SessionPtr> sources() const {
+    std::vector<SessionPtr> sessions;
+    const auto view = catalog_->view();
+    for (const auto& [id, session] : view->by_id) {
+      if (session->store_number() == 0) {
+        sessions.push_back(session);
+      }
+    }
+    return sessions;
+  }
+
+  /// Forks a session and compares; false if it says nothing.
+  bool check(const SessionPtr& session) {
+    const auto said = read_conversation(session, "");
+    const auto forked = writer_->fork_to(session, {std::string(target_.agent), "", "", ""});
+    if (!said) {
+      EXPECT_FALSE(forked);
+      EXPECT_EQ(said.error().code, Errc::invalid_argument) << said.error().message;
+      return false;
+    }
+    EXPECT_TRUE(forked) << (forked ? "" : forked.error().message);
+    if (!forked) {
+      return false;
+    }
+    const SessionPtr made = forked->made.session;
+    EXPECT_EQ(made->store_number(), 1);
+    EXPECT_EQ(made->agent(), target_.agent);
+    EXPECT_TRUE(made->refresh(Depth::index));
+    EXPECT_EQ(made->head().problem, "");
+    if (target_.agent != "pi") {  // whose logs arborfs does not change
+      EXPECT_EQ(made->head().header.problem, "");
+    }
+    {
+      const auto guard = made->read();
+      EXPECT_TRUE(guard && guard->index().damage().empty() && guard->index().tip_count() == 1);
+    }
+    const auto read = read_conversation(made, "");
+    EXPECT_TRUE(read) << (read ? "" : read.error().message);
+    if (read) {
+      compare(*said, *read, forked->as_text);
+    }
+    return read.has_value();
+  }
+
+  void expect_sources_unchanged() const { EXPECT_EQ(bytes_below(fs::path(scratch_.root()) / "from"), before_); }
+
+ private:
+  void compare(const Conversation& before, const Conversation& after, const AsText& counts) const {
+    const Sayings was = sayings_of(before);
+    const Sayings now = sayings_of(after);
+    EXPECT_EQ(now.calls, was.calls);
+    EXPECT_EQ(now.reasoning, target_.has_reasoning ? was.reasoning : std::vector<std::string>());
+    EXPECT_EQ(now.images, target_.has_images ? was.images : std::vector<std::string>());
+    EXPECT_EQ(now.errors, target_.has_errors ? was.errors : 0);
+    EXPECT_EQ(counts.reasoning, before.as_text.reasoning + (target_.has_reasoning ? 0 : was.reasoning.size()));
+    EXPECT_EQ(counts.images, before.as_text.images + (target_.has_images ? 0 : was.images.size()));
+    EXPECT_EQ(counts.errors, before.as_text.errors + (target_.has_errors ? 0 : was.errors));
+    EXPECT_EQ(counts.notes, before.as_text.notes);
+    if (target_.has_reasoning && target_.has_images) {
+      EXPECT_EQ(now.texts, was.texts);
+    } else {
+      expect_all(was.texts, now.texts);
+      expect_all(target_.has_reasoning ? std::vector<std::string>() : was.reasoning, now.texts);
+    }
+    EXPECT_EQ(now.results.size(), was.results.size());
+    for (std::size_t i = 0; i < std::min(now.results.size(), was.results.size()); ++i) {
+      EXPECT_NE(now.results[i].find(was.results[i]), std::string::npos) << now.results[i];
+    }
+    if (!before.title.empty() || target_.agent != "opencode") {  // which has a title for sessions without one
+      EXPECT_EQ(after.title, before.title);
+    }
+    EXPECT_EQ(after.as_text.calls + after.as_text.results, 0U);
+  }
+
+  /// Every one of `wanted` is part of one of `texts`.
+  static void expect_all(const std::vector<std::string>& wanted, const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) {
+      all += text + "\n";
+    }
+    for (const std::string& text : wanted) {
+      EXPECT_NE(all.find(text), std::string::npos) << text;
+    }
+  }
+
+  testing::TempStore scratch_;
+  const Target target_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Writer> writer_;
+  std::map<std::string, std::string> before_;
+};
+
+class ForeignFork : public ::testing::TestWithParam<std::tuple<Source, Target>> {};
+
+TEST_P(ForeignFork, SaysWhatItsSourceSays) {
+  const auto& [source, target] = GetParam();
+  Forks forks(source, target);
+  std::size_t said = 0;
+  for (const SessionPtr& session : forks.sources()) {
+    if (session->agent() != target.agent) {
+      SCOPED_TRACE(session->stem());
+      said += forks.check(session) ? 1 : 0;
+    } else {
+      ++said;
+    }
+  }
+  EXPECT_GT(said, 0U);
+  forks.expect_sources_unchanged();
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<Source, Target>>& info) {
+  std::string name = std::string(std::get<0>(info.param).folder) + "_to_" + std::string(std::get<1>(info.param).agent) +
+                     std::string(std::get<1>(info.param).store);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, ForeignFork,
+                         ::testing::Combine(::testing::ValuesIn(kSources), ::testing::ValuesIn(kTargets)), name_of);
+
+/// How much the sample sessions of an agent say, counted in their files by hand.
+struct Amount {
+  Source source;
+  std::size_t texts;
+  std::size_t reasoning;
+  std::size_t calls;
+  std::size_t results;
+  std::size_t errors;
+  std::size_t images;
+};
+
+class SampleConversations : public ::testing::TestWithParam<Amount> {};
+
+TEST_P(SampleConversations, AreReadWhole) {
+  const Amount& amount = GetParam();
+  Forks forks(amount.source, kTargets[0]);
+  Amount found{amount.source, 0, 0, 0, 0, 0, 0};
+  for (const SessionPtr& session : forks.sources()) {
+    const auto read = read_conversation(session, "");
+    ASSERT_TRUE(read) << session->stem();
+    const Sayings said = sayings_of(*read);
+    found.texts += said.texts.size();
+    found.reasoning += said.reasoning.size();
+    found.calls += said.calls.size();
+    found.results += said.results.size();
+    found.errors += said.errors;
+    found.images += said.images.size();
+  }
+  EXPECT_EQ(found.texts, amount.texts);
+  EXPECT_EQ(found.reasoning, amount.reasoning);
+  EXPECT_EQ(found.calls, amount.calls);
+  EXPECT_EQ(found.results, amount.results);
+  EXPECT_EQ(found.errors, amount.errors);
+  EXPECT_EQ(found.images, amount.images);
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, SampleConversations,
+                         ::testing::Values(Amount{{"opal", "tools/samples/opal"}, 5, 1, 2, 2, 1, 0},
+                                           Amount{{"opencode", "tools/samples/opencode"}, 8, 0, 5, 5, 1, 1},
+                                           Amount{{"claude", "tools/samples/claude"}, 10, 1, 5, 5, 1, 1},
+                                           Amount{{"codex", "tools/samples/codex"}, 8, 1, 4, 4, 0, 1},
+                                           Amount{{"goat", "tools/samples/goat"}, 9, 0, 5, 5, 0, 2}),
+                         [](const auto& amount) { return std::string(amount.param.source.agent); });
+
+}  // namespace
+}  // namespace arborfs::conformance
