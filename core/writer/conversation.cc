@@ -1,6 +1,7 @@
 #include "core/writer/conversation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>

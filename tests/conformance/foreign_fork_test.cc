@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "core/session/catalog.h"
 #include "core/writer/conversation.h"
 #include "core/writer/writer.h"
+#include "tests/support/faulty_disk.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
@@ -272,6 +274,59 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Source, Target>>& 
 
 INSTANTIATE_TEST_SUITE_P(Samples, ForeignFork,
                          ::testing::Combine(::testing::ValuesIn(kSources), ::testing::ValuesIn(kTargets)), name_of);
+
+/// The names of the files below a folder.
+std::set<std::string> files_below(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& [name, bytes] : bytes_below(folder)) {
+    names.insert(name);
+  }
+  return names;
+}
+
+class FailedForeignFork : public ::testing::TestWithParam<Target> {};
+
+TEST_P(FailedForeignFork, LeavesNothing) {
+  const Target& target = GetParam();
+  const testing::TempStore scratch;
+  testing::FaultyDisk disk;
+  const std::string place = make_target_store(target, scratch.root());
+  const auto stores = open_stores({{"claude", std::string(tests::kSourceDir) + "/tools/samples/claude", false},
+                                   {std::string(target.agent), place, false}},
+                                  Access::look, disk);
+  ASSERT_TRUE(stores);
+  Catalog catalog(*stores, "/home/sam", "");
+  catalog.rescan();
+  const auto writer = make_writer(catalog, {});
+  const auto session = catalog.find("3de02c36-68c7-4f2d-876a-9a969253a5af");
+  ASSERT_TRUE(session);
+  unsigned failures = 0;
+  for (unsigned operation = 1;; ++operation) {
+    const auto before = files_below(place);
+    disk.arm(testing::Fault::io, operation, 1);
+    const auto forked = writer->fork_to(*session, {std::string(target.agent), "", "", ""});
+    const bool is_met = !disk.met().empty();
+    const bool is_synced_late = is_met && disk.met().front() == "sync_folder";
+    disk.disarm();
+    if (!is_met) {
+      EXPECT_TRUE(forked);
+      break;
+    }
+    if (!forked) {
+      ++failures;
+      EXPECT_EQ(forked.error().code, Errc::io) << operation;
+    }
+    if (!forked && !is_synced_late) {
+      EXPECT_EQ(files_below(place), before) << operation << ": " << forked.error().message;
+    }
+  }
+  EXPECT_GT(failures, 3U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, FailedForeignFork,
+                         ::testing::Values(Target{"omp"}, Target{"pi"}, Target{"opal"}, Target{"claude"},
+                                           Target{"opencode", "tests/opencode/files"}),
+                         [](const auto& target) { return std::string(target.param.agent); });
 
 /// How much the sample sessions of an agent say, counted in their files by hand.
 struct Amount {

@@ -12,7 +12,7 @@ from mounting import BINARY, equal, fails_with, run
 from writing import answer_of
 
 TESTS = Path(__file__).resolve().parent.parent
-TARGETS = ("pi", "opal", "claude")
+TARGETS = ("pi", "opal", "opencode", "claude")
 
 
 def with_a_picture(case):
@@ -30,10 +30,11 @@ def with_a_picture(case):
 
 
 def stores(case):
-    """An empty store of each agent, as mount options."""
+    """A store of each agent, as mount options; OpenCode's is one that the program made."""
     folders = {agent: case.new_path(agent) for agent in TARGETS}
     for folder in folders.values():
         folder.mkdir()
+    shutil.copy(TESTS / "opencode" / "fresh-1.18.33" / "opencode.db", folders["opencode"])
     (folders["claude"] / "projects").mkdir()
     return folders, ",".join(f"store={agent}={folder}" for agent, folder in folders.items())
 

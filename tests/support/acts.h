@@ -241,6 +241,12 @@ inline const Act kActs[] = {
      has_two},
     {"fork of a path", small,
      [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().fork(session, "aaaa0001")); }, has_two},
+    {"fork from another agent", small,
+     [](Stage& stage, const SessionPtr& session) {
+       const auto conversation = read_conversation(session, "");
+       return conversation ? plain(stage.writer().adopt(*conversation, "omp")) : Result<void>(conversation.error());
+     },
+     has_two},
     {"create", small, create, has_two},
     {"create in an empty place", nothing, create, [](Stage& stage) { return sessions(stage) == 1; }},
     {"move", with_artifacts,

@@ -14,7 +14,6 @@
 namespace arborfs::opencode {
 namespace {
 
-constexpr std::string_view kPlaceSuffix = ".json";
 /// So many sessions, those that were opened last, are looked at closely when anything changes.
 constexpr std::size_t kMostHot = 32;
 

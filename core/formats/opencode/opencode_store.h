@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/formats/opencode/composed_log.h"
@@ -14,6 +15,9 @@
 #include "core/store/read_only_store.h"
 
 namespace arborfs::opencode {
+
+/// LogPlace::file is a session's id and this.
+inline constexpr std::string_view kPlaceSuffix = ".json";
 
 /// A session has no file, so its stat is made: each state is another inode, as if the program wrote a new file and
 /// renamed it. Its size is 0 until the session was opened in that state.

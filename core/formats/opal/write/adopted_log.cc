@@ -117,7 +117,8 @@ class Lines {
 Result<std::string> adopted_log(const Conversation& conversation, const std::string& session, AsText& counts) {
   Lines lines(counts);
   RETURN_IF_ERROR(lines.add_all(conversation.turns));
-  const std::string metadata = conversation.title.empty() ? "{}" : R"({"title":)" + spelled(conversation.title) + "}";
+  const std::string title = clean_title(conversation.title);
+  const std::string metadata = title.empty() ? "{}" : R"({"title":)" + spelled(title) + "}";
   return R"({"session_id":)" + spelled(session) + R"(,"current_id":)" + spelled(lines.leaf()) + R"(,"metadata":)" +
          metadata + "}\n" + lines.text();
 }

@@ -27,6 +27,7 @@ class OpenCodeWriter final : public Writer {
   /// while OpenCode answers in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
+  Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 };
 
 }  // namespace arborfs
