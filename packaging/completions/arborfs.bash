@@ -84,7 +84,7 @@ _arborfs() {
       return
       ;;
     --to)
-      mapfile -t COMPREPLY < <(compgen -W 'omp pi opal opencode claude' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'omp pi opal opencode claude goat' -- "$cur")
       return
       ;;
     --durability)

@@ -60,7 +60,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
-complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude' -d 'Write the conversation as a session of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude goat' -d 'Write the conversation as a session of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model with which the session begins'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -s a -l agent -x -d 'The agent'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l provider -x -d 'What Opal reaches the model through'

@@ -47,6 +47,7 @@ constexpr std::array kTargets = {
     Target{.agent = "opencode", .store = "tests/opencode/first-sqlite-1.2.1"},
     Target{.agent = "opencode", .store = "tests/opencode/files"},
     Target{.agent = "claude", .has_reasoning = false},
+    Target{.agent = "goat", .has_reasoning = false, .has_errors = false},
 };
 
 struct Source {
@@ -325,7 +326,7 @@ TEST_P(FailedForeignFork, LeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, FailedForeignFork,
                          ::testing::Values(Target{"omp"}, Target{"pi"}, Target{"opal"}, Target{"claude"},
-                                           Target{"opencode", "tests/opencode/files"}),
+                                           Target{"goat"}, Target{"opencode", "tests/opencode/files"}),
                          [](const auto& target) { return std::string(target.param.agent); });
 
 /// How much the sample sessions of an agent say, counted in their files by hand.

@@ -12,7 +12,7 @@ from mounting import BINARY, equal, fails_with, run
 from writing import answer_of
 
 TESTS = Path(__file__).resolve().parent.parent
-TARGETS = ("pi", "opal", "opencode", "claude")
+TARGETS = ("pi", "opal", "opencode", "claude", "goat")
 
 
 def with_a_picture(case):
@@ -49,7 +49,7 @@ def test_fork_to_another_agent_is_read_through_the_mount(case):
         for agent in TARGETS:
             answer = answer_of(mount.session(session) / "fork", json.dumps({"agent": agent}) + "\n")
             equal(answer["agent"], agent)
-            lost = {"opal": {"images": 1}, "claude": {"reasoning": 1}}.get(agent, {})
+            lost = {"opal": {"images": 1}, "claude": {"reasoning": 1}, "goat": {"reasoning": 1}}.get(agent, {})
             equal(answer["asText"], lost, agent)
             folder = mount / answer["path"]
             header = json.loads((folder / "session.json").read_text())
