@@ -68,7 +68,7 @@ struct FoundLog {
   std::optional<FoundHead> head;
 };
 
-/// Selects the logs whose heads a caller needs too; empty for none.
+/// Selects the logs whose heads a caller needs too; empty for none. Two threads may call it at once.
 using HeadWanted = std::function<bool(const LogPlace& place)>;
 
 /// The session that a terminal used last (omp/FORMAT.md F9). The log may not exist.

@@ -20,6 +20,7 @@
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"
+#include "tests/support/temp_store.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -243,6 +244,30 @@ TEST(CodexSegmentOpener, OpensASegmentOnceUntilItIsLetGo) {
       EXPECT_NE(*opener.open(files.front()), *log);
     }
   }
+}
+
+/// More of them than one thread looks at in a row.
+TEST(CodexStore, FindsManyThreadsInTheOrderOfTheirIds) {
+  const arborfs::testing::TempStore temp;
+  const fs::path folder = fs::path(temp.root()) / "sessions/2026/01/02";
+  fs::create_directories(folder);
+  std::vector<std::string> wanted;
+  for (int number = 100; number < 400; ++number) {
+    const std::string id = "01a1ffe5-09c1-7be0-82ef-000000000" + std::to_string(number);
+    wanted.push_back(id + ".jsonl");
+    std::ofstream(folder / ("rollout-2026-01-02T03-04-05-" + id + ".jsonl"))
+        << R"({"type":"session_meta","payload":{"id":")" << id << R"(","cwd":"/w"}})"
+        << "\n";
+  }
+  const auto logs = make_codex_store(temp.root(), Disk::real())->logs("sessions", [](const LogPlace&) { return true; });
+  ASSERT_TRUE(logs);
+  std::vector<std::string> files;
+  for (const FoundLog& log : *logs) {
+    files.push_back(log.place.file);
+    ASSERT_TRUE(log.head);
+    EXPECT_EQ(log.head->header.id, log.place.stem());
+  }
+  EXPECT_EQ(files, wanted);
 }
 
 TEST(CodexSegmentOpener, CompressedSegmentsAreNotOpened) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/parallel_for.h"
 #include "core/base/result_macros.h"
 #include "core/formats/codex/segment_files.h"
 #include "core/log/log_file.h"
@@ -19,6 +20,7 @@ constexpr std::string_view kArchive = "archived_sessions";
 constexpr std::string_view kLocks = "thread-writer-locks";
 constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::size_t kMostBases = 1000;  // of one segment
+constexpr std::size_t kLooksAtOnce = 64;  // threads that one call looks at
 
 std::string file_of_thread(const std::string& thread) {
   return thread + std::string(kLogEnding);
@@ -160,20 +162,41 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
   RETURN_IF_ERROR(folders());
   const Table now = read_table();
   const Known known = this->known();
-  SegmentOpener opener(home(), SegmentOpener::Use::once);
-  std::vector<FoundLog> found;
+  std::vector<std::optional<FoundLog>> looks;
+  looks.reserve(now->threads().size());
   for (const auto& [thread, files] : now->threads()) {
-    FoundLog log{LogPlace{folder, file_of_thread(thread)}, {}, {}};
-    if (wants_head && wants_head(log.place) && find_head(*now, thread, known, opener, log)) {
-      found.push_back(std::move(log));
-      continue;
-    }
-    if (const auto st = stat_of(*now, thread, known, [](const auto& file) { return Result<FileStat>(file.stat); })) {
-      log.stat = *st;
-      found.push_back(std::move(log));
+    looks.emplace_back(FoundLog{LogPlace{folder, file_of_thread(thread)}, {}, {}});
+  }
+  parallel_for((looks.size() + kLooksAtOnce - 1) / kLooksAtOnce, [&](std::size_t part) {
+    const std::size_t begin = part * kLooksAtOnce;
+    look(*now, known, wants_head, std::span(looks).subspan(begin, std::min(kLooksAtOnce, looks.size() - begin)));
+  });
+  std::vector<FoundLog> found;
+  found.reserve(looks.size());
+  for (std::optional<FoundLog>& log : looks) {
+    if (log) {
+      found.push_back(*std::move(log));
     }
   }
   return found;
+}
+
+/// Looks at threads; nothing is left of one that cannot be read.
+void CodexStore::look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
+                      std::span<std::optional<FoundLog>> logs) const {
+  SegmentOpener opener(home(), SegmentOpener::Use::once);
+  for (std::optional<FoundLog>& log : logs) {
+    const std::string thread(log->place.stem());
+    if (wants_head && wants_head(log->place) && find_head(table, thread, known, opener, *log)) {
+      continue;
+    }
+    const auto st = stat_of(table, thread, known, [](const auto& file) { return Result<FileStat>(file.stat); });
+    if (st) {
+      log->stat = *st;
+    } else {
+      log.reset();
+    }
+  }
 }
 
 Result<FileStat> CodexStore::stat(const LogPlace& place) const {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -71,6 +72,8 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
                                          const Stat& stat) const;
   [[nodiscard]] Result<FileStat> stat_now(const ThreadTable& table, const std::string& thread) const;
+  void look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
+            std::span<std::optional<FoundLog>> logs) const;
   [[nodiscard]] bool find_head(const ThreadTable& table, const std::string& thread, const Known& known,
                                SegmentOpener& opener, FoundLog& log) const;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_thread(const ThreadTable& table,
