@@ -6,8 +6,8 @@
 
 namespace arborfs {
 
-/// True if a process that this one can see holds an flock(2) lock on the file. Files are told apart by inode number,
-/// because some file systems give another device here than stat(2) does.
-bool is_flocked(const FileStat& file);
+/// True if another process that this one can see took an flock(2) lock on the file that is still held. Files are told
+/// apart by inode number, because some file systems give another device here than stat(2) does.
+bool is_flocked_elsewhere(const FileStat& file);
 
 }  // namespace arborfs

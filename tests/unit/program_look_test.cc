@@ -19,6 +19,7 @@
 #include "core/formats/registry.h"
 #include "core/os/program_list.h"
 #include "core/session/liveness.h"
+#include "tests/support/child.h"
 #include "tests/support/stand_in.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -213,10 +214,28 @@ TEST_F(ProgramLookTest, GoatHoldsTheLockOfOneSession) {
   add_goat(kOther);
   const std::string lock = write(std::string(kOne) + "/messages.jsonl.lock", "");
   EXPECT_EQ(states("goat"), "one: quiet, other: quiet");
-  const UniqueFd held(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
-  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const testing::Child goat([&] {
+    const bool is_held = ::flock(::open(lock.c_str(), O_RDWR | O_CLOEXEC), LOCK_EX) == 0;
+    static_cast<void>(!::write(ready[1], is_held ? "y" : "n", 1));
+    ::pause();
+  });
+  char held = 'n';
+  ASSERT_EQ(::read(ready[0], &held, 1), 1);
+  ASSERT_EQ(held, 'y');
   EXPECT_EQ(states("goat"), "one: live, other: quiet");
   EXPECT_EQ(words, std::vector<std::string>{"another process holds messages.jsonl.lock"});
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_F(ProgramLookTest, AnOwnLockIsNoSignOfGoat) {
+  add_goat(kOne);
+  add_goat(kOther);
+  const UniqueFd held(::open(write(std::string(kOne) + "/messages.jsonl.lock", "").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  EXPECT_EQ(states("goat"), "one: quiet, other: quiet");
 }
 
 TEST_F(ProgramLookTest, AnswerWithoutAnEndIsLiveWhileOpenCodeRuns) {

@@ -37,8 +37,8 @@ class ThreadLocks final : public LiveSigns {
 
   [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
     const auto lock = folder_.stat(std::string(place.stem()) + ".lock");
-    return lock && is_flocked(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
-                                     : std::vector<std::string>();
+    return lock && is_flocked_elsewhere(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
+                                               : std::vector<std::string>();
   }
 
  private:

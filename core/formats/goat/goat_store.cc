@@ -75,7 +75,7 @@ class FileLocks final : public LiveSigns {
     for (const char* const name : {"messages.jsonl.lock", "transcript.jsonl.lock"}) {
       const auto is_held = [&] {
         const auto lock = folder->stat(name);
-        return lock && is_flocked(*lock);
+        return lock && is_flocked_elsewhere(*lock);
       };
       if (folder && is_lasting(is_held, kLongestWrite)) {
         found.push_back("another process holds " + std::string(name));
