@@ -382,6 +382,7 @@ def test_sessions_of_goat_are_made_forked_and_removed(case):
         equal((goat / part["session"] / "messages.jsonl").read_bytes(),
               (source / "messages.jsonl").read_bytes().splitlines(keepends=True)[0], "messages")
         equal(metadata_of(goat / part["session"])["fork_point_uuid"], "0d0a0001-0000-4000-8000-000000000001", "fork point")
+        equal(len(context_of(mount / "by-id" / source.name / "branches" / first.rsplit(".", 1)[0])), 1, "up to a message")
         equal(state_of(source), before, "the source")
 
         sh(mount.path, 'rm -r "$(realpath "$SESSION")"', SESSION=str(mount / "by-id" / source.name))

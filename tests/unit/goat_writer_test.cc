@@ -278,6 +278,25 @@ TEST_F(GoatWriting, ASessionWithoutMetadataIsNotWritten) {
   EXPECT_EQ(testing::GoatStage::names_in(stage_.base() + "/s1"), (std::vector<std::string>{"messages.jsonl"}));
 }
 
+/// A killed process leaves what it has not put in its place; what may still be in use is not named.
+TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
+  const std::vector<std::string> left{stage_.base() + "/.arborfs-1.tmp", stage_.base() + "/s1/.arborfs-2.tmp",
+                                      stage_.base() + "/s1/checkpoints/.arborfs-3.tmp"};
+  for (const std::string& path : left) {
+    testing::GoatStage::put(path, "part");
+    testing::GoatStage::put(path.substr(0, path.rfind('/')) + "/.arborfs-young.tmp", "part");
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  const auto in_base = session()->store().faults();
+  ASSERT_EQ(in_base.size(), 1U);
+  EXPECT_EQ(in_base[0].path, left[0]);
+  const auto in_session = session()->store().faults_of(session()->place());
+  ASSERT_EQ(in_session.size(), 2U);
+  EXPECT_EQ(in_session[0].kind, "leftover_temporary");
+  EXPECT_THAT(in_session[0].text, StartsWith(".arborfs-2.tmp"));
+  EXPECT_THAT(in_session[1].text, StartsWith(".arborfs-3.tmp"));
+}
+
 /// Runs `work` in a process of its own, which then waits until the object ends.
 class OtherProgram {
  public:

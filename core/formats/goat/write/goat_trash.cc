@@ -52,28 +52,30 @@ bool is_same_session(const Dir& one, const Dir& other, const std::string& name) 
          });
 }
 
-}  // namespace
+/// Errors: unsupported across file systems, already_exists; the folder is then where it was.
+Result<void> rename_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
+  RETURN_IF_ERROR(disk.rename(from, name, to, name, Disk::Existing::keep));
+  RETURN_IF_ERROR(disk.sync_folder(to));
+  return disk.sync_folder(from);
+}
 
-/// Errors: already_exists, and those of the disk; the folder is then where it was.
-Result<void> GoatTrash::move(const Dir& from, const Dir& to, const std::string& name) {
-  const auto moved = disk().rename(from, name, to, name, Disk::Existing::keep);
-  if (moved) {
-    RETURN_IF_ERROR(disk().sync_folder(to));
-    return disk().sync_folder(from);
-  }
-  if (moved.error().code != Errc::unsupported) {
+Result<void> move_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
+  auto moved = rename_folder(disk, from, to, name);
+  if (moved || moved.error().code != Errc::unsupported) {
     return moved;
   }
-  RETURN_IF_ERROR(copy_folder(disk(), from, to, name));
-  return remove_copied(disk(), from, name);
+  RETURN_IF_ERROR(copy_folder(disk, from, to, name));
+  return remove_copied(disk, from, name);
 }
+
+}  // namespace
 
 Result<Trashed> GoatTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title) {
   const Trashed trashed = describe(store, place, title);
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
   ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
   auto done = write_note(there, trashed);
-  done = done ? move(base, there.files, place.folder) : done;
+  done = done ? move_folder(disk(), base, there.files, place.folder) : done;
   if (done) {
     return trashed;
   }
@@ -103,7 +105,9 @@ Result<void> GoatTrash::restore(const Trashed& trashed) {
                                            " exists again; move it away and run: arborfs restore " + trashed.name};
   }
   if (!is_here) {
-    RETURN_IF_ERROR(move(there.files, base, name));
+    auto moved = rename_folder(disk(), there.files, base, name);
+    const bool is_apart = !moved && moved.error().code == Errc::unsupported;
+    RETURN_IF_ERROR(is_apart ? copy_folder(disk(), there.files, base, name) : moved);
   }
   drop(there);
   return {};

@@ -17,9 +17,6 @@ class GoatTrash : public Trash {
   /// Moves a session back to its original place. Starts over if an earlier restore was killed. Errors: already_exists,
   /// io; busy while another process restores it.
   Result<void> restore(const Trashed& trashed);
-
- private:
-  Result<void> move(const Dir& from, const Dir& to, const std::string& name);
 };
 
 }  // namespace arborfs

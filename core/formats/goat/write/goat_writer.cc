@@ -40,6 +40,11 @@ Result<void> check_log(const Session::Guard& guard) {
   return {};
 }
 
+/// The name of a session's transcript for PendingAppends.
+std::string transcript_name(const LogPlace& place) {
+  return place.folder + "." + goat::kTranscriptFile;
+}
+
 /// A line feed if the last line of a file has none: the next one is never glued to it.
 Result<std::string> lead_for(const LogSource& log, std::uint64_t size) {
   if (size == 0) {
@@ -142,6 +147,9 @@ void GoatWriter::take_back_parts() {
     PendingAppends& pending = catalog().state(store).pending;
     for (LogPlace& place : pending.all()) {
       place.store = store;
+      if (place.file == transcript_name(place)) {
+        continue;  // the next record of the transcript sees to it
+      }
       catalog().touch(place);
       const auto session = catalog().at(place);
       if (!session) {
@@ -242,13 +250,23 @@ Result<AppendResult> GoatWriter::append_to_transcript(const SessionPtr& session,
   ASSIGN_OR_RETURN(const auto reading, session->store().folder(session->place()));
   ASSIGN_OR_RETURN(auto writer, goat::lock_log(session->store().disk(), std::move(folder), goat::kTranscriptFile));
   ASSIGN_OR_RETURN(const auto transcript, File::open_in(reading, goat::kTranscriptFile));
+  const LogPlace noted{session->place().folder, transcript_name(session->place())};
+  PendingAppends& pending = catalog().state_of(*session).pending;
+  if (pending.has(noted.file) && pending.take_back(*writer, noted.file)) {
+    writer->release();
+    RETURN_IF_ERROR(syncs() ? writer->sync() : Result<void>());
+    return append_to_transcript(session, records);
+  }
   const std::uint64_t size = writer->stat().size;
   ASSIGN_OR_RETURN(const auto last, transcript.read(size - std::min<std::uint64_t>(size, 1), 1));
   std::string lines = size == 0 || last == "\n" ? "" : "\n";
   for (const auto& record : records.records) {
     lines += record.json + "\n";
   }
-  RETURN_IF_ERROR(writer->append(lines));
+  {
+    const auto note = pending.note(noted, writer->stat(), lines);
+    RETURN_IF_ERROR(writer->append(lines));
+  }
   writer->release();
   RETURN_IF_ERROR(syncs() ? writer->sync() : Result<void>());
   return AppendResult{records.records.back().id, ""};
