@@ -72,10 +72,13 @@ class Rewinding {
 
   Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file, const KeptFile& kept) const {
     ASSIGN_OR_RETURN(const auto content, open_content(place_.session, checkpoint_.id, file.hash));
-    const auto mode = file.mode ? file.mode : file.present ? std::optional(file.present->mode) : std::nullopt;
-    ASSIGN_OR_RETURN(const auto fd, place_.disk.create(folder, name, mode ? kPrivateMode : kFileMode));
+    const bool keeps_mode = file.mode || file.present;
+    ASSIGN_OR_RETURN(const auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
     RETURN_IF_ERROR(copy_checked(place_.disk, content, file.hash, fd.get()));
-    RETURN_IF_ERROR(mode ? place_.disk.set_mode(fd.get(), *mode & kPermissions) : Result<void>());
+    if (keeps_mode) {
+      const mode_t mode = file.mode ? *file.mode : file.present->mode;
+      RETURN_IF_ERROR(place_.disk.set_mode(fd.get(), mode & kPermissions));
+    }
     RETURN_IF_ERROR(place_.sync ? place_.disk.sync(fd.get()) : Result<void>());
     RETURN_IF_ERROR(check_unchanged(folder, kept));
     return place_.disk.rename(folder, name, folder, file.parts.back(),
