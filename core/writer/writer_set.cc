@@ -84,7 +84,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;
   }
-  if (conversation.cwd.empty()) {
+  if (!conversation.cwd.starts_with('/')) {
     conversation.cwd = wanted.cwd.empty() ? catalog().home() : wanted.cwd;
   }
   ASSIGN_OR_RETURN(auto adopted, found->second->adopt(conversation, wanted.agent));

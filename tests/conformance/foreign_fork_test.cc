@@ -54,7 +54,9 @@ struct Source {
   std::string_view agent;
   std::string_view folder;  // below the sources
 };
+constexpr std::string_view kCorpus = "tests/corpus";
 constexpr std::array kSources = {
+    Source{"omp", kCorpus},
     Source{"omp", "tools/samples/omp"},
     Source{"pi", "tools/samples/pi"},
     Source{"pi", "tests/pi"},
@@ -139,11 +141,30 @@ std::string make_target_store(const Target& target, const std::string& root) {
   return place;
 }
 
+/// Copies a store. The corpus has a folder for each log, which becomes a folder of one agent dir.
+void copy_store(std::string_view folder, const fs::path& to) {
+  const fs::path from = fs::path(tests::kSourceDir) / folder;
+  if (folder != kCorpus) {
+    return fs::copy(from, to, fs::copy_options::recursive);
+  }
+  for (const auto& one : fs::directory_iterator(from)) {
+    const fs::path log = one.path() / "session.jsonl";
+    if (fs::exists(log)) {
+      const fs::path made = to / "sessions" / one.path().filename();
+      fs::create_directories(made);
+      fs::copy(log, made / (one.path().filename().string() + ".jsonl"));
+    }
+    if (fs::exists(one.path() / "blobs")) {
+      fs::copy(one.path() / "blobs", to / "blobs", fs::copy_options::recursive | fs::copy_options::skip_existing);
+    }
+  }
+}
+
 class Forks {
  public:
   Forks(const Source& source, const Target& target) : target_(target) {
     const fs::path from = fs::path(scratch_.root()) / "from";
-    fs::copy(fs::path(tests::kSourceDir) / source.folder, from, fs::copy_options::recursive);
+    copy_store(source.folder, from);
     const std::vector<ChosenStore> chosen = {
         {std::string(source.agent), from.string(), false},
         {std::string(target.agent), make_target_store(target, scratch_.root()), false}};
@@ -291,15 +312,16 @@ TEST_P(FailedForeignFork, LeavesNothing) {
   const Target& target = GetParam();
   const testing::TempStore scratch;
   testing::FaultyDisk disk;
+  const fs::path from = fs::path(scratch.root()) / "from";
+  fs::copy(fs::path(tests::kSourceDir) / "tools/samples/codex", from, fs::copy_options::recursive);
   const std::string place = make_target_store(target, scratch.root());
-  const auto stores = open_stores({{"claude", std::string(tests::kSourceDir) + "/tools/samples/claude", false},
-                                   {std::string(target.agent), place, false}},
-                                  Access::look, disk);
+  const auto stores =
+      open_stores({{"codex", from.string(), false}, {std::string(target.agent), place, false}}, Access::write, disk);
   ASSERT_TRUE(stores);
   Catalog catalog(*stores, "/home/sam", "");
   catalog.rescan();
   const auto writer = make_writer(catalog, {});
-  const auto session = catalog.find("3de02c36-68c7-4f2d-876a-9a969253a5af");
+  const auto session = catalog.find("019c4740-4400-7084-801f-7a603712c18d");
   ASSERT_TRUE(session);
   unsigned failures = 0;
   for (unsigned operation = 1;; ++operation) {
