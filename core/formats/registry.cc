@@ -22,6 +22,7 @@
 #include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/file_trash.h"
 #include "core/formats/opencode/write/opencode_trash.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/writer/writer_set.h"
@@ -125,6 +126,9 @@ WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) 
 }
 
 Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  if (trashed.format == opencode_files_format().name) {
+    return OpenCodeFileTrash(trash, disk).restore(trashed);
+  }
   return OpenCodeTrash(trash, disk).restore(trashed);
 }
 

@@ -49,8 +49,12 @@ inline constexpr std::string_view kReplaceUsage =
     "others.\n"
     "What followed the run follows the new messages; without new messages the run is removed from the path.\n";
 inline constexpr std::string_view kSummaryUsage =
-    "Write an empty line to this file to append the message by which the agent is told what the session was about, or\n"
-    "a text of your own for it. After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
+    "Write an empty line to this file to append the message by which later sessions are told what a run did, or a "
+    "text\n"
+    "of your own for it, or the facts of the run as JSON, any of these: {\"eventType\":...,\"repo\":...,\"ref\":...,\n"
+    "\"runId\":...,\"cacheStatus\":...,\"duration\":...,\"sessionIds\":[...],\"createdPRs\":[...],\n"
+    "\"createdCommits\":[...],\"tokenUsage\":{\"input\":...,\"output\":...}}.\n"
+    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
 inline constexpr std::string_view kCheckpointUsage =
     "Write a name, and files below the session's working directory, on one line to keep them in a checkpoint.\n"
     "Without files, those of the last checkpoint are kept; without a name, it is made from the time.\n"

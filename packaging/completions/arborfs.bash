@@ -26,7 +26,7 @@ _arborfs() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       mount | umount | ls | show | tree | context | text | search | doctor | stores | completion | \
-        append | branch | label | title | fork | new | checkpoint | rewind | rm | restore | prune)
+        append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
         ;;
@@ -105,7 +105,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search append branch label title fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text search append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -115,7 +115,7 @@ _arborfs() {
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
-    label | title) options='--json --store --agent-dir --force --durability --help' ;;
+    label | title | summary) options='--json --store --agent-dir --force --durability --help' ;;
     checkpoint) options='--json --store --agent-dir --durability --help' ;;
     rewind) options='--json --store --agent-dir --dry-run --force --durability --help' ;;
     new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
@@ -152,7 +152,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | append | branch | label | title | fork | rewind)
+    show | tree | context | text | append | branch | label | title | summary | fork | rewind)
       if ((${#given[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

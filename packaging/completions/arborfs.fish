@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search append branch label title fork new checkpoint rewind rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text search append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -25,6 +25,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Ap
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Move the leaf'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a title -d 'Change the title of a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a summary -d 'Append a summary of a run to a session of OpenCode'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy a session, or the path to one entry, also to another agent'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a checkpoint -d 'Keep working files of a session'
@@ -39,7 +40,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search append branch label title fork new checkpoint rewind rm prune doctor stores
+set -l store mount ls show tree context text search append branch label title summary fork new checkpoint rewind rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -53,9 +54,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s p -l pro
 complete -c arborfs -n "__fish_seen_subcommand_from ls search prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title fork rewind rm" -l force -d 'Write even if an agent may have the session open'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
@@ -76,6 +77,6 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title fork rewind rm doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title summary fork rewind rm doctor" -f -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -476,6 +476,14 @@ Streamed stream(const std::string& database, const std::string& session, int unt
   }
 }
 
+/// How many times as long a wait may be on this machine: ARBORFS_TEST_PATIENCE, or enough for a loaded one.
+double patience() {
+  constexpr double kOfLoadedMachine = 10;
+  const char* wanted = std::getenv("ARBORFS_TEST_PATIENCE");
+  return wanted == nullptr ? kOfLoadedMachine : std::atof(wanted);
+}
+constexpr double kLongestWaitMs = 100;
+
 TEST_F(RemovesFromOpenCode, AProgramThatStreamsIntoAnotherSessionIsNotHeldUp) {
   open_sample("fresh-1.18.33", kPlain);
   constexpr int kSessions = 100;
@@ -507,7 +515,7 @@ TEST_F(RemovesFromOpenCode, AProgramThatStreamsIntoAnotherSessionIsNotHeldUp) {
   ::waitpid(other, nullptr, 0);
   std::cout << seen.writes << " writes, the longest took " << seen.longest_ms << " ms\n";
   EXPECT_EQ(seen.errors, 0);
-  EXPECT_LT(seen.longest_ms, 2000);
+  EXPECT_LT(seen.longest_ms, kLongestWaitMs * patience());
   EXPECT_EQ(Program(database).run("SELECT count(*) FROM session WHERE title LIKE 'ses\\_%' ESCAPE '\\'"), "0\n");
   expect_sound();
 }

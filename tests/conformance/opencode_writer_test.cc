@@ -210,15 +210,5 @@ TEST_F(WritesToOpenCode, AKilledWriterLosesAndTearsNothing) {
   expect_sound();
 }
 
-TEST_F(WritesToOpenCode, SessionsInFilesAreOnlyRead) {
-  folder = copy("files");
-  auto stores = open_stores({{"opencode", folder.string(), false}}, Access::write, Disk::real());
-  ASSERT_TRUE(stores);
-  Catalog files(*stores, "/home/dev", "");
-  files.rescan();
-  const auto one = files.view()->by_id.front().second;
-  EXPECT_EQ(make_writer(files, {})->append_text(one, {"x", false, ""}).error().code, Errc::read_only);
-}
-
 }  // namespace
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-"""Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md); those in a database take messages (tests/opencode)."""
+"""Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md); they take messages (tests/opencode)."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from views import status
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
 STORES = ("first-sqlite-1.2.1", "fresh-1.18.33", "migrated-1.18.33", "files")
-CONTROLS = {"append", "branch", "label", "fork"}
+CONTROLS = {"append", "branch", "label", "fork", "summary"}
 
 
 def store(case, name):
@@ -75,9 +75,8 @@ def check_session(folder, session):
         equal(context_ids(folder / "context.json"), session["context"], folder)
     else:
         equal(context_ids(folder / "context.json"), [], folder)
-    is_in_files = own["format"] == "opencode-json"
-    equal((status(folder)["writable"], status(folder)["problem"]), (not is_in_files, None), folder)
-    equal(CONTROLS & set(os.listdir(folder)), {"fork"} if is_in_files else {"append", "fork"}, folder)
+    equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
+    equal(CONTROLS & set(os.listdir(folder)), {"append", "fork", "summary"}, folder)
 
 
 def test_opencode_sessions_have_the_expected_values(case):
@@ -236,6 +235,65 @@ def test_opencode_sessions_are_removed_and_restored(case):
         visible_within(1, lambda: None, lambda: len(os.listdir(mount / "by-id")) == len(sessions), "the restore")
         check_session(mount / "by-id" / child["id"], child)
     equal(rows(folder), before, "the database")
+
+
+def files_of(folder):
+    """The bytes of all files of a store."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def shell(script, folder):
+    """What a user would type in the folder of a session."""
+    return subprocess.run(["sh", "-c", script], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_opencode_files_take_messages_titles_and_summaries(case):
+    """What is written from a shell to a session of a store of JSON files is there as OpenCode writes it, and nothing but
+    the session's title and time has changed."""
+    folder = store(case, "files")
+    before = files_of(folder)
+    session_id = expected("files")[-1]["id"]
+    with case.mount(f"store=opencode={folder}") as mount:
+        session = mount / "by-id" / session_id
+        entries = entry_ids(session)
+        shell("echo 'Go on.' > append", session)
+        visible_within(1, lambda: None, lambda: entry_ids(session)[:-1] == entries, "the message")
+        message = entry_ids(session)[-1]
+        equal(context_ids(session / "context.json")[-1], message, "the context")
+        shell("echo 'From the mount' > title", session)
+        equal((session / "title").read_text(), "From the mount\n", "title")
+        shell("echo > summary", session)
+        visible_within(1, lambda: None, lambda: len(entry_ids(session)) == len(entries) + 2, "the summary")
+        said = case.arborfs("summary", session_id, '{"eventType":"push","runId":7}', "--store", f"opencode={folder}")
+        assert said.stdout.startswith(b"msg_") or "msg_" in str(said.stdout), said
+        visible_within(1, lambda: None, lambda: len(entry_ids(session)) == len(entries) + 3, "the other summary")
+        assert "--- Fro Bot Run Summary ---" in (session / "transcript.md").read_text(), "the summary in the transcript"
+    after = files_of(folder)
+    changed = {name for name, text in before.items() if after.get(name) != text}
+    equal([Path(name).name for name in changed], [f"{session_id}.json"], "changed files")
+    added = sorted(set(after) - set(before))
+    equal([Path(name).parts[1] for name in added], ["message"] * 3 + ["part"] * 3, added)
+    written = json.loads(after[f"storage/message/{session_id}/{message}.json"])
+    assert after[f"storage/message/{session_id}/{message}.json"].decode() == json.dumps(written, indent=2), written
+    own = json.loads(after[next(iter(changed))])
+    equal(own["title"], "From the mount", "title")
+
+
+def test_sessions_in_opencode_files_are_removed_and_restored(case):
+    """rm -r removes a session with those that were started from it; `arborfs restore` brings every file back."""
+    folder = store(case, "files")
+    before = files_of(folder)
+    sessions = expected("files")
+    child = next(session for session in sessions if session["parentSession"])
+    with case.mount(f"allow_delete,store=opencode={folder}") as mount:
+        subprocess.run(["rm", "-r", (mount / "by-id" / child["parentSession"]).resolve()], check=True)
+        left = {session["id"] for session in sessions} - {child["id"], child["parentSession"]}
+        equal(set(os.listdir(mount / "by-id")), left, "by-id")
+        equal([name for name in files_of(folder) if child["id"] in name or child["parentSession"] in name], [], "files")
+        case.arborfs("restore", "latest")
+        visible_within(1, lambda: None, lambda: len(os.listdir(mount / "by-id")) == len(sessions), "the restore")
+        check_session(mount / "by-id" / child["id"], child)
+    equal(files_of(folder), before, "the store")
 
 
 def test_opencode_files_are_followed(case):

@@ -8,7 +8,7 @@ from mounting import equal
 
 # Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of a session.
 ROOT_CONTROLS = {"new", "events"}
-SESSION_CONTROLS = {"append", "branch", "label", "fork"}
+SESSION_CONTROLS = {"append", "branch", "label", "fork", "summary"}
 
 
 def is_control(relative):

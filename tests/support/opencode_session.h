@@ -97,6 +97,38 @@ inline const fs::path& opencode_stores() {
   return stores;
 }
 
+/// Makes a store in files with three short sessions, for loops over all that can happen to one: "Explore with subagent"
+/// with a child, and "Greeting script (renamed)".
+inline void make_small_files(const fs::path& folder) {
+  const fs::path storage = folder / "storage";
+  const auto write = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((storage / name).parent_path());
+    std::ofstream(storage / name) << text;
+  };
+  const auto add_message = [&](const std::string& session, int number, const std::string& members) {
+    const std::string message = "msg_" + session + std::to_string(number);
+    const std::string ids = R"("sessionID":"ses_)" + session + "\",";
+    write("message/ses_" + session + "/" + message + ".json",
+          R"({"id":")" + message + "\"," + ids + members + R"("time":{"created":)" + std::to_string(100 + number) +
+              R"(,"completed":200}})");
+    write("part/" + message + "/prt_1.json", R"({"id":"prt_1",)" + ids + R"("messageID":")" + message +
+                                                 R"(","type":"text","text":"said in )" + session + "\"}");
+  };
+  write("project/p.json", R"({"id":"p","worktree":"/work","time":{"created":1,"updated":1}})");
+  const auto add_session = [&](const std::string& id, const std::string& parent, const std::string& title) {
+    write("session/p/ses_" + id + ".json", R"({"id":"ses_)" + id + "\"," + parent + R"("projectID":"p",)" +
+                                               R"("directory":"/work","title":")" + title +
+                                               R"(","time":{"created":100,"updated":200}})");
+    add_message(id, 1, R"("role":"user","agent":"build","model":{"providerID":"mock","modelID":"mock-1"},)");
+  };
+  add_session("parent", "", "Explore with subagent");
+  add_message("parent", 2, R"("role":"assistant",)");
+  add_session("child", R"("parentID":"ses_parent",)", "Explore repo (@explore subagent)");
+  add_session("plain", "", "Greeting script (renamed)");
+  write("todo/ses_parent.json", "[]");
+  write("session_diff/ses_child.json", "[{}]");
+}
+
 class OpenCodeSamples : public ::testing::Test {
  protected:
   /// A copy, because tests share the samples.

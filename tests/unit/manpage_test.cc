@@ -65,7 +65,7 @@ bool takes_store(const std::string& verb) {
 }
 
 bool changes_session(const std::string& verb) {
-  return verb == "append" || verb == "branch" || verb == "label" || verb == "title";
+  return verb == "append" || verb == "branch" || verb == "label" || verb == "title" || verb == "summary";
 }
 
 TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {

@@ -242,6 +242,14 @@ int run_title(const CommandLine& line, Terminal& io) {
   return change({"title", line.words.value_or("")}, "title", *opened, line, io);
 }
 
+int run_summary(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  return change({"summary", line.words.value_or("")}, "id", *opened, line, io);
+}
+
 int run_fork(const CommandLine& line, Terminal& io) {
   const auto opened = open_session(line, Depth::index, io);
   if (!opened) {

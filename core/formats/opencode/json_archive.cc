@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <iterator>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -18,7 +16,6 @@
 #include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
-#include "core/json/json_cursor.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -50,24 +47,6 @@ class StampOfFiles {
  private:
   Stamp stamp_;
 };
-
-/// Messages sort by the time of their creation, because ids start over every two years (opencode/FORMAT.md A4). A
-/// message without a time is being written: it comes last.
-double created_in(std::string_view message) {
-  const std::string_view created = skim::member(skim::member(message, "time"), "created");
-  double time = 0;
-  const auto [end, failed] = std::from_chars(created.data(), created.data() + created.size(), time);
-  return !created.empty() && failed == std::errc() ? time : std::numeric_limits<double>::infinity();
-}
-
-/// Also false for a file that is being written.
-bool is_answer(std::string_view message) {
-  return skim::member(message, "role") == "\"assistant\"";
-}
-
-bool has_end(std::string_view answer) {
-  return !skim::member(skim::member(answer, "time"), "completed").empty() || !skim::member(answer, "error").empty();
-}
 
 class JsonArchive final : public SessionArchive {
  public:

@@ -1,9 +1,12 @@
 #include "core/formats/opencode/json_texts.h"
 
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "core/formats/opencode/json_files.h"
+#include "core/json/json_cursor.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -30,6 +33,21 @@ std::string text_in(const Dir& dir, std::string_view id) {
 
 std::string text_in(const Result<Dir>& dir, std::string_view id) {
   return dir ? text_in(*dir, id) : "";
+}
+
+double created_in(std::string_view message) {
+  const std::string_view created = skim::member(skim::member(message, "time"), "created");
+  double time = 0;
+  const auto [end, failed] = std::from_chars(created.data(), created.data() + created.size(), time);
+  return !created.empty() && failed == std::errc() ? time : std::numeric_limits<double>::infinity();
+}
+
+bool is_answer(std::string_view message) {
+  return skim::member(message, "role") == "\"assistant\"";
+}
+
+bool has_end(std::string_view answer) {
+  return !skim::member(skim::member(answer, "time"), "completed").empty() || !skim::member(answer, "error").empty();
 }
 
 }  // namespace arborfs::opencode

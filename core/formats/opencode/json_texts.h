@@ -16,4 +16,11 @@ std::vector<std::string> ids_in(const Result<Dir>& dir);
 std::string text_in(const Dir& dir, std::string_view id);
 std::string text_in(const Result<Dir>& dir, std::string_view id);
 
+/// When a message was created. Messages sort by that, because ids start over every two years (opencode/FORMAT.md A4).
+/// Infinity for a message without a time, which is being written: it comes last.
+double created_in(std::string_view message);
+/// Also false for a file that is being written.
+bool is_answer(std::string_view message);
+bool has_end(std::string_view answer);
+
 }  // namespace arborfs::opencode

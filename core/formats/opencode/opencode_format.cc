@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVerbs[] = {"append", "title", "remove"};
+constexpr std::string_view kVerbs[] = {"append", "title", "summary", "remove"};
 constexpr std::string_view kPrograms[] = {"opencode"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "opencode-ai",
@@ -52,8 +52,13 @@ const Format& opencode_format() {
 const Format& opencode_files_format() {
   static const opencode::Reader reader(opencode::Era::files);
   static const opencode::Renderer renderer(opencode::Era::files);
-  static const Format format{
-      .agent = "opencode", .name = "opencode-json", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
+  static const Format format{.agent = "opencode",
+                             .name = "opencode-json",
+                             .reader = &reader,
+                             .renderer = &renderer,
+                             .verbs = kVerbs,
+                             .removes_children = true,
+                             .programs = &kAgent};
   return format;
 }
 

@@ -1,5 +1,5 @@
 // Sessions of OpenCode: in a database since version 1.2, in JSON files before. FORMAT.md beside this file has the
-// facts. Read only. Thread-safe.
+// facts. Thread-safe.
 #pragma once
 
 #include <memory>

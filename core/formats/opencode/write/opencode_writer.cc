@@ -2,103 +2,28 @@
 
 #include <algorithm>
 
-#include "core/base/clock.h"
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/sqlite_rows.h"
-#include "core/formats/opencode/write/last_message.h"
-#include "core/formats/opencode/write/new_ids.h"
-#include "core/formats/opencode/write/opencode_trash.h"
-#include "core/formats/opencode/write/session_rows.h"
-#include "core/json/document.h"
+#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/run_summary.h"
 #include "core/json/utf8.h"
-#include "core/sqlite/database.h"
-#include "core/sqlite/transaction.h"
 
 namespace arborfs {
 namespace {
 
-using opencode::last_message;
-using opencode::new_id;
-using sqlite::Connection;
-using sqlite::Transaction;
-
 constexpr std::size_t kLongestTitle = 64 << 10;
-
-Transaction::Sync sync_of(const WriteSettings& settings) {
-  return settings.durability == Durability::synced ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
-}
-
-Result<Transaction> begin(const SessionPtr& session, const WriteSettings& settings) {
-  return Transaction::begin(session->store().path_of(session->place()), sync_of(settings));
-}
-
-/// Fails unless there is the session and all its messages are in force.
-Result<void> check_nothing_undone(const Connection& database, const std::string& session) {
-  ASSIGN_OR_RETURN(auto row, database.prepare("SELECT revert FROM session WHERE id = ?1"));
-  row.bind(1, session);
-  ASSIGN_OR_RETURN(const bool has_row, row.step());
-  if (!has_row) {
-    return Error{Errc::not_found, "the session is no longer in the database"};
-  }
-  if (!row.is_null(0)) {
-    return Error{Errc::invalid_argument,
-                 "the last messages of the session are undone, and OpenCode would remove them; continue or redo there"};
-  }
-  return {};
-}
-
-/// The data of a message of the user with this text: for the agent and the model of the one before it.
-Result<std::string> data_of_message(const Connection& database, const std::string& session, std::int64_t created_ms) {
-  ASSIGN_OR_RETURN(auto row, database.prepare("SELECT data FROM message WHERE session_id = ?1 AND CASE WHEN "
-                                              "json_valid(data) THEN json_extract(data, '$.role') = 'user' AND "
-                                              "json_extract(data, '$.model') IS NOT NULL END "
-                                              "ORDER BY time_created DESC, id DESC LIMIT 1"));
-  row.bind(1, session);
-  ASSIGN_OR_RETURN(const bool has_row, row.step());
-  json::Document before;
-  if (!has_row || !json::parse(row.text(0), before)) {
-    return Error{Errc::invalid_argument,
-                 "the user has sent no message in this session yet, so it is not known to which model this one goes"};
-  }
-  const json::Value* model = json::member(before, "model");
-  const std::string agent(json::string_member(before, "agent").value_or("build"));
-  return R"({"role":"user","time":{"created":)" + std::to_string(created_ms) + R"(},"agent":)" +
-         json::stringify_string(agent) + R"(,"model":)" + json::stringify(*model) + "}";
-}
-
-Result<void> run(const Connection& database, std::string_view sql, std::initializer_list<std::string_view> texts,
-                 std::int64_t time_ms) {
-  ASSIGN_OR_RETURN(auto statement, database.prepare(sql));
-  int parameter = 0;
-  for (const std::string_view text : texts) {
-    statement.bind(++parameter, text);
-  }
-  statement.bind(parameter + 1, time_ms);
-  RETURN_IF_ERROR(statement.step());
-  return {};
-}
-
-/// Adds the message and its only part. Returns the message's id.
-Result<std::string> insert_message(const Connection& database, const std::string& session, const std::string& text,
-                                   std::int64_t created_ms) {
-  ASSIGN_OR_RETURN(const auto data, data_of_message(database, session, created_ms));
-  const std::string message = new_id("msg", created_ms, 1);
-  RETURN_IF_ERROR(
-      run(database, "INSERT INTO message(id, session_id, data, time_created, time_updated) VALUES(?1, ?2, ?3, ?4, ?4)",
-          {message, session, data}, created_ms));
-  RETURN_IF_ERROR(run(database,
-                      "INSERT INTO part(id, message_id, session_id, data, time_created, time_updated) "
-                      "VALUES(?1, ?2, ?3, ?4, ?5, ?5)",
-                      {new_id("prt", created_ms, 2), message, session,
-                       R"({"type":"text","text":)" + json::stringify_string(text) + "}"},
-                      created_ms));
-  RETURN_IF_ERROR(
-      run(database, "UPDATE session SET time_updated = max(time_updated, ?2) WHERE id = ?1", {session}, created_ms));
-  return message;
-}
 
 Error refuse_json() {
   return {Errc::invalid_argument, "sessions of OpenCode take the text of a message, not JSON"};
+}
+
+Result<void> check_message(std::string_view text) {
+  if (!json::is_valid_utf8(text)) {
+    return Error{Errc::not_utf8, "the text is not UTF-8"};
+  }
+  if (text.size() > kMaxCommandBytes / 2) {
+    return Error{Errc::too_large, "a message may have at most 32 MiB"};
+  }
+  return text.empty() ? Result<void>(Errc::invalid_argument, "the message is empty") : Result<void>();
 }
 
 Result<std::string> clean_title(std::string_view title) {
@@ -119,12 +44,7 @@ Result<std::string> clean_title(std::string_view title) {
   return clean;
 }
 
-/// OpenCode replaces only such a title by one of its own (opencode/FORMAT.md G3).
-bool is_default(std::string_view title) {
-  return title.empty() || title.starts_with("New session - ") || title.starts_with("Child session - ");
-}
-
-/// Makes a change that has just been committed visible. Its errors never invite the caller to write again.
+/// Makes a change that has just been written visible. Its errors never invite the caller to write again.
 Result<void> show(Session& session, Depth depth) {
   session.forget_look();
   const auto read = session.refresh(depth);
@@ -137,6 +57,24 @@ Result<void> show(Session& session, Depth depth) {
 
 }  // namespace
 
+bool opencode::is_default_title(std::string_view title) {
+  return title.empty() || title.starts_with("New session - ") || title.starts_with("Child session - ");
+}
+
+opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
+  if (&session->format() == &opencode_files_format()) {
+    return in_files_;
+  }
+  return in_database_;
+}
+
+Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const opencode::NewMessage& wanted) {
+  RETURN_IF_ERROR(check_message(wanted.text));
+  ASSIGN_OR_RETURN(auto made, writes_of(session).add(session->store(), session->place(), wanted));
+  RETURN_IF_ERROR(show(*session, Depth::index));
+  return made;
+}
+
 Result<void> OpenCodeWriter::check_json(const SessionPtr& /*session*/, std::string_view /*text*/) {
   return refuse_json();
 }
@@ -146,86 +84,49 @@ Result<AppendResult> OpenCodeWriter::append_text(const SessionPtr& session, Appe
   if (text.is_json) {
     return refuse_json();
   }
-  if (!json::is_valid_utf8(text.text)) {
-    return Error{Errc::not_utf8, "the text is not UTF-8"};
-  }
-  if (text.text.size() > kMaxCommandBytes / 2) {
-    return Error{Errc::too_large, "a message may have at most 32 MiB"};
-  }
   text.text.resize(text.text.size() - (text.text.ends_with('\n') ? 1 : 0));
-  if (text.text.empty()) {
-    return Error{Errc::invalid_argument, "the message is empty"};
+  return add(session, {std::move(text.text), std::move(text.at), false, settings().write_live});
+}
+
+Result<AppendResult> OpenCodeWriter::summarize(const SessionPtr& session, const std::string& text, bool force) {
+  RETURN_IF_ERROR(check(session));
+  std::string summary = text;
+  if (text.empty()) {
+    opencode::RunFacts facts;
+    RETURN_IF_ERROR(writes_of(session).each_message(
+        session->store(), session->place(),
+        [&](const std::string& of, std::string_view message) { facts.add(of, message); }));
+    summary = facts.text();
+  } else if (text.front() == '{') {
+    ASSIGN_OR_RETURN(summary, opencode::run_summary_of(text));
   }
-  const std::string id = session->stem();
-  AppendResult result;
-  {
-    ASSIGN_OR_RETURN(const auto change, begin(session, settings()));
-    RETURN_IF_ERROR(check_nothing_undone(change.connection(), id));
-    ASSIGN_OR_RETURN(const auto last, last_message(change.connection(), id));
-    if (!text.at.empty() && text.at != last.id) {
-      return Error{Errc::stale, "that entry is not the last message, and sessions of OpenCode have no branches"};
-    }
-    if (last.is_being_written && !settings().write_live) {
-      return Error{Errc::busy, "OpenCode is answering in this session; wait for the end of the answer"};
-    }
-    const std::int64_t created_ms = std::max(now_ms(), last.created_ms + 1);
-    ASSIGN_OR_RETURN(auto made, insert_message(change.connection(), id, text.text, created_ms));
-    RETURN_IF_ERROR(change.commit());
-    result = {std::move(made), last.id};
-  }
-  RETURN_IF_ERROR(show(*session, Depth::index));
-  return result;
+  return add(session, {std::move(summary), "", true, force || settings().write_live});
 }
 
 Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
                                               std::string_view source) {
   RETURN_IF_ERROR(check(session));
-  ASSIGN_OR_RETURN(auto wanted, clean_title(title));
-  const std::string id = session->stem();
-  {
-    ASSIGN_OR_RETURN(const auto change, begin(session, settings()));
-    ASSIGN_OR_RETURN(auto row, change.connection().prepare("SELECT title FROM session WHERE id = ?1"));
-    row.bind(1, id);
-    ASSIGN_OR_RETURN(const bool has_row, row.step());
-    if (!has_row) {
-      return Error{Errc::not_found, "the session is no longer in the database"};
-    }
-    const std::string present(row.text(0));
-    row.reset();
-    if (present == wanted || (source == "auto" && !is_default(present))) {
-      return present;
-    }
-    RETURN_IF_ERROR(run(change.connection(),
-                        "UPDATE session SET title = ?2, time_updated = max(time_updated, ?3) WHERE id = ?1",
-                        {id, wanted}, now_ms()));
-    RETURN_IF_ERROR(change.commit());
-  }
+  ASSIGN_OR_RETURN(const auto wanted, clean_title(title));
+  ASSIGN_OR_RETURN(auto in_force,
+                   writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto"));
   RETURN_IF_ERROR(show(*session, Depth::head));
-  return wanted;
+  return in_force;
 }
 
 Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
-  OpenCodeTrash trash(settings().trash, session->store().disk());
   const LogPlace place = session->place();
-  const auto taken = trash.take(session->store(), place, session->head().header.title,
-                                {sync_of(settings()), force || settings().write_live});
+  auto done =
+      writes_of(session).remove(session->store(), place, session->head().header.title, force || settings().write_live);
   catalog().rescan_folder(place.in());
-  return taken ? Result<void>() : Result<void>(taken.error());
+  return done;
 }
 
 Result<void> OpenCodeWriter::check_remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(Writer::check_remove(session, force));
-  if (force || settings().write_live) {
-    return {};
-  }
-  const sqlite::Database database(session->store().path_of(session->place()), opencode::tables_read(),
-                                  session->store().disk());
-  return database.read([&](const Connection& connection) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sessions, opencode::family_of(connection, session->stem()));
-    return opencode::check_quiet(connection, sessions);
-  });
+  return force || settings().write_live ? Result<void>()
+                                        : writes_of(session).check_quiet(session->store(), session->place());
 }
 
 }  // namespace arborfs

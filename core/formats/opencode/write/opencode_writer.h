@@ -1,11 +1,13 @@
-// Writes to the sessions in OpenCode's database, also while OpenCode runs: messages of the user, titles, and removals
-// (opencode/FORMAT.md G). Each call is one short transaction, without events. Threads: any; the database's own lock
-// makes writers take turns.
+// Writes to the sessions of OpenCode, also while OpenCode runs: messages of the user, titles, summaries of runs, and
+// removals (opencode/FORMAT.md G). Each call is one change of the store that has the session (session_writes.h).
+// Threads: any.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/formats/opencode/write/database_writes.h"
+#include "core/formats/opencode/write/file_writes.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -13,7 +15,8 @@ namespace arborfs {
 class OpenCodeWriter final : public Writer {
  public:
   /// `catalog` must outlive this object.
-  OpenCodeWriter(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
+  OpenCodeWriter(Catalog& catalog, WriteSettings settings)
+      : Writer(catalog, std::move(settings)), in_database_(Writer::settings()), in_files_(Writer::settings()) {}
 
   /// The text becomes a message for the agent and the model of the user's last one. `at` may only name the last
   /// message. Errors also: busy while OpenCode answers in the session; invalid_argument if the text is JSON, messages
@@ -23,11 +26,20 @@ class OpenCodeWriter final : public Writer {
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
-  /// With the sessions that were started from it, however deep, as one change (opencode_trash.h). Errors also: busy
-  /// while OpenCode answers in one of them.
+  /// The message is one of the user for no agent of OpenCode. A text that begins with a brace is JSON with the facts of
+  /// the run (run_summary.h); "" tells what the session's messages say of it.
+  Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false) override;
+  /// With the sessions that were started from it, however deep, as one change. Errors also: busy while OpenCode answers
+  /// in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
+
+ private:
+  [[nodiscard]] opencode::SessionWrites& writes_of(const SessionPtr& session);
+  Result<AppendResult> add(const SessionPtr& session, const opencode::NewMessage& wanted);
+  opencode::DatabaseWrites in_database_;
+  opencode::FileWrites in_files_;
 };
 
 }  // namespace arborfs

@@ -59,31 +59,49 @@ void append_named(std::string_view kind, std::string_view value, std::string& ou
   out.append("{\"").append(kind).append("\":\"").append(value).append("\"}");
 }
 
+void append_integer(std::int64_t number, std::string& out) {
+  if (number > -kExact && number < kExact) {
+    out += text_of(number);
+  } else {
+    append_named("integer", text_of(number), out);
+  }
+}
+
+void append_text(std::string_view text, std::string& out) {
+  if (json::is_valid_utf8(text)) {
+    json::stringify_string(text, out);
+  } else {
+    append_named("text", hex_of(text), out);
+  }
+}
+
 void append_value(const Statement& row, int column, std::string& out) {
   switch (row.kind(column)) {
     case Statement::Kind::null:
       out += "null";
       return;
-    case Statement::Kind::integer: {
-      const std::int64_t number = row.integer(column);
-      if (number > -kExact && number < kExact) {
-        out += text_of(number);
-      } else {
-        append_named("integer", text_of(number), out);
-      }
-      return;
-    }
+    case Statement::Kind::integer:
+      return append_integer(row.integer(column), out);
     case Statement::Kind::real:
       return append_named("real", text_of(row.real(column)), out);
     case Statement::Kind::blob:
       return append_named("blob", hex_of(row.blob(column)), out);
     case Statement::Kind::text:
-      break;
+      return append_text(row.text(column), out);
   }
-  if (json::is_valid_utf8(row.text(column))) {
-    json::stringify_string(row.text(column), out);
+}
+
+void append_value(const CellValue& value, std::string& out) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    append_integer(*integer, out);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    append_named("real", text_of(*real), out);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    append_text(*text, out);
+  } else if (const auto* blob = std::get_if<Blob>(&value)) {
+    append_named("blob", hex_of(blob->bytes), out);
   } else {
-    append_named("text", hex_of(row.text(column)), out);
+    out += "null";
   }
 }
 
@@ -143,6 +161,19 @@ void append_row(std::string_view table, const Statement& row, std::string& lines
     append_value(row, column, lines);
   }
   lines += "]}\n";
+}
+
+void append_row(const Row& row, std::string& lines) {
+  std::string columns;
+  std::string values;
+  for (const auto& [column, value] : row.cells) {
+    columns += columns.empty() ? '[' : ',';
+    json::stringify_string(column, columns);
+    values += values.empty() ? '[' : ',';
+    append_value(value, values);
+  }
+  lines += R"({"table":)" + json::stringify_string(row.table) + R"(,"columns":)" + columns + R"(],"values":)" + values +
+           "]}\n";
 }
 
 Result<Row> parse_row(std::string_view line) {

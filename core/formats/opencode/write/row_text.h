@@ -25,6 +25,8 @@ struct Row {
 
 /// Appends the row that `row` stands on, with a line feed.
 void append_row(std::string_view table, const sqlite::Statement& row, std::string& lines);
+/// The row has at least one cell.
+void append_row(const Row& row, std::string& lines);
 /// Errors: corrupt.
 Result<Row> parse_row(std::string_view line);
 /// `value` needs to live until the statement's next step or bind.

@@ -1,0 +1,351 @@
+#include "core/formats/opencode/write/file_trash.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/json_files.h"
+#include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/write/row_text.h"
+
+namespace arborfs {
+
+namespace opencode {
+
+/// A file of a session: `<kind>/<folder>/<name>`, or `<kind>/<name>` where `folder` is "".
+struct StoredFile {
+  std::string kind;
+  std::string folder;
+  std::string name;
+  FileStat stat;
+  bool operator==(const StoredFile&) const = default;
+  /// Other sessions may have the same project.
+  [[nodiscard]] bool is_shared() const { return kind == "project"; }
+  [[nodiscard]] bool is_session() const { return kind == "session"; }
+};
+
+}  // namespace opencode
+
+namespace {
+
+using opencode::file_of_id;
+using opencode::SessionName;
+using opencode::StorageFolder;
+using opencode::StoredFile;
+
+constexpr std::string_view kSavedFiles = "files.jsonl";
+constexpr std::string_view kFileTable = "file";
+constexpr mode_t kPrivateLines = 0600;
+/// So often the sessions are saved anew because they changed before they could be removed.
+constexpr int kMostTakes = 5;
+
+struct SavedFile {
+  StoredFile file;
+  std::string text;
+};
+
+/// All that belongs to sessions, in the order in which it is brought back: each session after its parent, and in it the
+/// parts before the messages, and the session's own file last.
+class FilesOfSessions {
+ public:
+  explicit FilesOfSessions(const StorageFolder& storage) : storage_(storage) {}
+
+  Result<std::vector<StoredFile>> find(const std::vector<SessionName>& sessions) && {
+    for (const SessionName& session : sessions) {
+      RETURN_IF_ERROR(add("project", "", file_of_id(session.folder)));
+      const auto messages = opencode::ids_in(storage_.folder("message", session.id));
+      for (const std::string& message : messages) {
+        RETURN_IF_ERROR(add_all("part", message));
+      }
+      RETURN_IF_ERROR(add_all("message", session.id));
+      for (const char* kind : {"todo", "session_diff", "session_share"}) {
+        RETURN_IF_ERROR(add(kind, "", file_of_id(session.id)));
+      }
+      RETURN_IF_ERROR(add("session", session.folder, file_of_id(session.id)));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  Result<void> add(const std::string& kind, const std::string& folder, const std::string& name) {
+    const auto dir = storage_.folder(kind, folder);
+    const auto st = dir && is_plain_name(name) ? dir->stat(name) : Result<FileStat>(Errc::not_found, "");
+    if (st && (st->mode & S_IFMT) == S_IFREG) {
+      found_.push_back({kind, folder, name, *st});
+    }
+    return st || st.error().code == Errc::not_found ? Result<void>() : Result<void>(st.error());
+  }
+  Result<void> add_all(const std::string& kind, const std::string& folder) {
+    const auto dir = storage_.folder(kind, folder);
+    const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+    if (!entries) {
+      return entries.error().code == Errc::not_found ? Result<void>() : Result<void>(entries.error());
+    }
+    for (const DirEntry& entry : *entries) {
+      RETURN_IF_ERROR(add(kind, folder, entry.name));
+    }
+    return {};
+  }
+
+  const StorageFolder& storage_;
+  std::vector<StoredFile> found_;
+};
+
+Result<std::string> whole_text(const Dir& folder, const std::string& name) {
+  FileStat stat;
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name, &stat));
+  return file.read(0, stat.size);
+}
+
+std::string line_of_file(const StoredFile& file, std::string text) {
+  std::string line;
+  opencode::append_row({std::string(kFileTable),
+                        {{"kind", file.kind},
+                         {"folder", file.folder},
+                         {"name", file.name},
+                         {"mtime", file.stat.mtime_ns},
+                         {"text", std::move(text)}}},
+                       line);
+  return line;
+}
+
+Result<SavedFile> file_of_line(std::string_view line) {
+  ASSIGN_OR_RETURN(auto row, opencode::parse_row(line));
+  SavedFile saved;
+  for (auto& [column, value] : row.cells) {
+    auto* text = std::get_if<std::string>(&value);
+    if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && column == "mtime") {
+      saved.file.stat.mtime_ns = *number;
+    } else if (text != nullptr) {
+      (column == "kind"     ? saved.file.kind
+       : column == "folder" ? saved.file.folder
+       : column == "name"   ? saved.file.name
+                            : saved.text) = std::move(*text);
+    }
+  }
+  const std::set<std::string> kinds{"project", "session", "message", "part", "todo", "session_diff", "session_share"};
+  if (!kinds.contains(saved.file.kind) || !is_plain_name(saved.file.name) ||
+      (!saved.file.folder.empty() && !is_plain_name(saved.file.folder))) {
+    return Error{Errc::corrupt, "a file of the session in the trash has no valid place"};
+  }
+  return saved;
+}
+
+Result<std::vector<SavedFile>> files_of_lines(std::string_view lines) {
+  std::vector<SavedFile> files;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    ASSIGN_OR_RETURN(auto file, file_of_line(lines.substr(0, end)));
+    files.push_back(std::move(file));
+    lines.remove_prefix(end);
+  }
+  return files;
+}
+
+/// Removes files, of the session that was started last first; the parts of each before its messages.
+class Removal {
+ public:
+  Removal(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
+
+  Result<void> run(const std::vector<StoredFile>& files) {
+    for (auto end = files.end(); end != files.begin();) {
+      auto begin = std::prev(end);  // the file of a session; those of the one before it end with its own
+      while (begin != files.begin() && !std::prev(begin)->is_session()) {
+        --begin;
+      }
+      RETURN_IF_ERROR(remove_session({begin, end}));
+      end = begin;
+    }
+    return {};
+  }
+  Result<void> sync() {
+    for (const auto& [kind, folder] : touched_) {
+      const auto dir = storage_.folder(kind, folder);
+      if (dir || dir.error().code != Errc::not_found) {
+        RETURN_IF_ERROR(dir ? disk_.sync_folder(*dir) : Result<void>(dir.error()));
+      }
+    }
+    return {};
+  }
+
+ private:
+  Result<void> remove_session(std::span<const StoredFile> files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const StoredFile& file = files[i];
+      if (file.is_shared()) {
+        continue;
+      }
+      ASSIGN_OR_RETURN(const auto dir, storage_.folder(file.kind, file.folder));
+      RETURN_IF_ERROR(disk_.remove(dir, file.name));
+      const bool has_own_folder = file.kind == "part" || file.kind == "message";
+      touched_.insert({file.kind, has_own_folder ? "" : file.folder});
+      const bool is_last = i + 1 == files.size() || files[i + 1].folder != file.folder;
+      if (has_own_folder && is_last) {
+        ASSIGN_OR_RETURN(const auto parent, storage_.folder(file.kind));
+        static_cast<void>(disk_.remove_folder(parent, file.folder));  // what came meanwhile stays
+      }
+    }
+    return {};
+  }
+
+  Disk& disk_;
+  const StorageFolder& storage_;
+  std::set<std::pair<std::string, std::string>> touched_;
+};
+
+/// Fails if a session of one of the ids is there that is not one of the files.
+Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFile>& files) {
+  const auto sessions = storage.folder("session");
+  const auto projects = sessions ? sessions->list() : Result<std::vector<DirEntry>>(sessions.error());
+  if (!projects) {
+    return projects.error().code == Errc::not_found ? Result<void>() : Result<void>(projects.error());
+  }
+  for (const SavedFile& saved : files) {
+    for (const DirEntry& project : saved.file.is_session() ? *projects : std::vector<DirEntry>()) {
+      const auto dir = sessions->open_in(project.name);
+      const auto text = dir ? whole_text(*dir, saved.file.name) : Result<std::string>(dir.error());
+      if (text && (project.name != saved.file.folder || *text != saved.text)) {
+        return Error{Errc::already_exists, "OpenCode already has the session " + saved.file.name};
+      }
+    }
+  }
+  return {};
+}
+
+/// Puts files back; those that are there stay as they are.
+class PutBack {
+ public:
+  PutBack(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
+
+  Result<void> run(const std::vector<SavedFile>& files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const StoredFile& file = files[i].file;
+      ASSIGN_OR_RETURN(const auto dir, storage_.make_folder(disk_, file.kind, file.folder));
+      if (!dir.stat(file.name)) {
+        ASSIGN_OR_RETURN(auto draft, opencode::DraftFile::make(disk_, dir, file.name, files[i].text, true));
+        RETURN_IF_ERROR(draft.set_mtime(file.stat.mtime_ns));
+        RETURN_IF_ERROR(draft.publish(Disk::Existing::keep));
+        made_.push_back(file);
+      }
+      const bool is_last =
+          i + 1 == files.size() || files[i + 1].file.kind != file.kind || files[i + 1].file.folder != file.folder;
+      RETURN_IF_ERROR(is_last ? disk_.sync_folder(dir) : Result<void>());
+    }
+    return {};
+  }
+  /// Removes what was put there, the last file first.
+  void undo() {
+    for (auto file = made_.rbegin(); file != made_.rend(); ++file) {
+      const auto dir = storage_.folder(file->kind, file->folder);
+      const auto parent = storage_.folder(file->kind);
+      if (dir && disk_.remove(*dir, file->name) && parent && !file->folder.empty() && !file->is_session()) {
+        static_cast<void>(disk_.remove_folder(*parent, file->folder));  // if it was the last one
+      }
+    }
+  }
+
+ private:
+  Disk& disk_;
+  const StorageFolder& storage_;
+  std::vector<StoredFile> made_;
+};
+
+Error with_copy(const Error& error) {
+  return {error.code, error.message + "; a copy of the session is in the trash"};
+}
+
+}  // namespace
+
+struct OpenCodeFileTrash::Saved {
+  std::vector<SessionName> sessions;
+  std::vector<StoredFile> files;
+};
+
+Result<OpenCodeFileTrash::Saved> OpenCodeFileTrash::save(const SessionName& session, const StorageFolder& storage,
+                                                         const TrashFolder& folder, How how) {
+  Saved saved;
+  ASSIGN_OR_RETURN(saved.sessions, storage.family_of(session));
+  RETURN_IF_ERROR(how.force ? Result<void>() : storage.check_quiet(saved.sessions));
+  ASSIGN_OR_RETURN(saved.files, FilesOfSessions(storage).find(saved.sessions));
+  ASSIGN_OR_RETURN(const auto fd, disk().create(folder.files, std::string(kSavedFiles), kPrivateLines));
+  std::string lines;
+  for (const StoredFile& file : saved.files) {
+    ASSIGN_OR_RETURN(const auto dir, storage.folder(file.kind, file.folder));
+    ASSIGN_OR_RETURN(auto text, whole_text(dir, file.name));
+    lines += line_of_file(file, std::move(text));
+  }
+  RETURN_IF_ERROR(write_all(disk(), fd.get(), lines));
+  RETURN_IF_ERROR(disk().sync(fd.get()));
+  RETURN_IF_ERROR(disk().sync_folder(folder.files));
+  return saved;
+}
+
+/// Errors: stale if the sessions are not as they were saved.
+Result<void> OpenCodeFileTrash::check_unchanged(const Saved& saved, const StorageFolder& storage) {
+  ASSIGN_OR_RETURN(const auto sessions, storage.family_of(saved.sessions.front()));
+  ASSIGN_OR_RETURN(const auto files, FilesOfSessions(storage).find(sessions));
+  if (sessions != saved.sessions || files != saved.files) {
+    return Error{Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
+  }
+  return {};
+}
+
+Result<void> OpenCodeFileTrash::try_take(const Trashed& trashed, const StorageFolder& storage, How how) {
+  const SessionName session{trashed.place.folder, std::string(trashed.place.stem())};
+  ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
+  const auto saved = save(session, storage, there, how);
+  auto done = saved ? write_note(there, trashed) : Result<void>(saved.error());
+  done = done ? check_unchanged(*saved, storage) : done;
+  if (!done) {
+    drop(there);
+    return done;
+  }
+  Removal removal(disk(), storage);
+  done = removal.run(saved->files);
+  done = done && how.sync ? removal.sync() : done;
+  if (!done) {
+    const auto lines = whole_text(there.files, std::string(kSavedFiles));
+    const auto files = lines ? files_of_lines(*lines) : Result<std::vector<SavedFile>>(lines.error());
+    if (!files || !PutBack(disk(), storage).run(*files)) {
+      return with_copy(done.error());
+    }
+    drop(there);
+  }
+  return done;
+}
+
+Result<void> OpenCodeFileTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title,
+                                     const StorageFolder& storage, How how) {
+  for (int takes = 1;; ++takes) {
+    auto taken = try_take(describe(store, place, title), storage, how);
+    if (taken || taken.error().code != Errc::stale || takes == kMostTakes) {
+      return taken;
+    }
+  }
+}
+
+Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  RETURN_IF_ERROR(lock_for_restore(there));
+  ASSIGN_OR_RETURN(const auto lines, whole_text(there.files, std::string(kSavedFiles)));
+  ASSIGN_OR_RETURN(const auto files, files_of_lines(lines));
+  if (files.empty()) {
+    return Error{Errc::corrupt, "the files of the session in the trash cannot be read"};
+  }
+  const std::string sessions = trashed.sessions;
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(sessions.substr(0, sessions.find_last_of('/'))));
+  RETURN_IF_ERROR(check_free(storage, files));
+  PutBack put_back(disk(), storage);
+  if (auto done = put_back.run(files); !done) {
+    put_back.undo();
+    return done;
+  }
+  drop(there);
+  return {};
+}
+
+}  // namespace arborfs

@@ -1,0 +1,32 @@
+// The text of a summary of a run (opencode/FORMAT.md G6). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace arborfs::opencode {
+
+/// From a JSON object with any of the members eventType, repo, ref, runId, cacheStatus, duration, sessionIds,
+/// createdPRs, createdCommits and tokenUsage. Errors: invalid_argument for other members and other kinds of values.
+Result<std::string> run_summary_of(std::string_view json);
+
+/// What the messages of sessions say about a run.
+class RunFacts {
+ public:
+  void add(const std::string& session, std::string_view message);
+  /// Of what is known: how long it took, the sessions and the tokens.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<std::string> sessions_;
+  double first_ms_ = 0;
+  double last_ms_ = 0;
+  double input_ = 0;
+  double output_ = 0;
+};
+
+}  // namespace arborfs::opencode

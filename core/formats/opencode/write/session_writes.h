@@ -1,0 +1,38 @@
+// What OpenCodeWriter does to a session in one kind of store. Each change is whole or not done at all, beside an
+// OpenCode that runs. Threads: any.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/opencode/write/new_message.h"
+#include "core/store/session_store.h"
+#include "core/writer/writer.h"
+
+namespace arborfs::opencode {
+
+class SessionWrites {
+ public:
+  virtual ~SessionWrites() = default;
+  /// Errors also: those of check_follows() and message_text(); invalid_argument if messages are undone.
+  virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  /// `is_automatic`: only a default title is replaced. Returns the title in force.
+  virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+                                        bool is_automatic) = 0;
+  /// With all that were started from it, to the trash (trash.h). Errors also: busy while OpenCode answers in one of
+  /// them, unless `force`.
+  virtual Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title,
+                              bool force) = 0;
+  /// Errors: busy if OpenCode answers in the session or in one that was started from it.
+  virtual Result<void> check_quiet(const SessionStore& store, const LogPlace& place) = 0;
+  /// The messages of the session, and of those that were started from it.
+  using Take = std::function<void(const std::string& session, std::string_view message)>;
+  virtual Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) = 0;
+};
+
+/// OpenCode replaces only such a title by one of its own (opencode/FORMAT.md G3).
+bool is_default_title(std::string_view title);
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,147 @@
+#include "core/formats/opencode/write/storage_folder.h"
+
+#include <sys/file.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/formats/opencode/json_archive.h"
+#include "core/formats/opencode/json_files.h"
+#include "core/formats/opencode/json_texts.h"
+#include "core/json/json_cursor.h"
+
+namespace arborfs::opencode {
+namespace {
+
+constexpr std::chrono::seconds kPatienceForLock{5};
+constexpr std::chrono::milliseconds kBetweenLockTries{1};
+constexpr mode_t kFileMode = 0666;  // as OpenCode makes them; the umask applies
+constexpr mode_t kFolderMode = 0777;
+
+std::string draft_name(const std::string& name) {
+  return "." + name + ".tmp";
+}
+
+}  // namespace
+
+Result<StorageFolder> StorageFolder::open(const std::string& path) {
+  ASSIGN_OR_RETURN(auto root, Dir::open_root(path));
+  return StorageFolder(path, std::move(root));
+}
+
+Result<StorageFolder> StorageFolder::lock(const std::string& path) {
+  ASSIGN_OR_RETURN(auto folder, open(path));
+  const auto until = std::chrono::steady_clock::now() + kPatienceForLock;
+  while (::flock(folder.root_.fd(), LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      return Error{Errc::busy, "another arborfs process is writing to OpenCode's files; try again"};
+    }
+    std::this_thread::sleep_for(kBetweenLockTries);
+  }
+  return folder;
+}
+
+Result<Dir> StorageFolder::folder(const std::string& kind, const std::string& name) const {
+  ASSIGN_OR_RETURN(auto dir, root_.open_in(kind));
+  if (name.empty()) {
+    return dir;
+  }
+  return is_plain_name(name) ? dir.open_in(name) : Result<Dir>(Errc::not_found, "no such folder");
+}
+
+Result<Dir> StorageFolder::make_folder(Disk& disk, const std::string& kind, const std::string& name) const {
+  if (auto there = folder(kind, name); there || there.error().code != Errc::not_found) {
+    return there;
+  }
+  RETURN_IF_ERROR(disk.make_folder(root_, kind, kFolderMode));
+  RETURN_IF_ERROR(disk.sync_folder(root_));
+  ASSIGN_OR_RETURN(auto dir, root_.open_in(kind));
+  if (name.empty()) {
+    return dir;
+  }
+  if (!is_plain_name(name)) {
+    return Error{Errc::invalid_argument, "the id cannot name a folder"};
+  }
+  RETURN_IF_ERROR(disk.make_folder(dir, name, kFolderMode));
+  RETURN_IF_ERROR(disk.sync_folder(dir));
+  return dir.open_in(name);
+}
+
+Result<std::vector<SessionName>> StorageFolder::family_of(const SessionName& session) const {
+  std::map<std::string, std::vector<SessionName>> by_parent;
+  ASSIGN_OR_RETURN(const auto sessions, folder("session"));
+  ASSIGN_OR_RETURN(const auto projects, sessions.list());
+  bool is_there = false;
+  for (const DirEntry& project : projects) {
+    const auto dir = sessions.open_in(project.name);
+    for (const std::string& id : dir ? ids_in(dir) : std::vector<std::string>()) {
+      is_there = is_there || SessionName{project.name, id} == session;
+      const auto parent = skim::string_value(skim::member(text_in(dir, id), "parentID"));
+      by_parent[parent.value_or("")].push_back({project.name, id});
+    }
+  }
+  if (!is_there) {
+    return session_gone();
+  }
+  std::vector<SessionName> found{session};
+  std::set<std::string> known{session.id};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const SessionName& child : by_parent[found[i].id]) {
+      if (known.insert(child.id).second) {
+        found.push_back(child);
+      }
+    }
+  }
+  return found;
+}
+
+Result<void> StorageFolder::check_quiet(const std::vector<SessionName>& sessions) const {
+  const auto archive = make_json_archive(path_);
+  for (const SessionName& session : sessions) {
+    if (archive->is_answering(session)) {
+      return Error{Errc::busy,
+                   "OpenCode is answering in the session " + session.id + "; wait for the end of the answer"};
+    }
+  }
+  return {};
+}
+
+Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
+                                  bool sync) {
+  DraftFile draft(disk, folder, name);
+  const std::string hidden = draft_name(name);
+  if (folder.stat(hidden)) {  // a process that was killed left it
+    RETURN_IF_ERROR(disk.remove(folder, hidden));
+  }
+  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, kFileMode));
+  draft.is_there_ = true;
+  RETURN_IF_ERROR(write_all(disk, draft.fd_.get(), text));
+  RETURN_IF_ERROR(sync ? disk.sync(draft.fd_.get()) : Result<void>());
+  return draft;
+}
+
+DraftFile::DraftFile(DraftFile&& other) noexcept
+    : disk_(other.disk_),
+      folder_(other.folder_),
+      name_(std::move(other.name_)),
+      fd_(std::move(other.fd_)),
+      is_there_(std::exchange(other.is_there_, false)) {}
+
+DraftFile::~DraftFile() {
+  if (is_there_) {
+    static_cast<void>(disk_.remove(*folder_, draft_name(name_)));
+  }
+}
+
+Result<void> DraftFile::publish(Disk::Existing existing) {
+  RETURN_IF_ERROR(disk_.rename(*folder_, draft_name(name_), *folder_, name_, existing));
+  is_there_ = false;
+  return {};
+}
+
+}  // namespace arborfs::opencode

@@ -1,0 +1,60 @@
+// The folder `storage` of OpenCode's JSON files as a writer sees it (opencode/FORMAT.md F). Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/opencode/session_archive.h"
+#include "core/formats/opencode/write/new_message.h"
+#include "core/os/disk.h"
+
+namespace arborfs::opencode {
+
+/// The folder with its lock, which other processes of arborfs respect until this is destroyed.
+class StorageFolder {
+ public:
+  /// Errors: busy if another process holds it for longer than the wait; those of opening it.
+  static Result<StorageFolder> lock(const std::string& path);
+  /// Without a lock, for reading.
+  static Result<StorageFolder> open(const std::string& path);
+
+  /// A folder in it, as "message" and the id of a session. Errors: not_found; those of opening it.
+  [[nodiscard]] Result<Dir> folder(const std::string& kind, const std::string& name = "") const;
+  /// The same; it is made, and its name synced, if it is missing.
+  [[nodiscard]] Result<Dir> make_folder(Disk& disk, const std::string& kind, const std::string& name = "") const;
+
+  /// The session and those that were started from it, each after its parent. Errors: not_found.
+  [[nodiscard]] Result<std::vector<SessionName>> family_of(const SessionName& session) const;
+  /// Errors: busy if OpenCode answers in one of the sessions.
+  [[nodiscard]] Result<void> check_quiet(const std::vector<SessionName>& sessions) const;
+
+ private:
+  StorageFolder(std::string path, Dir root) : path_(std::move(path)), root_(std::move(root)) {}
+  std::string path_;
+  Dir root_;
+};
+
+/// A file that is whole before it gets its name. Destroying it removes what was not published.
+class DraftFile {
+ public:
+  /// `folder` outlives it. Errors: io, no_space.
+  static Result<DraftFile> make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
+                                bool sync);
+  DraftFile(DraftFile&& other) noexcept;
+  DraftFile& operator=(DraftFile&&) = delete;
+  ~DraftFile();
+  Result<void> set_mtime(std::int64_t mtime_ns) const { return disk_.set_mtime(fd_.get(), mtime_ns); }
+  /// Gives it its name, which the caller syncs. Errors: already_exists with Existing::keep; io.
+  Result<void> publish(Disk::Existing existing);
+
+ private:
+  DraftFile(Disk& disk, const Dir& folder, std::string name) : disk_(disk), folder_(&folder), name_(std::move(name)) {}
+  Disk& disk_;
+  const Dir* folder_;
+  std::string name_;
+  UniqueFd fd_;
+  bool is_there_ = false;
+};
+
+}  // namespace arborfs::opencode

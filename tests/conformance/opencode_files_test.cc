@@ -1,0 +1,396 @@
+// What arborfs writes to OpenCode's JSON files, by the rules of opencode/FORMAT.md F and G.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/formats/registry.h"
+#include "core/writer/trash.h"
+#include "tests/support/opencode_database.h"
+
+namespace arborfs {
+namespace {
+
+using conformance::file_text;
+using conformance::OpenCodeSession;
+using conformance::WritesToOpenCode;
+namespace fs = std::filesystem;
+
+constexpr const char* kPlain = "Greeting script (renamed)";
+constexpr const char* kParent = "Explore with subagent";
+constexpr const char* kChild = "Explore repo (@explore subagent)";
+
+class WritesToOpenCodeFiles : public WritesToOpenCode {
+ protected:
+  void open_files(const std::string& title, Durability durability = Durability::none) {
+    WriteSettings settings;
+    settings.allow_delete = true;
+    settings.durability = durability;
+    settings.trash = trash();
+    open("files", title, settings);
+  }
+  [[nodiscard]] std::string trash() const { return temp_.root() + "/trash"; }
+  [[nodiscard]] fs::path storage() const { return folder / "storage"; }
+  [[nodiscard]] fs::path session_file(const SessionPtr& of) const {
+    return storage() / "session" / of->place().folder / of->place().file;
+  }
+  [[nodiscard]] fs::path message_file(const std::string& message) const {
+    return storage() / "message" / id() / (message + ".json");
+  }
+  [[nodiscard]] fs::path part_file(const std::string& message) const {
+    return fs::directory_iterator(storage() / "part" / message)->path();
+  }
+  [[nodiscard]] std::map<std::string, std::string> all_files() const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(storage())) {
+      found[fs::relative(entry.path(), storage()).string()] = entry.is_regular_file() ? file_text(entry.path()) : "";
+    }
+    return found;
+  }
+  void set_in_session(const std::string& from, const std::string& to) const {
+    std::string text = file_text(session_file(session));
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    std::ofstream(session_file(session)) << text.replace(at, from.size(), to);
+  }
+  void begin_answer(const std::string& in) const {
+    std::ofstream(storage() / "message" / in / "msg_zzz.json")
+        << R"({"id":"msg_zzz","role":"assistant","time":{"created":)" << now_ms() << "}}";
+  }
+  Result<void> restore_all() {
+    for (const Trashed& one : Trash(trash()).list()) {
+      if (auto done = restore_session(trash(), one); !done) {
+        return done;
+      }
+    }
+    catalog->rescan();
+    return {};
+  }
+};
+
+TEST_F(WritesToOpenCodeFiles, AMessageOfTheUserIsTheEndOfTheContext) {
+  open_files(kPlain);
+  const auto before = all_files();
+  const OpenCodeSession old(session->store(), session->place());
+  const auto last = old.index().id(old.index().leaf()).text;
+  const std::int64_t started = now_ms();
+  const auto written = writer->append_text(session, {"go on,\n\"wörld\"\n", false, ""});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, last);
+  EXPECT_EQ(session->read()->index().size(), old.index().size() + 1);  // visible at once
+
+  const OpenCodeSession now(session->store(), session->place());
+  EXPECT_EQ(now.index().id(now.index().leaf()).text, written->id);
+  EXPECT_EQ(now.context_ids(now.index().leaf()).back(), written->id);
+  json::Document message;
+  ASSERT_TRUE(json::parse(file_text(message_file(written->id)), message));
+  const auto created = static_cast<std::int64_t>(json::member(*json::member(message, "time"), "created")->GetDouble());
+  EXPECT_GE(created, started);
+  EXPECT_EQ(file_text(message_file(written->id)),
+            "{\n  \"id\": \"" + written->id + "\",\n  \"sessionID\": \"" + id() +
+                "\",\n  \"role\": \"user\",\n  \"time\": {\n    \"created\": " + std::to_string(created) +
+                "\n  },\n  \"agent\": \"build\",\n  \"model\": {\n    \"providerID\": \"mock\",\n    \"modelID\": "
+                "\"mock-1\"\n  }\n}")
+      << "as the program writes it";
+  const fs::path part = part_file(written->id);
+  EXPECT_EQ(file_text(part), "{\n  \"id\": \"" + part.stem().string() + "\",\n  \"sessionID\": \"" + id() +
+                                 "\",\n  \"messageID\": \"" + written->id +
+                                 "\",\n  \"type\": \"text\",\n  \"text\": \"go on,\\n\\\"wörld\\\"\"\n}");
+  auto after = all_files();
+  const std::string own = fs::relative(session_file(session), storage()).string();
+  EXPECT_NE(after.at(own), before.at(own)) << "the session was used";
+  after[own] = before.at(own);
+  after.erase("message/" + id() + "/" + written->id + ".json");
+  after.erase("part/" + written->id);
+  after.erase("part/" + written->id + "/" + part.filename().string());
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(WritesToOpenCodeFiles, ATitleChangesNothingElse) {
+  open_files(kPlain);
+  const auto before = all_files();
+  const auto title = writer->set_title(session, " A \x01 new\n\"title\" ");
+  ASSERT_TRUE(title) << title.error().message;
+  EXPECT_EQ(*title, "A   new \"title\"");
+  EXPECT_EQ(session->head().header.title, *title);
+  const std::string own = fs::relative(session_file(session), storage()).string();
+  auto after = all_files();
+  const std::size_t updated = before.at(own).find("\"updated\": ") + 11;
+  std::string expected = before.at(own);
+  expected.replace(updated, 13, after.at(own).substr(after.at(own).find("\"updated\": ") + 11, 13));
+  expected.replace(expected.find(kPlain), std::string(kPlain).size(), "A   new \\\"title\\\"");
+  EXPECT_EQ(after.at(own), expected);
+  after[own] = before.at(own);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(*writer->set_title(session, "made by a program", false, "auto"), *title);
+  set_in_session(R"(A   new \"title\")", "New session - 2026-11-26T10:00:00.000Z");
+  EXPECT_EQ(*writer->set_title(session, "made by a program", false, "auto"), "made by a program");
+}
+
+TEST_F(WritesToOpenCodeFiles, ATitleComesToASessionThatHasNone) {
+  open_files(kPlain);
+  std::ofstream(session_file(session)) << "{}";
+  ASSERT_TRUE(writer->set_title(session, "named"));
+  EXPECT_EQ(file_text(session_file(session)), "{\n  \"title\": \"named\"\n}");
+  std::ofstream(session_file(session)) << R"({"id":"a"})";
+  ASSERT_TRUE(writer->set_title(session, "named"));
+  json::Document object;
+  ASSERT_TRUE(json::parse(file_text(session_file(session)), object));
+  EXPECT_EQ(conformance::word(object, "title"), "named");
+  std::ofstream(session_file(session)) << "torn";
+  EXPECT_EQ(writer->set_title(session, "named").error().code, Errc::corrupt);
+  EXPECT_EQ(file_text(session_file(session)), "torn");
+}
+
+TEST_F(WritesToOpenCodeFiles, WhatOpenCodeHasNoMessageForIsRefused) {
+  open_files(kPlain);
+  const auto before = all_files();
+  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->append_text(session, {"\xFF", false, ""}).error().code, Errc::not_utf8);
+  EXPECT_EQ(writer->append_text(session, {"\n", false, ""}).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);
+  EXPECT_EQ(writer->set_title(session, " \n").error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->label(session, {}).error().code, Errc::unsupported);
+  EXPECT_EQ(all_files(), before);
+  begin_answer(id());
+  EXPECT_EQ(writer->append_text(session, {"x", false, ""}).error().code, Errc::busy);
+  EXPECT_EQ(writer->summarize(session, "x").error().code, Errc::busy);
+  EXPECT_EQ(writer->check_remove(session).error().code, Errc::busy);
+  EXPECT_EQ(writer->remove(session).error().code, Errc::busy);
+  fs::remove(session_file(session));
+  EXPECT_EQ(writer->append_text(session, {"x", false, ""}).error().code, Errc::not_found);
+  EXPECT_EQ(writer->set_title(session, "x").error().code, Errc::not_found);
+}
+
+TEST_F(WritesToOpenCodeFiles, NothingIsAppendedWhereMessagesAreUndone) {
+  open_files("Add greeting to hello.py");
+  EXPECT_EQ(writer->append_text(session, {"more", false, ""}).error().code, Errc::invalid_argument);
+  EXPECT_TRUE(writer->set_title(session, "still takes a title"));
+}
+
+TEST_F(WritesToOpenCodeFiles, ARemovedSessionComesBackFileForFile) {
+  open_files(kParent);
+  std::ofstream(storage() / "session_diff" / (id() + ".json")) << "[{}]";
+  fs::create_directories(storage() / "session_share");
+  std::ofstream(storage() / "session_share" / (id() + ".json")) << R"({"secret":"s"})";
+  std::ofstream(storage() / "todo" / (id() + ".json")) << "\xFF not UTF-8";
+  const auto before = all_files();
+  const auto child = titled(kChild);
+  const auto done = writer->remove(session);
+  ASSERT_TRUE(done) << done.error().message;
+  for (const auto& [name, text] : all_files()) {
+    EXPECT_EQ(name.find(id()), std::string::npos) << name;
+    EXPECT_EQ(name.find(child->stem()), std::string::npos) << name;
+  }
+  EXPECT_FALSE(titled(kParent) || titled(kChild));
+  EXPECT_TRUE(titled(kPlain));
+  EXPECT_TRUE(fs::exists(storage() / "project" / (child->place().folder + ".json"))) << "other sessions have it too";
+  const auto list = Trash(trash()).list();
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].title, kParent);
+  EXPECT_EQ(list[0].agent, "opencode");
+  EXPECT_EQ(list[0].format, "opencode-json");
+  const auto restored = restore_all();
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(all_files(), before);
+  EXPECT_TRUE(Trash(trash()).list().empty());
+  EXPECT_TRUE(titled(kParent) && titled(kChild));
+}
+
+TEST_F(WritesToOpenCodeFiles, ARestoreReplacesNothing) {
+  open_files(kPlain);
+  const fs::path own = session_file(session);
+  ASSERT_TRUE(writer->remove(session));
+  std::ofstream(own) << R"({"id":"another"})";
+  EXPECT_EQ(restore_all().error().code, Errc::already_exists);
+  EXPECT_EQ(file_text(own), R"({"id":"another"})");
+  fs::remove(own);
+  fs::create_directories(storage() / "session" / "other");
+  std::ofstream(storage() / "session" / "other" / own.filename()) << "{}";
+  EXPECT_EQ(restore_all().error().code, Errc::already_exists) << "OpenCode moved it to its project";
+  EXPECT_EQ(Trash(trash()).list().size(), 1U);
+}
+
+TEST_F(WritesToOpenCodeFiles, AnEditedTrashWritesNothingElsewhere) {
+  open_files(kPlain);
+  ASSERT_TRUE(writer->remove(session));
+  const auto before = all_files();
+  const fs::path lines = fs::path(trash()) / Trash(trash()).list().at(0).name / "files" / "files.jsonl";
+  for (const char* place : {R"("part","..","a.json")", R"("auth","","a.json")", R"("part","a/../..","a.json")",
+                            R"("session","p","../../../a.json")"}) {
+    std::ofstream(lines) << R"({"table":"file","columns":["kind","folder","name","mtime","text"],"values":[)" << place
+                         << ",1,\"x\"]}\n";
+    EXPECT_EQ(restore_all().error().code, Errc::corrupt) << place;
+  }
+  EXPECT_EQ(all_files(), before);
+}
+
+/// A program that lists messages all the time never finds one that it cannot read whole.
+TEST_F(WritesToOpenCodeFiles, AReaderNeverSeesAMessageWithoutItsPart) {
+  open_files(kPlain);
+  std::atomic<bool> is_over{false};
+  int looks = 0;
+  std::thread reader([&] {
+    for (; !is_over || looks == 0; ++looks) {
+      for (const auto& entry : fs::directory_iterator(storage() / "message" / id())) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(".")) {
+          continue;
+        }
+        json::Document message;
+        EXPECT_TRUE(json::parse(file_text(entry.path()), message)) << name;
+        const fs::path parts = storage() / "part" / entry.path().stem();
+        std::size_t whole = 0;
+        for (const auto& part : fs::directory_iterator(parts)) {
+          json::Document document;
+          whole += json::parse(file_text(part.path()), document) ? 1 : 0;
+        }
+        EXPECT_GT(whole, 0U) << name;
+      }
+      json::Document own;
+      EXPECT_TRUE(json::parse(file_text(session_file(session)), own));
+    }
+  });
+  constexpr int kAppends = 50;
+  for (int i = 0; i < kAppends; ++i) {
+    const auto done = writer->append_text(session, {"text", false, ""});
+    EXPECT_TRUE(done) << done.error().message;
+  }
+  is_over = true;
+  reader.join();
+  EXPECT_GT(looks, 0);
+}
+
+TEST_F(WritesToOpenCodeFiles, WritersTakeTurns) {
+  open_files(kPlain);
+  const auto before = OpenCodeSession(session->store(), session->place()).index().size();
+  constexpr int kWriters = 4;
+  constexpr int kEach = 10;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < kWriters; ++i) {
+    writers.emplace_back([&] {
+      for (int j = 0; j < kEach; ++j) {
+        const auto done = writer->append_text(session, {"text", false, ""});
+        EXPECT_TRUE(done) << done.error().message;
+      }
+    });
+  }
+  for (std::thread& one : writers) {
+    one.join();
+  }
+  const OpenCodeSession now(session->store(), session->place());
+  EXPECT_EQ(now.index().size(), before + kWriters * kEach);
+}
+
+[[noreturn]] void change_forever(Catalog& catalog, Writer& writer, const std::string& trash, int out) {
+  for (;;) {
+    catalog.rescan();
+    const auto view = catalog.view();
+    for (const auto& [name, session] : view->by_id) {
+      const auto done = writer.remove(session);
+      const bool is_done = done || done.error().code == Errc::not_found;  // it went with its parent
+      if (::write(out, is_done ? "." : "!", 1) != 1) {
+        ::_exit(1);
+      }
+    }
+    for (const Trashed& one : Trash(trash).list()) {
+      if (::write(out, restore_session(trash, one) ? "." : "!", 1) != 1) {
+        ::_exit(1);
+      }
+    }
+  }
+}
+
+/// ARBORFS_KILL_ROUNDS says how often.
+TEST_F(WritesToOpenCodeFiles, EachSessionOfAKilledRemovalIsInTheStoreOrInTheTrash) {
+  open_files(kPlain);
+  fs::remove_all(storage());
+  conformance::make_small_files(folder);
+  catalog->rescan();
+  const auto before = all_files();
+  const char* wanted = std::getenv("ARBORFS_KILL_ROUNDS");
+  const int rounds = wanted == nullptr ? 10 : std::atoi(wanted);
+  std::mt19937 random(17);
+  std::uniform_int_distribution<int> steps(1, 12);
+  std::uniform_int_distribution<int> pause_us(0, 6000);
+  for (int round = 0; round < rounds; ++round) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      change_forever(*catalog, *writer, trash(), pipe[1]);
+    }
+    ::close(pipe[1]);
+    std::string steps_done(static_cast<std::size_t>(steps(random)), ' ');
+    for (char& step : steps_done) {
+      ASSERT_EQ(::read(pipe[0], &step, 1), 1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(pause_us(random)));  // the point where it is killed
+    ::kill(child, SIGKILL);
+    ::close(pipe[0]);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_EQ(steps_done.find('!'), std::string::npos) << round;
+    const auto restored = restore_all();
+    ASSERT_TRUE(restored) << round << ": " << restored.error().message;
+    auto now = all_files();
+    std::erase_if(now, [](const auto& file) { return fs::path(file.first).filename().string().starts_with("."); });
+    ASSERT_EQ(now, before) << round;
+  }
+}
+
+/// What was acknowledged is there, and nothing of a message is there without the rest.
+TEST_F(WritesToOpenCodeFiles, AKilledWriterLosesAndTearsNothing) {
+  open_files(kPlain);
+  constexpr int kKills = 20;
+  std::string acknowledged;
+  for (int i = 0; i < kKills; ++i) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;) {
+        const auto written = writer->append_text(session, {"acknowledged", false, ""});
+        const std::string line = written ? written->id + "\n" : "failed: " + written.error().message + "\n";
+        if (::write(pipe[1], line.data(), line.size()) < 0) {
+          ::_exit(1);
+        }
+      }
+    }
+    ::close(pipe[1]);
+    std::array<char, 4096> bytes{};
+    ssize_t length = ::read(pipe[0], bytes.data(), bytes.size());  // the first is done, the next one runs
+    ::kill(child, SIGKILL);
+    for (; length > 0; length = ::read(pipe[0], bytes.data(), bytes.size())) {
+      acknowledged.append(bytes.data(), static_cast<std::size_t>(length));
+    }
+    ::close(pipe[0]);
+    ::waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(acknowledged.find("failed"), std::string::npos) << acknowledged;
+  std::istringstream ids(acknowledged);
+  int count = 0;
+  for (std::string message; std::getline(ids, message); ++count) {
+    json::Document document;
+    EXPECT_TRUE(json::parse(file_text(message_file(message)), document)) << message;
+    EXPECT_TRUE(json::parse(file_text(part_file(message)), document)) << message;
+  }
+  EXPECT_GE(count, kKills);
+  for (const auto& entry : fs::directory_iterator(storage() / "message" / id())) {
+    const fs::path& file = entry.path();
+    EXPECT_TRUE(file.filename().string().starts_with(".") || fs::exists(storage() / "part" / file.stem())) << file;
+  }
+}
+
+}  // namespace
+}  // namespace arborfs
