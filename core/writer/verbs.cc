@@ -6,6 +6,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/writer/command_text.h"
 #include "core/writer/verb_usage.h"
 
 namespace arborfs {
@@ -51,20 +52,6 @@ std::string line_of(const CreateResult& made) {
   return ResultLine().add("session", made.id).add("path", made.path).line();
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
 Result<void> check_line(std::string_view text) {
   if (text.size() > kMaxLine) {
     return Error{Errc::too_large, "such a command may have at most 64 KiB"};
@@ -74,43 +61,6 @@ Result<void> check_line(std::string_view text) {
   }
   return {};
 }
-
-/// A command that is one JSON object instead of lines.
-class JsonCommand {
- public:
-  static bool is_one(std::string_view text) { return trimmed(text).starts_with('{'); }
-  /// Errors: invalid_argument if the text is not an object or has members that are not in `known`.
-  static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known) {
-    JsonCommand command;
-    if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
-      return Error{Errc::invalid_argument, "the command is not one JSON object"};
-    }
-    for (const auto& member : json::members(*command.document_)) {
-      const auto key = json::as_string(member.name);
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
-      }
-      const bool is_flag = key == "force" || key == "pin" || key == "dryRun";
-      if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
-        return Error{Errc::invalid_argument,
-                     is_flag ? "force, pin and dryRun must be true or false" : "a member must be a string"};
-      }
-    }
-    return command;
-  }
-  [[nodiscard]] std::string text(std::string_view key) const {
-    return std::string(json::string_member(*document_, key).value_or(std::string_view()));
-  }
-  [[nodiscard]] bool has(std::string_view key) const { return json::member(*document_, key) != nullptr; }
-  [[nodiscard]] bool flag(std::string_view key) const {
-    const auto* value = json::member(*document_, key);
-    return value != nullptr && value->IsTrue();
-  }
-  [[nodiscard]] bool force() const { return flag("force"); }
-
- private:
-  std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
-};
 
 Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
   ASSIGN_OR_RETURN(const auto written, writer.append_text(subject.session, {std::move(text), is_json, subject.at}));
@@ -138,8 +88,8 @@ Result<Answer> answer_of(const SessionPtr& session, Result<MovedLeaf> moved) {
 
 Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   if (!JsonCommand::is_one(text)) {
-    const std::string target(trimmed(take_line(text)));
-    return answer_of(subject.session, writer.branch(subject.session, target, std::string(trimmed(text))));
+    const std::string target(stripped(take_line(text)));
+    return answer_of(subject.session, writer.branch(subject.session, target, std::string(stripped(text))));
   }
   const auto command = JsonCommand::parse(text, {"target", "leaf", "summary", "pin", "force"});
   if (!command) {
@@ -159,7 +109,7 @@ Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming
   if (JsonCommand::is_one(text) || text.find('\n') == std::string_view::npos) {
     return {};
   }
-  return writer.check_branch(subject.session, std::string(trimmed(take_line(text))));
+  return writer.check_branch(subject.session, std::string(stripped(take_line(text))));
 }
 
 /// JSON that lacks only its line feed can be judged whole.
@@ -173,12 +123,12 @@ Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming
 std::vector<LabelChange> label_lines(std::string_view text) {
   std::vector<LabelChange> changes;
   while (!text.empty()) {
-    const std::string_view line = trimmed(take_line(text));
+    const std::string_view line = stripped(take_line(text));
     if (line.empty()) {
       continue;
     }
     const std::size_t space = line.find_first_of(" \t");
-    const std::string_view label = space == std::string_view::npos ? "" : trimmed(line.substr(space));
+    const std::string_view label = space == std::string_view::npos ? "" : stripped(line.substr(space));
     changes.push_back({std::string(line.substr(0, space)), std::string(label)});
   }
   return changes;
@@ -235,7 +185,7 @@ Result<Answer> run_foreign_fork(Writer& writer, const Subject& subject, const Fo
 }
 
 Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  std::string target(trimmed(text));
+  std::string target(stripped(text));
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
@@ -255,17 +205,6 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   }
   ASSIGN_OR_RETURN(const auto made, writer.fork(subject.session, target, force, title));
   return Answer{line_of(made), nullptr};
-}
-
-/// The words of a line, split at blanks.
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
-    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-    words.emplace_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return words;
 }
 
 Result<Answer> run_replace(Writer& writer, const Subject& subject, std::string text, bool /*is_json*/) {
@@ -289,7 +228,7 @@ Result<Answer> run_replace(Writer& writer, const Subject& subject, std::string t
 }
 
 Result<Answer> run_summary(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  ASSIGN_OR_RETURN(const auto written, writer.summarize(subject.session, std::string(trimmed(text))));
+  ASSIGN_OR_RETURN(const auto written, writer.summarize(subject.session, std::string(stripped(text))));
   return Answer{line_of(written), nullptr};
 }
 
@@ -323,7 +262,7 @@ Result<Answer> run_checkpoint(Writer& writer, const Subject& subject, std::strin
     return Answer{std::move(line), nullptr};
   }
   auto words = words_of(text);
-  if (text.find('\n') < trimmed(text).size()) {
+  if (text.find('\n') < stripped(text).size()) {
     return Error{Errc::invalid_argument, "the command must be one line: a name, and files to keep"};
   }
   CheckpointWanted wanted;
@@ -336,7 +275,7 @@ Result<Answer> run_checkpoint(Writer& writer, const Subject& subject, std::strin
 }
 
 Result<Answer> run_rewind(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  std::string checkpoint(trimmed(text));
+  std::string checkpoint(stripped(text));
   bool dry_run = false;
   bool force = false;
   if (JsonCommand::is_one(text)) {
@@ -357,7 +296,7 @@ Result<Answer> run_new(Writer& writer, const Subject& /*subject*/, std::string_v
     wanted = {command.text("cwd"),   command.text("title"), command.text("parentSession"),
               command.text("model"), command.text("agent"), command.text("provider")};
   } else {
-    wanted.cwd = trimmed(text);
+    wanted.cwd = stripped(text);
     if (wanted.cwd.find('\n') != std::string::npos) {
       return Error{Errc::invalid_argument, "the command must be one line: the working directory of the session"};
     }
