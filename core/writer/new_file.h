@@ -9,9 +9,6 @@
 
 namespace arborfs {
 
-/// A random UUID of version 4. Errors: io.
-Result<std::string> new_uuid();
-
 /// Opens the folder that has these components below `root`; makes those that are missing, with `mode`.
 Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
                          bool sync);

@@ -10,7 +10,7 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/writer/new_file.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::claude {
 namespace {

@@ -3,6 +3,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/writer/new_file.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs {
 

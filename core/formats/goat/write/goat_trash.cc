@@ -9,13 +9,14 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/os/file_hash.h"
 #include "core/os/file_tree.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs {
 namespace {
 
 /// Copies the folder under a temporary name, and then gives it its own. Errors: already_exists; those of copy_tree.
 Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
-  ASSIGN_OR_RETURN(const auto unique, goat::new_uuid());
+  ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string draft = goat::temporary_name(unique);
   auto done = copy_tree(disk, from, name, to, draft);
   done = done ? disk.rename(to, draft, to, name, Disk::Existing::keep) : done;
@@ -28,7 +29,7 @@ Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::
 
 /// Removes a folder that was copied: from its name at once, then from the disk.
 Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& name) {
-  ASSIGN_OR_RETURN(const auto unique, goat::new_uuid());
+  ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string hidden = goat::temporary_name(unique);
   RETURN_IF_ERROR(disk.rename(folder, name, folder, hidden, Disk::Existing::keep));
   RETURN_IF_ERROR(disk.sync_folder(folder));

@@ -10,6 +10,7 @@
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/formats/goat/write/new_folder.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs {
 
@@ -18,7 +19,7 @@ Result<AdoptResult> GoatWriter::adopt(const Conversation& conversation, const st
   const SessionStore& store = *catalog().stores().at(number);
   AdoptResult adopted{{}, conversation.as_text, 0};
   ASSIGN_OR_RETURN(const auto messages, goat::adopted_messages(conversation, adopted.as_text));
-  ASSIGN_OR_RETURN(const auto id, goat::new_uuid());
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
   const std::string now = goat::go_literal(goat::timestamp_now());
   std::vector<goat::Field> fields{{"id", goat::go_literal(id)},
                                   {"cwd", goat::go_literal(conversation.cwd)},

@@ -13,6 +13,7 @@
 #include "core/formats/goat/write/new_folder.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/writer/new_uuid.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
@@ -164,7 +165,7 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   }
   const SessionStore& store = *catalog().stores().at(*number);
   ASSIGN_OR_RETURN(const auto cwd, clean_cwd(wanted.cwd, settings().mountpoint));
-  ASSIGN_OR_RETURN(const auto id, goat::new_uuid());
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
   const std::string now = goat::go_literal(goat::timestamp_now());
   std::vector<goat::Field> fields{
       {"id", goat::go_literal(id)}, {"cwd", goat::go_literal(cwd)}, {"model", goat::go_literal(wanted.model)}};
@@ -201,7 +202,7 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
   ASSIGN_OR_RETURN(const auto metadata, File::open_in(source, goat::kMetadataFile));
   ASSIGN_OR_RETURN(const auto stat, metadata.stat());
   ASSIGN_OR_RETURN(auto text, metadata.read(0, stat.size));
-  ASSIGN_OR_RETURN(const auto id, goat::new_uuid());
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(session->store().paths().sessions));
   ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(disk, base, syncs()));

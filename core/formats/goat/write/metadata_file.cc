@@ -10,6 +10,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 namespace {

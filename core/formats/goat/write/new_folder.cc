@@ -6,6 +6,7 @@
 #include "core/formats/goat/leftovers.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/os/file_tree.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 

@@ -1,7 +1,5 @@
 #include "core/formats/goat/write/new_records.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 
@@ -11,6 +9,7 @@
 #include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 namespace {
@@ -215,23 +214,6 @@ std::string go_text(std::string_view json) {
 
 std::string go_literal(std::string_view utf8) {
   return go_text(json::stringify_string(utf8));
-}
-
-Result<std::string> new_uuid() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error{Errc::io, "the system gives no random numbers"};
-  }
-  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);
-  std::string id;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    id += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-    id += kDigits[bytes[i] >> 4U];
-    id += kDigits[bytes[i] & 15U];
-  }
-  return id;
 }
 
 std::string timestamp_now() {

@@ -39,8 +39,6 @@ std::string go_text(std::string_view json);
 /// A string as Go's encoder writes it.
 std::string go_literal(std::string_view utf8);
 
-/// A random UUID. Errors: io.
-Result<std::string> new_uuid();
 /// The time now, in RFC 3339.
 std::string timestamp_now();
 

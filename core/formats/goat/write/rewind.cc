@@ -9,6 +9,7 @@
 #include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 namespace {
