@@ -253,6 +253,7 @@ class OmpAgentLook final : public AgentLook {
   const SessionStore& store_;
   std::vector<Agent> agents_;
   std::vector<std::string> lease_folders_;
+  const GateProbe gates_;
 };
 
 OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> processes) : store_(store) {
@@ -351,9 +352,9 @@ std::vector<std::string> OmpAgentLook::reasons(const Session& session, const Fil
 
 std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
   const std::string id = session.standing().id;
-  const bool is_leased =
-      is_lease_name(id) && std::any_of(lease_folders_.begin(), lease_folders_.end(),
-                                       [&](const std::string& folder) { return is_gate_held(folder + id + ".lock"); });
+  const bool is_leased = is_lease_name(id) &&
+                         std::any_of(lease_folders_.begin(), lease_folders_.end(),
+                                     [&](const std::string& folder) { return gates_.is_held(folder + id + ".lock"); });
   return is_leased ? std::vector<std::string>{"an agent holds the lease on it"} : std::vector<std::string>();
 }
 

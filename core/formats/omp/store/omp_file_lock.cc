@@ -135,11 +135,13 @@ Error held(const Dir& folder, const std::string& name) {
 
 }  // namespace
 
-// A datagram socket connects without its peer's help or knowledge; binding instead would take the gate for a moment.
-bool is_gate_held(const std::string& path) {
+GateProbe::GateProbe() : socket_(gate_socket()) {}
+
+// A datagram socket connects without its peer's help or knowledge, and again and again; binding instead would take the
+// gate for a moment.
+bool GateProbe::is_held(const std::string& path) const {
   const GateName name(path);
-  const UniqueFd socket = gate_socket();
-  return socket && (::connect(socket.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED);
+  return socket_ && (::connect(socket_.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED);
 }
 
 std::string lock_file_name(const std::string& log_name) {

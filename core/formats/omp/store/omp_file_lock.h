@@ -41,9 +41,17 @@ class OmpFileLock {
 
 std::string lock_file_name(const std::string& log_name);
 
-/// True if some process owns the gate of this path, spelled as the agents spell it. Does not take the gate, so it
-/// blocks no other process.
-bool is_gate_held(const std::string& path);
+/// Asks for gates, with one socket for all questions. Any thread.
+class GateProbe {
+ public:
+  GateProbe();
+  /// True if some process owns the gate of this path, spelled as the agents spell it. Does not take the gate, so it
+  /// blocks no other process.
+  [[nodiscard]] bool is_held(const std::string& path) const;
+
+ private:
+  UniqueFd socket_;
+};
 
 /// The process that a lock file names; `pid` is 0 if there is no file or it is malformed.
 struct LockFile {
