@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/formats/omp/store/agent_processes.h"
+#include "core/formats/omp/store/omp_file_lock.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
@@ -420,6 +421,11 @@ TEST_F(AgentLookTest, LeaseMakesASessionLive) {
     ASSERT_EQ(::bind(lease.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
     EXPECT_EQ(held(), "B") << words;
     EXPECT_NE(words.find("lease"), std::string::npos) << words;
+    const GateProbe gates;
+    for (int i = 0; i < 10; ++i) {  // the first few are asked for one by one, the others looked up in a list
+      EXPECT_TRUE(gates.is_held(path)) << i;
+      EXPECT_FALSE(gates.is_held(path + "x")) << i;
+    }
   }
   EXPECT_EQ(held(), "") << words;
   const UniqueFd next(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

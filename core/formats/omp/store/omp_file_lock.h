@@ -6,8 +6,12 @@
 // An object is used by one thread. Two holders in one process exclude each other just as two processes do.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/os/disk.h"
@@ -41,7 +45,7 @@ class OmpFileLock {
 
 std::string lock_file_name(const std::string& log_name);
 
-/// Asks for gates, with one socket for all questions. Any thread.
+/// Which gates are held at the moment: asks the kernel for a few, and lists them all for many. Any thread.
 class GateProbe {
  public:
   GateProbe();
@@ -51,6 +55,10 @@ class GateProbe {
 
  private:
   UniqueFd socket_;
+  mutable std::atomic<int> asked_{0};
+  mutable std::once_flag once_;
+  mutable std::optional<std::set<std::string, std::less<>>>
+      held_;  // names of sockets; nothing if they cannot be listed
 };
 
 /// The process that a lock file names; `pid` is 0 if there is no file or it is malformed.
