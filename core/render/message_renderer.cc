@@ -1,6 +1,7 @@
 #include "core/render/message_renderer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/hash.h"
 #include "core/json/document.h"
@@ -132,6 +133,11 @@ std::vector<ImageRef> images_of(const PlacedRecord& record, const Message& messa
   return images;
 }
 
+/// TextMeasure::usage_key.
+std::uint64_t key_of(const RecordUsage& told) {
+  return told.request.empty() ? 0 : xxh64(told.request);
+}
+
 }  // namespace
 
 template <class Sink>
@@ -164,11 +170,23 @@ TextMeasure MessageRenderer::measure(EntryType type, std::string_view raw) const
     found.images = message ? images_of(record, *message) : std::vector<ImageRef>();
     if (auto told = usage_of(type, record.value())) {
       found.usage = told->usage;
-      found.usage_key = told->request.empty() ? 0 : xxh64(told->request);
+      found.usage_key = key_of(*told);
     }
   }
   found.size = sink.size();
   return found;
+}
+
+std::optional<EntryUsage> MessageRenderer::usage(EntryType type, std::string_view raw) const {
+  json::Document record;
+  if (raw.size() > kLongestParsed || !json::parse(raw, record)) {
+    return std::nullopt;
+  }
+  auto told = usage_of(type, record);
+  if (!told) {
+    return std::nullopt;
+  }
+  return EntryUsage{told->usage, key_of(*told), std::move(told->request_anywhere), std::move(told->model)};
 }
 
 std::string MessageRenderer::first_words(EntryType type, std::string_view raw, std::size_t columns) const {

@@ -18,6 +18,9 @@ struct RecordUsage {
   Usage usage = untold_usage();
   /// Records with the same text here, other than "", tell the usage of one request, and the first of them counts.
   std::string request;
+  /// The same among all sessions of the agent.
+  std::string request_anywhere;
+  std::string model;  // "" if the record tells none
 };
 
 class MessageRenderer : public RecordRenderer {
@@ -27,6 +30,7 @@ class MessageRenderer : public RecordRenderer {
 
   void render(EntryType type, std::string_view raw, std::string& out) const override;
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override;
+  [[nodiscard]] std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const override;
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override;
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
 

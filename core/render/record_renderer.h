@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/model/content.h"
 #include "core/model/context_path.h"
 #include "core/model/turn.h"
+#include "core/model/usage.h"
 #include "core/render/text_sizes.h"
 
 namespace arborfs {
@@ -23,6 +25,15 @@ struct SpokenEntry {
   std::string_view raw;                   // its bytes, at most kMaxRenderedEntry (text.h)
   std::int64_t time_ms = Entry::kNoTime;  // its own
   const BlobSource& blobs;
+};
+
+/// What one entry tells about tokens and cost, for sums over sessions.
+struct EntryUsage {
+  Usage usage = untold_usage();
+  std::uint64_t key = 0;  // TextMeasure::usage_key
+  /// Names the request among all sessions of the agent; "" if the entry has no such name.
+  std::string request;
+  std::string model;  // "" if it tells none
 };
 
 class RecordRenderer {
@@ -39,6 +50,8 @@ class RecordRenderer {
                                                          const std::atomic<bool>* cancelled) const;
   /// Measures entries for a reader that serves_observers(); null if there is no such way. `log` outlives it.
   [[nodiscard]] virtual std::unique_ptr<TextSizesObserver> observe(const LogSource& /*log*/) const { return nullptr; }
+  /// The usage of one entry alone, the same as measure() finds.
+  [[nodiscard]] virtual std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const = 0;
   /// The usage of a whole log as the agent prints it. `dialect` is LogIndex::dialect().
   [[nodiscard]] virtual std::string usage_json(const UsageTotals& totals, DialectNumber /*dialect*/) const {
     return plain_usage_json(totals);

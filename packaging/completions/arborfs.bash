@@ -25,7 +25,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | search | doctor | stores | completion | \
+      mount | umount | ls | show | tree | context | text | search | stats | doctor | stores | completion | \
         append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -33,7 +33,7 @@ _arborfs() {
       -f)
         [[ $verb != append ]] || ((++i))
         ;;
-      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --title | --to | \
+      --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
         --model | --provider | --parent-session | --keep-days | --keep-count)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
@@ -55,6 +55,10 @@ _arborfs() {
     --store)
       compopt -o nospace 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -W 'omp= pi= opal= opencode= claude= codex= goat=' -- "$cur")
+      return
+      ;;
+    --by)
+      mapfile -t COMPREPLY < <(compgen -W 'day project model agent session' -- "$cur")
       return
       ;;
     --agent-dir)
@@ -105,13 +109,14 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text search stats append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
+    stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;

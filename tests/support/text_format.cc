@@ -80,6 +80,9 @@ class TextRenderer : public RecordRenderer {
     render(type, raw, text);
     return TextMeasure{text.size(), {}, {}, 0};
   }
+  [[nodiscard]] std::optional<EntryUsage> usage(EntryType /*type*/, std::string_view /*raw*/) const override {
+    return std::nullopt;
+  }
   [[nodiscard]] std::string first_words(EntryType /*type*/, std::string_view raw, std::size_t columns) const override {
     return visible_line(words_of(raw), columns);
   }

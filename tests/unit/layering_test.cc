@@ -38,6 +38,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
     {"core/search", {"core/session"}},
+    {"core/stats", {"core/session"}},
     {"core/writer", {"core/views"}},
     {"core/formats/omp/log", {"core/log"}},
     {"core/formats/omp/context", {"core/formats/omp/log", "core/model"}},
@@ -58,13 +59,13 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/formats",
      {"core/formats/omp/doctor", "core/formats/opal/write", "core/formats/opencode/write", "core/formats/claude/write",
       "core/formats/codex", "core/formats/goat/write"}},
-    {"fs/tree", {"core/writer", "core/search"}},
+    {"fs/tree", {"core/writer", "core/search", "core/stats"}},
     {"fs/nodes", {"fs/tree"}},
     {"fs/cache", {"fs/nodes"}},
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats", "core/watch"}},
-    {"tools", {"fs", "core/search"}},
+    {"tools", {"fs", "core/search", "core/stats"}},
 };
 
 /// With more files than this a folder is hard to navigate.

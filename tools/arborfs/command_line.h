@@ -35,6 +35,10 @@ struct CommandLine {
 
   std::vector<std::string> query;  // search
 
+  std::string by;  // stats; "" for day
+  std::string since;
+  std::string until;
+
   std::string session;                // verbs on one session: show to text, append to rewind
   std::vector<std::string> sessions;  // rm; doctor, empty for all
   std::string entry;                  // context, text, append, branch, label, fork

@@ -5,6 +5,8 @@
 
 #include "core/formats/registry.h"
 #include "core/render/text.h"
+#include "core/stats/stats.h"
+#include "tools/arborfs/period.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -45,6 +47,10 @@ std::string complain_of_model(const std::string& word) {
   const std::size_t slash = word.find('/');
   const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
   return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' does not have the form PROVIDER/MODEL";
+}
+
+std::string complain_of_date(const std::string& word) {
+  return start_of(word) ? "" : "'" + visible_line(word, kShownOfWord) + "' is not a date such as 2026-02-16";
 }
 
 std::string complain_of_store(const std::string& word) {
@@ -152,6 +158,21 @@ void Grammar::add_choice(CLI::App* sub) {
       ->check(needs("an agent"));
 }
 
+void Grammar::add_stats() {
+  CLI::App* stats =
+      add_with_store("stats", run_stats, "Sum up tokens and cost, each message once, by its own time", Access::look);
+  stats->add_option("--by", into_.by, "day (the default), project, model, agent, or session")
+      ->option_text("WHAT")
+      ->check(is_one_of({stats::kByNames.begin(), stats::kByNames.end()}));
+  stats->add_option("--since", into_.since, "Only messages of this day or later, such as 2026-02-16")
+      ->option_text("DATE")
+      ->check(complain_of_date);
+  stats->add_option("--until", into_.until, "Only messages of this day or earlier")
+      ->option_text("DATE")
+      ->check(complain_of_date);
+  add_choice(stats);
+}
+
 void Grammar::add_reading() {
   CLI::App* ls = add_with_store("ls", run_ls, "List the sessions, most recently written first", Access::look);
   ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
@@ -173,6 +194,7 @@ void Grammar::add_reading() {
           "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
       ->required()
       ->option_text(" ");
+  add_stats();
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
   add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));

@@ -35,6 +35,7 @@ class Grammar {
   void add_mounting();
   /// Options that choose sessions.
   void add_choice(CLI::App* sub);
+  void add_stats();
   void add_reading();
   CLI::App* durable(CLI::App* sub);
   CLI::App* add_change(const char* name, RunVerb run, const char* help);

@@ -169,7 +169,9 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
   }
   if (const auto id = json::string_member(*said, "id")) {
     told.request = std::string(*id) + '\n' + string_in(record, "requestId");
+    told.request_anywhere = told.request;
   }
+  told.model = string_in(*said, "model");
   return told;
 }
 

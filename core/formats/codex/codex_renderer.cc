@@ -158,20 +158,22 @@ const json::Value* member_of(const json::Value* object, std::string_view key) {
 struct Told {
   const json::Value* usage = nullptr;
   std::string response;
+  std::string thread;  // whose response it is; "" if the record does not tell it
 };
 
 Told told_by(const json::Value& record) {
   const json::Value* payload = json::member(record, "payload");
   if (json::is_string(json::member(record, "type"), "token_usage_record")) {
     const auto response = payload == nullptr ? std::nullopt : json::string_member(*payload, "response_id");
-    return {member_of(payload, "usage"), std::string(response.value_or(""))};
+    const auto thread = payload == nullptr ? std::nullopt : json::string_member(*payload, "thread_id");
+    return {member_of(payload, "usage"), std::string(response.value_or("")), std::string(thread.value_or(""))};
   }
   if (!json::is_string(member_of(payload, "type"), "token_count")) {
     return {};
   }
   const json::Value* info = member_of(payload, "info");
   const json::Value* total = member_of(info, "total_token_usage");
-  return {member_of(info, "last_token_usage"), total == nullptr ? "" : json::stringify(*total)};
+  return {member_of(info, "last_token_usage"), total == nullptr ? "" : json::stringify(*total), ""};
 }
 
 std::optional<double> number_of(const json::Value& object, std::string_view key) {
@@ -216,6 +218,9 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
   }
   RecordUsage found;
   found.request = told.response;
+  if (!told.thread.empty() && !told.response.empty()) {
+    found.request_anywhere = told.thread + '\n' + told.response;
+  }
   Usage& usage = found.usage;
   const double cached = number_of(*told.usage, "cached_input_tokens").value_or(0);
   if (const auto input = number_of(*told.usage, "input_tokens")) {

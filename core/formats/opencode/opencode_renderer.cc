@@ -139,6 +139,7 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
     tell(told.usage.cache_write, json::member(*cache, "write"));
   }
   tell(told.usage.cost, json::member(*info, "cost"));
+  told.model = std::string(json::string_member(*info, "modelID").value_or(""));
   return told;
 }
 

@@ -175,6 +175,11 @@ std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
   return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
 }
 
+std::string model_of(EntryType type, std::string_view raw) {
+  const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;
+  return skim::string_value(skim::member(owner, "model")).value_or("");
+}
+
 std::string usage_json(const UsageTotals& totals, Dialect dialect) {
   const Usage& sum = totals.sum(static_cast<std::size_t>(dialect));
   UsageText text;

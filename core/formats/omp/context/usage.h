@@ -16,6 +16,9 @@ std::optional<Usage> find_usage(EntryType type, std::string_view raw);
 /// The same for an entry that was indexed as Places.
 std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 
+/// The model that an entry with usage names; "" if it names none.
+std::string model_of(EntryType type, std::string_view raw);
+
 /// The agents' object, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13.
 std::string usage_json(const UsageTotals& totals, Dialect dialect);
 

@@ -1,5 +1,6 @@
 #include "core/formats/omp/render/omp_renderer.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/formats/omp/context/context.h"
@@ -27,6 +28,10 @@ class OmpRenderer : public RecordRenderer {
   }
   [[nodiscard]] std::unique_ptr<TextSizesObserver> observe(const LogSource& log) const override {
     return observe_entries(log);
+  }
+  [[nodiscard]] std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const override {
+    const auto found = find_usage(type, raw);
+    return found ? std::optional(EntryUsage{*found, 0, "", model_of(type, raw)}) : std::nullopt;
   }
   [[nodiscard]] std::string usage_json(const UsageTotals& totals, DialectNumber dialect) const override {
     return arborfs::usage_json(totals, Dialect{dialect});

@@ -1,0 +1,83 @@
+// Tokens and cost over sessions, by the time of each message: by day, project, model, agent and session. It reads the
+// logs, one batch of sessions after the other, and keeps no more of a message than a hash. Any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/usage.h"
+#include "core/session/catalog.h"
+
+namespace arborfs::stats {
+
+enum class By : std::uint8_t { day, project, model, agent, session };
+inline constexpr std::array<std::string_view, 5> kByNames{"day", "project", "model", "agent", "session"};
+std::optional<By> by_named(std::string_view name);
+
+/// A session whose usage counts, and how rows name it.
+struct Counted {
+  SessionPtr session;
+  std::string project;
+  std::string id;
+};
+/// All sessions that the view shows, also those in children/; `id` as in by-id/.
+std::vector<Counted> all_counted(const CatalogView& view);
+
+struct Row {
+  std::string name;            // of a day as 2026-02-16 in the user's time zone; "unknown" for a model that is not told
+  std::uint64_t messages = 0;  // each is one request to a model, or those of a task that the agent reports as one
+  Usage usage = untold_usage();
+};
+/// Input, output, and what was read from and written to the cache.
+double tokens_of(const Usage& usage);
+
+struct Options {
+  std::optional<std::int64_t> since_ms;
+  std::optional<std::int64_t> until_ms;  // exclusive
+  const std::atomic<bool>* cancelled = nullptr;
+  std::function<void()> step = [] {};  // a session has been read; called from any thread
+};
+
+class Stats {
+ public:
+  /// Days in their order; other rows by their tokens, most first.
+  [[nodiscard]] std::vector<Row> rows(By by) const;
+  [[nodiscard]] const Row& total() const { return total_; }
+  [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+
+  void add(const std::array<std::string, 5>& names, const Usage& usage, bool is_message);
+  void add_unreadable() { ++unreadable_; }
+
+ private:
+  struct Sums {
+    std::uint64_t messages = 0;
+    UsageTotals totals;
+  };
+  std::array<std::map<std::string, Sums>, 5> sums_;
+  UsageTotals totals_;
+  Row total_;
+  std::size_t unreadable_ = 0;
+};
+
+/// Each message counts once, in the session that was created first, although forks and continued sessions have copies
+/// of it. Messages with the same time, model and numbers are copies, unless the agent names each request. A cost that
+/// only the session as a whole tells counts at the time of its last entry. Errors: interrupted once cancelled, or once
+/// the calling thread's work is not Wanted.
+Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
+
+/// The rows as tab-separated values below a line of names; a number that no message tells is empty.
+std::string tsv(const Stats& stats, By by);
+/// The row as a JSON object, its name under that of `by`; a number that no message tells is absent.
+std::string json_row(const Row& row, By by);
+/// The same numbers in the order of both: "messages", "input", "output", "reasoning", "cacheRead", "cacheWrite",
+/// "cost".
+std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const Row& row);
+
+}  // namespace arborfs::stats

@@ -1,0 +1,189 @@
+"""`arborfs stats` says what a sum over the raw logs says, done here without arborfs, for sessions of all agents."""
+
+import collections
+import datetime
+import json
+import os
+import shutil
+import sqlite3
+
+from mounting import BINARY, SOURCE_DIR, equal, run
+
+SAMPLES = SOURCE_DIR / "tools" / "samples"
+AGENTS = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
+NUMBERS = ("input", "output", "reasoning", "cacheRead", "cacheWrite", "cost")
+
+
+def copies(case):
+    """A copy of the sample store of each agent."""
+    folder = case.new_path("samples")
+    run(SAMPLES / "copy", folder, BINARY)
+    return folder
+
+
+def records(path):
+    """The JSON objects in the lines of a log; a line may have several, and may be damaged."""
+    decoder = json.JSONDecoder(strict=False)
+    for line in path.read_bytes().split(b"\n"):
+        text = line.decode("utf8", "replace").strip()
+        while text.startswith("{"):
+            try:
+                record, end = decoder.raw_decode(text)
+            except ValueError:
+                break
+            yield record
+            text = text[end:].lstrip()
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def of_omp_or_pi(store):
+    for log in store.glob("sessions/*/*.jsonl"):
+        for record in records(log):
+            message = record.get("message") if isinstance(record.get("message"), dict) else {}
+            said = message if message.get("role") == "assistant" else record
+            if message.get("role") == "toolResult" and message.get("toolName") == "task":
+                said = message.get("details", {})
+            usage = said.get("usage")
+            if isinstance(usage, dict):
+                numbers = {name: usage[name] for name in NUMBERS if name in usage}
+                numbers["cost"] = usage.get("cost", {}).get("total", 0)
+                yield moment(record["timestamp"]), said.get("model", "unknown"), 1, numbers
+
+
+def of_opencode(store):
+    database = sqlite3.connect(f"file:{store}/opencode.db?immutable=1", uri=True)
+    for (text,) in database.execute("SELECT data FROM message"):
+        info = json.loads(text)
+        if "tokens" in info:
+            tokens = info["tokens"]
+            numbers = {name: tokens[name] for name in ("input", "output", "reasoning")}
+            numbers |= {"cacheRead": tokens["cache"]["read"], "cacheWrite": tokens["cache"]["write"], "cost": info["cost"]}
+            yield info["time"]["created"] / 1000, info["modelID"], 1, numbers
+    database.close()
+
+
+def of_claude(store):
+    counted = set()
+    for log in sorted(store.glob("projects/**/*.jsonl")):
+        cost = last = model = None
+        for record in records(log):
+            kind = record.get("type")
+            cost = record.get("totalCostUSD", cost) if kind == "cost-state" else cost
+            if kind in ("user", "assistant", "system", "attachment"):
+                last = moment(record["timestamp"])
+            if kind != "assistant":
+                continue
+            message = record["message"]
+            usage, model = message["usage"], message["model"]
+            key = message["id"], record.get("requestId")
+            if key not in counted:
+                counted.add(key)
+                yield last, model, 1, {"input": usage["input_tokens"], "output": usage["output_tokens"],
+                                       "cacheRead": usage["cache_read_input_tokens"],
+                                       "cacheWrite": usage["cache_creation_input_tokens"]}
+        if cost is not None:
+            yield last, model, 0, {"cost": cost}
+
+
+def of_codex(store):
+    counted = set()
+    for log in sorted(store.glob("sessions/**/*.jsonl")):
+        for record in records(log):
+            payload = record["payload"]
+            if record["type"] == "token_usage_record":
+                key, usage = (payload["thread_id"], payload["response_id"]), payload["usage"]
+            elif payload.get("type") == "token_count":
+                key, usage = (log, str(payload["info"]["total_token_usage"])), payload["info"]["last_token_usage"]
+            else:
+                continue
+            if key not in counted:
+                counted.add(key)
+                cached = usage["cached_input_tokens"]
+                yield moment(record["timestamp"]), "unknown", 1, {
+                    "input": usage["input_tokens"] - cached, "output": usage["output_tokens"], "cacheRead": cached,
+                    "reasoning": usage.get("reasoning_output_tokens", 0)}
+
+
+def of_goat(store):
+    for folder in store.glob("sessions/*"):
+        metadata = json.loads((folder / "metadata.json").read_text())
+        if "total_cost_usd" in metadata:
+            last = [record for record in records(folder / "messages.jsonl")][-1]
+            yield moment(last["timestamp"]), "unknown", 0, {"cost": metadata["total_cost_usd"]}
+
+
+READERS = {"omp": of_omp_or_pi, "pi": of_omp_or_pi, "opencode": of_opencode, "claude": of_claude, "codex": of_codex,
+           "goat": of_goat, "opal": lambda store: ()}
+
+
+def summed(samples, hours_before_utc):
+    """What was spent by day, model and agent."""
+    sums = {by: collections.defaultdict(lambda: dict.fromkeys(("messages", *NUMBERS), 0))
+            for by in ("day", "model", "agent")}
+    for agent, reader in READERS.items():
+        for time, model, messages, numbers in reader(samples / agent):
+            zone = datetime.timezone(datetime.timedelta(hours=hours_before_utc))
+            names = {"day": datetime.datetime.fromtimestamp(time, zone).strftime("%Y-%m-%d"), "model": model, "agent": agent}
+            for by, name in names.items():
+                row = sums[by][name]
+                row["messages"] += messages
+                for key, number in numbers.items():
+                    row[key] += number
+    return sums
+
+
+def rounded(rows):
+    """Sums of costs differ in their last digits with their order."""
+    return {name: {key: round(number, 6) for key, number in row.items()} for name, row in rows.items()}
+
+
+def printed(samples, by, zone, *words):
+    done = run(samples / "arborfs", "stats", "--json", "--by", by, *words, env={**os.environ, "TZ": zone})
+    rows = json.loads(done.stdout)
+    return {row[by]: {key: row.get(key, 0) for key in ("messages", *NUMBERS)} for row in rows}
+
+
+def test_stats_equal_a_sum_over_the_raw_logs(case):
+    """By day in two time zones, by model and by agent."""
+    samples = copies(case)
+    for zone, hours in (("UTC", 0), ("ABC-14", 14)):
+        expected = summed(samples, hours)
+        for by in ("day", "model", "agent"):
+            equal(rounded(printed(samples, by, zone)), rounded(expected[by]), f"by {by} in {zone}")
+    assert len(expected["agent"]) > 5 and len(expected["day"]) > 5, expected
+    total = sum(row["input"] for row in expected["agent"].values())
+    for by in ("project", "session"):
+        equal(sum(row["input"] for row in printed(samples, by, "UTC").values()), total, by)
+
+
+def test_stats_count_copies_of_messages_once(case):
+    """A fork of omp's and a continued transcript of Claude Code repeat messages."""
+    samples = copies(case)
+    before = {by: printed(samples, by, "UTC") for by in ("day", "agent")}
+    run(samples / "arborfs", "fork", "omp:019c65b8")
+    log = next(samples.glob("claude/projects/*/3de02c36-*.jsonl"))
+    other = "11111111-2222-4333-8444-555555555555"
+    text = "\n".join(line for line in log.read_text().splitlines() if '"cost-state"' not in line) + "\n"
+    log.with_name(f"{other}.jsonl").write_text(text.replace(log.stem, other))
+    for by, rows in before.items():
+        equal(printed(samples, by, "UTC"), rows, by)
+
+
+def test_stats_follow_the_logs_and_name_what_is_unreadable(case):
+    """An answer counts as soon as it is written; a log that cannot be read hides no other."""
+    session = case.agent.talk()
+    store = ("--agent-dir", str(case.agent.path))
+
+    def messages():
+        rows = json.loads(case.arborfs("stats", "--json", "--by", "agent", *store).stdout)
+        return sum(row["messages"] for row in rows)
+
+    before = messages()
+    session.assistant("one more")
+    session.grow()
+    equal(messages(), before + 1, "after an answer")
+    shutil.copy(session.path, session.path.with_name("copy.jsonl"))
+    equal(messages(), before + 1, "with a copy of the log")

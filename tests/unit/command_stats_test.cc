@@ -1,0 +1,120 @@
+// arborfs stats: which messages count, when, and how the sums are shown.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "core/json/document.h"
+#include "tests/support/fake_terminal.h"
+#include "tests/support/paths.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+#include "tools/arborfs/period.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string answer(const std::string& id, const std::string& time, const std::string& model, const std::string& cost) {
+  return R"({"type":"message","id":")" + id + R"(","parentId":null,"timestamp":")" + time +
+         R"(","message":{"role":"assistant","content":[],"model":")" + model +
+         R"(","usage":{"input":1000,"output":20,"cacheRead":300,"cacheWrite":4,"totalTokens":1324,"cost":{"total":)" +
+         cost + "}}}}\n";
+}
+
+class CommandStatsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::tzset();
+    store.write("-work-a", "one",
+                testing::TempStore::header("aaaa000011112222", "/work/a") + "\n" +
+                    answer("e1", "2026-02-16T10:00:00.000Z", "small", "0.5") +
+                    answer("e2", "2026-02-16T23:30:00.000Z", "large", "0.25"));
+    store.write("-work-b", "two",
+                testing::TempStore::header("bbbb000011112222", "/work/b") + "\n" +
+                    answer("e3", "2026-02-17T10:00:00.000Z", "large", "1"));
+  }
+  void TearDown() override { ::tzset(); }
+
+  std::string stats(std::vector<std::string> words) {
+    words.insert(words.begin(), {"stats", "--agent-dir=" + store.root()});
+    EXPECT_EQ(terminal.run(words), kDone) << terminal.err.str();
+    return terminal.out.str();
+  }
+
+  testing::TempStore store;
+  testing::TempStore scratch;
+  testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
+  testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
+  testing::FakeTerminal terminal;
+};
+
+TEST_F(CommandStatsTest, MessagesCountOnTheDayOfTheirTimeInTheUsersZone) {
+  EXPECT_EQ(stats({}),
+            "DAY         MESSAGES  INPUT  OUTPUT  CACHE READ  CACHE WRITE    COST\n"
+            "2026-02-16         1  1,000      20         300            4  0.5000\n"
+            "2026-02-17         2  2,000      40         600            8    1.25\n"
+            "total              3  3,000      60         900           12    1.75\n");
+}
+
+TEST_F(CommandStatsTest, JsonHasARowForEachNameMostTokensFirst) {
+  EXPECT_EQ(stats({"--by=model", "--json"}),
+            "[\n{\"model\":\"large\",\"messages\":2,\"input\":2000,\"output\":40,\"cacheRead\":600,\"cacheWrite\":8,"
+            "\"cost\":1.25},\n"
+            "{\"model\":\"small\",\"messages\":1,\"input\":1000,\"output\":20,\"cacheRead\":300,\"cacheWrite\":4,"
+            "\"cost\":0.5}\n]\n");
+  EXPECT_THAT(stats({"--by", "session", "--json"}),
+              AllOf(HasSubstr("{\"session\":\"aaaa000011112222\",\"messages\":2,"),
+                    HasSubstr("{\"session\":\"bbbb000011112222\",\"messages\":1,")));
+  EXPECT_THAT(stats({"--by", "agent"}), HasSubstr("AGENT"));
+  EXPECT_THAT(stats({"--by", "project", "-p", "work-b"}), AllOf(HasSubstr("work-b"), Not(HasSubstr("work-a"))));
+}
+
+TEST_F(CommandStatsTest, SinceAndUntilNameDaysOfTheUsersZone) {
+  EXPECT_THAT(stats({"--since=2026-02-17"}), HasSubstr("total              2"));
+  EXPECT_THAT(stats({"--until=2026-02-16"}), HasSubstr("total              1"));
+  EXPECT_THAT(stats({"--since=2026-02-16T23:30:00Z", "--until=2026-02-17T10:00:00Z"}),
+              HasSubstr("total              1"));
+  EXPECT_EQ(terminal.run({"stats", "--since=soon"}), kUsage);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("'soon' is not a date"));
+  EXPECT_EQ(terminal.run({"stats", "--by=colour"}), kUsage);
+  EXPECT_EQ(start_of("2026-02-16"), 1771196400000);
+  EXPECT_EQ(end_of("2026-02-28"), 1772319600000);
+  EXPECT_FALSE(start_of("2026-02-32"));
+}
+
+TEST_F(CommandStatsTest, CopiesOfAMessageInAForkDoNotCount) {
+  std::string fork = testing::TempStore::header("cccc000011112222", "/work/c");
+  fork.replace(fork.find("10:20:30"), 8, "12:20:30");
+  store.write("-work-c", "three",
+              fork + "\n" + answer("e1", "2026-02-16T10:00:00.000Z", "small", "0.5") +
+                  answer("e2", "2026-02-16T23:30:00.000Z", "large", "0.25") +
+                  answer("e9", "2026-02-18T10:00:00.000Z", "large", "0.25"));
+  EXPECT_THAT(stats({"--by=session"}),
+              AllOf(HasSubstr("aaaa000011112222         2"), HasSubstr("cccc000011112222         1"),
+                    HasSubstr("total                    4")));
+}
+
+TEST_F(CommandStatsTest, ATerminalShowsBars) {
+  terminal.io.out_is_terminal = true;
+  terminal.variables["NO_COLOR"] = "1";
+  const std::string text = stats({"--by=day"});
+  EXPECT_THAT(text, AllOf(HasSubstr("2  2,000      40         600            8    1.25  ████"),
+                          HasSubstr("1  1,000      20         300            4  0.5000  ██")));
+}
+
+TEST_F(CommandStatsTest, WithoutMessagesThereIsOnlyTheTotal) {
+  EXPECT_EQ(stats({"--since=2027-01-01", "--json"}), "[]\n");
+  EXPECT_THAT(stats({"--since=2027-01-01"}),
+              HasSubstr("total         0      -       -           -            -     -\n"));
+}
+
+}  // namespace
+}  // namespace arborfs::cli

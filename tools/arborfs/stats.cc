@@ -1,0 +1,142 @@
+// arborfs stats: tokens and cost by day, project, model, agent or session.
+#include "core/stats/stats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/choice.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/period.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+using stats::By;
+
+constexpr std::size_t kBarColumns = 20;
+
+By by_of(const CommandLine& line) {
+  return stats::by_named(line.by).value_or(By::day);
+}
+
+std::string heading_of(By by) {
+  std::string heading(stats::kByNames.at(static_cast<std::size_t>(by)));
+  std::transform(heading.begin(), heading.end(), heading.begin(), [](char c) { return static_cast<char>(c - 32); });
+  return heading;
+}
+
+std::string count_words(double number) {
+  return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::max(0.0, std::round(number))));
+}
+
+std::string cost_words(double cost) {
+  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}", cost, cost < 1 ? 4 : 2);
+}
+
+/// The row's part of the longest one, in eighths of a column.
+std::string bar(double tokens, double most) {
+  constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<std::size_t>(std::ceil(most > 0 ? tokens / most * kBarColumns * 8 : 0));
+  std::string text;
+  for (std::size_t i = 0; i < eighths / 8; ++i) {
+    text += "█";
+  }
+  return text.append(kEighths[eighths % 8]);
+}
+
+std::vector<std::string> cells_of(const stats::Row& row) {
+  const Usage& usage = row.usage;
+  return {visible_line(row.name, kTitleCharacters),
+          grouped(row.messages),
+          count_words(usage.input),
+          count_words(usage.output),
+          count_words(usage.cache_read),
+          count_words(usage.cache_write),
+          cost_words(usage.cost)};
+}
+
+void print_table(const stats::Stats& found, By by, Terminal& io) {
+  const auto rows = found.rows(by);
+  std::vector<Table::Column> columns{
+      {heading_of(by), false, true}, {"MESSAGES", true},    {"INPUT", true}, {"OUTPUT", true},
+      {"CACHE READ", true},          {"CACHE WRITE", true}, {"COST", true}};
+  double most = 0;
+  for (const stats::Row& row : rows) {
+    most = std::max(most, stats::tokens_of(row.usage));
+  }
+  if (io.out_is_terminal) {
+    columns.push_back({"TOKENS", false, true});
+  }
+  Table table(columns);
+  for (const stats::Row& row : rows) {
+    auto cells = cells_of(row);
+    if (io.out_is_terminal) {
+      cells.push_back(bar(stats::tokens_of(row.usage), most));
+    }
+    table.add(std::move(cells));
+  }
+  stats::Row total = found.total();
+  total.name = "total";
+  auto cells = cells_of(total);
+  cells.resize(columns.size());
+  table.add(std::move(cells));
+  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool is_bold = i == 0 || i + 1 == lines.size();
+    io.out << styled(io, is_bold ? Style::bold : Style::plain, lines[i]) << "\n";
+  }
+}
+
+void print_json(const stats::Stats& found, By by, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const stats::Row& row : found.rows(by)) {
+    all.item_json(stats::json_row(row, by));
+  }
+  io.out << terminal_safe_json(all.str()) << "\n";
+}
+
+Result<stats::Stats> gather(const CommandLine& line, const Catalog& catalog, Terminal& io) {
+  ASSIGN_OR_RETURN(const auto chosen, chosen_sessions(line, catalog));
+  std::vector<stats::Counted> sessions;
+  sessions.reserve(chosen.size());
+  for (const Listed& of : chosen) {
+    sessions.push_back({of.session, of.project->name, of.id});
+  }
+  stats::Options options;
+  options.since_ms = start_of(line.since);
+  options.until_ms = end_of(line.until);
+  Progress progress(io, "reading sessions", sessions.size());
+  options.step = [&progress] { progress.step(); };
+  return stats::gather(std::move(sessions), options);
+}
+
+}  // namespace
+
+int run_stats(const CommandLine& line, Terminal& io) {
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  const auto found = gather(line, **catalog, io);
+  if (!found) {
+    return fail(io, found.error());
+  }
+  const By by = by_of(line);
+  line.json ? print_json(*found, by, io) : print_table(*found, by, io);
+  if (found->unreadable() > 0) {
+    io.err << "arborfs: " << counted(found->unreadable(), "session") << " could not be read; see arborfs doctor\n";
+  }
+  return kDone;
+}
+
+}  // namespace arborfs::cli
