@@ -1,39 +1,89 @@
-"""Logs of pi are shown by pi's rules and never written (tests/pi)."""
+"""Logs of pi are shown and written by pi's rules (tests/pi)."""
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 from agentdir import append_bytes, compact
 from mounting import BINARY, equal, run, visible_within
 from views import status
-from writing import reason, refused
+from writing import answer_of
 
 SAMPLES = Path(__file__).resolve().parent.parent / "pi" / "sessions"
-WRITES = ("echo x > append", "echo '#1' > branch", "echo '#1 name' > label", "echo x > title", "echo > fork",
-          "ln -s ../entries/$(ls entries | head -1) labels/name")
+VERBS = {"append", "branch", "fork", "label"}
 
 
-def test_pi_logs_are_never_written(case):
-    """Every way of writing to a session fails as read-only and says why; so does `new` where all sessions are pi's.
-    Reading works, and no byte of the store changes."""
+def sample_folders(mount):
+    """The folders of the samples in a mount, by the names of their logs."""
+    return {path.parent.name: path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")}
+
+
+def test_pi_logs_take_every_write(case):
+    """Every control file of a session of pi writes what pi would: entries of pi's kinds, behind bytes that stay. A log
+    of an old version becomes one of version 3."""
     shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
-    before = case.agent.state()
+    logs = {log.stem: log for log in case.agent.sessions.glob("*/*.jsonl")}
     with case.mount() as mount:
-        folders = [path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")]
-        equal(len(folders), len(list(SAMPLES.glob("*/*.jsonl"))), "sessions")
-        for folder in folders:
-            assert os.listdir(folder / "entries") and (folder / "transcript.md").read_text(), folder
-            for script in WRITES:
-                refused(script, folder, "Read-only file system")
-            assert " pi" in reason(folder), reason(folder)
-            assert status(folder)["writable"] is False and " pi" in status(folder)["readOnlyReason"], status(folder)
-        projects = sorted({folder.parent for folder in folders})
-        refused(f"mv {folders[0]} {next(project for project in projects if project != folders[0].parent)}/", mount.path,
-                "Read-only file system")
-        refused("echo /tmp > new", mount.path, "Read-only file system")
-    equal(case.agent.state(), before, "the store")
+        folders = sample_folders(mount)
+        equal(sorted(folders), sorted(logs), "sessions")
+        for name, folder in folders.items():
+            log = logs[name]
+            before = log.read_bytes()
+            old = json.loads(before.splitlines()[0]).get("version") != 3
+            assert VERBS <= set(os.listdir(folder)) and status(folder)["writable"], os.listdir(folder)
+            (folder / "append").write_text("from the mount\n")
+            (folder / "label").write_text("#1 first\n")
+            (folder / "title").write_text("Named here\n")
+            (folder / "branch").write_text("#1\nwent wrong\n")
+            after = log.read_bytes()
+            assert old or after.startswith(before), log
+            lines = [json.loads(line) for line in after.splitlines()[-4:]]
+            equal([line["type"] for line in lines], ["message", "label", "session_info", "branch_summary"], log)
+            equal(lines[1]["parentId"], lines[0]["id"], "the label's parent")
+            equal((lines[2]["parentId"], lines[2]["name"]), (lines[1]["id"], "Named here"), "the title")
+            equal((lines[3]["parentId"], lines[3]["fromId"], lines[3]["summary"]),
+                  (lines[1]["targetId"], lines[2]["id"], "went wrong"), "the branch")
+            assert all(re.fullmatch("[0-9a-f]{8}", line["id"]) for line in lines), lines
+            header = json.loads(after.splitlines()[0])
+            equal((header["version"], "title" in header), (3, False), log)
+            equal((folder / "title").read_text(), "Named here\n", folder)
+            equal(os.readlink(folder / "labels" / "first").split("/")[-1].split("-")[0].lstrip("0"), "1", folder)
+
+
+def test_forks_moves_and_new_sessions_of_pi(case):
+    """fork and new write logs with pi's names and headers in pi's folders, and a move takes the log to the folder where
+    pi looks for it."""
+    agent = case.agent_dir()
+    folder = agent.sessions / "--srv-kite--"
+    folder.mkdir()
+    log, session = new_log(folder, 1)
+    with case.mount("allow_delete", f"store=pi={agent.path}") as mount:
+        source = mount / "by-id" / session
+        made = answer_of(source / "fork", "\n")
+        fork = next(path for path in folder.iterdir() if path != log)
+        header = json.loads(fork.read_text().splitlines()[0])
+        equal(list(header), ["type", "version", "id", "timestamp", "cwd", "parentSession"], "the header")
+        equal((header["id"], header["parentSession"]), (made["session"], str(log)), "the fork")
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_" + made["session"] + r"\.jsonl", fork.name), fork
+        equal(fork.read_text().splitlines()[1:], log.read_text().splitlines()[1:], "the entries")
+        made = answer_of(mount / "new", json.dumps({"agent": "pi", "cwd": "/srv/new:one", "title": "Made",
+                                                    "model": "anthropic/claude"}) + "\n")
+        new = next((agent.sessions / "--srv-new-one--").iterdir())
+        lines = [json.loads(line) for line in new.read_text().splitlines()]
+        equal([(line["type"], line["id"] == made["session"]) for line in lines],
+              [("session", True), ("session_info", False), ("model_change", False)], "the new session")
+        equal((lines[2]["provider"], lines[2]["modelId"]), ("anthropic", "claude"), "its model")
+        shown = json.loads((mount / "by-id" / made["session"] / "session.json").read_text())
+        equal((shown["agent"], shown["title"]), ("pi", "Made"), "as shown")
+        old = log.read_text().splitlines()
+        os.rename(mount / "projects" / "srv-kite" / log.stem,
+                  (mount / "by-id" / made["session"]).resolve().parent / log.stem)
+        moved = (agent.sessions / "--srv-new-one--" / log.name).read_text().splitlines()
+        equal((json.loads(moved[0])["cwd"], moved[1:]), ("/srv/new:one", old[1:]), "the moved log")
+        (mount / "by-id" / session).resolve().rmdir()
+        assert not log.exists() and not (agent.sessions / "--srv-new-one--" / log.name).exists(), "it is in the trash"
 
 
 def test_pi_logs_are_shown_by_the_rules_of_pi(case):
@@ -62,12 +112,19 @@ def test_pi_logs_are_shown_by_the_rules_of_pi(case):
                        lambda: (folder / "title").read_text() == "Named anew\n", "the new name")
 
 
-def test_new_session_in_an_empty_pi_folder_is_refused(case):
-    """Where ~/.pi/agent is shown because there is no ~/.omp/agent, `new` is refused even before pi's first session."""
-    (case.home / ".pi" / "agent").mkdir(parents=True)
-    done = run(BINARY, "new", "/tmp", env=case.environment, check=False)
-    assert done.returncode != 0 and b"pi" in done.stderr, done
-    equal(os.listdir(case.home / ".pi" / "agent"), [], "pi's folder")
+def test_new_session_in_an_empty_pi_folder_is_of_pi(case):
+    """Where ~/.pi/agent is shown because there is no ~/.omp/agent, `new` makes a session of pi, and --agent says which
+    where both are."""
+    (case.home / ".pi" / "agent" / "sessions").mkdir(parents=True)
+    first = json.loads(run(BINARY, "new", "/srv/kite", "--json", env=case.environment).stdout)["session"]
+    folder = case.home / ".pi" / "agent" / "sessions" / "--srv-kite--"
+    equal([json.loads(log.read_text())["id"] for log in folder.iterdir()], [first], "pi's folder")
+    (case.home / ".omp" / "agent" / "sessions").mkdir(parents=True)
+    run(BINARY, "new", "/srv/kite", "--agent", "pi", env=case.environment)
+    equal(len(list(folder.iterdir())), 2, "pi's folder")
+    run(BINARY, "new", "/srv/kite", env=case.environment)
+    equal(len(list(folder.iterdir())), 2, "pi's folder after a session of omp")
+    equal(len(list((case.home / ".omp" / "agent" / "sessions").glob("*/*.jsonl"))), 1, "omp's folder")
 
 
 def flat_sessions(case):
@@ -92,7 +149,7 @@ def new_log(folder, number):
 
 def test_logs_in_a_session_dir_are_shown_and_followed(case):
     """Logs that lie directly in the named folder are grouped by their cwd; new logs, appends and removals show at once,
-    and what lies deeper is not pi's. Nothing is written."""
+    and what lies deeper is not pi's. Writes reach the logs where they lie, and new ones lie beside them."""
     folder = flat_sessions(case)
     (folder / "deeper").mkdir()
     new_log(folder / "deeper", 1)
@@ -105,9 +162,13 @@ def test_logs_in_a_session_dir_are_shown_and_followed(case):
             shown = sessions[Path(session["file"]).stem]
             equal((shown / "title").read_text().rstrip("\n"), session["title"], shown)
         shown = sessions[Path(expected[0]["file"]).stem]
-        for script in WRITES:
-            refused(script, shown, "Read-only file system")
         equal(sorted(folder.iterdir()), before, "the folder")
+        (shown / "append").write_text("from the mount\n")
+        assert b"from the mount" in (folder / Path(expected[0]["file"]).name).read_bytes(), "the append"
+        made = answer_of(mount / "new", '{"agent":"pi","cwd":"/srv/other"}\n')["session"]
+        forked = answer_of(shown / "fork", "\n")["session"]
+        added = [log for log in folder.iterdir() if log not in before]
+        equal(sorted(json.loads(log.read_text().splitlines()[0])["id"] for log in added), sorted([made, forked]), "new logs")
         log = new_log(folder, 2)[0]
         visible_within(1, lambda: None, lambda: (mount / "projects" / "srv-kite" / log.stem).exists(), "a new log")
         entries = mount / "projects" / "srv-kite" / log.stem / "entries"

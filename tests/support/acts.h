@@ -69,6 +69,13 @@ inline SessionPtr version_1(Stage& stage) {
                           "\n");
 }
 
+/// pi wrote it: its name is an entry.
+inline SessionPtr of_pi(Stage& stage) {
+  return stage.add(kName, TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n" +
+                              R"({"type":"session_info","id":"aaaa0002","parentId":"aaaa0001","name":"First"})"
+                              "\n");
+}
+
 inline SessionPtr torn(Stage& stage) {
   return stage.add(kName,
                    TempStore::header("s1", "/work/pi") + "\n" + TempStore::user("aaaa0001", "", "one") + "\n{\"ty");
@@ -247,6 +254,33 @@ inline const Act kActs[] = {
        return conversation ? plain(stage.writer().adopt(*conversation, "omp")) : Result<void>(conversation.error());
      },
      has_two},
+    {"append to a log of pi", of_pi, append, is_written},
+    {"branch with a summary in a log of pi", of_pi,
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().branch(session, "aaaa0001", kMarker)); },
+     is_written},
+    {"label in a log of pi", of_pi,
+     [](Stage& stage, const SessionPtr& session) {
+       return plain(stage.writer().label(session, {{"aaaa0001", kMarker}}));
+     },
+     is_written},
+    {"title of a log of pi", of_pi,
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().set_title(session, kMarker)); },
+     [](Stage& stage) {
+       const auto session = the_session(stage);
+       return session->refresh(Depth::index) && session->head().header.title == kMarker;
+     }},
+    {"fork of a log of pi", of_pi,
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().fork(session, "", false, kMarker)); },
+     has_two},
+    {"create beside a log of pi", of_pi, create, has_two},
+    {"move of a log of pi", of_pi,
+     [](Stage& stage, const SessionPtr& session) { return plain(stage.writer().move(session, "/work/other")); },
+     [](Stage& stage) {
+       const auto session = the_session(stage);
+       return session && session->head().header.cwd == "/work/other" && session->place().folder == "--work-other--";
+     },
+     Keeps::all_but_header},
+    {"remove of a log of pi", of_pi, remove, is_in_trash},
     {"create", small, create, has_two},
     {"create in an empty place", nothing, create, [](Stage& stage) { return sessions(stage) == 1; }},
     {"move", with_artifacts,

@@ -179,15 +179,34 @@ TEST_F(StoreSetTest, NewSessionsGoToTheFirstStoreOfOmp) {
   EXPECT_TRUE(fs::exists(second.sessions() / made->session->place().folder / made->session->place().file));
 }
 
-TEST_F(StoreSetTest, WithoutAStoreOfOmpNothingIsCreated) {
+TEST_F(StoreSetTest, WithoutAStoreOfOmpNewSessionsAreOfPi) {
   Catalog catalog(StoreSet(store_of(first, pi_format())), "/home/nobody", "");
   catalog.rescan();
   OmpWriter writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
+  wanted.agent = "omp";
+  const auto refused = writer.create(wanted);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::read_only);
+  EXPECT_TRUE(fs::is_empty(first.sessions()));
+  wanted.agent = "";
   const auto made = writer.create(wanted);
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().code, Errc::read_only);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->session->agent(), "pi");
+  EXPECT_TRUE(fs::exists(first.sessions() / "--work-new--" / made->session->place().file));
+}
+
+TEST_F(StoreSetTest, WithoutAStoreOfPiNoSessionOfPiIsCreated) {
+  Catalog catalog(StoreSet(store_of(first)), "/home/nobody", "");
+  catalog.rescan();
+  OmpWriter writer(catalog, WriteSettings{});
+  NewSession wanted;
+  wanted.cwd = "/work/new";
+  wanted.agent = "pi";
+  const auto refused = writer.create(wanted);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::read_only);
   EXPECT_TRUE(fs::is_empty(first.sessions()));
 }
 

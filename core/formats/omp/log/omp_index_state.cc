@@ -8,13 +8,6 @@
 
 namespace arborfs {
 
-namespace {
-
-constexpr std::string_view kOfPi =
-    "the log belongs to pi, and arborfs can only read pi's logs; continue the session with pi";
-
-}  // namespace
-
 bool OmpIndexState::is_younger(const RecordFields& record) {
   const EntryType type = record.entry_type();
   return is_omp18_type(type) || (record.hints != 0 && has_omp18_key(record.hints, type));
@@ -129,10 +122,6 @@ void OmpIndexState::settle_writer(std::optional<std::string> name) {
   header.of_other_agent = is_pis;
   if (is_pis && name) {
     set_name(header, *name);
-  }
-  if (is_pis && header.writable_version) {
-    header.writable_version = false;
-    header.problem = kOfPi;
   }
 }
 

@@ -123,7 +123,8 @@ Result<void> add_object(std::span<char> text, Dialect dialect, std::int64_t now_
   if (!is_entry && json::member(object, "role") == nullptr) {
     return {Errc::invalid_argument, R"(a message needs "role", an entry needs "type")"};
   }
-  auto completed = is_entry ? complete_entry(object, owner, dialect, now_ms) : complete_message(object, owner, now_ms);
+  auto completed =
+      is_entry ? complete_entry(object, owner, dialect, now_ms) : complete_message(object, owner, dialect, now_ms);
   if (!completed.has_value()) {
     return completed;
   }

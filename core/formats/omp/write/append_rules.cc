@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/log/entry_types.h"
 
 namespace arborfs {
@@ -65,6 +67,36 @@ constexpr EntryRule kEntryRules[] = {
     {EntryType::credential_pin, {"hash", kString}},
 };
 
+// pi's (pi/FORMAT.md C2).
+constexpr EntryRule kPiEntryRules[] = {
+    {EntryType::message, {"message", kObject}},
+    {EntryType::thinking_level_change, {"thinkingLevel", kString}},
+    {EntryType::model_change, {"provider", kString}},
+    {EntryType::model_change, {"modelId", kString}},
+    {EntryType::compaction, {"summary", kString}},
+    {EntryType::compaction, {"firstKeptEntryId", kString}},
+    {EntryType::compaction, {"tokensBefore", kNumber}},
+    {EntryType::compaction, {"fromHook", kBool, Need::optional}},
+    {EntryType::compaction, {"usage", kObject, Need::optional}},
+    {EntryType::compaction, {"systemMessage", kObject, Need::optional}},
+    {EntryType::branch_summary, {"summary", kString}},
+    {EntryType::branch_summary, {"fromId", kString, Need::optional}},
+    {EntryType::branch_summary, {"fromHook", kBool, Need::optional}},
+    {EntryType::branch_summary, {"usage", kObject, Need::optional}},
+    {EntryType::custom, {"customType", kString}},
+    {EntryType::custom_message, {"customType", kString}},
+    {EntryType::custom_message, {"content", kString | kArray}},
+    {EntryType::custom_message, {"display", kBool}},
+    {EntryType::label, {"targetId", kString}},
+    {EntryType::label, {"label", kString, Need::optional}},
+    {EntryType::session_info, {"name", kString}},
+    {EntryType::usage, {"kind", kString}},
+    {EntryType::usage, {"provider", kString}},
+    {EntryType::usage, {"model", kString}},
+    {EntryType::context_edit, {"targetId", kString}},
+    {EntryType::context_edit, {"replacement", kNull | kObject}},
+};
+
 struct RoleRule {
   std::string_view role;
   MemberRule member;
@@ -77,6 +109,35 @@ constexpr RoleRule kRoleRules[] = {
     {"hookMessage", {"content", kString | kArray}}, {"bashExecution", {"command", kString}},
     {"pythonExecution", {"code", kString}},         {"fileMention", {"files", kArray}},
 };
+
+// pi's (pi/FORMAT.md C3).
+constexpr RoleRule kPiRoleRules[] = {
+    {"user", {"content", kString | kArray}},
+    {"assistant", {"content", kArray}},
+    {"toolResult", {"content", kArray}},
+    {"toolResult", {"toolCallId", kString}},
+    {"toolResult", {"toolName", kString}},
+    {"custom", {"content", kString | kArray}},
+    {"custom", {"customType", kString}},
+    {"bashExecution", {"command", kString}},
+    {"bashExecution", {"output", kString}},
+    {"system", {"content", kString}},
+    {"system", {"sections", kObject, Need::optional}},
+};
+
+struct Rules {
+  std::span<const EntryRule> entries;
+  std::span<const RoleRule> roles;
+  bool takes_other_roles;
+};
+
+// pi sends no message of a role that it does not know; omp's extensions have roles of their own.
+constexpr Rules kOmpRules{kEntryRules, kRoleRules, true};
+constexpr Rules kPiRules{kPiEntryRules, kPiRoleRules, false};
+
+constexpr const Rules& append_rules_of(Dialect dialect) {
+  return dialect == Dialect::pi ? kPiRules : kOmpRules;
+}
 
 bool is_of(const json::Value& value, unsigned kinds) {
   if (value.IsArray() && (kinds & kStrings) != 0) {
@@ -168,8 +229,9 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   if (type == EntryType::session || *word == "title") {
     return {Errc::invalid_argument, "\"" + std::string(*word) + "\" belongs only at the head of a log"};
   }
-  if (type == EntryType::other || type == EntryType::none || is_pi_type(type)) {
-    return {Errc::invalid_argument, "\"type\" is not a type that agents know"};
+  const bool is_others = dialect == Dialect::pi ? is_omp_type(type) || is_omp18_type(type) : is_pi_type(type);
+  if (type == EntryType::other || type == EntryType::none || is_others) {
+    return {Errc::invalid_argument, "\"type\" is not a type that " + std::string(rules_of(dialect).agent) + " knows"};
   }
   if (is_omp18_type(type) && dialect != Dialect::omp18) {
     return {
@@ -179,15 +241,23 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   return {};
 }
 
+// Who alone writes one of these keys, if that is not the log's own agent; else "".
+std::string_view only_writer(DialectHints keys, EntryType type, Dialect dialect) {
+  if (dialect == Dialect::pi) {
+    return has_omp18_key(keys, type) || has_omp_key(keys, type) ? "omp" : "";
+  }
+  const bool is_youngers = has_omp18_key(keys, type) && dialect != Dialect::omp18;
+  return is_youngers ? "newer agents" : has_pi_key(keys, type) ? "pi" : "";
+}
+
 // Refuses a key that would make the whole log look like another agent's, or another generation's.
 Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialect) {
   for (const json::Value::Member& member : json::members(entry)) {
     const DialectHints keys = dialect_hint_of(json::as_string(member.name));
-    const bool is_youngers = has_omp18_key(keys, type) && dialect != Dialect::omp18;
-    if (is_youngers || has_pi_key(keys, type)) {
+    const std::string_view writer = only_writer(keys, type, dialect);
+    if (!writer.empty()) {
       return {Errc::invalid_argument, "\"" + std::string(json::as_string(member.name)) + "\" is written only by " +
-                                          (is_youngers ? "newer agents" : "pi") +
-                                          " and would change how the whole log is read"};
+                                          std::string(writer) + " and would change how the whole log is read"};
     }
   }
   return {};
@@ -195,17 +265,22 @@ Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialec
 
 }  // namespace
 
-Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms) {
+Result<void> complete_message(json::Value& message, json::Document& owner, Dialect dialect, std::int64_t now_ms) {
   const auto role = json::string_member(message, "role");
   if (!role || role->empty()) {
     return {Errc::invalid_argument, "\"role\" must be a string that is not empty"};
   }
-  if (*role == "system") {
+  const Rules& rules = append_rules_of(dialect);
+  const auto is_for_role = [&](const RoleRule& rule) { return rule.role == *role; };
+  if (!rules.takes_other_roles && std::none_of(rules.roles.begin(), rules.roles.end(), is_for_role)) {
+    return {Errc::invalid_argument, "\"role\" is not a role that " + std::string(rules_of(dialect).agent) + " knows"};
+  }
+  if (*role == "system" && dialect != Dialect::pi) {
     return {Errc::invalid_argument,
             "the role \"system\" is written only by pi and would turn the whole log into one of pi"};
   }
-  for (const RoleRule& rule : kRoleRules) {
-    if (rule.role == *role) {
+  for (const RoleRule& rule : rules.roles) {
+    if (is_for_role(rule)) {
       if (auto checked = check(message, rule.member); !checked.has_value()) {
         return checked;
       }
@@ -233,7 +308,7 @@ Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect d
   if (auto checked = check_keys(entry, type, dialect); !checked.has_value()) {
     return checked;
   }
-  for (const EntryRule& rule : kEntryRules) {
+  for (const EntryRule& rule : append_rules_of(dialect).entries) {
     if (rule.type == type) {
       if (auto checked = check(entry, rule.member); !checked.has_value()) {
         return checked;
@@ -241,9 +316,9 @@ Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect d
     }
   }
   if (type == EntryType::message) {
-    return complete_message(*json::member(entry, "message"), owner, now_ms);
+    return complete_message(*json::member(entry, "message"), owner, dialect, now_ms);
   }
-  return type == EntryType::model_usage ? complete_usage(entry, owner) : Result<void>();
+  return type == EntryType::model_usage || type == EntryType::usage ? complete_usage(entry, owner) : Result<void>();
 }
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
-// What a message or an entry must have so that the agents can open its log again (omp/FORMAT.md A18, C7, C13). Pure;
-// any thread.
+// What a message or an entry must have so that the agents can open its log again (omp/FORMAT.md A18, C7, C13;
+// pi/FORMAT.md C2, C3). Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace arborfs {
 
 /// Checks a message and adds what users need not write: its time, an assistant's usage.
 /// Errors: invalid_argument, which names what is missing and never any content.
-Result<void> complete_message(json::Value& message, json::Document& owner, std::int64_t now_ms);
+Result<void> complete_message(json::Value& message, json::Document& owner, Dialect dialect, std::int64_t now_ms);
 
 /// The same for an entry, which has `type`.
 Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect dialect, std::int64_t now_ms);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/provider_blocks.h"
 #include "core/json/date.h"
 #include "core/json/key_order.h"
@@ -51,7 +52,25 @@ constexpr Shape kShapes[] = {
     {EntryType::reset_boundary, {}, {}, {}},
 };
 
-// The values that the agents' append functions use if their caller gives none.
+// pi's (pi/FORMAT.md C2).
+constexpr Shape kPiShapes[] = {
+    {EntryType::message, {}, {"message"}, {}},
+    {EntryType::model_change, {}, {"provider", "modelId"}, {}},
+    {EntryType::thinking_level_change, {}, {"thinkingLevel"}, {}},
+    {EntryType::compaction,
+     {},
+     {"summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook", "usage", "systemMessage"},
+     {}},
+    {EntryType::branch_summary, {}, {"fromId", "summary", "details", "fromHook", "usage"}, {}},
+    {EntryType::label, {}, {"targetId", "label"}, {}},
+    {EntryType::session_info, {}, {"name"}, {}},
+    {EntryType::custom, {"customType", "data"}, {}, {}},
+    {EntryType::custom_message, {"customType", "content", "display", "details"}, {}, {}},
+    {EntryType::usage, {}, {"kind", "provider", "model", "usage", "note"}, {}},
+    {EntryType::context_edit, {}, {"targetId", "replacement"}, {}},
+};
+
+// The values that the append functions of omp use if their caller gives none; pi's have none.
 struct Default {
   json::Value (*make)();
   std::string_view key;
@@ -71,9 +90,9 @@ const Shape* shape_of(EntryType type, Dialect dialect) {
   if (is_omp18_type(type) && dialect != Dialect::omp18) {
     return nullptr;
   }
-  const auto* shape =
-      std::find_if(std::begin(kShapes), std::end(kShapes), [type](const Shape& s) { return s.type == type; });
-  return shape == std::end(kShapes) ? nullptr : shape;
+  const std::span<const Shape> shapes = dialect == Dialect::pi ? std::span<const Shape>(kPiShapes) : kShapes;
+  const auto shape = std::find_if(shapes.begin(), shapes.end(), [type](const Shape& s) { return s.type == type; });
+  return shape == shapes.end() ? nullptr : &*shape;
 }
 
 bool is_stamp(std::string_view key) {
@@ -114,7 +133,7 @@ class Arranger {
   }
   void move_fields(const Fields& fields, EntryType type, Dialect dialect) {
     for (const std::string_view key : fields) {
-      if (key.empty() || move_named(key)) {
+      if (key.empty() || move_named(key) || dialect == Dialect::pi) {
         continue;
       }
       for (const Default& row : kDefaults) {
@@ -158,9 +177,10 @@ void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
   json::stringify_string(stamp.id, out);
   out.append(",\"parentId\":").append(stamp.parent_json);
   out.append(R"(,"timestamp":")").append(json::iso_time(stamp.timestamp_ms)).append("\"");
-  if (from_is_parent) {
-    const std::string_view parent = stamp.parent_json;
-    out.append(",\"fromId\":").append(parent == "null" ? R"("root")" : parent);
+  if (from != FromId::given) {
+    const bool is_left = from == FromId::left && !stamp.left_json.empty();
+    const std::string_view id = is_left ? stamp.left_json : stamp.parent_json;
+    out.append(",\"fromId\":").append(id == "null" ? R"("root")" : id);
   }
   out.append(after).append("\n");
 }
@@ -189,11 +209,16 @@ Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialec
   arranger.move_rest();
 
   json::Value& arranged = arranger.arranged;
-  persist(arranged, owner, dialect, draft.blobs);
+  const DialectRules& rules = rules_of(dialect);
+  if (rules.filters_entries) {
+    persist(arranged, owner, dialect, draft.blobs);
+  }
   const json::Value* message = json::member(arranged, "message");
   draft.is_assistant = draft.type == EntryType::message && message != nullptr &&
                        json::is_string(json::member(*message, "role"), "assistant");
-  draft.from_is_parent = draft.type == EntryType::branch_summary && json::member(arranged, "fromId") == nullptr;
+  if (draft.type == EntryType::branch_summary && json::member(arranged, "fromId") == nullptr) {
+    draft.from = rules.tells_left_leaf ? FromId::left : FromId::parent;
+  }
   const auto members = json::members(static_cast<const json::Value&>(arranged));
   draft.after.reserve(bytes);
   draft.before += '{';

@@ -20,14 +20,22 @@ struct EntryStamp {
   std::string id;
   std::string parent_json;  // JSON text of the parent's id, "null" for a root
   std::int64_t timestamp_ms = 0;
+  std::string left_json = {};  // of the leaf that was left for the parent, as parent_json; "" if none was
+};
+
+/// What the fromId of a branch_summary is if it was not given; "root" if that is no entry.
+enum class FromId : std::uint8_t {
+  given,
+  parent,  // omp/FORMAT.md H7
+  left,    // the leaf that was left (pi/FORMAT.md C9)
 };
 
 struct EntryDraft {
   EntryType type = EntryType::none;
-  bool is_assistant = false;    // a message with this role, which ends a session's deferral (omp/FORMAT.md G1)
-  bool from_is_parent = false;  // a branch_summary without fromId: it is the parent, or "root" (omp/FORMAT.md H7)
-  std::string before;           // the line up to id, parentId and timestamp; begins with {
-  std::string after;            // the rest with the closing brace, without line feed
+  bool is_assistant = false;  // a message with this role, which ends a session's deferral (omp/FORMAT.md G1)
+  FromId from = FromId::given;
+  std::string before;  // the line up to id, parentId and timestamp; begins with {
+  std::string after;   // the rest with the closing brace, without line feed
   std::vector<PendingBlob> blobs;
 
   /// The line with its line feed, byte for byte as the agent of that dialect would write it (omp/FORMAT.md H5).
@@ -37,10 +45,10 @@ struct EntryDraft {
 };
 
 /// Makes a draft of an object that has `type` and the entry's own fields. Ignores its id, parentId and timestamp.
-/// Fields are written in the order of omp/FORMAT.md H5, unknown ones after them in the given order. Defaults are those
-/// of the agents' own append functions (attribution "agent", model_change role, ...). Checks only that `type` is a
-/// known entry type of this dialect; see append_command.h for what users may append.
-/// Errors: invalid_argument.
+/// Fields are written in the order of omp/FORMAT.md H5, or pi/FORMAT.md C2, unknown ones after them in the given order.
+/// Defaults are those of the agents' own append functions (attribution "agent", model_change role, ...). Checks only
+/// that `type` is a known entry type of this dialect; see append_command.h for what users may append. Errors:
+/// invalid_argument.
 Result<EntryDraft> make_draft(const json::Value& entry, Dialect dialect);
 /// The same without a copy: consumes `entry`, which was made in `owner`. The draft has about `bytes` bytes.
 Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialect dialect, std::size_t bytes = 0);

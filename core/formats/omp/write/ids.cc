@@ -39,14 +39,15 @@ std::uint32_t next_sequence() {
   return sequence.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::string uuid_v7(std::int64_t ms) {
+/// `front`: the first 12 of its hex digits.
+std::string make_uuid(std::uint64_t front, char version) {
   const std::uint64_t random = random_bits();
-  const auto time = static_cast<std::uint64_t>(ms);
   std::string uuid;
-  put_hex(time >> 16, 8, uuid);
+  put_hex(front >> 16, 8, uuid);
   uuid += '-';
-  put_hex(time, 4, uuid);
-  uuid += "-7";
+  put_hex(front, 4, uuid);
+  uuid += '-';
+  uuid += version;
   put_hex(random, 3, uuid);
   uuid += '-';
   put_hex(0x8000U | (random >> 16 & 0x3FFFU), 4, uuid);
@@ -81,7 +82,7 @@ std::string dashed(std::string_view path) {
 
 }  // namespace
 
-std::string new_entry_id(const std::function<bool(std::string_view)>& taken) {
+std::string new_entry_id(const std::function<bool(std::string_view)>& taken, Dialect dialect) {
   for (int i = 0; i < kIdDraws; ++i) {
     std::string id;
     put_hex(random_bits(), 8, id);
@@ -89,12 +90,16 @@ std::string new_entry_id(const std::function<bool(std::string_view)>& taken) {
       return id;
     }
   }
+  if (dialect == Dialect::pi) {
+    return make_uuid(random_bits(), '4');
+  }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return snowflake(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), next_sequence());
 }
 
 std::string new_session_id(Dialect dialect, std::int64_t now_ms) {
-  return dialect == Dialect::omp13 ? snowflake(now_ms, next_sequence()) : uuid_v7(now_ms);
+  return dialect == Dialect::omp13 ? snowflake(now_ms, next_sequence())
+                                   : make_uuid(static_cast<std::uint64_t>(now_ms), '7');
 }
 
 std::string snowflake(std::int64_t ms, std::uint32_t sequence) {

@@ -12,9 +12,9 @@
 namespace arborfs {
 
 /// 8 lower-case hex digits for which `taken` is false, drawn up to 100 times; after that a 16-digit snowflake
-/// (omp/FORMAT.md F1).
-std::string new_entry_id(const std::function<bool(std::string_view)>& taken);
-/// A snowflake (13) or a UUIDv7 (18) of that moment (omp/FORMAT.md F2). Unique in this process.
+/// (omp/FORMAT.md F1), or a whole UUID for pi (pi/FORMAT.md C1).
+std::string new_entry_id(const std::function<bool(std::string_view)>& taken, Dialect dialect = Dialect::omp13);
+/// A snowflake (13) or a UUIDv7 (18, pi) of that moment (omp/FORMAT.md F2, pi/FORMAT.md A3). Unique in this process.
 std::string new_session_id(Dialect dialect, std::int64_t now_ms);
 /// The snowflake of a moment and of the low 22 bits of a sequence number.
 std::string snowflake(std::int64_t ms, std::uint32_t sequence);

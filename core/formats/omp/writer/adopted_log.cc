@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/store/session_dir.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/ids.h"
 #include "core/formats/omp/writer/new_log.h"
 #include "core/json/date.h"
@@ -117,17 +117,6 @@ void add_turn(const Turn& turn, Chain& chain) {
   }
 }
 
-/// The folder that pi looks for the logs of a working directory in (pi/FORMAT.md A2).
-std::string pi_folder_for(const std::string& cwd, const StorePaths& paths) {
-  if (is_session_dir(paths)) {
-    return std::string(kSessionsItself);
-  }
-  std::string name = cwd.substr(cwd.starts_with('/') ? 1 : 0);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == ':'; }, '-');
-  return "--" + name + "--";
-}
-
 }  // namespace
 
 std::string adopted_lines(const Conversation& conversation, Dialect dialect) {
@@ -137,7 +126,7 @@ std::string adopted_lines(const Conversation& conversation, Dialect dialect) {
             R"("customType":"foreign_session_import","data":{"source":)" + literal(conversation.agent) +
                 R"(,"sourceId":)" + literal(conversation.id) + "}",
             first_ms);
-  if (dialect == Dialect::pi && !conversation.title.empty()) {
+  if (rules_of(dialect).names_by_entry && !conversation.title.empty()) {
     chain.add("session_info", "\"name\":" + literal(conversation.title), first_ms);
   }
   for (const Turn& turn : conversation.turns) {
@@ -148,15 +137,13 @@ std::string adopted_lines(const Conversation& conversation, Dialect dialect) {
 
 Result<LogPlace> write_adopted_log(Catalog& catalog, std::uint8_t store, const Conversation& conversation,
                                    Dialect dialect, bool sync) {
-  const bool is_pi = dialect == Dialect::pi;
   ASSIGN_OR_RETURN(const auto cwd, resolved_cwd(conversation.cwd));
   NewHeader header;
   header.timestamp_ms = now_ms();
   header.id = new_session_id(dialect, header.timestamp_ms);
   header.cwd = cwd;
-  header.title = is_pi ? "" : clean_title(conversation.title);
-  const LogPlace place{is_pi ? pi_folder_for(cwd, catalog.stores().at(store)->paths()) : folder_for(cwd, catalog),
-                       log_file_name(header.timestamp_ms, header.id), store};
+  header.title = rules_of(dialect).names_by_entry ? "" : clean_title(conversation.title);
+  const LogPlace place{folder_for(cwd, dialect, catalog, store), log_file_name(header.timestamp_ms, header.id), store};
   return write_new_log(catalog, place, header, adopted_lines(conversation, dialect), sync);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ class AppendBatch {
   /// The id of the entry that the next line becomes a child of.
   [[nodiscard]] const EntryId& leaf() const { return leaf_; }
   /// Makes the next line a child of `leaf`.
-  void set_leaf(EntryId leaf) { leaf_ = std::move(leaf); }
+  void set_leaf(EntryId leaf) { left_ = std::exchange(leaf_, std::move(leaf)); }
   /// Adds the draft's line and makes it the leaf. Returns its id.
   std::string add(const EntryDraft& draft);
 
@@ -46,11 +47,13 @@ class AppendBatch {
   void take_back(const Mark& mark) {
     lines_.resize(mark.size);
     leaf_ = mark.leaf;
+    left_.reset();
   }
 
  private:
   const LogIndex& index_;
   EntryId leaf_;
+  std::optional<EntryId> left_;  // the leaf before set_leaf()
   const std::int64_t now_ms_;
   std::set<std::string> new_ids_;
   std::string lines_;

@@ -4,10 +4,13 @@
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/session_dir.h"
 
 namespace arborfs {
 
@@ -39,8 +42,7 @@ bool is_log_of_pi(const SessionPtr& session) {
 
 Error of_pi() {
   return {Errc::read_only,
-          "the agent's folder belongs to pi, which would misread a session in omp's format; create the session with "
-          "pi"};
+          "the agent's folder belongs to pi, which would misread a session in omp's format; create a session of pi"};
 }
 
 }  // namespace
@@ -68,18 +70,41 @@ bool has_folder(const SessionStore& store) {
   return Dir::stat_root(store.paths().agent_dir) || Dir::stat_root(data);
 }
 
+/// The store that pi itself would use.
+std::optional<std::uint8_t> store_of_pi(const StoreSet& stores) {
+  for (std::size_t store = 0; store < stores.size(); ++store) {
+    if (stores.at(store)->format().agent == kPi && is_session_dir(stores.at(store)->paths())) {
+      return static_cast<std::uint8_t>(store);
+    }
+  }
+  return stores.first_of(kPi);
+}
+
+Error no_store_of(std::string_view agent) {
+  return {Errc::read_only, "no store of " + std::string(agent) + " is open"};
+}
+
 }  // namespace
 
-Result<std::uint8_t> store_for_new_logs(const Catalog& catalog) {
+Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agent) {
   const auto omps = catalog.stores().first_of(omp_format().agent);
-  const auto pis = catalog.stores().first_of(kPi);
-  if (!omps && !pis) {
-    return Error{Errc::read_only, "new sessions are in omp's format, and no store of omp is open"};
+  const auto pis = store_of_pi(catalog.stores());
+  if (agent == kPi && pis) {
+    return NewLogs{*pis, Dialect::pi};
   }
-  const bool has_no_omp = !omps || (pis && !has_folder(*catalog.stores().at(*omps)));
+  if (!omps && !pis) {
+    return no_store_of(agent.empty() ? omp_format().agent : agent);
+  }
+  const bool has_no_omp = !omps || (agent.empty() && pis && !has_folder(*catalog.stores().at(*omps)));
   const std::uint8_t store = has_no_omp ? *pis : *omps;
-  RETURN_IF_ERROR(check_takes_logs(catalog, store));
-  return store;
+  const auto takes_omps = check_takes_logs(catalog, store);
+  if (agent == kPi && takes_omps) {
+    return no_store_of(kPi);
+  }
+  if (!takes_omps && agent == omp_format().agent) {
+    return takes_omps.error();
+  }
+  return NewLogs{store, takes_omps ? Dialect::omp13 : Dialect::pi};
 }
 
 }  // namespace arborfs

@@ -5,6 +5,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/header.h"
+#include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/writer/entry_copy.h"
 #include "core/json/scan.h"
 #include "core/log/log_window.h"
@@ -82,6 +83,8 @@ Result<std::string> new_header(const Original& original, const HeaderChange& cha
       return bytes;
     }
     present = std::move(*bytes);
+  } else if (original.header.is_named) {
+    ASSIGN_OR_RETURN(present, with_member(present, "title", std::nullopt));
   }
   return change ? change(present) : Result<std::string>(std::move(present));
 }

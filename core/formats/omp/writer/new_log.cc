@@ -7,6 +7,8 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/store/session_dir.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/ids.h"
 #include "core/formats/omp/writer/append_batch.h"
 #include "core/formats/omp/writer/entry_copy.h"
@@ -59,7 +61,7 @@ struct Source {
   Dialect dialect = Dialect::omp13;
   std::shared_ptr<const LogSource> log;
   std::vector<Copied> entries;
-  std::string labels;  // lines of new label entries
+  std::string added;  // lines of new entries: labels, and the title if it is an entry
 };
 
 /// Turns ordinals of one state of a log into entries to copy.
@@ -80,18 +82,18 @@ class Copies {
   std::optional<LogMigration> migration_;
 };
 
-void take_all(const LogIndex& index, Source& source) {
+void take_all(const LogIndex& index, Source& source, AppendBatch& added) {
   const Copies copies(index);
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     source.entries.push_back(copies.of(ordinal));
   }
+  if (index.size() != kNoEntry) {
+    added.set_leaf(index.id(index.size()));
+  }
 }
 
-/// A new label entry for each label in force on a copied entry, as a chain that begins at `leaf`.
-Result<std::string> label_lines(const LogIndex& index, const std::set<std::string>& copied, const EntryId& leaf,
-                                std::int64_t time) {
-  AppendBatch batch(index, kNoEntry, time);
-  batch.set_leaf(leaf);
+/// A new label entry for each label in force on a copied entry.
+Result<void> add_labels(const LogIndex& index, const std::set<std::string>& copied, AppendBatch& added) {
   for (const Label& label : index.labels()) {
     const std::string target = id_json(label.target);
     if (!copied.contains(target)) {
@@ -99,14 +101,14 @@ Result<std::string> label_lines(const LogIndex& index, const std::set<std::strin
     }
     ASSIGN_OR_RETURN(auto draft,
                      EntryFields("label").value("targetId", target).text("label", label.text).draft(dialect_of(index)));
-    batch.add(draft);
+    added.add(draft);
   }
-  return batch.lines();
+  return {};
 }
 
 /// Takes the path without label entries. The child of a label entry becomes a child of the entry before it; the agents
 /// forget to do that (omp/FORMAT.md I3).
-Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, Source& source) {
+Result<void> take_path(const LogIndex& index, Ordinal end, Source& source, AppendBatch& added) {
   const Copies copies(index);
   std::set<std::string> ids;
   EntryId leaf;
@@ -124,7 +126,26 @@ Result<void> take_path(const LogIndex& index, Ordinal end, std::int64_t time, So
     ids.insert(id_json(leaf));
     skipped = false;
   }
-  ASSIGN_OR_RETURN(source.labels, label_lines(index, ids, leaf, time));
+  added.set_leaf(leaf);
+  return add_labels(index, ids, added);
+}
+
+/// "" for the title that the copied entries give.
+std::string wanted_title(const ForkPlan& plan, const std::string& title, Dialect dialect) {
+  if (!plan.title) {
+    return "";
+  }
+  const std::string wanted = clean_title(*plan.title);
+  return wanted.empty() ? title_of_fork(title, dialect) : wanted;
+}
+
+Result<void> add_name(const ForkPlan& plan, const Source& source, AppendBatch& added) {
+  const std::string title = wanted_title(plan, source.header.title, source.dialect);
+  if (title.empty() || (plan.what == ForkOf::all && title == source.header.title)) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto draft, EntryFields("session_info").text("name", title).draft(source.dialect));
+  added.add(draft);
   return {};
 }
 
@@ -135,11 +156,16 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan, std::in
   source.header = guard.index().header();
   source.dialect = dialect_of(guard.index());
   source.log = guard.log();
+  AppendBatch added(guard.index(), kNoEntry, time);
   if (plan.what == ForkOf::all) {
-    take_all(guard.index(), source);
+    take_all(guard.index(), source, added);
   } else {
-    RETURN_IF_ERROR(take_path(guard.index(), plan.leaf, time, source));
+    RETURN_IF_ERROR(take_path(guard.index(), plan.leaf, source, added));
   }
+  if (rules_of(source.dialect).names_by_entry) {
+    RETURN_IF_ERROR(add_name(plan, source, added));
+  }
+  source.added = added.take_lines();
   return source;
 }
 
@@ -170,17 +196,20 @@ Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeade
     RETURN_IF_ERROR(copy_entry(*source.log, entry.offset, entry.length, change, id_of, write));
     RETURN_IF_ERROR(out.write("\n"));
   }
-  RETURN_IF_ERROR(out.write(source.labels));
+  RETURN_IF_ERROR(out.write(source.added));
   return out.flush();
 }
 
 void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& header) {
+  if (rules_of(source.dialect).names_by_entry) {
+    return;
+  }
   const std::string wanted = clean_title(plan.title.value_or(""));
   header.title_source = wanted.empty() ? title_source_of(source.header) : "user";
   if (!plan.title) {
     header.title = plan.what == ForkOf::all || source.dialect == Dialect::omp18 ? source.header.title : "";
   } else {
-    header.title = wanted.empty() ? title_of_fork(source.header.title, header.dialect) : wanted;
+    header.title = wanted_title(plan, source.header.title, header.dialect);
   }
 }
 
@@ -197,8 +226,16 @@ Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& plac
 
 }  // namespace
 
-std::string folder_for(const std::string& cwd, const Catalog& catalog) {
-  return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, std::uint8_t store) {
+  if (dialect != Dialect::pi) {
+    return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
+  }
+  return is_session_dir(catalog.stores().at(store)->paths()) ? std::string(kSessionsItself)
+                                                             : session_folder_name(cwd, "", "");
+}
+
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, const LogPlace& from) {
+  return from.folder == kSessionsItself ? from.folder : folder_for(cwd, dialect, catalog, from.store);
 }
 
 Result<std::string> resolved_cwd(const std::string& cwd) {
@@ -218,7 +255,8 @@ Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const Ne
 
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
                                const std::vector<EntryDraft>& entries, bool sync) {
-  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), store};
+  const LogPlace place{folder_for(header.cwd, header.dialect, catalog, store),
+                       log_file_name(header.timestamp_ms, header.id), store};
   ASSIGN_OR_RETURN(const auto nothing, OmpIndex::build(*log_from_bytes("")));
   AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
   for (const EntryDraft& entry : entries) {
@@ -239,10 +277,12 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.id = new_session_id(source.dialect, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source.header.cwd);
   put_fork_title(plan, source, header);
-  header.parent_session = whole ? source.header.id : session.store().path_of(from);
+  const bool names_path = !whole || rules_of(source.dialect).forks_from_path;
+  header.parent_session = names_path ? session.store().path_of(from) : source.header.id;
   header.is_fork = whole && !plan.cwd;
   header.prompt_cache_key = whole && is_18 ? source.header.id : "";
-  const LogPlace place{folder_for(header.cwd, catalog), log_file_name(header.timestamp_ms, header.id), from.store};
+  const LogPlace place{folder_for(header.cwd, source.dialect, catalog, from),
+                       log_file_name(header.timestamp_ms, header.id), from.store};
   ASSIGN_OR_RETURN(auto draft, session.store().draft(place));
   RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
   return publish(catalog, *draft, place, sync);

@@ -13,8 +13,11 @@
 
 namespace arborfs {
 
-/// The folder below sessions/ where the agents look for the sessions of a working directory.
-std::string folder_for(const std::string& cwd, const Catalog& catalog);
+/// The folder of a store where the agent looks for the sessions of a working directory (omp/FORMAT.md F4,
+/// pi/FORMAT.md A2).
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, std::uint8_t store);
+/// The same for a log that `from` is copied or moved from: one that lies in the sessions folder itself stays there.
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, const LogPlace& from);
 /// `cwd` with links resolved as far as it exists (omp/FORMAT.md F4). Errors: invalid_argument if it is not absolute.
 Result<std::string> resolved_cwd(const std::string& cwd);
 

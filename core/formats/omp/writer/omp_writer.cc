@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/writable_state.h"
@@ -188,9 +189,14 @@ Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_
     return Error{Errc::invalid_argument, "a title cannot be empty"};
   }
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
-  const bool is_users = source == "auto" && !known.title.empty() && known.title_source == "user";
+  const bool names_by_entry = rules_of(known.dialect).names_by_entry;
+  const bool is_users = source == "auto" && !known.title.empty() && (names_by_entry || known.title_source == "user");
   if (is_users || clean == known.title) {
     return known.title;
+  }
+  if (names_by_entry) {
+    RETURN_IF_ERROR(append_name(session, clean, known.dialect, force));
+    return clean;
   }
   if (known.has_slot) {
     RETURN_IF_ERROR(set_slot_title(session, clean, source, known.title, force));
@@ -227,6 +233,17 @@ Result<void> OmpWriter::edit(const SessionPtr& session, const EditPlan& plan, bo
     return edits ? write_log_edited(*session, *edits, draft) : Result<CopiedLog>(edits.error());
   };
   return queue_->rewrite(session, request);
+}
+
+/// As pi does it (pi/FORMAT.md C6).
+Result<void> OmpWriter::append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force) {
+  AppendCommand command;
+  command.force = force;
+  command.dialect = dialect;
+  ASSIGN_OR_RETURN(auto draft, EntryFields("session_info").text("name", title).draft(dialect));
+  command.drafts.push_back(std::move(draft));
+  RETURN_IF_ERROR(append(session, std::move(command)));
+  return {};
 }
 
 /// As newer agents do it: an entry that records the change, and the slot (omp/FORMAT.md E4).

@@ -1,4 +1,5 @@
-// Writes to the sessions of omp. Threads: any. Locks: see write_queue.h; none is held on return.
+// Writes to the sessions of omp and of pi, each by the rules of its log (dialect_rules.h). Threads: any. Locks: see
+// write_queue.h; none is held on return.
 #pragma once
 
 #include <functional>
@@ -35,7 +36,7 @@ class OmpWriter final : public Writer {
   Result<void> move_back(const SessionPtr& session, const LeafMove& move) override;
   Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
                              bool force = false) override;
-  /// By the rule of omp/FORMAT.md E6.
+  /// By the rule of omp/FORMAT.md E6. pi's title is an entry.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
   /// Rewrites the log without a change; a log of an old version is migrated.
@@ -48,6 +49,7 @@ class OmpWriter final : public Writer {
   /// For `title` see ForkPlan (new_log.h).
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
+  /// Without an agent: of omp, or of pi where only pi's logs are found.
   Result<CreateResult> create(const NewSession& wanted) override;
   /// In pi's own format if `agent` is pi.
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
@@ -61,6 +63,7 @@ class OmpWriter final : public Writer {
   Result<Target> find_branch(const SessionPtr& session, const std::string& target, bool force);
   Result<AppendResult> append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf);
   Result<MovedLeaf> move_leaf(const SessionPtr& session, const Target& target, bool force);
+  Result<void> append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force);
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
   Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,

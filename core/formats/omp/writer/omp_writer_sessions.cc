@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/write/ids.h"
 #include "core/formats/omp/writer/adopted_log.h"
@@ -28,6 +28,19 @@ bool is_below(const std::string& path, const std::string& folder) {
 
 CreateResult made_of(const SessionPtr& session) {
   return {session, session->head().header.id, session->shown_path()};
+}
+
+/// `model`: provider/model.
+Result<EntryDraft> model_draft(const std::string& model, Dialect dialect) {
+  EntryFields fields("model_change");
+  if (dialect != Dialect::pi) {
+    return fields.text("model", model).text("role", "default").draft(dialect);
+  }
+  const std::size_t slash = model.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == model.size()) {
+    return Error{Errc::invalid_argument, "the model of a session of pi has the form provider/model"};
+  }
+  return fields.text("provider", model.substr(0, slash)).text("modelId", model.substr(slash + 1)).draft(dialect);
 }
 
 }  // namespace
@@ -57,34 +70,38 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   if (is_below(wanted.cwd, settings().mountpoint)) {
     return Error{Errc::invalid_argument, "a mount of arborfs cannot be a working directory"};
   }
-  if (!wanted.provider.empty()) {
-    return Error{Errc::invalid_argument, "sessions of omp keep no provider but that of the model"};
-  }
   ASSIGN_OR_RETURN(auto cwd, resolved_cwd(wanted.cwd));
-  ASSIGN_OR_RETURN(const auto store, store_for_new_logs(catalog()));
+  ASSIGN_OR_RETURN(const auto where, store_for_new_logs(catalog(), wanted.agent));
+  const DialectRules& rules = rules_of(where.dialect);
+  if (!wanted.provider.empty()) {
+    return Error{Errc::invalid_argument,
+                 "sessions of " + std::string(rules.agent) + " keep no provider but that of the model"};
+  }
+  const std::string title = clean_title(wanted.title);
   NewHeader header;
+  header.dialect = where.dialect;
   header.timestamp_ms = now_ms();
-  header.id = new_session_id(Dialect::omp13, header.timestamp_ms);
+  header.id = new_session_id(where.dialect, header.timestamp_ms);
   header.cwd = std::move(cwd);
-  header.title = clean_title(wanted.title);
+  header.title = rules.names_by_entry ? "" : title;
   header.parent_session = wanted.parent_session;
   std::vector<EntryDraft> entries;
-  if (!wanted.model.empty()) {
-    ASSIGN_OR_RETURN(
-        auto draft,
-        EntryFields("model_change").text("model", wanted.model).text("role", "default").draft(Dialect::omp13));
+  if (rules.names_by_entry && !title.empty()) {
+    ASSIGN_OR_RETURN(auto draft, EntryFields("session_info").text("name", title).draft(where.dialect));
     entries.push_back(std::move(draft));
   }
-  ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), store, std::move(header), entries,
+  if (!wanted.model.empty()) {
+    ASSIGN_OR_RETURN(auto draft, model_draft(wanted.model, where.dialect));
+    entries.push_back(std::move(draft));
+  }
+  ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), where.store, std::move(header), entries,
                                                    settings().durability == Durability::synced));
   return made_at(place);
 }
 
 Result<AdoptResult> OmpWriter::adopt(const Conversation& conversation, const std::string& agent) {
-  const std::uint8_t store = *catalog().stores().first_of(agent);
-  const Dialect dialect = agent == pi_format().agent ? Dialect::pi : Dialect::omp13;
-  RETURN_IF_ERROR(dialect == Dialect::pi ? Result<void>() : check_takes_logs(catalog(), store));
-  ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), store, conversation, dialect,
+  ASSIGN_OR_RETURN(const auto where, store_for_new_logs(catalog(), agent));
+  ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), where.store, conversation, where.dialect,
                                                        settings().durability == Durability::synced));
   ASSIGN_OR_RETURN(auto made, made_at(place));
   return AdoptResult{std::move(made), conversation.as_text, 0};
@@ -98,13 +115,15 @@ Result<CreateResult> OmpWriter::made_at(const LogPlace& place) {
 
 Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::string& cwd, bool force) {
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
-  RETURN_IF_ERROR(check_takes_logs(catalog(), session->store_number()));
+  if (known.dialect != Dialect::pi) {
+    RETURN_IF_ERROR(check_takes_logs(catalog(), session->store_number()));
+  }
   ASSIGN_OR_RETURN(const auto target, resolved_cwd(cwd));
   const LogPlace from = session->place();
-  const LogPlace to{folder_for(target, catalog()), from.file, from.store};
+  const LogPlace to{folder_for(target, known.dialect, catalog(), from), from.file, from.store};
   const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
     auto moved = with_member(present, "cwd", json::stringify_string(target));
-    if (!moved || known.dialect == Dialect::omp13) {
+    if (!moved || !rules_of(known.dialect).lists_old_places) {
       return moved;
     }
     json::Document header;
