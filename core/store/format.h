@@ -12,6 +12,7 @@ namespace arborfs {
 
 class AgentFinder;     // core/session/agent_look.h
 struct AgentPrograms;  // core/store/live_signs.h
+struct ResumeCommand;  // core/store/resume.h
 class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/render/record_renderer.h
 class SessionStore;    // core/store/session_store.h
@@ -35,6 +36,7 @@ struct Format {
   /// What the agent takes when it starts with a session, as the JSON of startup.json (CONTRACT.md 2.12). It reads the
   /// agent's settings. Null: there is no such file.
   std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
+  const ResumeCommand* resume = nullptr;  // null: no program of the agent resumes a session that it is told
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -25,7 +25,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | search | stats | doctor | stores | completion | \
+      mount | umount | ls | show | tree | context | text | search | stats | resume | doctor | stores | completion | \
         append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -109,7 +109,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search stats append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -117,6 +117,7 @@ _arborfs() {
     ls) options='--json --store --agent-dir --limit --project --agent --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
+    resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
@@ -157,7 +158,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | append | branch | label | title | summary | fork | rewind)
+    show | tree | context | text | resume | append | branch | label | title | summary | fork | rewind)
       if ((${#given[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

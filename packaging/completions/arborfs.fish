@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search stats append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -22,6 +22,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'P
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Sum up tokens and cost, each message once'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a resume -d 'Go on with a session: run its agent in its working directory'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Move the leaf'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
@@ -41,7 +42,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search stats append branch label title summary fork new checkpoint rewind rm prune doctor stores
+set -l store mount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -51,14 +52,16 @@ complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from search" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s n -l limit -x -d 'List at most this many'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search stats prune" -s p -l project -x -d 'List only this project'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search stats prune" -s a -l agent -x -d 'List only sessions of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search stats resume prune" -s p -l project -x -d 'List only this project'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day project model agent session' -d 'What a row stands for'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l since -x -d 'Only messages of this day or later'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only messages of this day or earlier'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
+complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
+complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
@@ -82,6 +85,6 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text append branch label title summary fork rewind rm doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text resume append branch label title summary fork rewind rm doctor" -f -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -245,6 +245,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how long turns are"},
+    {"tools/arborfs/programs.cc", "the rows that fzf shows, in memory"},
 };
 
 // Tests that make the disk fail do not reach code that bypasses core/os/disk.h.

@@ -58,22 +58,6 @@ void print_error_json(const Error& error, Terminal& io) {
   io.err << terminal_safe_json(JsonText::object().add_json("error", json.str()).str()) << "\n";
 }
 
-/// One line for each session, as `ls` prints it.
-std::string lines_of(const std::vector<Listed>& sessions) {
-  Table table({{""}, {""}, {""}});
-  for (const auto& of : sessions) {
-    const std::string title = of.session->head().header.title;
-    table.add({of.id, of.project->name,
-               title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters)});
-  }
-  auto lines = table.lines(0);
-  std::string all;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    all += "\n  " + lines[i];
-  }
-  return all;
-}
-
 /// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read,
 /// except for the doctor, which examines those that are there. The error names the folders unless no agent has any.
 Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
@@ -126,11 +110,24 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
     const bool is_of_agent = agent.empty() || of.session->agent() == agent;
     return !is_of_agent || !(of.id.starts_with(id) || of.session->stem() == id);
   });
-  std::string message = found.error().message + ":";
-  const std::size_t left_out = fits.size() - std::min(fits.size(), kShownCandidates);
-  fits.resize(fits.size() - left_out);
-  message += lines_of(fits);
-  return Error{found.error().code, message + (left_out == 0 ? "" : "\n  and " + grouped(left_out) + " more")};
+  return Error{found.error().code, found.error().message + ":" + session_lines(std::move(fits))};
+}
+
+std::string session_lines(std::vector<Listed> sessions) {
+  const std::size_t left_out = sessions.size() - std::min(sessions.size(), kShownCandidates);
+  sessions.resize(sessions.size() - left_out);
+  Table table({{""}, {""}, {""}});
+  for (const auto& of : sessions) {
+    const std::string title = of.session->head().header.title;
+    table.add({of.id, of.project->name,
+               title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters)});
+  }
+  auto lines = table.lines(0);
+  std::string all;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    all += "\n  " + lines[i];
+  }
+  return all + (left_out == 0 ? "" : "\n  and " + grouped(left_out) + " more");
 }
 
 Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line) {

@@ -36,6 +36,9 @@ std::vector<Listed> all_sessions(const Catalog& catalog);
 /// One session; `id` is empty if the catalog does not show it.
 Listed listed(const Catalog& catalog, const SessionPtr& session);
 
+/// A line for each session, as `ls` prints it, with a newline and an indent before it; of many only the first ones.
+std::string session_lines(std::vector<Listed> sessions);
+
 /// The named sessions in their order, each once. Errors: those of find_session, for the first that fails.
 Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled);
 /// The session that the user names, as Catalog::find. If an id fits several, the error lists them.

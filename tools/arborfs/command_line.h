@@ -33,7 +33,8 @@ struct CommandLine {
   bool only_ids = false;
   bool children = false;  // ls
 
-  std::vector<std::string> query;  // search
+  std::vector<std::string> query;  // search, resume
+  bool print = false;              // resume
 
   std::string by;  // stats; "" for day
   std::string since;

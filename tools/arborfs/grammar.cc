@@ -195,11 +195,25 @@ void Grammar::add_reading() {
       ->required()
       ->option_text(" ");
   add_stats();
+  add_resume();
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
   add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));
   add_entry(add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry",
                              Access::look));
+}
+
+void Grammar::add_resume() {
+  CLI::App* resume =
+      add_with_store("resume", run_resume, "Go on with a session: run its agent in its working directory");
+  resume->add_flag("--print", into_.print, "Print the command instead of running it");
+  resume->add_flag("--force", into_.force, "Resume it even if an agent has the session open");
+  add_choice(resume);
+  resume
+      ->add_option("SESSION", into_.query,
+                   "A session, or words of its title or texts; default: a choice at a terminal, else the latest one of "
+                   "the current folder")
+      ->option_text(" ");
 }
 
 CLI::App* Grammar::durable(CLI::App* sub) {

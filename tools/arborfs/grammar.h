@@ -37,6 +37,7 @@ class Grammar {
   void add_choice(CLI::App* sub);
   void add_stats();
   void add_reading();
+  void add_resume();
   CLI::App* durable(CLI::App* sub);
   CLI::App* add_change(const char* name, RunVerb run, const char* help);
   void add_words(CLI::App* sub, const char* name, const char* help);

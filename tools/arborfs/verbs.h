@@ -15,6 +15,7 @@ int run_context(const CommandLine& line, Terminal& io);
 int run_text(const CommandLine& line, Terminal& io);
 int run_search(const CommandLine& line, Terminal& io);
 int run_stats(const CommandLine& line, Terminal& io);
+int run_resume(const CommandLine& line, Terminal& io);
 int run_append(const CommandLine& line, Terminal& io);
 int run_branch(const CommandLine& line, Terminal& io);
 int run_label(const CommandLine& line, Terminal& io);

@@ -4,6 +4,7 @@
 #include "core/formats/claude/claude_renderer.h"
 #include "core/formats/claude/claude_store.h"
 #include "core/os/environment.h"
+#include "core/store/resume.h"
 
 namespace arborfs {
 namespace {
@@ -11,14 +12,21 @@ namespace {
 constexpr std::string_view kPrograms[] = {"claude"};
 constexpr AgentPrograms kAgent{
     .names = kPrograms, .package = "claude-code", .variable = "CLAUDE_CONFIG_DIR", .home = "/.claude"};
+/// As claude/FORMAT.md A6 says.
+constexpr ResumeCommand kResume{
+    .program = "claude", .option = "--resume", .takes_children = false, .variable = "CLAUDE_CONFIG_DIR"};
 
 }  // namespace
 
 const Format& claude_format() {
   static const claude::Reader reader;
   static const claude::Renderer renderer;
-  static const Format format{
-      .agent = "claude", .name = "claude-jsonl", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
+  static const Format format{.agent = "claude",
+                             .name = "claude-jsonl",
+                             .reader = &reader,
+                             .renderer = &renderer,
+                             .programs = &kAgent,
+                             .resume = &kResume};
   return format;
 }
 

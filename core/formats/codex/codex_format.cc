@@ -6,6 +6,7 @@
 #include "core/formats/codex/codex_renderer.h"
 #include "core/formats/codex/codex_store.h"
 #include "core/os/environment.h"
+#include "core/store/resume.h"
 
 namespace arborfs {
 namespace {
@@ -13,14 +14,20 @@ namespace {
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{
     .names = kPrograms, .package = "@openai/codex", .variable = "CODEX_HOME", .home = "/.codex"};
+/// As codex/FORMAT.md A7 says.
+constexpr ResumeCommand kResume{.program = "codex", .option = "resume", .variable = "CODEX_HOME"};
 
 }  // namespace
 
 const Format& codex_format() {
   static const codex::Reader reader;
   static const codex::Renderer renderer;
-  static const Format format{
-      .agent = "codex", .name = "codex-jsonl", .reader = &reader, .renderer = &renderer, .programs = &kAgent};
+  static const Format format{.agent = "codex",
+                             .name = "codex-jsonl",
+                             .reader = &reader,
+                             .renderer = &renderer,
+                             .programs = &kAgent,
+                             .resume = &kResume};
   return format;
 }
 

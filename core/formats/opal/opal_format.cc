@@ -5,6 +5,7 @@
 #include "core/formats/opal/opal_store.h"
 #include "core/formats/opal/startup.h"
 #include "core/os/environment.h"
+#include "core/store/resume.h"
 
 namespace arborfs {
 namespace {
@@ -17,6 +18,8 @@ constexpr AgentPrograms kAgent{.names = kPrograms,
                                .variable = "OPAL_DATA_DIR",
                                .home = "/.opal",
                                .is_server = true};
+/// As opal/FORMAT.md A5 says.
+constexpr ResumeCommand kResume{.program = "opal", .option = "--session", .variable = "OPAL_DATA_DIR"};
 
 }  // namespace
 
@@ -29,12 +32,17 @@ const Format& opal_format() {
                              .renderer = &renderer,
                              .verbs = kVerbs,
                              .programs = &kAgent,
-                             .startup_json = opal::startup_json};
+                             .startup_json = opal::startup_json,
+                             .resume = &kResume};
   return format;
 }
 
 const Format& opal_dets_format() {
-  static const Format format{"opal", "opal-dets", opal_format().reader, opal_format().renderer};
+  static const Format format{.agent = "opal",
+                             .name = "opal-dets",
+                             .reader = opal_format().reader,
+                             .renderer = opal_format().renderer,
+                             .resume = &kResume};
   return format;
 }
 

@@ -9,6 +9,7 @@
 #include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/sqlite_archive.h"
 #include "core/os/environment.h"
+#include "core/store/resume.h"
 
 namespace arborfs {
 namespace {
@@ -22,6 +23,9 @@ constexpr AgentPrograms kAgent{.names = kPrograms,
                                .variable = "XDG_DATA_HOME",
                                .below = "/opencode",
                                .home = "/.local/share/opencode"};
+/// As opencode/FORMAT.md A6 says.
+constexpr ResumeCommand kResume{
+    .program = "opencode", .option = "--session", .variable = "XDG_DATA_HOME", .below = "/opencode"};
 
 bool is_there_now(const fs::path& path) {
   std::error_code failed;
@@ -45,7 +49,8 @@ const Format& opencode_format() {
                              .renderer = &renderer,
                              .verbs = kVerbs,
                              .removes_children = true,
-                             .programs = &kAgent};
+                             .programs = &kAgent,
+                             .resume = &kResume};
   return format;
 }
 
@@ -58,7 +63,8 @@ const Format& opencode_files_format() {
                              .renderer = &renderer,
                              .verbs = kVerbs,
                              .removes_children = true,
-                             .programs = &kAgent};
+                             .programs = &kAgent,
+                             .resume = &kResume};
   return format;
 }
 

@@ -1,0 +1,47 @@
+#include "core/store/resume.h"
+
+#include "core/base/result_macros.h"
+#include "core/store/session_store.h"
+
+namespace arborfs {
+
+namespace {
+
+/// Sets the variable that leads the program to the store.
+Result<void> lead_to(const StorePaths& paths, const ResumeCommand& resume, AgentCommand& command) {
+  if (resume.takes_path && paths.agent_dir == paths.sessions) {
+    return {};  // a folder of logs and nothing else: the path is enough
+  }
+  if (!paths.agent_dir.ends_with(resume.below)) {
+    return {Errc::unsupported, std::string(resume.program) +
+                                   " finds its sessions only in a folder whose path ends in " +
+                                   std::string(resume.below) + ", unlike " + paths.agent_dir};
+  }
+  command.variable = resume.variable;
+  command.value = paths.agent_dir.substr(0, paths.agent_dir.size() - resume.below.size());
+  return {};
+}
+
+}  // namespace
+
+Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request) {
+  if (format.resume == nullptr) {
+    return {Errc::unsupported, "no program is known that resumes sessions of " + std::string(format.agent)};
+  }
+  const ResumeCommand& resume = *format.resume;
+  if (request.is_child && !resume.takes_children) {
+    return {Errc::unsupported,
+            std::string(format.agent) + " resumes no session that another one started; resume that one"};
+  }
+  const std::string session = resume.takes_path ? store.path_of(request.place) : std::string(request.id);
+  if (session.empty() || session.front() == '-') {
+    return {Errc::corrupt, "the session has no id that " + std::string(format.agent) + " could be told"};
+  }
+  AgentCommand command{{std::string(resume.program), std::string(resume.option), session}, "", ""};
+  if (request.is_named) {
+    RETURN_IF_ERROR(lead_to(store.paths(), resume, command));
+  }
+  return command;
+}
+
+}  // namespace arborfs
