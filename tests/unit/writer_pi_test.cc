@@ -288,6 +288,12 @@ TEST_F(PiLogs, NewSessionsAreOfPiWhereOnlyPiIs) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::invalid_argument);
   }
+  const auto continued = stage_.writer().create({"/tmp", "", made->id, ""});
+  ASSERT_TRUE(continued) << continued.error().message;
+  EXPECT_EQ(continued->session->head().header.parent_session, stage_.store().path_of(made->session->place()));
+  const auto of_nothing = stage_.writer().create({"/tmp", "", "no such session", ""});
+  ASSERT_FALSE(of_nothing);
+  EXPECT_EQ(of_nothing.error().code, Errc::not_found);
   const auto of_omp = stage_.writer().create({"/tmp", "", "", "", "omp"});
   ASSERT_FALSE(of_omp);
   EXPECT_EQ(of_omp.error().code, Errc::read_only);

@@ -14,7 +14,7 @@ constexpr std::array kRules = {
         .filters_entries = true,
         .names_by_entry = false,
         .tells_left_leaf = false,
-        .forks_from_path = false,
+        .parent_is_path = false,
         .lists_old_places = false,
     },
     DialectRules{
@@ -22,7 +22,7 @@ constexpr std::array kRules = {
         .filters_entries = true,
         .names_by_entry = false,
         .tells_left_leaf = false,
-        .forks_from_path = false,
+        .parent_is_path = false,
         .lists_old_places = true,
     },
     DialectRules{
@@ -30,7 +30,7 @@ constexpr std::array kRules = {
         .filters_entries = false,
         .names_by_entry = true,
         .tells_left_leaf = true,
-        .forks_from_path = true,
+        .parent_is_path = true,
         .lists_old_places = false,
     },
 };

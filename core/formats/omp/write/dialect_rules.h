@@ -15,8 +15,8 @@ struct DialectRules {
   bool names_by_entry;
   /// The fromId of a new branch_summary is the leaf that was left (pi/FORMAT.md C9), not its parent (omp/FORMAT.md H7).
   bool tells_left_leaf;
-  /// parentSession of a whole fork is the source's path (pi/FORMAT.md B2), not its id (omp/FORMAT.md I1).
-  bool forks_from_path;
+  /// parentSession is always a path (pi/FORMAT.md B2). Else whole forks and new sessions have an id (omp/FORMAT.md I1).
+  bool parent_is_path;
   /// The header of a moved log lists where the log was before (omp/FORMAT.md G10).
   bool lists_old_places;
 };

@@ -277,7 +277,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.id = new_session_id(source.dialect, header.timestamp_ms);
   header.cwd = plan.cwd.value_or(source.header.cwd);
   put_fork_title(plan, source, header);
-  const bool names_path = !whole || rules_of(source.dialect).forks_from_path;
+  const bool names_path = !whole || rules_of(source.dialect).parent_is_path;
   header.parent_session = names_path ? session.store().path_of(from) : source.header.id;
   header.is_fork = whole && !plan.cwd;
   header.prompt_cache_key = whole && is_18 ? source.header.id : "";

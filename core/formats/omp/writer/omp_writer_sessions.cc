@@ -30,6 +30,15 @@ CreateResult made_of(const SessionPtr& session) {
   return {session, session->head().header.id, session->shown_path()};
 }
 
+/// How the header of a new session spells the session that it continues.
+Result<std::string> parent_of(const std::string& spelled, const DialectRules& rules, const Catalog& catalog) {
+  if (!rules.parent_is_path || spelled.empty() || spelled.front() == '/') {
+    return spelled;
+  }
+  ASSIGN_OR_RETURN(const auto parent, catalog.find(spelled));
+  return parent->store().path_of(parent->place());
+}
+
 /// `model`: provider/model.
 Result<EntryDraft> model_draft(const std::string& model, Dialect dialect) {
   EntryFields fields("model_change");
@@ -84,7 +93,7 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   header.id = new_session_id(where.dialect, header.timestamp_ms);
   header.cwd = std::move(cwd);
   header.title = rules.names_by_entry ? "" : title;
-  header.parent_session = wanted.parent_session;
+  ASSIGN_OR_RETURN(header.parent_session, parent_of(wanted.parent_session, rules, catalog()));
   std::vector<EntryDraft> entries;
   if (rules.names_by_entry && !title.empty()) {
     ASSIGN_OR_RETURN(auto draft, EntryFields("session_info").text("name", title).draft(where.dialect));
