@@ -34,7 +34,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count)
+        --model | --provider | --parent-session | --keep-days | --keep-count | --since | --until | --state)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
         if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
@@ -91,6 +91,14 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W 'omp pi opal opencode claude goat' -- "$cur")
       return
       ;;
+    --since | --until)
+      mapfile -t COMPREPLY < <(compgen -W 'today yesterday 1d 1w' -- "$cur")
+      return
+      ;;
+    --state)
+      mapfile -t COMPREPLY < <(compgen -W 'live maybe quiet' -- "$cur")
+      return
+      ;;
     --durability)
       mapfile -t COMPREPLY < <(compgen -W 'synced none' -- "$cur")
       return
@@ -114,7 +122,7 @@ _arborfs() {
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --children --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;

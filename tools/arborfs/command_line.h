@@ -32,12 +32,13 @@ struct CommandLine {
   std::string agent;  // fork: the one to fork to
   bool only_ids = false;
   bool children = false;  // ls
+  std::string state;      // ls: live, maybe, quiet
 
   std::vector<std::string> query;  // search, resume
   bool print = false;              // resume
 
-  std::string by;  // stats; "" for day
-  std::string since;
+  std::string by;     // stats; "" for day
+  std::string since;  // stats, ls; a word of period.h
   std::string until;
 
   std::string session;                // verbs on one session: show to text, append to rewind

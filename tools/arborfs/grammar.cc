@@ -50,7 +50,9 @@ std::string complain_of_model(const std::string& word) {
 }
 
 std::string complain_of_date(const std::string& word) {
-  return start_of(word) ? "" : "'" + visible_line(word, kShownOfWord) + "' is not a date such as 2026-02-16";
+  return start_of(word) ? ""
+                        : "'" + visible_line(word, kShownOfWord) +
+                              "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d or 2w";
 }
 
 std::string complain_of_store(const std::string& word) {
@@ -179,6 +181,15 @@ void Grammar::add_reading() {
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(ls);
+  ls->add_option("--since", into_.since, "Only sessions written at or after this time: a date, yesterday, 12h, 3d, 2w")
+      ->option_text("TIME")
+      ->check(complain_of_date);
+  ls->add_option("--until", into_.until, "Only sessions written before this time; of a date, before its end")
+      ->option_text("TIME")
+      ->check(complain_of_date);
+  ls->add_option("--state", into_.state, "Only sessions in this state: live, maybe or quiet")
+      ->option_text("STATE")
+      ->check(is_one_of({"live", "maybe", "quiet"}));
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   CLI::App* search =

@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/parallel_for.h"
+#include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
@@ -12,6 +14,7 @@
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -110,9 +113,11 @@ void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal&
                {"SIZE", true},
                {"STATE"}});
   const auto view = catalog.view();
+  const std::int64_t now = now_ns();
   for (const auto& row : rows) {
-    table.add({time_words(row.of.mtime_ns), short_id(*view, row.of.id), std::string(row.of.session->agent()),
-               row.of.project->name, title_of(row), has_size(row) ? size_words(row.head.stat.size) : "-", row.state});
+    table.add({io.out_is_terminal ? age_words(row.of.mtime_ns, now) : time_words(row.of.mtime_ns),
+               short_id(*view, row.of.id), std::string(row.of.session->agent()), row.of.project->name, title_of(row),
+               has_size(row) ? size_words(row.head.stat.size) : "-", row.state});
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";
@@ -152,6 +157,38 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
   return rows;
 }
 
+/// The sessions that the options choose, but for --state and --limit. Errors: not_found if a filter leaves none.
+Result<std::vector<Listed>> sessions_to_list(const CommandLine& line, const Catalog& catalog) {
+  ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
+  if (!line.children) {
+    std::erase_if(sessions, [](const Listed& of) { return !of.starter.empty(); });
+  }
+  if (line.since.empty() && line.until.empty()) {
+    return sessions;
+  }
+  const auto since = start_of(line.since);
+  const auto until = end_of(line.until);
+  std::erase_if(sessions, [&](const Listed& of) {
+    const std::int64_t at = of.mtime_ns / 1'000'000;
+    return (since && at < *since) || (until && at >= *until);
+  });
+  if (sessions.empty()) {
+    return {Errc::not_found, "no session was written in that time; 'arborfs ls' lists all"};
+  }
+  return sessions;
+}
+
+std::vector<Row> rows_in_state(std::vector<Row> rows, const std::string& state) {
+  std::erase_if(rows, [&](const Row& row) { return row.state != state; });
+  return rows;
+}
+
+std::vector<Listed> sessions_of(const std::vector<Row>& rows) {
+  std::vector<Listed> sessions;
+  std::transform(rows.begin(), rows.end(), std::back_inserter(sessions), [](const Row& row) { return row.of; });
+  return sessions;
+}
+
 void print_ids(const std::vector<Listed>& sessions, bool json, Terminal& io) {
   auto all = JsonText::lines();
   for (const auto& of : sessions) {
@@ -170,13 +207,15 @@ int run_ls(const CommandLine& line, Terminal& io) {
   if (!catalog) {
     return fail(io, catalog.error());
   }
-  auto found = chosen_sessions(line, **catalog);
+  auto found = sessions_to_list(line, **catalog);
   if (!found) {
     return fail(io, found.error());
   }
   std::vector<Listed> sessions = std::move(found).value();
-  if (!line.children) {
-    std::erase_if(sessions, [](const Listed& of) { return !of.starter.empty(); });
+  std::vector<Row> rows;  // with --state they are read for the choice, before the limit
+  if (!line.state.empty()) {
+    rows = rows_in_state(read_rows(sessions, **catalog, io), line.state);
+    sessions = sessions_of(rows);
   }
   const std::size_t limit = limit_of(line, io);
   const std::size_t left_out = sessions.size() - std::min(limit, sessions.size());
@@ -185,7 +224,11 @@ int run_ls(const CommandLine& line, Terminal& io) {
     print_ids(sessions, line.json, io);
     return kDone;
   }
-  const auto rows = read_rows(sessions, **catalog, io);
+  if (line.state.empty()) {
+    rows = read_rows(sessions, **catalog, io);
+  } else {
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(sessions.size()), rows.end());
+  }
   line.json ? print_json(rows, io) : print_table(rows, **catalog, io);
   if (left_out > 0 && io.err_is_terminal) {
     io.err << counted(left_out, "older session") << " not shown; -n 0 shows all\n";

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/json/date.h"
 
 namespace arborfs::cli {
@@ -14,6 +15,16 @@ int number_at(std::string_view text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+/// The local midnight so many days after the day of `date`.
+std::int64_t midnight_after(const std::tm& date, int days) {
+  std::tm at{};
+  at.tm_year = date.tm_year;
+  at.tm_mon = date.tm_mon;
+  at.tm_mday = date.tm_mday + days;
+  at.tm_isdst = -1;
+  return std::int64_t{std::mktime(&at)} * 1000;
 }
 
 /// Midnight so many days after the day that a word such as 2026-02-16 names; nothing for other words.
@@ -26,21 +37,64 @@ std::optional<std::int64_t> midnight(const std::string& word, int days_after) {
   std::tm parts{};
   parts.tm_year = number_at(std::string_view(word).substr(0, 4)) - 1900;
   parts.tm_mon = number_at(std::string_view(word).substr(5, 2)) - 1;
-  parts.tm_mday = number_at(std::string_view(word).substr(8, 2)) + days_after;
-  parts.tm_isdst = -1;
-  return std::int64_t{std::mktime(&parts)} * 1000;
+  parts.tm_mday = number_at(std::string_view(word).substr(8, 2));
+  return midnight_after(parts, days_after);
+}
+
+/// In milliseconds; 0 if it is no unit.
+std::int64_t length_of(char unit) {
+  constexpr std::int64_t kMinute = 60'000;
+  constexpr std::int64_t kDay = 24 * 60 * kMinute;
+  switch (unit) {
+    case 'm':
+      return kMinute;
+    case 'h':
+      return 60 * kMinute;
+    case 'd':
+      return kDay;
+    case 'w':
+      return 7 * kDay;
+    case 'y':
+      return 365 * kDay;
+    default:
+      return 0;
+  }
+}
+
+/// So long ago as a word such as 3d says; nothing for other words.
+std::optional<std::int64_t> ago(const std::string& word) {
+  constexpr std::size_t kMostDigits = 5;
+  const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+  if (digits == 0 || digits > kMostDigits || digits + 1 != word.size() || length_of(word.back()) == 0) {
+    return std::nullopt;
+  }
+  return now_ms() - number_at(std::string_view(word).substr(0, digits)) * length_of(word.back());
+}
+
+/// The beginning of the day that a word means, or of the day so many later; else the moment that it means.
+std::optional<std::int64_t> time_of(const std::string& word, int days_after) {
+  if (word == "today" || word == "yesterday") {
+    const std::time_t now = std::time(nullptr);
+    std::tm date{};
+    return ::localtime_r(&now, &date) == nullptr
+               ? std::nullopt
+               : std::optional(midnight_after(date, days_after - (word == "today" ? 0 : 1)));
+  }
+  if (const auto day = midnight(word, days_after)) {
+    return day;
+  }
+  const auto moment = ago(word);
+  return moment ? moment : json::parse_date(word);
 }
 
 }  // namespace
 
 std::optional<std::int64_t> start_of(const std::string& word) {
-  const auto day = midnight(word, 0);
-  return day ? day : json::parse_date(word);
+  return time_of(word, 0);
 }
 
 std::optional<std::int64_t> end_of(const std::string& word) {
-  const auto day = midnight(word, 1);
-  return day ? day : json::parse_date(word);
+  return time_of(word, 1);
 }
 
 }  // namespace arborfs::cli

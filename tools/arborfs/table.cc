@@ -73,6 +73,20 @@ std::string time_words(std::int64_t nanoseconds) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &parts)};
 }
 
+std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns) {
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  const std::int64_t seconds = (now_ns - nanoseconds) / 1'000'000'000;
+  if (nanoseconds > now_ns || seconds >= 14 * kDay) {
+    return time_words(nanoseconds);
+  }
+  return seconds < kMinute ? "just now"
+         : seconds < kHour ? std::to_string(seconds / kMinute) + " min ago"
+         : seconds < kDay  ? std::to_string(seconds / kHour) + " h ago"
+                           : std::to_string(seconds / kDay) + " d ago";
+}
+
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {

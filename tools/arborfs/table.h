@@ -15,6 +15,9 @@ std::string size_words(std::uint64_t bytes);
 /// Local time: 2026-02-16 10:20.
 std::string time_words(std::int64_t nanoseconds);
 
+/// How long ago that was: just now, 5 min ago, 2 h ago, 13 d ago. Earlier times and later ones: as time_words.
+std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns);
+
 /// Columns that a terminal uses for `text`, which has no control characters: two for wide characters, none for
 /// combining ones.
 std::size_t columns_of(std::string_view text);

@@ -1,0 +1,95 @@
+// The filters of `arborfs ls` by time and state, and how it names times.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/json/date.h"
+#include "tests/unit/command_write_support.h"
+#include "tools/arborfs/period.h"
+#include "tools/arborfs/table.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::TempStore;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kDayMs = 86'400'000;
+
+/// The session of WritingTest is new; the others are 3 and 20 days old.
+class CommandLsTest : public ::arborfs::testing::WritingTest {
+ protected:
+  CommandLsTest() {
+    for (const int days : {3, 20}) {
+      const std::string id = id_of(days);
+      store.write(kFolder, id, TempStore::header(id, store.root()) + "\n" + TempStore::user("e1", "", "words") + "\n");
+      fs::last_write_time(store.log(kFolder, id), fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+    }
+  }
+  static std::string id_of(int days) { return "old" + std::to_string(100 + days) + "000000"; }
+  std::string ids(std::vector<std::string> words) {
+    words.insert(words.begin(), {"ls", "-q"});
+    EXPECT_EQ(run(words), kDone) << err();
+    return out();
+  }
+};
+
+TEST_F(CommandLsTest, SinceAndUntilSelectByTheTimeOfTheLastWrite) {
+  const std::string fresh = std::string(kId) + "\n";
+  const std::string recent = id_of(3) + "\n";
+  const std::string old = id_of(20) + "\n";
+  EXPECT_EQ(ids({"--since=2d"}), fresh);
+  EXPECT_EQ(ids({"--since=1w"}), fresh + recent);
+  EXPECT_EQ(ids({"--until", "1w"}), old);
+  EXPECT_EQ(ids({"--since=2w", "--until=1d"}), recent);
+  EXPECT_EQ(ids({"--until=" + json::iso_time(now_ms() - 10 * kDayMs)}), old);
+  EXPECT_EQ(ids({"--since=2020-01-01", "--until=today"}), fresh + recent + old);
+  EXPECT_EQ(run({"ls", "--until=1y"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no session was written in that time; 'arborfs ls' lists all"));
+  EXPECT_EQ(run({"ls", "--since=soon"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("'soon' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d or 2w"));
+}
+
+TEST_F(CommandLsTest, StateSelectsBeforeTheLimit) {
+  EXPECT_EQ(ids({"--state=quiet", "-n2"}), std::string(kId) + "\n" + id_of(3) + "\n");
+  EXPECT_EQ(ids({"--state=live"}), "");
+  EXPECT_EQ(run({"ls", "--state=asleep"}), kUsage);
+}
+
+TEST_F(CommandLsTest, TimesAreAgesOnATerminal) {
+  terminal.io.out_is_terminal = true;
+  EXPECT_EQ(run({"ls"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("3 d ago"));
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const std::int64_t now = 1'771'237'230 * kSecond;
+  EXPECT_EQ(age_words(now - 20 * kSecond, now), "just now");
+  EXPECT_EQ(age_words(now - 5 * 60 * kSecond, now), "5 min ago");
+  EXPECT_EQ(age_words(now - 7200 * kSecond, now), "2 h ago");
+  EXPECT_EQ(age_words(now - 13 * 86400 * kSecond, now), "13 d ago");
+  EXPECT_EQ(age_words(now - 14 * 86400 * kSecond, now), time_words(now - 14 * 86400 * kSecond));
+  EXPECT_EQ(age_words(now + 100 * kSecond, now), time_words(now + 100 * kSecond));
+}
+
+TEST(Period, ReadsDaysAndAges) {
+  const std::int64_t before = now_ms();
+  EXPECT_GE(start_of("90m"), before - 5'400'000);
+  EXPECT_LE(start_of("2w"), now_ms() - 14 * kDayMs);
+  EXPECT_GE(end_of("2w"), before - 14 * kDayMs);
+  EXPECT_LE(start_of("today"), now_ms());
+  EXPECT_GT(end_of("today"), before);
+  EXPECT_LT(start_of("yesterday"), end_of("yesterday"));
+  EXPECT_EQ(start_of("2026-02-16T10:20:30Z"), 1'771'237'230'000);
+  for (const char* word : {"", "d", "3x", "-3d", "999999d", "2026-13-01", "soon"}) {
+    EXPECT_FALSE(start_of(word)) << word;
+  }
+}
+
+}  // namespace
+}  // namespace arborfs::cli
