@@ -19,6 +19,7 @@ them; reading changes nothing in the logs.
     by-agent/          the sessions of each agent, by their ids
     recent/            the 50 sessions that changed last, newest first
     search/            what a search finds: `ls "search/race condition"/`
+    stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
 

@@ -128,7 +128,7 @@ struct FuseDispatch {
       answer_with(req, std::move(outcome), answer);
       return;
     }
-    WorkerPool& pool = Vfs::is_search(NodeId(ino)) ? server.search_pool_ : server.worker_pool_;
+    WorkerPool& pool = Vfs::reads_all_sessions(NodeId(ino)) ? server.search_pool_ : server.worker_pool_;
     go_on<T>(req, EndsBy::stop_signal, std::move(run), std::move(answer),
              [&pool](WorkerPool::Job job) { pool.submit(std::move(job)); });
   }

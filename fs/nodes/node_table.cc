@@ -22,6 +22,7 @@ namespace searches = search_nodes;
 namespace session = session_nodes;
 namespace shortcut = shortcut_nodes;
 namespace shown = shown_file_nodes;
+namespace sums = stats_nodes;
 
 constexpr NodeRow folder(Kind kind, std::string_view word, decltype(NodeRow::attr) attr,
                          decltype(NodeRow::lookup) lookup, decltype(NodeRow::list) list) {
@@ -49,6 +50,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::by_agent, "by-agent", shortcut::attr, shortcut::agents_lookup, shortcut::agents_list),
     folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::search, "search", searches::attr, searches::lookup, searches::list),
+    folder(Kind::stats, "stats", sums::attr, sums::lookup, sums::list),
     folder(Kind::terminals, "terminals", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::blobs, "blobs", blobs::folder_attr, blobs::lookup, blobs::list),
     folder(Kind::project, "project", project::project_attr, project::project_lookup, project::project_list),
@@ -64,6 +66,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::search_query, "search-query", searches::query_attr, searches::query_lookup, searches::query_list),
     file(Kind::search_excerpts, "search-excerpts", searches::file_attr, searches::file_open),
     file(Kind::search_hits, "search-hits", searches::file_attr, searches::file_open),
+    file(Kind::stats_file, "stats-file", sums::file_attr, sums::file_open),
     folder(Kind::session, "session", session::attr, session::lookup, session::list),
     file(Kind::damage_tail, "damage-tail", document::attr, document::open),
     folder(Kind::labels, "labels", session::folder_attr, label::lookup, label::list),

@@ -73,6 +73,15 @@ Result<Attr> file_attr(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> file_open(MountState&, RequestContext&, NodeId);
 }  // namespace search_nodes
 
+/// stats/: a file for each kind of sum. Listing the folder reads nothing; looking up a name in it reads all logs.
+namespace stats_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> file_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> file_open(MountState&, RequestContext&, NodeId);
+}  // namespace stats_nodes
+
 /// A session's folder, and its link `leaf`.
 namespace session_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);

@@ -32,6 +32,7 @@ constexpr std::array kRootRows = {
     RootRow{"by-agent", Kind::by_agent},
     RootRow{"recent", Kind::recent},
     RootRow{"search", Kind::search},
+    RootRow{"stats", Kind::stats},
     RootRow{"terminals", Kind::terminals},
     RootRow{"blobs", Kind::blobs},
 };

@@ -27,7 +27,7 @@ NodeId file_node(Kind kind, const SearchResult& result) {
   return {kind, result.query, result.version};
 }
 
-/// What the query finds now. Searching moves the request to a pool of its own (Vfs::is_search).
+/// What the query finds now. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::uint32_t query) {
   if (auto result = state.searches.fresh(state.catalog, query)) {
     return result;

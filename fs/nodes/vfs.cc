@@ -85,7 +85,7 @@ std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
   const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::by_agent_link || kind == Kind::session_alias ||
                            kind == Kind::recent_link || kind == Kind::search_link || kind == Kind::terminal_link;
-  if (!state_.catalog.has_submounts() || is_shortcut || is_search(node)) {
+  if (!state_.catalog.has_submounts() || is_shortcut || reads_all_sessions(node)) {
     return std::nullopt;
   }
   const auto slot = state_.slots.at(node.slot());

@@ -12,6 +12,7 @@
 
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
+#include "core/stats/recent_stats.h"
 #include "fs/tree/cache_tracker.h"
 #include "fs/tree/control_inodes.h"
 #include "fs/tree/inode_number.h"
@@ -46,6 +47,7 @@ struct MountState {
   CacheTracker kernel;
   ControlInodes control_inodes;
   search::RecentSearches searches;
+  stats::RecentStats stats;
 
   /// Whether a session was refreshed so recently that its log need not be checked again. This can miss only writes of
   /// other processes, and for kLately at most; own writes are in the session's state at once.

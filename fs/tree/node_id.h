@@ -22,6 +22,7 @@ enum class Kind : std::uint8_t {
   by_agent,
   recent,
   search,
+  stats,
   terminals,
   blobs,
   project,        // item: Project::number
@@ -38,6 +39,7 @@ enum class Kind : std::uint8_t {
   search_query,     // item: number of the query (recent_searches.h)
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
+  stats_file,   // slot: which one (nodes_stats.cc), item: version of the sums
   session,      // slot of the session, as for all kinds up to `children`
   damage_tail,  // the unfinished end of the log; item: epoch
   labels,

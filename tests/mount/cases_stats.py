@@ -1,16 +1,18 @@
-"""`arborfs stats` says what a sum over the raw logs says, done here without arborfs, for sessions of all agents."""
+"""`arborfs stats` and stats/ say what a sum over the raw logs says, done here without arborfs, for all agents."""
 
 import collections
 import datetime
+import errno
 import json
 import os
 import shutil
 import sqlite3
 
-from mounting import BINARY, SOURCE_DIR, equal, run
+from mounting import BINARY, Mount, SOURCE_DIR, equal, fails_with, run, visible_within
 
 SAMPLES = SOURCE_DIR / "tools" / "samples"
 AGENTS = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
+SHOWN = ("agent", "day", "model", "project")
 NUMBERS = ("input", "output", "reasoning", "cacheRead", "cacheWrite", "cost")
 
 
@@ -146,6 +148,18 @@ def printed(samples, by, zone, *words):
     return {row[by]: {key: row.get(key, 0) for key in ("messages", *NUMBERS)} for row in rows}
 
 
+def table(text, by):
+    """The rows of a file in stats/ by their names."""
+    head, *rows = (line.split("\t") for line in text.splitlines())
+    equal(head[0], by, "the first column")
+    return {row[0]: {key: float(cell) for key, cell in zip(head[1:], row[1:]) if cell} for row in rows}
+
+
+def command_rows(case, samples, by):
+    done = run(samples / "arborfs", "stats", "--json", "--by", by, env=case.environment)
+    return {row.pop(by): row for row in json.loads(done.stdout)}
+
+
 def test_stats_equal_a_sum_over_the_raw_logs(case):
     """By day in two time zones, by model and by agent."""
     samples = copies(case)
@@ -187,3 +201,32 @@ def test_stats_follow_the_logs_and_name_what_is_unreadable(case):
     equal(messages(), before + 1, "after an answer")
     shutil.copy(session.path, session.path.with_name("copy.jsonl"))
     equal(messages(), before + 1, "with a copy of the log")
+
+
+def test_files_of_the_mount_say_what_the_command_says(case):
+    """stats/ on the samples, with and without -o ro."""
+    samples = copies(case)
+    stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
+    for options in ((), ("ro",)):
+        with Mount(case, [*options, *stores], agent_dir=samples / "omp") as mount:
+            equal(sorted(os.listdir(mount / "stats")), [f"by-{by}.tsv" for by in SHOWN], "names")
+            for by in SHOWN:
+                path = mount / "stats" / f"by-{by}.tsv"
+                equal(table(path.read_text(), by), command_rows(case, samples, by), f"{by} {options}")
+                equal(os.stat(path).st_size, len(path.read_bytes()), "size")
+            fails_with(errno.ENOENT, os.stat, mount / "stats" / "by-session.tsv")
+
+
+def test_files_of_the_mount_follow_the_logs(case):
+    """An answer that another program writes counts within a second, with and without notifications."""
+    session = case.agent.talk()
+    for options in ((), ("nonotify",)):
+        with case.mount(*options) as mount:
+            path = mount / "stats" / "by-agent.tsv"
+
+            def messages():
+                return int(table(path.read_text(), "agent")["omp"]["messages"])
+
+            before = messages()
+            session.assistant("one more")
+            visible_within(1, session.grow, lambda: messages() == before + 1, "the answer")

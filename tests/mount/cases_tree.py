@@ -20,8 +20,8 @@ def test_root_lists_the_documented_names(case):
     """The root of a mount lists the documented names."""
     with case.browse() as mount:
         names = set(os.listdir(mount.path))
-        missing = {"README.md", "status.json", "projects", "by-id", "by-agent", "recent", "search", "terminals",
-                   "blobs"} - names
+        missing = {"README.md", "status.json", "projects", "by-id", "by-agent", "recent", "search", "stats",
+                   "terminals", "blobs"} - names
         assert not missing, f"{missing} are missing in {names}"
         assert json.loads((mount / "status.json").read_text())["version"], "status.json tells the version"
         assert "arborfs" in (mount / "README.md").read_text()

@@ -1,0 +1,97 @@
+#include "core/stats/recent_stats.h"
+
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/base/wanted.h"
+
+namespace arborfs::stats {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_fresh(const ShownStats& made, Catalog& catalog) {
+  return Clock::now() - made.ended < RecentStats::kFresh && made.sequence == catalog.feed().last_sequence();
+}
+
+}  // namespace
+
+/// The right to read the logs, which one thread has at a time.
+class RecentStats::Turn {
+ public:
+  /// Waits for it. Without `wanted` or once `cancelled`, gives up.
+  Turn(RecentStats& all, const Wanted::Still& wanted, const std::atomic<bool>* cancelled) : all_(all) {
+    constexpr std::chrono::milliseconds kLook{20};
+    while (wanted() && (cancelled == nullptr || !cancelled->load())) {
+      std::unique_lock lock(all_.mutex_);
+      has_ = !std::exchange(all_.is_running_, true);
+      if (has_) {
+        return;
+      }
+      all_.ended_.wait_for(lock, kLook);
+    }
+  }
+  ~Turn() {
+    if (has_) {
+      const std::lock_guard lock(all_.mutex_);
+      all_.is_running_ = false;
+      all_.ended_.notify_all();
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  [[nodiscard]] bool has() const { return has_; }
+
+ private:
+  RecentStats& all_;
+  bool has_ = false;
+};
+
+ShownStatsPtr RecentStats::known() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+ShownStatsPtr RecentStats::fresh(Catalog& catalog) const {
+  auto made = known();
+  return made && is_fresh(*made, catalog) ? made : nullptr;
+}
+
+Result<ShownStatsPtr> RecentStats::sum_up(Catalog& catalog, const std::atomic<bool>* cancelled) {
+  const auto asked = Clock::now();
+  const Turn turn(*this, Wanted::here(), cancelled);
+  if (!turn.has()) {
+    return Error{Errc::interrupted, "the sum was cancelled"};
+  }
+  if (auto made = known(); made && (made->begun >= asked || is_fresh(*made, catalog))) {
+    return made;
+  }
+  return run(catalog, cancelled);
+}
+
+Result<ShownStatsPtr> RecentStats::run(Catalog& catalog, const std::atomic<bool>* cancelled) {
+  ShownStats made;
+  made.begun = Clock::now();
+  made.sequence = catalog.feed().last_sequence();
+  Options options;
+  options.cancelled = cancelled;
+  ASSIGN_OR_RETURN(const Stats found, gather(all_counted(*catalog.view()), options));
+  for (std::size_t at = 0; at < kShown.size(); ++at) {
+    made.texts.at(at) = tsv(found, kShown.at(at));
+  }
+  made.ended = Clock::now();
+  return keep(std::move(made));
+}
+
+ShownStatsPtr RecentStats::keep(ShownStats made) {
+  const std::lock_guard lock(mutex_);
+  const bool is_same = last_ && last_->texts == made.texts;
+  made.version = is_same ? last_->version : ++last_version_;
+  made.made_ns = is_same ? last_->made_ns : now_ns();
+  last_ = std::make_shared<const ShownStats>(std::move(made));
+  return last_;
+}
+
+}  // namespace arborfs::stats
