@@ -1,11 +1,14 @@
 // The verb that goes on with a session: which one is meant, and the command that each agent takes.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -141,6 +144,26 @@ TEST_F(CommandResumeTest, SaysWhyTheAgentCannotRun) {
   expect_refused({"resume", kId}, "omp is not installed: no folder of $PATH has a program of this name");
   install("omp", "exit 7");
   expect_refused({"resume", kGoneId}, "the session's working directory is gone: " + gone());
+}
+
+TEST_F(CommandResumeTest, ALiveSessionIsResumedOnlyByForce) {
+  install("omp", "exit 7");
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const int held = ::open(log().c_str(), O_WRONLY | O_APPEND);
+    ::_exit(held < 0 || ::write(ready[1], "x", 1) != 1 ? 1 : ::pause());
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+  expect_refused({"resume", kId}, "--force resumes it all the same");
+  EXPECT_EQ(run({"resume", "--print", kId}), kDone) << err();
+  EXPECT_EQ(status_of({"resume", "--force", kId}), 7);
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 TEST(ResumeOfEachAgent, HasACommand) {
