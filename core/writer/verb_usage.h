@@ -51,9 +51,7 @@ inline constexpr std::string_view kReplaceUsage =
 inline constexpr std::string_view kSummaryUsage =
     "Write an empty line to this file to append the message by which later sessions are told what a run did, or a "
     "text\n"
-    "of your own for it, or the facts of the run as JSON, any of these: {\"eventType\":...,\"repo\":...,\"ref\":...,\n"
-    "\"runId\":...,\"cacheStatus\":...,\"duration\":...,\"sessionIds\":[...],\"createdPRs\":[...],\n"
-    "\"createdCommits\":[...],\"tokenUsage\":{\"input\":...,\"output\":...}}.\n"
+    "of your own for it, all lines of it in one write.\n"
     "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
 inline constexpr std::string_view kCheckpointUsage =
     "Write a name, and files below the session's working directory, on one line to keep them in a checkpoint.\n"

@@ -1,7 +1,6 @@
 // Summaries of runs that arborfs writes to sessions of OpenCode (opencode/FORMAT.md G6), in both kinds of stores.
 #include <gtest/gtest.h>
 
-#include "core/formats/opencode/write/run_summary.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs {
@@ -9,12 +8,7 @@ namespace {
 
 using conformance::OpenCodeSession;
 using conformance::WritesToOpenCode;
-using opencode::run_summary_of;
 
-constexpr const char* kFacts =
-    R"({"eventType":"issue_comment","repo":"o/r","ref":"refs/heads/main","runId":42,"cacheStatus":"hit","duration":7,)"
-    R"("sessionIds":["ses_1","ses_2"],"createdPRs":["#5"],"createdCommits":["abc123"],)"
-    R"("tokenUsage":{"input":10,"output":20,"reasoning":1}})";
 constexpr const char* kText =
     "--- Fro Bot Run Summary ---\n"
     "Event: issue_comment\n"
@@ -28,17 +22,6 @@ constexpr const char* kText =
     "Commits: abc123\n"
     "Tokens: 10 in / 20 out";
 
-TEST(RunSummary, ItsLinesHaveAnOrderAndThoseWithoutAFactAreLeftOut) {
-  EXPECT_EQ(*run_summary_of(kFacts), kText);
-  EXPECT_EQ(*run_summary_of(R"({"repo":"o/r","createdPRs":[],"tokenUsage":null,"eventType":"push"})"),
-            "--- Fro Bot Run Summary ---\nEvent: push\nRepo: o/r");
-  EXPECT_FALSE(run_summary_of(R"({"event":"push"})"));
-  EXPECT_FALSE(run_summary_of(R"({"sessionIds":"ses_1"})"));
-  EXPECT_FALSE(run_summary_of(R"({"sessionIds":[1]})"));
-  EXPECT_FALSE(run_summary_of(R"({"duration":"long"})"));
-  EXPECT_FALSE(run_summary_of(R"({"repo":)"));
-}
-
 class Summarizes : public WritesToOpenCode, public ::testing::WithParamInterface<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Stores, Summarizes, ::testing::Values("files", "first-sqlite-1.2.1", "fresh-1.18.33"));
@@ -47,7 +30,7 @@ TEST_P(Summarizes, ItIsAMessageForNoAgent) {
   open(GetParam(), "Greeting script (renamed)");
   const OpenCodeSession before(session->store(), session->place());
   const auto size = before.index().size();
-  const auto written = writer->summarize(session, kFacts);
+  const auto written = writer->summarize(session, kText);
   ASSERT_TRUE(written) << written.error().message;
   const OpenCodeSession now(session->store(), session->place());
   ASSERT_EQ(now.index().size(), size + 1);
@@ -92,9 +75,16 @@ TEST_P(Summarizes, WithoutATextItTellsWhatTheMessagesSay) {
   EXPECT_NE(text.find("\nSessions used: " + id() + ", " + child + "\nTokens: "), std::string::npos) << text;
 }
 
-TEST_P(Summarizes, WhatIsNoSummaryIsRefused) {
+/// No document names members that a summary could be given by.
+TEST_P(Summarizes, ATextThatIsJsonIsATextLikeOthers) {
   open(GetParam(), "Greeting script (renamed)");
-  EXPECT_EQ(writer->summarize(session, R"({"unknown":1})").error().code, Errc::invalid_argument);
+  ASSERT_TRUE(writer->summarize(session, R"({"repo":"o/r"})"));
+  const OpenCodeSession now(session->store(), session->place());
+  EXPECT_EQ(now.text(now.index().leaf()), "{\"repo\":\"o/r\"}\n");
+}
+
+TEST_P(Summarizes, WhatIsNotUtf8IsRefused) {
+  open(GetParam(), "Greeting script (renamed)");
   EXPECT_EQ(writer->summarize(session, "\xFF").error().code, Errc::not_utf8);
 }
 

@@ -264,10 +264,11 @@ def test_opencode_files_take_messages_titles_and_summaries(case):
         equal((session / "title").read_text(), "From the mount\n", "title")
         shell("echo > summary", session)
         visible_within(1, lambda: None, lambda: len(entry_ids(session)) == len(entries) + 2, "the summary")
-        said = case.arborfs("summary", session_id, '{"eventType":"push","runId":7}', "--store", f"opencode={folder}")
+        said = case.arborfs("summary", session_id, '{"repo":"o/r"} was built', "--store", f"opencode={folder}")
         assert said.stdout.startswith(b"msg_") or "msg_" in str(said.stdout), said
         visible_within(1, lambda: None, lambda: len(entry_ids(session)) == len(entries) + 3, "the other summary")
-        assert "--- Fro Bot Run Summary ---" in (session / "transcript.md").read_text(), "the summary in the transcript"
+        transcript = (session / "transcript.md").read_text()
+        assert "--- Fro Bot Run Summary ---" in transcript and '{"repo":"o/r"} was built' in transcript, transcript
     after = files_of(folder)
     changed = {name for name, text in before.items() if after.get(name) != text}
     equal([Path(name).name for name in changed], [f"{session_id}.json"], "changed files")

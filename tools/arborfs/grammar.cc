@@ -269,8 +269,7 @@ void Grammar::add_writing() {
   CLI::App* title = durable(add_change("title", run_title, "Change the title of a session"));
   title->add_option("TITLE", into_.words, "The new title")->required()->option_text(" ");
   CLI::App* summary = durable(add_change("summary", run_summary, "Append a summary of a run to a session of OpenCode"));
-  add_words(summary, "TEXT",
-            "The summary, or a JSON object with the facts of the run; default: what the session tells");
+  add_words(summary, "TEXT", "The summary; default: what the session tells");
 }
 
 void Grammar::add_making() {

@@ -97,8 +97,6 @@ Result<AppendResult> OpenCodeWriter::summarize(const SessionPtr& session, const 
         session->store(), session->place(),
         [&](const std::string& of, std::string_view message) { facts.add(of, message); }));
     summary = facts.text();
-  } else if (text.front() == '{') {
-    ASSIGN_OR_RETURN(summary, opencode::run_summary_of(text));
   }
   return add(session, {std::move(summary), "", true, force || settings().write_live});
 }

@@ -1,18 +1,11 @@
 // The text of a summary of a run (opencode/FORMAT.md G6). Any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.h"
-
 namespace arborfs::opencode {
-
-/// From a JSON object with any of the members eventType, repo, ref, runId, cacheStatus, duration, sessionIds,
-/// createdPRs, createdCommits and tokenUsage. Errors: invalid_argument for other members and other kinds of values.
-Result<std::string> run_summary_of(std::string_view json);
 
 /// What the messages of sessions say about a run.
 class RunFacts {
