@@ -18,6 +18,12 @@ class RecordRenderer;  // core/render/record_renderer.h
 class SessionStore;    // core/store/session_store.h
 struct Header;         // core/log/log_index.h
 
+/// What reading the control file of a verb returns, where the common text (core/writer/verb_usage.h) is not true.
+struct OwnUsage {
+  std::string_view verb;
+  std::string_view text;  // its first line is that of the common text
+};
+
 struct Format {
   std::string_view agent;          // as users spell it in --store and -a: "omp", "opal"
   std::string_view name;           // of the files, for session.json: "omp-jsonl"
@@ -37,6 +43,7 @@ struct Format {
   /// agent's settings. Null: there is no such file.
   std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
   const ResumeCommand* resume = nullptr;  // null: no program of the agent resumes a session that it is told
+  std::span<const OwnUsage> usages = {};
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -5,6 +5,7 @@
 
 namespace arborfs {
 
+/// For omp and pi; other formats have texts of their own (Format::usages).
 inline constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
@@ -37,6 +38,13 @@ inline constexpr std::string_view kForkUsage =
     "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n"
     "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes the conversation up to the entry, or to the leaf, as a "
     "session of\nanother agent. What that agent has no place for is text in it, and counted in the answer.\n";
+/// Where sessions are only copied to other agents.
+inline constexpr std::string_view kForeignForkUsage =
+    "Write {\"agent\":\"pi\"} to this file to write the conversation up to the leaf as a session of another agent, or\n"
+    "{\"agent\":\"pi\",\"entry\":\"...\",\"title\":\"...\"} for the conversation up to an entry.\n"
+    "What that agent has no place for is text in it, and counted in the answer.\n"
+    "After a write, the same descriptor reads "
+    "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"leftOut\":...}.\n";
 inline constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
     "As JSON: "

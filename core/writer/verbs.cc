@@ -319,7 +319,8 @@ const std::vector<Verb>& all_verbs() {
       {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
       {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
       {"label", Framing::lines, true, kLabelUsage, checked<run_label>},
-      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr, VerbFile::of_session, true},
+      {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr, VerbFile::of_session, true,
+       kForeignForkUsage},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace},
@@ -330,6 +331,15 @@ const std::vector<Verb>& all_verbs() {
   return verbs;
 }
 
+std::string_view Verb::usage_for(const Format& format) const {
+  for (const OwnUsage& own : format.usages) {
+    if (own.verb == name) {
+      return own.text;
+    }
+  }
+  return is_for_all && !format.takes(name) ? usage_for_others : usage;
+}
+
 const Verb* find_verb(std::string_view name) {
   const auto& verbs = all_verbs();
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
@@ -337,7 +347,7 @@ const Verb* find_verb(std::string_view name) {
 }
 
 Result<void> refuse_usage(const Verb& verb, std::string_view text) {
-  const std::string_view first = verb.usage.substr(0, verb.usage.find('\n'));
+  const std::string_view first = verb.usage.substr(0, verb.usage.find('\n'));  // of all texts of the verb
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   if (first.empty() || !text.starts_with(first)) {
     return {};

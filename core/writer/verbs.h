@@ -56,8 +56,11 @@ struct Verb {
   /// Fails if the command would be refused whatever text follows. Null: there is no such check.
   Result<void> (*judge)(Writer& writer, const Subject& subject, const Incoming& incoming) = nullptr;
   VerbFile file = VerbFile::of_session;
-  bool is_for_all = false;  // sessions of every format take it, whatever Format::verbs says
+  bool is_for_all = false;                 // sessions of every format take it, whatever Format::verbs says
+  std::string_view usage_for_others = "";  // of sessions whose format does not take it, if it is for all
   [[nodiscard]] bool is_taken_by(const Format& format) const { return is_for_all || format.takes(name); }
+  /// For the sessions of a format.
+  [[nodiscard]] std::string_view usage_for(const Format& format) const;
 };
 
 /// Fails with invalid_argument for the file's own usage text, which a program that reads the file and writes it back

@@ -57,12 +57,14 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     return stale_error();
   }
   const Verb& verb = *target.verb;
-  target.content = [&verb](RequestContext&) { return Result<std::string>(std::string(verb.usage)); };
+  std::string_view usage = verb.usage;
   std::string file(verb.name);
   if (node.kind() != Kind::new_control) {
     ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
     target.subject.session = ref.session;
+    usage = verb.usage_for(ref.session->format());
   }
+  target.content = [usage](RequestContext&) { return Result<std::string>(std::string(usage)); };
   if (node.kind() == Kind::branch_append) {
     ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
     target.subject.at = spelled_entry(guard.index(), node.item());

@@ -66,6 +66,26 @@ def test_fork_to_another_agent_is_read_through_the_mount(case):
     equal(session.path.read_bytes(), before, "the source")
 
 
+def test_control_files_say_what_the_sessions_of_each_agent_take(case):
+    """append reads as a text that is true for the agent; fork names an agent where only that works."""
+    session = with_a_picture(case)
+    _, options = stores(case)
+    takes = {"pi": '"type":"custom"', "opal": '"role":"tool_result"', "goat": "a record of the transcript",
+             "opencode": "JSON are refused"}
+    with case.mount(options) as mount:
+        for agent in TARGETS:
+            answer = answer_of(mount.session(session) / "fork", json.dumps({"agent": agent}) + "\n")
+            folder = mount / answer["path"]
+            if agent in takes:
+                usage = (folder / "append").read_text()
+                assert takes[agent] in usage, (agent, usage)
+                equal([other for other in takes if takes[other] in usage], [agent], usage)
+                fails_with(errno.EINVAL, lambda: answer_of(folder / "append", usage + "more\n"))
+            usage = (folder / "fork").read_text()
+            equal("Write an empty line" in usage, agent in ("pi", "opal", "goat"), (agent, usage))
+            assert '{"agent":"pi"' in usage, usage
+
+
 def test_fork_to_another_agent_takes_the_path_to_an_entry(case):
     """The path ends at the entry; a call without its result is told as text, because models refuse it."""
     session = with_a_picture(case)

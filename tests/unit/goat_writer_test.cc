@@ -149,6 +149,13 @@ TEST_F(GoatWriting, ARecordWithATypeGoesToTheTranscript) {
   EXPECT_EQ(code_of(mixed), Errc::invalid_argument);
 }
 
+/// A condition that is not checked must not be taken.
+TEST_F(GoatWriting, ARecordOfTheTranscriptTakesNoCondition) {
+  EXPECT_EQ(code_of(writer().append_text(session(), {R"({"type":"result","ifLeaf":"u1"})", true, ""})),
+            Errc::invalid_argument);
+  EXPECT_EQ(stage_.file("transcript.jsonl"), "");
+}
+
 TEST_F(GoatWriting, TheMetadataFollowsAppends) {
   ASSERT_TRUE(writer().append_text(session(), {"three", false, ""}));
   EXPECT_EQ(stage_.file("metadata.json"), stage_.metadata("s1"));

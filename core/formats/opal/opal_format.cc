@@ -20,6 +20,21 @@ constexpr AgentPrograms kAgent{.names = kPrograms,
                                .is_server = true};
 /// As opal/FORMAT.md A5 says.
 constexpr ResumeCommand kResume{.program = "opal", .option = "--session", .variable = "OPAL_DATA_DIR"};
+constexpr std::string_view kAppendUsage =
+    "Write to this file to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "  {\"role\":\"tool_result\",...}          any message, as JSON\n"
+    "The role is system, user, assistant, tool_call or tool_result; other members are content, thinking, tool_calls,\n"
+    "call_id, name, is_error and metadata. arborfs sets id and parent_id.\n"
+    "Several JSON objects, one per line and in one write, are appended together or not at all.\n"
+    "Two members are options of the command and do not reach the log:\n"
+    "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
+    "  \"force\":true                        write even if an agent may have the session open\n"
+    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "status.json\n"
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
+    "Do not open this file in an editor.\n";
+constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
 }  // namespace
 
@@ -33,7 +48,8 @@ const Format& opal_format() {
                              .verbs = kVerbs,
                              .programs = &kAgent,
                              .startup_json = opal::startup_json,
-                             .resume = &kResume};
+                             .resume = &kResume,
+                             .usages = kUsages};
   return format;
 }
 

@@ -26,6 +26,15 @@ constexpr AgentPrograms kAgent{.names = kPrograms,
 /// As opencode/FORMAT.md A6 says.
 constexpr ResumeCommand kResume{
     .program = "opencode", .option = "--session", .variable = "XDG_DATA_HOME", .below = "/opencode"};
+constexpr std::string_view kAppendUsage =
+    "Write to this file to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "Messages as JSON are refused. The message goes to the agent and the model of the user's last one.\n"
+    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "status.json\n"
+    "has the reason.\n"
+    "Do not open this file in an editor.\n";
+constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
 bool is_there_now(const fs::path& path) {
   std::error_code failed;
@@ -50,7 +59,8 @@ const Format& opencode_format() {
                              .verbs = kVerbs,
                              .removes_children = true,
                              .programs = &kAgent,
-                             .resume = &kResume};
+                             .resume = &kResume,
+                             .usages = kUsages};
   return format;
 }
 
@@ -64,7 +74,8 @@ const Format& opencode_files_format() {
                              .verbs = kVerbs,
                              .removes_children = true,
                              .programs = &kAgent,
-                             .resume = &kResume};
+                             .resume = &kResume,
+                             .usages = kUsages};
   return format;
 }
 

@@ -130,6 +130,9 @@ Result<void> take_object(const json::Value& object, const std::string& session_i
     return refusal(number, "messages and records of the transcript go to two files, so not into one command");
   }
   records.is_transcript = is_transcript;
+  if (is_transcript && json::member(object, "ifLeaf") != nullptr) {
+    return refusal(number, "a record of the transcript follows no message, so ifLeaf is not for it");
+  }
   ASSIGN_OR_RETURN(auto record, is_transcript ? transcript_of(object, number, session_id, records)
                                               : message_of(object, number, records));
   if (record.json.size() + kLongestFrame > kLongestLine) {
