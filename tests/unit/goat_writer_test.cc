@@ -277,6 +277,28 @@ TEST_F(GoatWriting, ARestoreReplacesNoSession) {
   EXPECT_EQ(trash.list().size(), 1U);
 }
 
+/// A disk that has room for what is written, but not when it is synced.
+class FullAtSync : public Disk {
+ public:
+  Result<void> sync(int /*fd*/) override { return Error{Errc::no_space, "no space"}; }
+};
+
+/// "No space" would make the caller write the same again.
+TEST(GoatWritingToAFullDisk, AnAppendThatIsNotSyncedSaysThatItIsThere) {
+  FullAtSync disk;
+  testing::GoatStage stage(disk);
+  stage.add("s1", testing::GoatStage::line("u1", "user", "one"));
+  stage.start();
+  for (const auto& [text, file] : {std::pair(R"({"role":"user","content":"two"})", "messages.jsonl"),
+                                   std::pair(R"({"type":"two"})", "transcript.jsonl")}) {
+    const auto written = stage.writer().append_text(stage.session(), {text, true, ""});
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Errc::io) << file;
+    EXPECT_THAT(written.error().message, HasSubstr("check the end of the log")) << file;
+    EXPECT_THAT(stage.file(file), HasSubstr("two")) << file;
+  }
+}
+
 TEST_F(GoatWriting, ASessionWithoutMetadataIsNotWritten) {
   std::filesystem::remove(stage_.base() + "/s1/metadata.json");
   stage_.start();

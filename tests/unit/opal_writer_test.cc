@@ -80,6 +80,24 @@ TEST_F(OpalWriting, AnAppendKeepsEveryOtherLineAndMovesTheLeaf) {
   EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
 }
 
+/// A disk that has room for what is written, but not when names are synced.
+class FullAtSync : public Disk {
+ public:
+  Result<void> sync_folder(const Dir& /*folder*/) override { return Error{Errc::no_space, "no space"}; }
+};
+
+/// "No space" would make the caller write the same again.
+TEST_F(OpalWriting, AnAppendThatIsNotSyncedSaysThatItIsThere) {
+  FullAtSync disk;
+  start(disk);
+  const auto written = writer_->append_text(session(), {"three", false, ""});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::io);
+  EXPECT_THAT(written.error().message, HasSubstr("check the end of the log"));
+  EXPECT_THAT(bytes(), HasSubstr("three"));
+  start(Disk::real());
+}
+
 TEST_F(OpalWriting, SeveralMessagesAreWrittenTogetherOrNotAtAll) {
   const auto refused =
       writer_->append_text(session(), {R"({"role":"user","content":"x"}{"role":"bot","content":"y"})", true, ""});

@@ -12,6 +12,7 @@
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/json/utf8.h"
 #include "core/session/liveness.h"
+#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
@@ -178,7 +179,9 @@ Result<void> GoatWriter::append_lines(const SessionPtr& session, LogWriter& writ
   session->forget_look();
   const auto read = session->refresh(Depth::index);
   session->note_own_write();
-  RETURN_IF_ERROR(synced);
+  if (!synced) {
+    return written_but_not_synced(synced.error());
+  }
   if (!read) {
     return Error{Errc::io, "it was written, but the session cannot be read back: " + read.error().message};
   }
@@ -268,7 +271,9 @@ Result<AppendResult> GoatWriter::append_to_transcript(const SessionPtr& session,
     RETURN_IF_ERROR(writer->append(lines));
   }
   writer->release();
-  RETURN_IF_ERROR(syncs() ? writer->sync() : Result<void>());
+  if (const auto synced = syncs() ? writer->sync() : Result<void>(); !synced) {
+    return written_but_not_synced(synced.error());
+  }
   return AppendResult{records.records.back().id, ""};
 }
 

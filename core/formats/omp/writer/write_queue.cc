@@ -10,6 +10,7 @@
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/session/liveness.h"
 #include "core/session/write_marks.h"
+#include "core/writer/not_synced.h"
 
 namespace arborfs {
 
@@ -287,9 +288,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
   auto read = session->refresh(Depth::index, [&] { return writer.stat_name(); });
   session->note_own_write();
   if (!synced) {
-    return Error{Errc::io, synced.error().message +
-                               "; the log can be read, but the last write may not survive a power cut: check the end "
-                               "of the log before you write again"};
+    return written_but_not_synced(synced.error());
   }
   const bool has_left = !read && read.error().code == Errc::not_found && has_left_with_its_folder(writer, lines.text);
   if (!read && !has_left) {

@@ -11,6 +11,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/session/liveness.h"
+#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
@@ -125,8 +126,15 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   RETURN_IF_ERROR(file->write(draft.lines));
   RETURN_IF_ERROR(file->finish(is_synced));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, stat));
-  RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::replace));
-  return is_synced ? disk.sync_folder(folder) : Result<void>();
+  return file->publish(place.file, Disk::Existing::replace);
+}
+
+Result<void> OpalWriter::sync_name(const SessionPtr& session) const {
+  if (settings().durability != Durability::synced) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));
+  return session->store().disk().sync_folder(folder);
 }
 
 /// A program that runs would else be taken for the writer of the log.
@@ -178,10 +186,14 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
                                      draft.leaf.empty() ? "null" : json::stringify_string(draft.leaf));
   }
   RETURN_IF_ERROR(replace_log(session, *log, stat, header.offset + header.length, draft));
+  const auto synced = sync_name(session);
   note_own_write(*session, stat);
   session->forget_look();
   const auto read = session->refresh(Depth::index);
   session->note_own_write();
+  if (!synced) {
+    return written_but_not_synced(synced.error());
+  }
   if (!read) {
     return Error{Errc::io, "it was written, but the log cannot be read back: " + read.error().message};
   }

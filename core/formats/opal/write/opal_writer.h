@@ -85,6 +85,7 @@ class OpalWriter final : public Writer {
                                  const Draft& draft);
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);
+  Result<void> sync_name(const SessionPtr& session) const;
   /// Makes the session that `fill` writes. Without a mode it has that of any new file.
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
                                    const std::function<Result<void>(opal::NewFile&)>& fill);
