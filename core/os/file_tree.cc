@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/os/file_hash.h"
 
 namespace arborfs {
 
@@ -110,7 +112,31 @@ Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, 
   return disk.remove_folder(folder, name);
 }
 
+bool is_same_file(const Dir& one, const Dir& other, const std::string& name) {
+  const auto mine = File::open_in(one, name);
+  const auto theirs = File::open_in(other, name);
+  const auto hash = mine ? sha256_of(*mine) : Result<std::string>(mine.error());
+  const auto other_hash = theirs ? sha256_of(*theirs) : Result<std::string>(theirs.error());
+  return hash && other_hash && *hash == *other_hash;
+}
+
+bool is_part(const Dir& one, const Dir& other, const std::string& name, int depth) {
+  const auto mine = one.open_in(name);
+  const auto theirs = other.open_in(name);
+  if (!mine || !theirs) {
+    return !mine && !theirs && is_same_file(one, other, name);
+  }
+  const auto names = mine->list();
+  return depth < kMaxDepth && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
+           return is_part(*mine, *theirs, entry.name, depth + 1);
+         });
+}
+
 }  // namespace
+
+bool is_part_of(const Dir& one, const Dir& other, const std::string& name) {
+  return is_part(one, other, name, 0);
+}
 
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name) {

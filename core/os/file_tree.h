@@ -17,4 +17,8 @@ Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, con
 /// Not an error if `name` does not exist.
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name);
 
+/// True if all files that `one` has under this name are the same in `other`, which may have more. Links count as
+/// different.
+bool is_part_of(const Dir& one, const Dir& other, const std::string& name);
+
 }  // namespace arborfs

@@ -9,12 +9,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
 #include "tests/support/opencode_database.h"
@@ -33,12 +35,12 @@ constexpr const char* kChild = "Explore repo (@explore subagent)";
 
 class WritesToOpenCodeFiles : public WritesToOpenCode {
  protected:
-  void open_files(const std::string& title, Durability durability = Durability::none) {
+  void open_files(const std::string& title, Durability durability = Durability::none, Disk& disk = Disk::real()) {
     WriteSettings settings;
     settings.allow_delete = true;
     settings.durability = durability;
     settings.trash = trash();
-    open("files", title, settings);
+    open("files", title, settings, disk);
   }
   [[nodiscard]] std::string trash() const { return temp_.root() + "/trash"; }
   [[nodiscard]] fs::path storage() const { return folder / "storage"; }
@@ -153,6 +155,21 @@ TEST_F(WritesToOpenCodeFiles, ATitleComesToASessionThatHasNone) {
   EXPECT_EQ(file_text(session_file(session)), "torn");
 }
 
+constexpr fs::perms kPrivate = fs::perms::owner_read | fs::perms::owner_write;
+
+TEST_F(WritesToOpenCodeFiles, APrivateFileStaysPrivate) {
+  open_files(kPlain);
+  const fs::path own = session_file(session);
+  fs::permissions(own, kPrivate);
+  ASSERT_TRUE(writer->set_title(session, "named"));
+  EXPECT_EQ(fs::status(own).permissions(), kPrivate);
+  ASSERT_TRUE(writer->append_text(session, {"more", false, ""}));
+  EXPECT_EQ(fs::status(own).permissions(), kPrivate);
+  ASSERT_TRUE(writer->remove(session));
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(fs::status(own).permissions(), kPrivate);
+}
+
 TEST_F(WritesToOpenCodeFiles, WhatOpenCodeHasNoMessageForIsRefused) {
   open_files(kPlain);
   const auto before = all_files();
@@ -220,6 +237,86 @@ TEST_F(WritesToOpenCodeFiles, ARestoreReplacesNothing) {
   std::ofstream(storage() / "session" / "other" / own.filename()) << "{}";
   EXPECT_EQ(restore_all().error().code, Errc::already_exists) << "OpenCode moved it to its project";
   EXPECT_EQ(Trash(trash()).list().size(), 1U);
+}
+
+/// What is in the trash must not go because a file of another content has its place.
+TEST_F(WritesToOpenCodeFiles, ARestoreLosesNothingToAnotherFile) {
+  open_files(kPlain);
+  const fs::path todo = storage() / "todo" / (id() + ".json");
+  std::ofstream(todo) << "[1]";
+  const auto before = all_files();
+  ASSERT_TRUE(writer->remove(session));
+  std::ofstream(todo) << "[2]";
+  const auto removed = all_files();
+  const auto refused = restore_all();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::already_exists);
+  EXPECT_NE(refused.error().message.find("todo/" + id() + ".json"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(all_files(), removed);
+  EXPECT_EQ(Trash(trash()).list().size(), 1U);
+  fs::remove(todo);
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(all_files(), before);
+}
+
+/// A disk on which OpenCode does something before the first file is removed, or before a file gets its name.
+class BusyDisk : public Disk {
+ public:
+  std::function<void()> before_removal;
+  std::function<void(const std::string& name)> before_naming;
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    if (const auto act = std::exchange(before_removal, nullptr)) {
+      act();
+    }
+    return Disk::remove(folder, name);
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    if (before_naming) {
+      before_naming(new_name);
+    }
+    return Disk::rename(from, name, to, new_name, existing);
+  }
+};
+
+TEST_F(WritesToOpenCodeFiles, AFileThatChangesWhileItsSessionIsRemovedIsNotLost) {
+  BusyDisk disk;
+  open_files(kPlain, Durability::none, disk);
+  const fs::path own = session_file(session);
+  std::string changed;
+  disk.before_removal = [&] {
+    changed = file_text(own) + "\n";
+    std::ofstream(own) << changed;
+  };
+  const auto done = writer->remove(session);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(fs::exists(own));
+  ASSERT_EQ(Trash(trash()).list().size(), 1U);
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(file_text(own), changed);
+}
+
+TEST_F(WritesToOpenCodeFiles, AProjectThatOpenCodeMakesMeanwhileIsItsOwn) {
+  BusyDisk disk;
+  open_files(kPlain);
+  const fs::path global = storage() / "project" / "global.json";
+  fs::remove(global);
+  disk.before_naming = [&](const std::string& name) {
+    if (name == "global.json") {
+      std::ofstream(global) << R"({"id":"global"})";
+    }
+  };
+  Conversation conversation;
+  conversation.cwd = "/nowhere";
+  Turn turn;
+  turn.time_ms = 1;
+  turn.add(TurnPart::Kind::text, "hello");
+  conversation.turns.push_back(turn);
+  AsText counts;
+  const auto made = opencode::adopt_in_files(disk, storage().string(), conversation, false, counts);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->project, "global");
+  EXPECT_EQ(file_text(global), R"({"id":"global"})");
 }
 
 TEST_F(WritesToOpenCodeFiles, AnEditedTrashWritesNothingElsewhere) {

@@ -223,6 +223,21 @@ TEST_F(RemovesFromOpenCode, TheFileOfChangesGoesAlong) {
   EXPECT_EQ(conformance::file_text(diff), "[{}]");
 }
 
+TEST_F(RemovesFromOpenCode, ARestoreLosesNoFileOfChangesToAnotherOne) {
+  open_sample("fresh-1.18.33", kPlain);
+  const auto diff = folder / "storage" / "session_diff" / (id() + ".json");
+  std::filesystem::create_directories(diff.parent_path());
+  std::ofstream(diff) << "[1]";
+  ASSERT_TRUE(writer->remove(session));
+  std::ofstream(diff) << "[2]";
+  EXPECT_EQ(restore_all().error().code, Errc::already_exists);
+  EXPECT_EQ(rows_of(id()), "0\n");
+  EXPECT_EQ(Trash(trash()).list().size(), 1U);
+  std::filesystem::remove(diff);
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(conformance::file_text(diff), "[1]");
+}
+
 TEST_F(RemovesFromOpenCode, TheFileOfChangesComesBackWhereItsFolderIsGone) {
   open_sample("fresh-1.18.33", kPlain);
   const auto diff = folder / "storage" / "session_diff" / (id() + ".json");

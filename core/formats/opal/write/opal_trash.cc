@@ -4,14 +4,12 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/opal/temporary_files.h"
-#include "core/os/file_hash.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs {
 namespace {
 
 constexpr mode_t kFolderMode = 0777;
-constexpr int kDeepest = 32;
 constexpr std::size_t kLongestPart = 200;
 
 std::string folder_of(const LogPlace& place) {
@@ -30,28 +28,6 @@ bool is_in(const Dir& folder, const std::string& name) {
 Error name_is_taken(const Trashed& trashed, const std::string& name) {
   return {Errc::already_exists, folder_path(trashed.sessions, trashed.place.folder) + "/" + name +
                                     " exists again; move it away and run: arborfs restore " + trashed.name};
-}
-
-bool is_same_file(const Dir& one, const Dir& other, const std::string& name) {
-  const auto mine = File::open_in(one, name);
-  const auto theirs = File::open_in(other, name);
-  const auto hash = mine ? sha256_of(*mine) : Result<std::string>(mine.error());
-  const auto other_hash = theirs ? sha256_of(*theirs) : Result<std::string>(theirs.error());
-  return hash && other_hash && *hash == *other_hash;
-}
-
-/// True if all files that `one` has under this name are the same in `other`: a removal or a restore that ended early,
-/// or that a power cut undid in part, left them. Links count as different.
-bool is_part(const Dir& one, const Dir& other, const std::string& name, int depth = 0) {
-  const auto mine = one.open_in(name);
-  const auto theirs = other.open_in(name);
-  if (!mine || !theirs) {
-    return !mine && !theirs && is_same_file(one, other, name);
-  }
-  const auto names = mine->list();
-  return depth < kDeepest && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
-           return is_part(*mine, *theirs, entry.name, depth + 1);
-         });
 }
 
 }  // namespace
@@ -130,12 +106,13 @@ Result<void> OpalTrash::restore(const Trashed& trashed) {
   RETURN_IF_ERROR(disk().sync_folder(data));
   ASSIGN_OR_RETURN(const auto folder, data.open_in(place.folder));
   const std::string others = folder_of(place);
-  const bool has_others = is_in(there.files, others) && !is_part(there.files, folder, others);
-  if (has_others && is_in(folder, others) && !is_part(folder, there.files, others)) {
+  // A removal or a restore that ended early, or that a power cut undid in part, left the same files in both places.
+  const bool has_others = is_in(there.files, others) && !is_part_of(there.files, folder, others);
+  if (has_others && is_in(folder, others) && !is_part_of(folder, there.files, others)) {
     return name_is_taken(trashed, others);
   }
   const bool is_back = is_in(folder, place.file);
-  if (is_back && is_in(there.files, place.file) && !is_same_file(there.files, folder, place.file)) {
+  if (is_back && is_in(there.files, place.file) && !is_part_of(there.files, folder, place.file)) {
     return name_is_taken(trashed, place.file);
   }
   if (has_others) {

@@ -33,8 +33,11 @@ class FileBatch {
   /// `folders` are below the storage.
   Result<void> write(const std::vector<std::string>& folders, const std::string& name, std::string_view text) {
     ASSIGN_OR_RETURN(const auto folder, make_folders(disk_, storage_, folders, 0755, sync_));
-    made_.push_back({folders, name});
-    return write_new_file(disk_, folder, {name, 0644}, text, sync_);
+    auto written = write_new_file(disk_, folder, {name, 0644}, text, sync_);
+    if (written || written.error().code != Errc::already_exists) {
+      made_.push_back({folders, name});
+    }
+    return written;
   }
   void keep() { made_.clear(); }
 
@@ -101,8 +104,10 @@ Result<void> write_global_project(FileBatch& files, const std::string& storage, 
   if (folder && folder->stat("global.json")) {
     return {};
   }
-  return files.write({"project"}, "global.json",
-                     R"({"id":"global","worktree":"/","sandboxes":[],"time":)" + time_json(created_ms) + "}");
+  auto written = files.write({"project"}, "global.json",
+                             R"({"id":"global","worktree":"/","sandboxes":[],"time":)" + time_json(created_ms) + "}");
+  const bool is_there = !written && written.error().code == Errc::already_exists;  // OpenCode made it meanwhile
+  return is_there ? Result<void>() : written;
 }
 
 std::string session_json_of(const AdoptedSession& session, const std::string& project, const std::string& cwd,

@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -40,12 +41,14 @@ using opencode::StoredFile;
 constexpr std::string_view kSavedFiles = "files.jsonl";
 constexpr std::string_view kFileTable = "file";
 constexpr mode_t kPrivateLines = 0600;
+constexpr mode_t kPermissions = 0777;
 /// So often the sessions are saved anew because they changed before they could be removed.
 constexpr int kMostTakes = 5;
 
 struct SavedFile {
   StoredFile file;
   std::string text;
+  std::optional<mode_t> mode = std::nullopt;
 };
 
 /// All that belongs to sessions, in the order in which it is brought back: each session after its parent, and in it the
@@ -108,6 +111,7 @@ std::string line_of_file(const StoredFile& file, std::string text) {
                          {"folder", file.folder},
                          {"name", file.name},
                          {"mtime", file.stat.mtime_ns},
+                         {"mode", std::int64_t{file.stat.mode & kPermissions}},
                          {"text", std::move(text)}}},
                        line);
   return line;
@@ -118,8 +122,11 @@ Result<SavedFile> file_of_line(std::string_view line) {
   SavedFile saved;
   for (auto& [column, value] : row.cells) {
     auto* text = std::get_if<std::string>(&value);
-    if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && column == "mtime") {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number != nullptr && column == "mtime") {
       saved.file.stat.mtime_ns = *number;
+    } else if (number != nullptr && column == "mode") {
+      saved.mode = static_cast<mode_t>(*number);
     } else if (text != nullptr) {
       (column == "kind"     ? saved.file.kind
        : column == "folder" ? saved.file.folder
@@ -144,6 +151,10 @@ Result<std::vector<SavedFile>> files_of_lines(std::string_view lines) {
     lines.remove_prefix(end);
   }
   return files;
+}
+
+Error changed_meanwhile() {
+  return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
 }
 
 /// Removes files, of the session that was started last first; the parts of each before its messages.
@@ -180,6 +191,9 @@ class Removal {
         continue;
       }
       ASSIGN_OR_RETURN(const auto dir, storage_.folder(file.kind, file.folder));
+      if (const auto now = dir.stat(file.name); !now || !(*now == file.stat)) {
+        return changed_meanwhile();
+      }
       RETURN_IF_ERROR(disk_.remove(dir, file.name));
       const bool has_own_folder = file.kind == "part" || file.kind == "message";
       touched_.insert({file.kind, has_own_folder ? "" : file.folder});
@@ -196,6 +210,23 @@ class Removal {
   const StorageFolder& storage_;
   std::set<std::pair<std::string, std::string>> touched_;
 };
+
+/// Fails if another file has the place of one of the files: it would stay, and what the trash has would be lost.
+Result<void> check_places(const StorageFolder& storage, const std::vector<SavedFile>& files) {
+  for (const SavedFile& saved : files) {
+    const auto dir = storage.folder(saved.file.kind, saved.file.folder);
+    const auto text = dir ? whole_text(*dir, saved.file.name) : Result<std::string>(dir.error());
+    if (!text && text.error().code != Errc::not_found) {
+      return text.error();
+    }
+    if (text && !saved.file.is_shared() && *text != saved.text) {
+      return Error{Errc::already_exists, saved.file.kind + "/" + saved.file.folder +
+                                             (saved.file.folder.empty() ? "" : "/") + saved.file.name +
+                                             " is there with another content; move it away and try again"};
+    }
+  }
+  return {};
+}
 
 /// Fails if a session of one of the ids is there that is not one of the files.
 Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFile>& files) {
@@ -226,7 +257,8 @@ class PutBack {
       const StoredFile& file = files[i].file;
       ASSIGN_OR_RETURN(const auto dir, storage_.make_folder(disk_, file.kind, file.folder));
       if (!dir.stat(file.name)) {
-        ASSIGN_OR_RETURN(auto draft, opencode::DraftFile::make(disk_, dir, file.name, files[i].text, true));
+        ASSIGN_OR_RETURN(auto draft,
+                         opencode::DraftFile::make(disk_, dir, file.name, files[i].text, true, files[i].mode));
         RETURN_IF_ERROR(draft.set_mtime(file.stat.mtime_ns));
         RETURN_IF_ERROR(draft.publish(Disk::Existing::keep));
         made_.push_back(file);
@@ -289,7 +321,7 @@ Result<void> OpenCodeFileTrash::check_unchanged(const Saved& saved, const Storag
   ASSIGN_OR_RETURN(const auto sessions, storage.family_of(saved.sessions.front()));
   ASSIGN_OR_RETURN(const auto files, FilesOfSessions(storage).find(sessions));
   if (sessions != saved.sessions || files != saved.files) {
-    return Error{Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
+    return changed_meanwhile();
   }
   return {};
 }
@@ -339,6 +371,7 @@ Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
   const std::string sessions = trashed.sessions;
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(sessions.substr(0, sessions.find_last_of('/'))));
   RETURN_IF_ERROR(check_free(storage, files));
+  RETURN_IF_ERROR(check_places(storage, files));
   PutBack put_back(disk(), storage);
   if (auto done = put_back.run(files); !done) {
     put_back.undo();

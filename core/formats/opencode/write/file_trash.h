@@ -22,8 +22,8 @@ class OpenCodeFileTrash : public Trash {
   /// the disk. The sessions are then in the store, unless the message says that a copy is in the trash.
   Result<void> take(const SessionStore& store, const LogPlace& place, const std::string& title,
                     const opencode::StorageFolder& storage, How how);
-  /// Errors: already_exists if the store has a session of one of the ids, unless a restore was killed after it had
-  /// brought it back; io, no_space; busy while another process restores it.
+  /// Errors: already_exists if the store has a session of one of the ids, or another file in the place of one, unless a
+  /// restore was killed after it had brought it back; io, no_space; busy while another process restores it.
   Result<void> restore(const Trashed& trashed);
 
  private:

@@ -50,7 +50,7 @@ class SessionFile {
   [[nodiscard]] const std::string& text() const { return text_; }
   /// Another text for it, which no one sees yet.
   Result<DraftFile> draft(Disk& disk, std::string_view text, bool sync) const {
-    return DraftFile::make(disk, *folder_, name_, text, sync);
+    return DraftFile::make(disk, *folder_, name_, text, sync, seen_.mode);
   }
   /// False if OpenCode wrote it since it was read.
   [[nodiscard]] bool is_as_read() const {

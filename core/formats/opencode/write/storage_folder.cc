@@ -22,6 +22,8 @@ constexpr std::chrono::seconds kPatienceForLock{5};
 constexpr std::chrono::milliseconds kBetweenLockTries{1};
 constexpr mode_t kFileMode = 0666;  // as OpenCode makes them; the umask applies
 constexpr mode_t kFolderMode = 0777;
+constexpr mode_t kPrivateMode = 0600;
+constexpr mode_t kPermissions = 0777;
 
 std::string draft_name(const std::string& name) {
   return "." + name + ".tmp";
@@ -112,14 +114,15 @@ Result<void> StorageFolder::check_quiet(const std::vector<SessionName>& sessions
 }
 
 Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
-                                  bool sync) {
+                                  bool sync, std::optional<mode_t> mode) {
   DraftFile draft(disk, folder, name);
   const std::string hidden = draft_name(name);
   if (folder.stat(hidden)) {  // a process that was killed left it
     RETURN_IF_ERROR(disk.remove(folder, hidden));
   }
-  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, kFileMode));
+  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, mode ? kPrivateMode : kFileMode));
   draft.is_there_ = true;
+  RETURN_IF_ERROR(mode ? disk.set_mode(draft.fd_.get(), *mode & kPermissions) : Result<void>());
   RETURN_IF_ERROR(write_all(disk, draft.fd_.get(), text));
   RETURN_IF_ERROR(sync ? disk.sync(draft.fd_.get()) : Result<void>());
   return draft;

@@ -1,6 +1,9 @@
 // The folder `storage` of OpenCode's JSON files as a writer sees it (opencode/FORMAT.md F). Any thread.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +41,9 @@ class StorageFolder {
 /// A file that is whole before it gets its name. Destroying it removes what was not published.
 class DraftFile {
  public:
-  /// `folder` outlives it. Errors: io, no_space.
+  /// `folder` outlives it. `mode`: the permissions, if they are not those of a new file. Errors: io, no_space.
   static Result<DraftFile> make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
-                                bool sync);
+                                bool sync, std::optional<mode_t> mode = std::nullopt);
   DraftFile(DraftFile&& other) noexcept;
   DraftFile& operator=(DraftFile&&) = delete;
   ~DraftFile();
