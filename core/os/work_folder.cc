@@ -117,6 +117,19 @@ Result<std::vector<std::string>> WorkFolder::parts_of(std::string_view path) con
   return parts;
 }
 
+Result<void> WorkFolder::keep_out(const FileStat& folder) {
+  closed_.push_back(folder);
+  std::string path;
+  for (const std::string& part : path_components(real_)) {
+    path += "/" + part;
+    const auto above = Dir::stat_root(path);
+    if (above && above->same_file(folder)) {
+      return Error{Errc::not_permitted, "the session's working directory is in a folder that has sessions"};
+    }
+  }
+  return {};
+}
+
 Result<Dir> WorkFolder::enter(const Dir& folder, const std::vector<std::string>& parts, std::size_t depth) const {
   std::string path = real_;
   for (std::size_t at = 0; at <= depth; ++at) {

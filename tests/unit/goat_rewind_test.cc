@@ -233,6 +233,29 @@ TEST_F(GoatRewinding, NoSessionIsWrittenThroughItsWorkingDirectory) {
   EXPECT_FALSE(fs::exists(stage_.base() + "/new"));
 }
 
+TEST_F(GoatRewinding, NoSessionIsItselfAWorkingDirectory) {
+  stage_.add("s2", testing::GoatStage::line("u1", "user", "two"));
+  const std::string messages = stage_.file("messages.jsonl", "s2");
+  for (const std::string& cwd : {stage_.base() + "/s2", stage_.base()}) {
+    std::string metadata = stage_.metadata("s1");
+    metadata.replace(metadata.find(stage_.work()), stage_.work().size(), cwd);
+    testing::GoatStage::put(stage_.base() + "/s1/metadata.json", metadata);
+    stage_.start();
+    put_manifest(row("messages.jsonl") + "," + row("s2/messages.jsonl"));
+    EXPECT_EQ(rewind("evil").error().code, Errc::not_permitted) << cwd;
+    EXPECT_EQ(stage_.file("messages.jsonl", "s2"), messages) << cwd;
+  }
+}
+
+/// What is private in the working directory is so in the checkpoint.
+TEST_F(GoatRewinding, AKeptFileIsForItsOwnerOnly) {
+  put("key", "secret");
+  fs::permissions(stage_.work() + "/key", fs::perms(0600));
+  ASSERT_TRUE(keep("before", {"key"}));
+  const auto content = stage_.base() + "/s1/checkpoints/before/files/" + sha256_hex("secret");
+  EXPECT_EQ(fs::status(content).permissions(), fs::perms(0600));
+}
+
 TEST_F(GoatRewinding, TheLastOfSeveralRowsForAFileCounts) {
   put("f", "old");
   put_manifest(row("f", "x") + "," + row("./f", "y"));

@@ -277,6 +277,32 @@ TEST_F(GoatWriting, ARestoreReplacesNoSession) {
   EXPECT_EQ(trash.list().size(), 1U);
 }
 
+/// A copy of the session that lacks what the trash has of it is another one.
+TEST_F(GoatWriting, ARestoreLosesNothingToACopyOfTheSession) {
+  testing::GoatStage::put(stage_.base() + "/s1/transcript.jsonl", "{}\n");
+  ASSERT_TRUE(writer().remove(session()));
+  stage_.add("s1", kMessages);
+  GoatTrash trash(stage_.settings().trash);
+  EXPECT_EQ(trash.restore(trash.list().at(0)).error().code, Errc::already_exists);
+  ASSERT_EQ(trash.list().size(), 1U);
+  testing::GoatStage::put(stage_.base() + "/s1/transcript.jsonl", "{}\n");
+  const auto back = trash.restore(trash.list().at(0));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(trash.list().empty());
+}
+
+TEST_F(GoatWriting, AForkOfAPrivateSessionIsPrivate) {
+  constexpr auto kPrivate = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  for (const char* file : {"messages.jsonl", "metadata.json"}) {
+    std::filesystem::permissions(stage_.base() + "/s1/" + file, kPrivate);
+  }
+  const auto made = writer().fork(session());
+  ASSERT_TRUE(made) << made.error().message;
+  for (const char* file : {"messages.jsonl", "metadata.json"}) {
+    EXPECT_EQ(std::filesystem::status(stage_.base() + "/" + made->id + "/" + file).permissions(), kPrivate) << file;
+  }
+}
+
 /// A disk that has room for what is written, but not when it is synced.
 class FullAtSync : public Disk {
  public:

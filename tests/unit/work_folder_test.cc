@@ -59,7 +59,7 @@ TEST_F(WorkFolderTest, FollowsNoLinkAndEntersNoClosedFolder) {
   EXPECT_EQ(missing.error().code, Errc::not_found);
   const auto closed = Dir::stat_root((work() / "src").string());
   ASSERT_TRUE(closed);
-  folder->keep_out(*closed);
+  ASSERT_TRUE(folder->keep_out(*closed));
   EXPECT_FALSE(folder->folder_of({"src", "a.go"}));
 }
 

@@ -165,10 +165,10 @@ Result<CheckpointTree::Node> CheckpointFiles::node_of(const Place& place) const 
 std::string CheckpointFiles::diff(const std::string& id) const {
   const auto checkpoint = read_checkpoint(session_, id);
   auto work = checkpoint ? WorkFolder::open(cwd_) : Result<WorkFolder>(checkpoint.error());
-  if (!work) {
-    return "# a rewind is not possible: " + work.error().message + "\n";
+  const auto kept_out = work ? work->keep_out(base_) : Result<void>(work.error());
+  if (!kept_out) {
+    return "# a rewind is not possible: " + kept_out.error().message + "\n";
   }
-  work->keep_out(base_);
   return diff_of(session_, *checkpoint, *work);
 }
 

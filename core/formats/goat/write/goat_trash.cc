@@ -1,13 +1,10 @@
 #include "core/formats/goat/write/goat_trash.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "core/base/result_macros.h"
 #include "core/formats/goat/leftovers.h"
-#include "core/formats/goat/metadata.h"
-#include "core/formats/goat/write/new_records.h"
-#include "core/os/file_hash.h"
 #include "core/os/file_tree.h"
 #include "core/writer/new_uuid.h"
 
@@ -37,19 +34,14 @@ Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& nam
   return {};
 }
 
-std::string hash_in(const Dir& folder, const std::string& file) {
-  const auto opened = File::open_in(folder, file);
-  const auto hash = opened ? sha256_of(*opened) : Result<std::string>(opened.error());
-  return hash ? *hash : "";
-}
-
-/// True if both folders have the same messages and metadata.
-bool is_same_session(const Dir& one, const Dir& other, const std::string& name) {
-  const auto left = one.open_in(name);
-  const auto right = other.open_in(name);
-  constexpr std::array kFiles = {goat::kMessagesFile, goat::kMetadataFile};
-  return left && right && std::all_of(kFiles.begin(), kFiles.end(), [&](const char* file) {
-           return hash_in(*left, file) == hash_in(*right, file);
+/// True if `store` has every file that the session has in the trash. Locks have no content, and a power cut may have
+/// undone their making.
+bool has_all_of(const Dir& trash, const Dir& store, const std::string& name) {
+  const auto theirs = trash.open_in(name);
+  const auto mine = store.open_in(name);
+  const auto entries = theirs ? theirs->list() : Result<std::vector<DirEntry>>(theirs.error());
+  return mine && entries && std::all_of(entries->begin(), entries->end(), [&](const DirEntry& entry) {
+           return entry.name.ends_with(".lock") || is_part_of(*theirs, *mine, entry.name);
          });
 }
 
@@ -101,7 +93,7 @@ Result<void> GoatTrash::restore(const Trashed& trashed) {
   const std::string& name = trashed.place.folder;
   const bool is_here = base.stat(name).has_value();
   const bool is_there = there.files.stat(name).has_value();
-  if (is_here && is_there && !is_same_session(base, there.files, name)) {
+  if (is_here && is_there && !has_all_of(there.files, base, name)) {
     return Error{Errc::already_exists, folder_path(trashed.sessions, name) +
                                            " exists again; move it away and run: arborfs restore " + trashed.name};
   }

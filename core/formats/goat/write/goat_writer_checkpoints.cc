@@ -78,7 +78,7 @@ Result<GoatWriter::Places> GoatWriter::open_places(const SessionPtr& session) {
   ASSIGN_OR_RETURN(auto folder, session->store().folder(session->place()));
   ASSIGN_OR_RETURN(const auto base, Dir::stat_root(session->store().paths().sessions));
   ASSIGN_OR_RETURN(auto work, WorkFolder::open(header.cwd));
-  work.keep_out(base);
+  RETURN_IF_ERROR(work.keep_out(base));
   return Places{std::move(folder), std::move(work), header.cwd};
 }
 

@@ -33,6 +33,7 @@ struct Copied {
   Ordinal messages = 0;
   std::string last_id;
   Header header;
+  mode_t mode = 0;  // of the file of its messages
 };
 
 Result<Copied> copied_from(const Session& session, const std::string& target) {
@@ -41,7 +42,7 @@ Result<Copied> copied_from(const Session& session, const std::string& target) {
   if (!index.header().valid) {
     return Error{Errc::read_only, index.header().problem};
   }
-  Copied copied{guard.log(), {}, index.size(), "", index.header()};
+  Copied copied{guard.log(), {}, index.size(), "", index.header(), guard.stat().mode & goat::kFileMode};
   if (!target.empty()) {
     ASSIGN_OR_RETURN(copied.messages, find_target(index, target));
   }
@@ -199,17 +200,16 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
     RETURN_IF_ERROR(check_answered(*session, target));
   }
   ASSIGN_OR_RETURN(const auto source, session->store().folder(session->place()));
-  ASSIGN_OR_RETURN(const auto metadata, File::open_in(source, goat::kMetadataFile));
-  ASSIGN_OR_RETURN(const auto stat, metadata.stat());
-  ASSIGN_OR_RETURN(auto text, metadata.read(0, stat.size));
+  FileStat stat;
+  ASSIGN_OR_RETURN(auto text, goat::read_metadata(source, stat));
   ASSIGN_OR_RETURN(const auto id, new_uuid());
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(session->store().paths().sessions));
   ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(disk, base, syncs()));
-  RETURN_IF_ERROR(
-      folder.put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title)));
+  RETURN_IF_ERROR(folder.put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title),
+                             stat.mode & goat::kFileMode));
   {
-    ASSIGN_OR_RETURN(const auto fd, disk.create(folder.dir(), goat::kMessagesFile, goat::kFileMode));
+    ASSIGN_OR_RETURN(const auto fd, disk.create(folder.dir(), goat::kMessagesFile, copied.mode));
     RETURN_IF_ERROR(copy_lines(disk, copied, fd.get()));
     RETURN_IF_ERROR(syncs() ? disk.sync(fd.get()) : Result<void>());
   }

@@ -19,17 +19,6 @@ constexpr int kTries = 5;
 constexpr mode_t kPermissions = 0777;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20U;
 
-/// Errors: corrupt; those of reading.
-Result<std::string> read_object(const Dir& folder, FileStat& seen) {
-  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, kMetadataFile, &seen));
-  ASSIGN_OR_RETURN(auto text, file.read(0, std::min(seen.size, kLongest)));
-  json::Document object;
-  if (!json::parse(text, object) || !object.IsObject()) {
-    return Error{Errc::corrupt, "metadata.json is not a JSON object"};
-  }
-  return text;
-}
-
 /// Renames the new file over the one that was read; false if that has changed. The lock keeps other arborfs out; goat
 /// takes none for its metadata.
 Result<bool> put_in_place(Disk& disk, const Dir& folder, const std::string& name, const FileStat& as_read) {
@@ -63,6 +52,16 @@ Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string
 
 }  // namespace
 
+Result<std::string> read_metadata(const Dir& folder, FileStat& seen) {
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, kMetadataFile, &seen));
+  ASSIGN_OR_RETURN(auto text, file.read(0, std::min(seen.size, kLongest)));
+  json::Document object;
+  if (!json::parse(text, object) || !object.IsObject()) {
+    return Error{Errc::corrupt, "metadata.json is not a JSON object"};
+  }
+  return text;
+}
+
 std::string_view metadata_value(std::string_view metadata, std::string_view key) {
   return go_member(metadata, key);
 }
@@ -95,7 +94,7 @@ std::string new_metadata(const std::vector<Field>& fields) {
 Result<void> change_metadata(Disk& disk, const Dir& folder, bool sync, const MetadataChange& change) {
   for (int tries = 0; tries < kTries; ++tries) {
     FileStat seen;
-    ASSIGN_OR_RETURN(const auto text, read_object(folder, seen));
+    ASSIGN_OR_RETURN(const auto text, read_metadata(folder, seen));
     ASSIGN_OR_RETURN(const auto changed, change(text));
     if (changed == text) {
       return {};

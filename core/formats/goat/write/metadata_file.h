@@ -11,6 +11,8 @@
 
 namespace arborfs::goat {
 
+/// `seen` is the file as it was opened. Errors: corrupt if it is not one JSON object; those of reading it.
+Result<std::string> read_metadata(const Dir& folder, FileStat& seen);
 /// The value of a field in the text of a metadata file; empty if there is none.
 std::string_view metadata_value(std::string_view metadata, std::string_view key);
 /// The metadata with a field set to a JSON text; every other byte stays, and a new field gets a line of its own at the

@@ -35,8 +35,8 @@ NewFolder::NewFolder(NewFolder&& other) noexcept
       dir_(std::move(other.dir_)),
       sync_(other.sync_) {}
 
-Result<void> NewFolder::put(const std::string& file, std::string_view bytes) {
-  ASSIGN_OR_RETURN(const auto fd, disk_->create(dir_, file, kFileMode));
+Result<void> NewFolder::put(const std::string& file, std::string_view bytes, mode_t mode) {
+  ASSIGN_OR_RETURN(const auto fd, disk_->create(dir_, file, mode));
   RETURN_IF_ERROR(write_all(*disk_, fd.get(), bytes));
   return sync_ ? disk_->sync(fd.get()) : Result<void>();
 }

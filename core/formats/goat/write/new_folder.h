@@ -1,6 +1,8 @@
 // A folder that is filled under a temporary name, and then gets its place whole. Used by one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -25,8 +27,8 @@ class NewFolder {
 
   [[nodiscard]] const Dir& dir() const { return dir_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Errors: those of the disk.
-  Result<void> put(const std::string& file, std::string_view bytes);
+  /// The umask applies to `mode`. Errors: those of the disk.
+  Result<void> put(const std::string& file, std::string_view bytes, mode_t mode = kFileMode);
   /// Puts it under its name in the parent. Errors: already_exists; those of the disk.
   Result<void> publish(const std::string& name);
 

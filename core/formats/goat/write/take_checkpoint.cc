@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kContents = "files";
 constexpr const char* kIncoming = "incoming";  // a content whose hash is not known yet
 constexpr const char* kLastOfGoat = "session-end";
+constexpr mode_t kContentMode = 0600;  // the working file may be private
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kStep = std::size_t{1} << 20U;
 
@@ -73,7 +74,7 @@ class Taking {
  private:
   /// Stores a content under its hash, once.
   Result<std::string> store(const File& file) {
-    ASSIGN_OR_RETURN(const auto fd, place_.disk.create(contents_, kIncoming, kFileMode));
+    ASSIGN_OR_RETURN(const auto fd, place_.disk.create(contents_, kIncoming, kContentMode));
     ASSIGN_OR_RETURN(auto hash, copy_hashed(place_.disk, file, fd.get()));
     RETURN_IF_ERROR(place_.sync ? place_.disk.sync(fd.get()) : Result<void>());
     RETURN_IF_ERROR(place_.disk.rename(contents_, kIncoming, contents_, hash, Disk::Existing::replace));
