@@ -84,6 +84,9 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;
   }
+  if (!wanted.cwd.empty() && !wanted.cwd.starts_with('/')) {
+    return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
+  }
   if (!conversation.cwd.starts_with('/')) {
     conversation.cwd = wanted.cwd.empty() ? catalog().home() : wanted.cwd;
   }

@@ -109,6 +109,7 @@ def test_sessions_that_are_only_read_can_be_forked_to_another_agent(case):
         fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", "\n"))
         fails_with(errno.EOPNOTSUPP, lambda: answer_of(folder / "fork", '{"agent":"codex"}\n'))
         fails_with(errno.EROFS, lambda: answer_of(folder / "fork", '{"agent":"claude"}\n'))
+        fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", '{"agent":"omp","cwd":"src"}\n'))
         equal(list(case.agent.sessions.rglob("*.jsonl")), [], "omp's store")
         answer = answer_of(folder / "fork", '{"agent":"omp","title":"Moved"}\n')
         made = mount / answer["path"]
