@@ -237,7 +237,7 @@ TEST(WriteAppendJson, ErrorsNameTheObjectNotItsContent) {
   const std::string good = R"({"role":"user","content":"SECRET"})";
   EXPECT_EQ(json_line(good + "\n" + good + R"({"type":"label","label":"SECRET"})"),
             R"(!object 3: "targetId" is missing; it must be a string)");
-  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!object 1: "type" is not a type that agents know)");
+  EXPECT_EQ(json_line(R"({"type":"SECRET"})"), R"(!object 1: "type" is not a type that omp knows)");
   EXPECT_EQ(json_line(good + "SECRET"), "!object 2: not a JSON object");
   EXPECT_EQ(json_line(good + R"({"SECRET":)"), "!object 2: not complete");
 }
