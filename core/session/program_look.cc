@@ -98,7 +98,8 @@ std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& p
   std::vector<Agent> found;
   std::vector<std::string> folders;
   const std::string_view variables[] = {kHome, programs.variable};
-  for (const RunningProgram& program : *running_programs(may_be_recent)) {
+  const auto running = running_programs(may_be_recent);
+  for (const RunningProgram& program : *running) {
     const bool is_sure = is_named(programs, program);
     if (!is_sure && !is_runtime(programs, program)) {
       continue;
