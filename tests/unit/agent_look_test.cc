@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/formats/omp/store/agent_processes.h"
+#include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
@@ -395,6 +396,12 @@ TEST_F(AgentLookTest, OwnLastWriteIsNotAttributedToAnAgent) {
   }
   store.append(folder_of("C"), name_of("C"), "{}\n");
   EXPECT_EQ(held(), "C") << words;
+}
+
+TEST_F(AgentLookTest, SessionsInMemoryAreOfNoAgent) {
+  const StandIn agent(program("omp"));
+  EXPECT_FALSE(AgentLook::now(*open_store(store.root()))->is_empty());
+  EXPECT_TRUE(AgentLook::now(*make_memory_store())->is_empty());
 }
 
 TEST_F(AgentLookTest, MarksAreBoundedInNumber) {
