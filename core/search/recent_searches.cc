@@ -63,42 +63,6 @@ SearchResultPtr RecentSearches::fresh(Catalog& catalog, std::uint32_t number) co
   return result && is_fresh(*result, catalog) ? result : nullptr;
 }
 
-/// The right to search for a query, which one thread has at a time.
-class RecentSearches::Turn {
- public:
-  /// Waits for it. Without `wanted` or once `cancelled`, gives up.
-  Turn(RecentSearches& all, std::uint32_t number, const Wanted::Still& wanted, const std::atomic<bool>* cancelled)
-      : all_(all), number_(number) {
-    constexpr std::chrono::milliseconds kLook{20};
-    while (true) {
-      if (!wanted() || (cancelled != nullptr && cancelled->load())) {
-        return;
-      }
-      std::unique_lock lock(all_.mutex_);
-      has_ = all_.running_.insert(number_).second;
-      if (has_) {
-        return;
-      }
-      all_.ended_.wait_for(lock, kLook);
-    }
-  }
-  ~Turn() {
-    if (has_) {
-      const std::lock_guard lock(all_.mutex_);
-      all_.running_.erase(number_);
-      all_.ended_.notify_all();
-    }
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  [[nodiscard]] bool has() const { return has_; }
-
- private:
-  RecentSearches& all_;
-  const std::uint32_t number_;
-  bool has_ = false;
-};
-
 Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t number,
                                                const std::atomic<bool>* cancelled) {
   const auto asked = Clock::now();
@@ -106,7 +70,7 @@ Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t n
   if (!text) {
     return Error{Errc::stale, "the query is not known any more"};
   }
-  const Turn turn(*this, number, Wanted::here(), cancelled);
+  const SingleFlight::Turn turn(searches_, number, Wanted::here(), cancelled);
   if (!turn.has()) {
     return Error{Errc::interrupted, "the search was cancelled"};
   }

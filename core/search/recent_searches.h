@@ -5,19 +5,18 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/single_flight.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {
@@ -58,18 +57,16 @@ class RecentSearches {
   Result<SearchResultPtr> search(Catalog& catalog, std::uint32_t number, const std::atomic<bool>* cancelled);
 
  private:
-  class Turn;
   Result<SearchResultPtr> run(Catalog& catalog, std::uint32_t number, const std::string& text,
                               const std::atomic<bool>* cancelled);
   SearchResultPtr keep(SearchResult found);
   [[nodiscard]] SearchResultPtr find_locked(std::uint32_t number) const;
   mutable std::mutex mutex_;
-  std::condition_variable ended_;
   std::map<std::uint32_t, std::string> queries_;  // guarded by mutex_
   std::uint32_t last_number_ = 0;                 // guarded by mutex_
   std::uint32_t last_version_ = 0;                // guarded by mutex_
   std::list<SearchResultPtr> results_;            // newest first; guarded by mutex_
-  std::set<std::uint32_t> running_;               // queries that a thread searches; guarded by mutex_
+  SingleFlight searches_;                         // by the number of the query
 };
 
 }  // namespace arborfs::search

@@ -18,37 +18,6 @@ bool is_fresh(const ShownStats& made, Catalog& catalog) {
 
 }  // namespace
 
-/// The right to read the logs, which one thread has at a time.
-class RecentStats::Turn {
- public:
-  /// Waits for it. Without `wanted` or once `cancelled`, gives up.
-  Turn(RecentStats& all, const Wanted::Still& wanted, const std::atomic<bool>* cancelled) : all_(all) {
-    constexpr std::chrono::milliseconds kLook{20};
-    while (wanted() && (cancelled == nullptr || !cancelled->load())) {
-      std::unique_lock lock(all_.mutex_);
-      has_ = !std::exchange(all_.is_running_, true);
-      if (has_) {
-        return;
-      }
-      all_.ended_.wait_for(lock, kLook);
-    }
-  }
-  ~Turn() {
-    if (has_) {
-      const std::lock_guard lock(all_.mutex_);
-      all_.is_running_ = false;
-      all_.ended_.notify_all();
-    }
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  [[nodiscard]] bool has() const { return has_; }
-
- private:
-  RecentStats& all_;
-  bool has_ = false;
-};
-
 ShownStatsPtr RecentStats::known() const {
   const std::lock_guard lock(mutex_);
   return last_;
@@ -61,7 +30,7 @@ ShownStatsPtr RecentStats::fresh(Catalog& catalog) const {
 
 Result<ShownStatsPtr> RecentStats::sum_up(Catalog& catalog, const std::atomic<bool>* cancelled) {
   const auto asked = Clock::now();
-  const Turn turn(*this, Wanted::here(), cancelled);
+  const SingleFlight::Turn turn(sums_, 0, Wanted::here(), cancelled);
   if (!turn.has()) {
     return Error{Errc::interrupted, "the sum was cancelled"};
   }

@@ -5,12 +5,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "core/base/single_flight.h"
 #include "core/session/catalog.h"
 #include "core/stats/stats.h"
 
@@ -42,14 +42,12 @@ class RecentStats {
   Result<ShownStatsPtr> sum_up(Catalog& catalog, const std::atomic<bool>* cancelled);
 
  private:
-  class Turn;
   Result<ShownStatsPtr> run(Catalog& catalog, const std::atomic<bool>* cancelled);
   ShownStatsPtr keep(ShownStats made);
   mutable std::mutex mutex_;
-  std::condition_variable ended_;
   ShownStatsPtr last_;              // guarded by mutex_
   std::uint32_t last_version_ = 0;  // guarded by mutex_
-  bool is_running_ = false;         // guarded by mutex_
+  SingleFlight sums_;
 };
 
 }  // namespace arborfs::stats
