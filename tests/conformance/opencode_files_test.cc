@@ -5,12 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -19,6 +16,7 @@
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
+#include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs {
@@ -390,60 +388,19 @@ TEST_F(WritesToOpenCodeFiles, WritersTakeTurns) {
   EXPECT_EQ(now.index().size(), before + kWriters * kEach);
 }
 
-[[noreturn]] void change_forever(Catalog& catalog, Writer& writer, const std::string& trash, int out) {
-  for (;;) {
-    catalog.rescan();
-    const auto view = catalog.view();
-    for (const auto& [name, session] : view->by_id) {
-      const auto done = writer.remove(session);
-      const bool is_done = done || done.error().code == Errc::not_found;  // it went with its parent
-      if (::write(out, is_done ? "." : "!", 1) != 1) {
-        ::_exit(1);
-      }
-    }
-    for (const Trashed& one : Trash(trash).list()) {
-      if (::write(out, restore_session(trash, one) ? "." : "!", 1) != 1) {
-        ::_exit(1);
-      }
-    }
-  }
-}
-
-/// ARBORFS_KILL_ROUNDS says how often.
 TEST_F(WritesToOpenCodeFiles, EachSessionOfAKilledRemovalIsInTheStoreOrInTheTrash) {
   open_files(kPlain);
   fs::remove_all(storage());
   conformance::make_small_files(folder);
   catalog->rescan();
   const auto before = all_files();
-  const char* wanted = std::getenv("ARBORFS_KILL_ROUNDS");
-  const int rounds = wanted == nullptr ? 10 : std::atoi(wanted);
-  std::mt19937 random(17);
-  std::uniform_int_distribution<int> steps(1, 12);
-  std::uniform_int_distribution<int> pause_us(0, 6000);
-  for (int round = 0; round < rounds; ++round) {
-    std::array<int, 2> pipe{};
-    ASSERT_EQ(::pipe(pipe.data()), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      change_forever(*catalog, *writer, trash(), pipe[1]);
-    }
-    ::close(pipe[1]);
-    std::string steps_done(static_cast<std::size_t>(steps(random)), ' ');
-    for (char& step : steps_done) {
-      ASSERT_EQ(::read(pipe[0], &step, 1), 1);
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(pause_us(random)));  // the point where it is killed
-    ::kill(child, SIGKILL);
-    ::close(pipe[0]);
-    ::waitpid(child, nullptr, 0);
-    EXPECT_EQ(steps_done.find('!'), std::string::npos) << round;
+  testing::kill_removals(*catalog, *writer, trash(), 10, [&](int round) {
     const auto restored = restore_all();
     ASSERT_TRUE(restored) << round << ": " << restored.error().message;
     auto now = all_files();
     std::erase_if(now, [](const auto& file) { return fs::path(file.first).filename().string().starts_with("."); });
     ASSERT_EQ(now, before) << round;
-  }
+  });
 }
 
 /// What was acknowledged is there, and nothing of a message is there without the rest.

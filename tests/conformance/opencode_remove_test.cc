@@ -6,19 +6,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <random>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/writer/trash.h"
 #include "tests/support/faulty_disk.h"
+#include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs {
@@ -373,60 +371,17 @@ TEST_F(RemovesFromOpenCode, EachFailureOfTheDiskLosesNothing) {
   expect_sound();
 }
 
-/// Removes sessions and restores them until it is killed; tells of each step.
-[[noreturn]] void remove_forever(Catalog& catalog, Writer& writer, const std::string& trash, int out) {
-  for (;;) {
-    catalog.rescan();
-    const auto view = catalog.view();
-    for (const auto& [name, session] : view->by_id) {
-      const auto done = writer.remove(session);
-      const bool is_done = done || done.error().code == Errc::not_found;  // it went with its parent
-      if (::write(out, is_done ? "." : "!", 1) != 1) {
-        ::_exit(1);
-      }
-    }
-    for (const Trashed& one : Trash(trash).list()) {
-      const auto done = restore_session(trash, one);
-      if (::write(out, done ? "." : "!", 1) != 1) {
-        ::_exit(1);
-      }
-    }
-  }
-}
-
-/// ARBORFS_KILL_ROUNDS says how often.
 TEST_F(RemovesFromOpenCode, EachSessionOfAKilledRemovalIsInTheDatabaseOrInTheTrash) {
   open_sample("fresh-1.18.33", kPlain);
   const std::string before = all_rows();
-  const char* wanted = std::getenv("ARBORFS_KILL_ROUNDS");
-  const int rounds = wanted == nullptr ? 30 : std::atoi(wanted);
-  std::mt19937 random(17);
-  std::uniform_int_distribution<int> steps(1, 12);
-  std::uniform_int_distribution<int> pause_us(0, 6000);
   int in_trash = 0;
-  for (int round = 0; round < rounds; ++round) {
-    std::array<int, 2> pipe{};
-    ASSERT_EQ(::pipe(pipe.data()), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      remove_forever(*catalog, *writer, trash(), pipe[1]);
-    }
-    ::close(pipe[1]);
-    std::string steps_done(static_cast<std::size_t>(steps(random)), ' ');
-    for (char& step : steps_done) {
-      ASSERT_EQ(::read(pipe[0], &step, 1), 1);
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(pause_us(random)));  // the point where it is killed
-    ::kill(child, SIGKILL);
-    ::close(pipe[0]);
-    ::waitpid(child, nullptr, 0);
-    EXPECT_EQ(steps_done.find('!'), std::string::npos) << round;
+  testing::kill_removals(*catalog, *writer, trash(), 30, [&](int round) {
     expect_sound();
     in_trash += static_cast<int>(Trash(trash()).list().size());
     const auto restored = restore_all();
     ASSERT_TRUE(restored) << round << ": " << restored.error().message;
     ASSERT_EQ(all_rows(), before) << round;
-  }
+  });
   EXPECT_GT(in_trash, 0);
 }
 
