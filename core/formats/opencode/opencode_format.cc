@@ -47,36 +47,34 @@ fs::path database_in(const fs::path& dir, bool is_own) {
   return dir / (chosen.empty() || chosen == ":memory:" ? "opencode.db" : chosen);  // an absolute path replaces `dir`
 }
 
+struct EraFormat {
+  EraFormat(std::string_view name, opencode::Era era)
+      : reader(era),
+        renderer(era),
+        format{.agent = "opencode",
+               .name = name,
+               .reader = &reader,
+               .renderer = &renderer,
+               .verbs = kVerbs,
+               .removes_children = true,
+               .programs = &kAgent,
+               .resume = &kResume,
+               .usages = kUsages} {}
+  const opencode::Reader reader;
+  const opencode::Renderer renderer;
+  const Format format;
+};
+
 }  // namespace
 
 const Format& opencode_format() {
-  static const opencode::Reader reader(opencode::Era::database);
-  static const opencode::Renderer renderer(opencode::Era::database);
-  static const Format format{.agent = "opencode",
-                             .name = "opencode-sqlite",
-                             .reader = &reader,
-                             .renderer = &renderer,
-                             .verbs = kVerbs,
-                             .removes_children = true,
-                             .programs = &kAgent,
-                             .resume = &kResume,
-                             .usages = kUsages};
-  return format;
+  static const EraFormat database("opencode-sqlite", opencode::Era::database);
+  return database.format;
 }
 
 const Format& opencode_files_format() {
-  static const opencode::Reader reader(opencode::Era::files);
-  static const opencode::Renderer renderer(opencode::Era::files);
-  static const Format format{.agent = "opencode",
-                             .name = "opencode-json",
-                             .reader = &reader,
-                             .renderer = &renderer,
-                             .verbs = kVerbs,
-                             .removes_children = true,
-                             .programs = &kAgent,
-                             .resume = &kResume,
-                             .usages = kUsages};
-  return format;
+  static const EraFormat files("opencode-json", opencode::Era::files);
+  return files.format;
 }
 
 std::string own_opencode_dir() {

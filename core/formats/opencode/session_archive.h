@@ -57,8 +57,8 @@ struct WholeSession {
   Stamps stamps;
   std::string metadata;
   std::vector<Piece> pieces;
-  /// The texts of the first pieces, as they were put together for the places. Who opens a session mostly reads it at
-  /// once, and so need not put them together again.
+  /// The texts of the first pieces. They were composed to find the places, and most callers read the session right
+  /// after they open it.
   std::string start;
 };
 

@@ -241,7 +241,7 @@ Result<void> check_type(const json::Value& entry, Dialect dialect) {
   return {};
 }
 
-// Who alone writes one of these keys, if that is not the log's own agent; else "".
+// The only agent that writes one of these keys, if it is not the agent of the log; else "".
 std::string_view only_writer(DialectHints keys, EntryType type, Dialect dialect) {
   if (dialect == Dialect::pi) {
     return has_omp18_key(keys, type) || has_omp_key(keys, type) ? "omp" : "";
