@@ -14,7 +14,8 @@
 
 namespace arborfs {
 
-/// `Waiting` is one change; it has a member `bool is_done`, which belongs to this class.
+/// `Waiting` is one change; it has the members `bool is_done`, which belongs to this class, and `bool is_alone`, true
+/// if it is not made together with others.
 template <class Waiting>
 class SharedTurns {
  public:
@@ -49,12 +50,19 @@ class SharedTurns {
     std::condition_variable wake;
   };
 
+  static std::vector<Waiting*> take_batch(std::deque<Waiting*>& waiting) {
+    const auto last = waiting.begin() + static_cast<std::ptrdiff_t>(std::min(waiting.size(), kMost));
+    auto end = std::find_if(waiting.begin(), last, [](const Waiting* one) { return one->is_alone; });
+    end = end == waiting.begin() ? end + 1 : end;
+    std::vector<Waiting*> batch(waiting.begin(), end);
+    waiting.erase(waiting.begin(), end);
+    return batch;
+  }
+
   template <class Run>
   static void take_turn(std::unique_lock<std::mutex>& lock, Line& line, const Run& run) {
     line.is_busy = true;
-    const auto end = line.waiting.begin() + static_cast<std::ptrdiff_t>(std::min(line.waiting.size(), kMost));
-    const std::vector<Waiting*> batch(line.waiting.begin(), end);
-    line.waiting.erase(line.waiting.begin(), end);
+    const auto batch = take_batch(line.waiting);
     lock.unlock();
     run(batch);
     lock.lock();

@@ -6,6 +6,8 @@
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/session/agent_look.h"
+#include "core/session/liveness.h"
 
 namespace arborfs {
 
@@ -24,6 +26,17 @@ Result<void> check_size_limit(const Dir& folder, const std::string& file, std::u
 
 Result<void> Writer::check(const SessionPtr& session, bool /*force*/) {
   return check_writable(session->format());
+}
+
+Result<void> Writer::check_quiet(const SessionPtr& session, bool force) const {
+  if (force || settings_.write_live) {
+    return {};
+  }
+  const Liveness found = check_liveness(*session, catalog_, *AgentLook::now(session->store()));
+  if (found.state == Liveness::State::quiet) {
+    return {};
+  }
+  return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
 }
 
 Result<void> Writer::check_allows_delete() const {

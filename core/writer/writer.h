@@ -205,6 +205,8 @@ class Writer {
  protected:
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+  /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
+  [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
   /// Takes a session that was just written into the catalog. Errors: stale if it is gone already.

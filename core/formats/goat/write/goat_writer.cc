@@ -11,24 +11,14 @@
 #include "core/formats/goat/metadata.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/json/utf8.h"
-#include "core/session/liveness.h"
 #include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
+#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
 constexpr std::size_t kLongestRecord = std::size_t{10} << 20U;  // goat loads no longer line
-
-/// Control characters become spaces; spaces at both ends go.
-std::string clean(std::string_view title) {
-  std::string text(title);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
 
 Result<void> check_log(const Session::Guard& guard) {
   RETURN_IF_ERROR(check_writable(guard.format()));
@@ -99,17 +89,6 @@ Result<void> check_end(const Session& session, const std::string& at, const std:
 GoatWriter::GoatWriter(Catalog& catalog, WriteSettings settings, std::chrono::milliseconds quiet)
     : Writer(catalog, std::move(settings)),
       updates_([this](const SessionPtr& session) { update_metadata(session); }, quiet) {}
-
-Result<void> GoatWriter::check_quiet(const SessionPtr& session, bool force) const {
-  if (force || settings().write_live) {
-    return {};
-  }
-  const Liveness found = check_liveness(*session, catalog(), *AgentLook::now(session->store()));
-  if (found.state == Liveness::State::quiet) {
-    return {};
-  }
-  return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
-}
 
 Result<void> GoatWriter::check(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_writable(session->format()));
@@ -333,14 +312,7 @@ Result<void> GoatWriter::show_metadata(const SessionPtr& session) {
 
 Result<std::string> GoatWriter::set_title(const SessionPtr& session, std::string_view title, bool force,
                                           std::string_view source) {
-  if (!json::is_valid_utf8(title)) {
-    return Error{Errc::not_utf8, "the title is not UTF-8"};
-  }
-  const std::string wanted = clean(title);
-  if (wanted.empty() || title.size() > kLongestTitle) {
-    return wanted.empty() ? Error{Errc::invalid_argument, "the title is empty"}
-                          : Error{Errc::too_large, "a title may have at most 64 KiB"};
-  }
+  ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check(session, force));
   std::string in_force = wanted;
   const auto change = [&](std::string text) -> Result<std::string> {

@@ -48,12 +48,12 @@ class GoatWriter final : public Writer {
   struct Waiting {
     const goat::NewRecords* records = nullptr;
     const std::string* at = nullptr;
+    bool is_alone = false;
     bool is_done = false;
     Result<AppendResult> result = Error{Errc::io, "it was not written"};
   };
   struct Places;
   [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
-  Result<void> check_quiet(const SessionPtr& session, bool force) const;
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> append_batch(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines);

@@ -7,8 +7,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/json/scan.h"
-#include "core/json/utf8.h"
+#include "core/writer/command_objects.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
@@ -17,10 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kRoles = {"system", "user", "assistant", "tool"};
 constexpr std::size_t kLongestLine = std::size_t{10} << 20U;  // goat/FORMAT.md C5
 constexpr std::size_t kLongestFrame = 256;                    // what message_line() adds
-
-Error refusal(std::size_t number, std::string_view why) {
-  return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
-}
 
 /// True for a part of a content: a text or an image (goat/FORMAT.md C2).
 bool is_part(const json::Value& part) {
@@ -78,7 +73,7 @@ bool take_option(std::string_view key, const json::Value& value, NewRecords& rec
 Result<NewRecords::Record> message_of(const json::Value& object, std::size_t number, NewRecords& records) {
   const auto role = json::string_member(object, "role");
   if (!role || std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
-    return refusal(number, "role must be system, user, assistant or tool");
+    return refused_object(number, "role must be system, user, assistant or tool");
   }
   std::string rest;
   std::string content = "null";
@@ -88,7 +83,7 @@ Result<NewRecords::Record> message_of(const json::Value& object, std::size_t num
       continue;
     }
     if (const auto problem = problem_of(key, member.value); !problem.empty()) {
-      return refusal(number, problem);
+      return refused_object(number, problem);
     }
     if (key == "content") {
       content = json::stringify(member.value);
@@ -106,7 +101,7 @@ Result<NewRecords::Record> transcript_of(const json::Value& object, std::size_t 
                                          NewRecords& records) {
   const auto given = json::string_member(object, "uuid");
   if (json::member(object, "uuid") != nullptr && (!given || given->empty())) {
-    return refusal(number, "uuid must be a text");
+    return refused_object(number, "uuid must be a text");
   }
   ASSIGN_OR_RETURN(auto id, new_uuid());
   id = given ? std::string(*given) : std::move(id);
@@ -127,11 +122,11 @@ Result<void> take_object(const json::Value& object, const std::string& session_i
   const std::size_t number = records.records.size() + 1;
   const bool is_transcript = json::member(object, "role") == nullptr && json::string_member(object, "type");
   if (number > 1 && is_transcript != records.is_transcript) {
-    return refusal(number, "messages and records of the transcript go to two files, so not into one command");
+    return refused_object(number, "messages and records of the transcript go to two files, so not into one command");
   }
   records.is_transcript = is_transcript;
   if (is_transcript && json::member(object, "ifLeaf") != nullptr) {
-    return refusal(number, "a record of the transcript follows no message, so ifLeaf is not for it");
+    return refused_object(number, "a record of the transcript follows no message, so ifLeaf is not for it");
   }
   ASSIGN_OR_RETURN(auto record, is_transcript ? transcript_of(object, number, session_id, records)
                                               : message_of(object, number, records));
@@ -160,34 +155,11 @@ Result<void> take_text(std::string_view text, NewRecords& records) {
 
 Result<NewRecords> new_records(const AppendText& text, const std::string& session_id) {
   NewRecords records;
-  if (text.text.size() > kMaxCommandBytes) {
-    return Error{Errc::too_large, "an append may have at most 64 MiB"};
-  }
-  if (!json::is_valid_utf8(text.text)) {
-    return Error{Errc::not_utf8, "the text is not UTF-8"};
-  }
-  std::string_view rest = text.text;
-  if (!text.is_json) {
-    RETURN_IF_ERROR(take_text(rest, records));
-    return records;
-  }
-  for (;;) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
-    if (rest.empty()) {
-      break;
-    }
-    const auto end = json::scan_value(rest, 0);
-    json::Document object;
-    if (end.verdict != json::ValueScanner::Verdict::value || !json::parse(rest.substr(0, end.end), object) ||
-        !object.IsObject()) {
-      return refusal(records.records.size() + 1, "it is not a JSON object");
-    }
-    RETURN_IF_ERROR(take_object(object, session_id, records));
-    rest.remove_prefix(end.end);
-  }
-  if (records.records.empty()) {
-    return Error{Errc::invalid_argument, "there is no message to append"};
-  }
+  RETURN_IF_ERROR(check_append_text(text));
+  RETURN_IF_ERROR(
+      text.is_json
+          ? each_object(text.text, [&](const json::Value& object) { return take_object(object, session_id, records); })
+          : take_text(text.text, records));
   return records;
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opal/write/new_lines.h"
 #include "core/json/document.h"
+#include "core/writer/title_text.h"
 
 namespace arborfs::opal {
 namespace {
@@ -117,7 +118,7 @@ class Lines {
 Result<std::string> adopted_log(const Conversation& conversation, const std::string& session, AsText& counts) {
   Lines lines(counts);
   RETURN_IF_ERROR(lines.add_all(conversation.turns));
-  const std::string title = clean_title(conversation.title);
+  const std::string title = one_line_title(conversation.title);
   const std::string metadata = title.empty() ? "{}" : R"({"title":)" + spelled(title) + "}";
   return R"({"session_id":)" + spelled(session) + R"(,"current_id":)" + spelled(lines.leaf()) + R"(,"metadata":)" +
          metadata + "}\n" + lines.text();

@@ -8,8 +8,8 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/scan.h"
 #include "core/json/utf8.h"
+#include "core/writer/command_objects.h"
 
 namespace arborfs::opal {
 namespace {
@@ -66,15 +66,11 @@ Result<std::string> hex_digits() {
   return digits;
 }
 
-Error refusal(std::size_t number, std::string_view why) {
-  return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
-}
-
 Result<void> take_object(const json::Value& object, NewMessages& messages) {
   const std::size_t number = messages.members.size() + 1;
   const auto role = json::string_member(object, "role");
   if (!role || std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
-    return refusal(number, "role must be system, user, assistant, tool_call or tool_result");
+    return refused_object(number, "role must be system, user, assistant, tool_call or tool_result");
   }
   std::string text = "\"role\":" + json::stringify_string(*role);
   for (const auto& member : json::members(object)) {
@@ -85,7 +81,7 @@ Result<void> take_object(const json::Value& object, NewMessages& messages) {
       messages.force = messages.force || member.value.IsTrue();
     } else if (key != "role") {
       if (const auto problem = problem_of(key, member.value); !problem.empty()) {
-        return refusal(number, problem);
+        return refused_object(number, problem);
       }
       text += "," + json::stringify_string(key) + ":" + json::stringify(member.value);
     }
@@ -93,9 +89,18 @@ Result<void> take_object(const json::Value& object, NewMessages& messages) {
   text += json::member(object, "content") == nullptr ? ",\"content\":null" : "";
   text += json::member(object, "is_error") == nullptr ? ",\"is_error\":false" : "";
   if (has_lone_surrogate(text)) {
-    return refusal(number, "it has half of a surrogate pair, with which Opal cannot load the session");
+    return refused_object(number, "it has half of a surrogate pair, with which Opal cannot load the session");
   }
   messages.members.push_back(text + "}");
+  return {};
+}
+
+Result<void> take_text(std::string_view text, NewMessages& messages) {
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  if (text.empty()) {
+    return {Errc::invalid_argument, "the message is empty"};
+  }
+  messages.members.push_back(user_members(text));
   return {};
 }
 
@@ -103,38 +108,10 @@ Result<void> take_object(const json::Value& object, NewMessages& messages) {
 
 Result<NewMessages> new_messages(const AppendText& text) {
   NewMessages messages;
-  if (text.text.size() > kMaxCommandBytes) {
-    return Error{Errc::too_large, "an append may have at most 64 MiB"};
-  }
-  if (!json::is_valid_utf8(text.text)) {
-    return Error{Errc::not_utf8, "the text is not UTF-8"};
-  }
-  std::string_view rest = text.text;
-  if (!text.is_json) {
-    rest.remove_suffix(rest.ends_with('\n') ? 1 : 0);
-    if (rest.empty()) {
-      return Error{Errc::invalid_argument, "the message is empty"};
-    }
-    messages.members.push_back(user_members(rest));
-    return messages;
-  }
-  for (;;) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
-    if (rest.empty()) {
-      break;
-    }
-    const auto end = json::scan_value(rest, 0);
-    json::Document object;
-    if (end.verdict != json::ValueScanner::Verdict::value || !json::parse(rest.substr(0, end.end), object) ||
-        !object.IsObject()) {
-      return refusal(messages.members.size() + 1, "it is not a JSON object");
-    }
-    RETURN_IF_ERROR(take_object(object, messages));
-    rest.remove_prefix(end.end);
-  }
-  if (messages.members.empty()) {
-    return Error{Errc::invalid_argument, "there is no message to append"};
-  }
+  RETURN_IF_ERROR(check_append_text(text));
+  RETURN_IF_ERROR(text.is_json
+                      ? each_object(text.text, [&](const json::Value& object) { return take_object(object, messages); })
+                      : take_text(text.text, messages));
   return messages;
 }
 
@@ -144,14 +121,6 @@ Result<NewMessages> new_messages_of(const std::vector<std::string>& objects) {
     text += object + "\n";
   }
   return objects.empty() ? Result<NewMessages>(NewMessages()) : new_messages({std::move(text), true, ""});
-}
-
-std::string clean_title(std::string_view title) {
-  std::string text(title);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
 std::string branch_summary(std::string_view text, std::string_view from_leaf) {

@@ -23,11 +23,6 @@ Result<NewMessages> new_messages(const AppendText& text);
 /// The messages that replace others, each a JSON object; none is fine. Errors: as above.
 Result<NewMessages> new_messages_of(const std::vector<std::string>& objects);
 
-inline constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
-
-/// Control characters become spaces; spaces at both ends go.
-std::string clean_title(std::string_view title);
-
 /// The members of a branch's summary, a user's message (opal/FORMAT.md C4).
 std::string branch_summary(std::string_view text, std::string_view from_leaf);
 

@@ -10,9 +10,10 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/session/liveness.h"
+#include "core/session/agent_look.h"
 #include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
+#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
@@ -70,17 +71,6 @@ Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::u
 }
 
 }  // namespace
-
-Result<void> OpalWriter::check_quiet(const SessionPtr& session, bool force) const {
-  if (force || settings().write_live) {
-    return {};
-  }
-  const Liveness found = check_liveness(*session, catalog(), *AgentLook::now(session->store()));
-  if (found.state == Liveness::State::quiet) {
-    return {};
-  }
-  return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
-}
 
 Result<void> OpalWriter::check(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_writable(session->format()));
@@ -212,48 +202,12 @@ void OpalWriter::run(const SessionPtr& session, const std::vector<Waiting*>& bat
   }
 }
 
-/// The changes that one new file makes: those that wait, up to the first one that shares none.
-std::vector<OpalWriter::Waiting*> OpalWriter::take_batch(Line& line) {
-  auto& waiting = line.waiting;
-  auto end = std::find_if(waiting.begin(), waiting.end(), [](const Waiting* one) { return one->is_alone; });
-  if (end == waiting.end()) {
-    return std::exchange(waiting, {});
-  }
-  end = end == waiting.begin() ? end + 1 : end;
-  std::vector<Waiting*> batch(waiting.begin(), end);
-  waiting.erase(waiting.begin(), end);
-  return batch;
-}
-
 Result<void> OpalWriter::apply(const SessionPtr& session, Change change, bool force, Shares shares) {
   Waiting mine;
   mine.change = std::move(change);
   mine.force = force;
   mine.is_alone = shares == Shares::nothing;
-  std::unique_lock lock(mutex_);
-  const auto place = lines_.try_emplace(session->number()).first;
-  Line& line = place->second;
-  ++line.users;
-  line.waiting.push_back(&mine);
-  for (;;) {
-    line.wake.wait(lock, [&] { return mine.is_done || !line.is_busy; });
-    if (mine.is_done) {
-      break;
-    }
-    line.is_busy = true;
-    const auto batch = take_batch(line);
-    lock.unlock();
-    run(session, batch);
-    lock.lock();
-    for (Waiting* one : batch) {
-      one->is_done = true;
-    }
-    line.is_busy = false;
-    line.wake.notify_all();
-  }
-  if (--line.users == 0) {
-    lines_.erase(place);
-  }
+  changes_.wait(session->number(), mine, [&](const std::vector<Waiting*>& batch) { run(session, batch); });
   return mine.result;
 }
 
@@ -330,14 +284,7 @@ Result<MovedLeaf> OpalWriter::branch(const SessionPtr& session, const std::strin
 
 Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string_view title, bool force,
                                           std::string_view source) {
-  if (!json::is_valid_utf8(title)) {
-    return Error{Errc::not_utf8, "the title is not UTF-8"};
-  }
-  const std::string wanted = opal::clean_title(title);
-  if (wanted.empty() || title.size() > opal::kLongestTitle) {
-    return wanted.empty() ? Error{Errc::invalid_argument, "the title is empty"}
-                          : Error{Errc::too_large, "a title may have at most 64 KiB"};
-  }
+  ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check_writable(session->format()));
   std::string in_force = wanted;
   const auto change = [&](Draft& draft) -> Result<void> {

@@ -1,19 +1,16 @@
 // Writes to Opal's sessions of JSON lines: appends, moves of the leaf, replaced messages, titles (opal/FORMAT.md B, C),
 // and new sessions and forks. Each change is a new file beside the log, with every other line as it was, that takes the
-// log's place. Changes that arrive for one session at the same time share one such file. Threads: any; mutex_ is a leaf
-// and not held over I/O.
+// log's place. Changes that arrive for one session at the same time share one such file. Threads: any.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/formats/opal/write/new_file.h"
 #include "core/formats/opal/write/segment.h"
+#include "core/writer/shared_turns.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -67,17 +64,8 @@ class OpalWriter final : public Writer {
     bool is_done = false;
     Result<void> result;
   };
-  struct Line {
-    std::vector<Waiting*> waiting;
-    bool is_busy = false;
-    int users = 0;
-    std::condition_variable wake;
-  };
-
-  Result<void> check_quiet(const SessionPtr& session, bool force) const;
   enum class Shares : std::uint8_t { file, nothing };
   Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file);
-  static std::vector<Waiting*> take_batch(Line& line);
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
   void note_own_write(const Session& session, const FileStat& before);
   Result<void> rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch);
@@ -90,8 +78,7 @@ class OpalWriter final : public Writer {
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
                                    const std::function<Result<void>(opal::NewFile&)>& fill);
 
-  std::mutex mutex_;
-  std::map<std::uint32_t, Line> lines_;  // by the session's number; guarded by mutex_
+  SharedTurns<Waiting> changes_;  // those of one batch are made by one new file
 };
 
 }  // namespace arborfs

@@ -15,6 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
 #include "core/writer/resolve_target.h"
+#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
@@ -75,7 +76,7 @@ std::string title_of_fork(const std::string& title, const std::optional<std::str
   if (!wanted) {
     return "";
   }
-  if (std::string own = opal::clean_title(*wanted); !own.empty()) {
+  if (std::string own = one_line_title(*wanted); !own.empty()) {
     return own;
   }
   return title.empty() || title.ends_with(kMark) ? "" : title + std::string(kMark);
@@ -95,7 +96,7 @@ Result<std::string> metadata_of(const NewSession& wanted) {
   if (!wanted.provider.empty()) {
     metadata = with_text(metadata, opal::kProviderKey, wanted.provider);
   }
-  const std::string title = opal::clean_title(wanted.title);
+  const std::string title = one_line_title(wanted.title);
   return title.empty() ? metadata : with_text(metadata, "title", title);
 }
 
@@ -150,7 +151,7 @@ Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::str
 Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::string& target, bool force,
                                       const std::optional<std::string>& title) {
   RETURN_IF_ERROR(check_writable(session->format()));
-  if (title && (!json::is_valid_utf8(*title) || title->size() > opal::kLongestTitle)) {
+  if (title && (!json::is_valid_utf8(*title) || title->size() > kLongestTitle)) {
     return Error{Errc::invalid_argument, "the title is not UTF-8, or longer than 64 KiB"};
   }
   RETURN_IF_ERROR(session->refresh(Depth::index));

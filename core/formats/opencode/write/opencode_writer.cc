@@ -1,16 +1,13 @@
 #include "core/formats/opencode/write/opencode_writer.h"
 
-#include <algorithm>
-
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/run_summary.h"
 #include "core/json/utf8.h"
+#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
-
-constexpr std::size_t kLongestTitle = 64 << 10;
 
 Error refuse_json() {
   return {Errc::invalid_argument, "sessions of OpenCode take the text of a message, not JSON"};
@@ -33,11 +30,7 @@ Result<std::string> clean_title(std::string_view title) {
   if (title.size() > kLongestTitle) {
     return Error{Errc::too_large, "a title may have at most 64 KiB"};
   }
-  std::string clean(title);
-  std::replace_if(
-      clean.begin(), clean.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
-  clean.erase(0, clean.find_first_not_of(' '));
-  clean.erase(clean.find_last_not_of(' ') + 1);
+  std::string clean = one_line_title(title);
   if (clean.empty()) {
     return Error{Errc::invalid_argument, "a title cannot be empty"};
   }
