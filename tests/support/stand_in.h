@@ -92,6 +92,9 @@ class StandIn {
  private:
   static void become(const StandInLook& look) {
     ::setsid();
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE}) {  // nohup and shells have their programs ignore some
+      ::signal(signal, SIG_DFL);
+    }
     const int input = ::open(look.input.c_str(), O_RDWR);
     ::dup2(input, 0);
     if (!look.open_file.empty() && ::open(look.open_file.c_str(), O_RDWR | O_CREAT, 0600) < 0) {
