@@ -61,7 +61,6 @@ class GoatWriter final : public Writer {
   Result<AppendResult> append_to_transcript(const SessionPtr& session, const goat::NewRecords& records);
   void update_metadata(const SessionPtr& session);
   Result<void> show_metadata(const SessionPtr& session);
-  Result<CreateResult> made_at(const LogPlace& place);
   Result<Places> open_places(const SessionPtr& session);
 
   SharedTurns<Waiting> appends_;

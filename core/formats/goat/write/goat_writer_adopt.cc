@@ -37,7 +37,7 @@ Result<AdoptResult> GoatWriter::adopt(const Conversation& conversation, const st
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
   RETURN_IF_ERROR(folder.put(goat::kMessagesFile, messages.lines));
   RETURN_IF_ERROR(folder.publish(id));
-  ASSIGN_OR_RETURN(adopted.made, made_at({id, id + ".jsonl", number}));
+  ASSIGN_OR_RETURN(adopted.made, show_made({id, id + ".jsonl", number}));
   return adopted;
 }
 

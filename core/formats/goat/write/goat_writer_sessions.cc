@@ -147,15 +147,6 @@ Result<std::string> clean_cwd(std::string cwd, const std::string& mountpoint) {
 
 }  // namespace
 
-Result<CreateResult> GoatWriter::made_at(const LogPlace& place) {
-  catalog().rescan_folder(place.in());
-  const auto session = catalog().at(place);
-  if (!session) {
-    return Error{Errc::stale, "another program has already removed the new session"};
-  }
-  return CreateResult{session, session->head().header.id, session->shown_path()};
-}
-
 Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   if (!wanted.provider.empty()) {
     return Error{Errc::invalid_argument, "sessions of goat keep no provider"};
@@ -187,7 +178,7 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, syncs()));
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
   RETURN_IF_ERROR(folder.publish(id));
-  return made_at({id, id + ".jsonl", *number});
+  return show_made({id, id + ".jsonl", *number});
 }
 
 Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::string& target, bool force,
@@ -214,7 +205,7 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
     RETURN_IF_ERROR(syncs() ? disk.sync(fd.get()) : Result<void>());
   }
   RETURN_IF_ERROR(folder.publish(id));
-  return made_at({id, id + ".jsonl", session->store_number()});
+  return show_made({id, id + ".jsonl", session->store_number()});
 }
 
 Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {

@@ -137,15 +137,10 @@ Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::str
   RETURN_IF_ERROR(fill(*file));
   RETURN_IF_ERROR(file->finish(is_synced));
   RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::keep));
-  if (const auto made = store.stat(place)) {
-    catalog().state(number).marks.note_made(place.file, *made);
-  }
   const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
-  catalog().rescan_folder(place.in());
+  auto made = show_made(place);
   RETURN_IF_ERROR(synced);
-  const auto session = catalog().at(place);
-  return session ? Result<CreateResult>(CreateResult{session, session->head().header.id, session->shown_path()})
-                 : Result<CreateResult>(Errc::stale, "another program has already removed the new session");
+  return made;
 }
 
 Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::string& target, bool force,
