@@ -30,7 +30,9 @@ constexpr std::array<std::string_view, 13> kVariables = {
     "WEZTERM_PANE",        "TERM_SESSION_ID", "WT_SESSION",
     "XDG_DATA_HOME"};
 constexpr unsigned kMemoryDevices = 1;  // the major number of /dev/null and its like
-/// For so long after it is first seen, a process may still become an agent, by exec or by opening a database.
+/// For so long after it is first seen, each scan looks whether a process has become an agent by exec.
+constexpr auto kNew = kRecheckedAfter;
+/// For so long after it is first seen, a process may open a database at any moment.
 constexpr auto kYoung = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kDescriptorsRemembered{10'000};
 
@@ -112,7 +114,7 @@ std::optional<long> last_number(int proc) {
 
 /// The processes of this user. A scan lists them all if one has started since the last scan, and in any case every
 /// kRecheckedAfter: the kernel gives a process its number a moment before it shows it. The scan reads the executable
-/// and name of new and young processes and of candidates, and of all processes every kRecheckedAfter.
+/// and name of new processes and of candidates, and of all processes every kRecheckedAfter.
 class ProcessTable {
  public:
   std::vector<AgentProcess> look(bool databases_in_use);
@@ -228,7 +230,7 @@ std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool 
   }
   std::vector<AgentProcess> found;
   for (auto& [pid, seen] : seen_) {
-    if (all || seen.is_candidate || now - seen.first < kYoung) {
+    if (all || seen.is_candidate || now - seen.first < kNew) {
       identify(proc->fd(), pid, seen, now, databases_in_use);
     }
     if (auto agent = seen.is_candidate ? describe(proc->fd(), pid, seen) : std::nullopt) {

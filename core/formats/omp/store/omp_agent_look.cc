@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -64,7 +65,8 @@ std::vector<std::string> folders_of(const SessionStore& store) {
 /// True if a program may have a database of this store's agents open.
 bool has_databases_in_use(const SessionStore& store) {
   const StorePaths& paths = store.paths();
-  for (const std::string& path : {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)}) {
+  const std::set<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
+  for (const std::string& path : folders) {
     const auto folder = Dir::open_root(path);
     for (const char* const name : kAgentDatabases) {
       const auto file = folder ? File::open_in(*folder, name) : Result<File>(folder.error());
