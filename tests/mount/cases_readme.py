@@ -1,4 +1,4 @@
-"""The walks of README through the sample sessions: each command prints the promised output."""
+"""The walkthroughs of README through the sample sessions: each command prints the promised output."""
 
 import contextlib
 import json
@@ -76,8 +76,8 @@ def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
 
 
 def test_walk_section_prints_the_shown_output(case):
-    """The commands of README's section "A walk" print what README shows."""
-    check_walk(case, "A walk")
+    """The commands of README's section "A tour" print what README shows."""
+    check_walk(case, "A tour")
 
 
 def test_writing_section_prints_the_shown_output(case):
@@ -101,7 +101,7 @@ def test_both_sections_work_beside_an_agent(case):
                 (terminals / omp.terminal).write_text(f"{cwd}\n{samples}/sessions/-new/{number}_{number}.jsonl\n")
             yield
 
-    for title in ("A walk", "Writing"):
+    for title in ("A tour", "Writing"):
         check_walk(case, title, agent_at_work)
 
 
