@@ -1,5 +1,5 @@
-// A LogReader for logs that only grow, a record a line. What it needs to know of the lines so far is kept with the
-// index, so that an index grows by reading the new lines only. Thread-safe.
+// A LogReader for logs that only grow, with one record per line. What it needs to know of the lines so far is kept with
+// the index, so that an index grows by reading the new lines only. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The labels in force, in the order of a JavaScript Map: setting a label again keeps its place; deleting and setting it
-// moves it to the end (omp/FORMAT.md C6, C7). Not thread-safe.
+// The labels in effect, in the order of a JavaScript Map: setting a label again keeps its place; deleting and setting
+// it moves it to the end (omp/FORMAT.md C6, C7). Not thread-safe.
 #pragma once
 
 #include <cstddef>

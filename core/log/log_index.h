@@ -84,7 +84,7 @@ struct Damage {
 };
 std::string_view damage_word(Damage::Kind kind);  // "malformed", "fused", ...
 
-/// A label in force (omp/FORMAT.md C6 to C8).
+/// A label in effect (omp/FORMAT.md C6 to C8).
 struct Label {
   EntryId target;
   std::string text;  // as shown; the JSON text if it is not a string

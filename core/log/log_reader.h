@@ -1,4 +1,4 @@
-// How the log of one agent becomes an index. One constant object a format. Thread-safe.
+// How the log of one agent becomes an index. One constant object per format. Thread-safe.
 #pragma once
 
 #include <atomic>

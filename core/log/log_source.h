@@ -1,5 +1,5 @@
 // The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
-// are no single file makes them one by a source of its own. Thread-safe.
+// are not a single file makes them one by a source of its own. Thread-safe.
 #pragma once
 
 #include <cstddef>

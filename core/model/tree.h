@@ -35,7 +35,7 @@ Tree tree_of(const LogIndex& index);
 /// order as the agents' engine.
 void sort_like_agents(std::vector<Ordinal>& children, const LogIndex& index);
 
-/// The label in force for an entry's id, or nullptr.
+/// The label in effect for an entry's id, or nullptr.
 const Label* label_of(const LogIndex& index, const EntryId& id);
 
 /// The names in labels/ : each label whose target exists, with its displayed name. Of labels with the same text, the

@@ -23,7 +23,7 @@ Error own_mount() {
   return {Errc::not_permitted, "it is in a mount of arborfs"};
 }
 
-/// The target of a symbolic link; nothing if the name is no link.
+/// The target of a symbolic link; nothing if the name is not a link.
 std::optional<std::string> link_target(const std::string& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());

@@ -35,7 +35,7 @@ class MessageRenderer : public RecordRenderer {
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
 
  protected:
-  /// What the record says; nothing if it is no message of this agent, and is then shown as indented JSON.
+  /// What the record says; nothing if it is not a message of this agent, and is then shown as indented JSON.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
   /// As add_turns(). False for a record whose text is to be added instead.
   virtual bool add_turns_of(const SpokenEntry& /*entry*/, const json::Value& /*record*/,

@@ -1,4 +1,4 @@
-// What the records of one agent say to people and to models. One constant object a format. Thread-safe.
+// What the records of one agent say to people and to models. One constant object per format. Thread-safe.
 #pragma once
 
 #include <atomic>

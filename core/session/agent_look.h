@@ -33,7 +33,7 @@ class AgentLook {
   [[nodiscard]] virtual std::vector<std::string> proofs(const Session& session) const = 0;
 };
 
-/// How running agents of a format are recognised (Format::agents). One constant object a format. Thread-safe.
+/// How running agents of a format are recognised (Format::agents). One constant object per format. Thread-safe.
 class AgentFinder {
  public:
   virtual ~AgentFinder() = default;

@@ -1,5 +1,5 @@
 // What arborfs knows about the sessions of one agent: its name, and the parts that read and render its records. One
-// constant object a format; a store (session_store.h) says which format its sessions have. Any thread.
+// constant object per format; a store (session_store.h) says which format its sessions have. Any thread.
 #pragma once
 
 #include <span>

@@ -132,7 +132,7 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
   /// False for the name of a folder, below the sessions folder, that never holds logs.
   [[nodiscard]] virtual bool may_have_logs(std::string_view /*folder*/) const { return true; }
-  /// True for a file name that logs of this store have. False for all names if its sessions are no files.
+  /// True for a file name that logs of this store have. False for all names if its sessions are not files.
   [[nodiscard]] virtual bool is_log_name(std::string_view /*file*/) const { return false; }
   /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out. Wanted
   /// heads are read while the folder is open, which takes a third of the calls needed one log at a time. Heads that

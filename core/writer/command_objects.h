@@ -17,8 +17,8 @@ Error refused_object(std::size_t number, std::string_view why);
 /// Errors: too_large, not_utf8.
 Result<void> check_append_text(const AppendText& text);
 
-/// Calls `take` for each object until it fails. Errors: invalid_argument for a value that is no object and for a text
-/// without any; those of `take`.
+/// Calls `take` for each object until it fails. Errors: invalid_argument for a value that is not an object and for a
+/// text without any; those of `take`.
 Result<void> each_object(std::string_view text, const std::function<Result<void>(const json::Value& object)>& take);
 
 }  // namespace arborfs

@@ -70,7 +70,7 @@ Result<void> refuse_usage(const Verb& verb, std::string_view text);
 /// invalid_argument, not_utf8 and too_large for the text itself; those of refuse_usage.
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json);
 
-/// Null for a name that is no verb.
+/// Null for a name that is not a verb.
 const Verb* find_verb(std::string_view name);
 /// In the order in which a session's folder lists them.
 const std::vector<Verb>& all_verbs();

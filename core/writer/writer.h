@@ -155,7 +155,7 @@ class Writer {
   virtual Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
                                      bool force = false);
   /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's, and a
-  /// title that is already set is not written again. Returns the title in force. Errors also: invalid_argument if
+  /// title that is already set is not written again. Returns the title in effect. Errors also: invalid_argument if
   /// nothing is left, not_utf8, too_large.
   virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                         std::string_view source = "user");

@@ -1,4 +1,4 @@
-// The text of the file `events`: one JSON line a change, from the mount on. A position in it always means the same
+// The text of the file `events`: one JSON line per change, from the mount on. A position in it always means the same
 // bytes, as long as they are kept; the last kMostLines lines are. Not thread-safe.
 #pragma once
 

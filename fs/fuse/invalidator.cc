@@ -77,7 +77,7 @@ void Invalidator::tell_all(const std::vector<Invalidation>& forgets) {
   }
 }
 
-/// False if the kernel has not cached the name, which is no error; neither is a mount that has just gone.
+/// False if the kernel has not cached the name, which is not an error; neither is a mount that has just gone.
 bool Invalidator::tell_name(const Invalidation& forget) {
   const std::uint64_t node = forget.node.value();
   if (can_expire_ && !leads_elsewhere(forget)) {

@@ -26,7 +26,7 @@ Ordinal generation_entry(NodeId node) {
     case Kind::image:
     case Kind::damage:
     case Kind::damage_run:
-      return Session::Guard::kLastEntry;  // their items are no entries
+      return Session::Guard::kLastEntry;  // their items are not entries
     default:
       return node.item();
   }

@@ -25,7 +25,7 @@ class SessionIds {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::vector<Slot> slots_{Slot{}};                           // guarded by mutex_; slot 0 is no session
+  std::vector<Slot> slots_{Slot{}};                           // guarded by mutex_; slot 0 is not a session
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // guarded by mutex_
 };
 

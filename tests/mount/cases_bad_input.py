@@ -461,7 +461,7 @@ FILE_BREAKS = [lambda path: path.write_text(path.read_text()[:-7]), lambda path:
 
 
 def test_broken_files_of_opencode_harm_no_neighbour(case):
-    """Files of sessions, messages and parts, each broken in each way. The doctor names those that are no JSON objects."""
+    """Files of sessions, messages and parts, each broken in each way. The doctor names those that are not JSON objects."""
     maker, place = OpenCodeFiles(), case.new_path("opencode")
     maker.add(place, 0)
     number = 0

@@ -458,7 +458,7 @@ def test_umount_under_load_succeeds_or_reports_busy(case):
 
 
 def test_repeated_umount_is_no_error(case):
-    """A second umount of the same mount point is no error, and umount of a folder that never was a mount does no
+    """A second umount of the same mount point is not an error, and umount of a folder that never was a mount does no
     harm."""
     case.agent.talk()
     with background(case) as (point, _):

@@ -80,7 +80,7 @@ class Doctor {
     mend(leftover, [] { return std::size_t{0}; });
   }
 
-  /// Their files that are no sessions. Nothing of them is repaired.
+  /// Their files that are not sessions. Nothing of them is repaired.
   void look_at_stores() {
     for (const auto& store : catalog_.stores()) {
       std::vector<FileFinding> faults = store->faults();

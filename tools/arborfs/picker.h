@@ -12,7 +12,7 @@ namespace arborfs::cli {
 bool can_ask(const CommandLine& line, const Terminal& io);
 
 /// Asks which of the sessions is meant; there is at least one. Errors: interrupted if the user chooses none;
-/// invalid_argument for an answer that is no number of the list; io.
+/// invalid_argument for an answer that is not a number of the list; io.
 Result<Listed> pick(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);
 
 }  // namespace arborfs::cli

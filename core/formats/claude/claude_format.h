@@ -1,4 +1,5 @@
-// Claude Code's sessions: transcripts of JSON lines. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+// Claude Code's sessions: transcripts of JSON lines. See FORMAT.md in this folder for the facts. Read only.
+// Thread-safe.
 #pragma once
 
 #include <memory>

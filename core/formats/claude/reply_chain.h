@@ -42,7 +42,7 @@ class ReplyChain {
 
   std::deque<Reply> replies_;  // the newest last
   Name last_;                  // the member that was appended last
-  std::deque<Name> after_;     // nodes that follow it one by one and are no messages
+  std::deque<Name> after_;     // nodes that follow it one by one and are not messages
   std::string parent_;
 };
 

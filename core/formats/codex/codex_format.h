@@ -1,4 +1,5 @@
-// Codex's threads: its rollout files of either kind. FORMAT.md beside this file has the facts. Read only. Thread-safe.
+// Codex's threads: its rollout files of either kind. See FORMAT.md in this folder for the facts. Read only.
+// Thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Reads Codex's threads (codex/FORMAT.md B to D). A log that is no SegmentsLog is read as one segment. Thread-safe.
+// Reads Codex's threads (codex/FORMAT.md B to D). A log that is not a SegmentsLog is read as one segment. Thread-safe.
 #pragma once
 
 #include "core/log/growing_reader.h"

@@ -18,7 +18,7 @@
 
 namespace arborfs::codex {
 
-/// The logs have the places `sessions/<thread>.jsonl`, which are no files.
+/// The logs have the places `sessions/<thread>.jsonl`, which are not files.
 class CodexStore final : public ReadOnlyStore {
  public:
   CodexStore(const Format& format, StorePaths paths, Disk& disk);

@@ -68,7 +68,7 @@ class RecordReading {
  public:
   explicit RecordReading(std::deque<std::string>& texts) : texts_(texts) {}
 
-  /// Nothing if the object is no record.
+  /// Nothing if the object is not a record.
   template <class Value>
   std::optional<RolloutRecord> read(const Value& root) {
     std::string_view type;

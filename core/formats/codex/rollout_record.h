@@ -33,8 +33,8 @@ struct RolloutRecord {
 
 class RolloutParser {
  public:
-  /// Nothing if the line is no record. The record's texts point into `line`, behind which json::Places::kPadding bytes
-  /// must be readable, or into `texts`.
+  /// Nothing if the line is not a record. The record's texts point into `line`, behind which json::Places::kPadding
+  /// bytes must be readable, or into `texts`.
   std::optional<RolloutRecord> parse(std::string_view line, std::deque<std::string>& texts);
 
  private:

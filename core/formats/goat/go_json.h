@@ -18,7 +18,7 @@ bool spells_key_of(std::string_view spelled, std::string_view name);
 void keep_go_value(std::string_view& kept, std::string_view value);
 /// The value that the field gets from the text of an object; empty if there is none.
 std::string_view go_member(std::string_view object, std::string_view name);
-/// The same in a parsed object; null for a value that is no object.
+/// The same in a parsed object; null for a value that is not an object.
 const json::Value* go_member(const json::Value& object, std::string_view name);
 
 /// The value of a string field: "" for null and for a missing one. Nothing if Go rejects the value.

@@ -21,13 +21,13 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // what follows is not read, and so is no JSON
+constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // what follows is not read, and so is not JSON
 
 LogPlace place_in(const std::string& folder) {
   return {folder, folder + ".jsonl"};
 }
 
-/// Errors: not_found if the folder is no session; those of the messages.
+/// Errors: not_found if the folder is not a session; those of the messages.
 Result<Parts> parts_in(const Dir& folder) {
   Parts parts;
   ASSIGN_OR_RETURN(parts.folder, folder.stat());

@@ -36,7 +36,7 @@ struct PlannedFile {
   }
 };
 
-/// One row a file, in the order of the manifest; of rows for one file the last counts. Whatever is there and is no
+/// One row per file, in the order of the manifest; of rows for one file the last counts. Whatever is there and is not a
 /// regular file stays. With `checked`, contents that are to be written are compared with their hashes.
 std::vector<PlannedFile> plan_rewind(const Dir& session, const Checkpoint& checkpoint, const WorkFolder& work,
                                      bool checked);

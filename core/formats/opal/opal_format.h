@@ -1,5 +1,5 @@
-// Opal's sessions: one file each, of JSON lines or a DETS table, in `sessions/` of its data folder. FORMAT.md beside
-// this file has the facts. Thread-safe.
+// Opal's sessions: one file each, of JSON lines or a DETS table, in `sessions/` of its data folder. See FORMAT.md in
+// this folder for the facts. Thread-safe.
 #pragma once
 
 #include <memory>

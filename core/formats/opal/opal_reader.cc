@@ -49,7 +49,7 @@ bool is_json(std::string_view text) {
   return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
 }
 
-/// Nothing if the line is no message: an object with an id and a role.
+/// Nothing if the line is not a message: an object with an id and a role.
 std::optional<Fields> read_fields(std::string_view line) {
   Fields fields;
   if (!line.starts_with('{') || !is_json(line)) {

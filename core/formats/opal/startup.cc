@@ -23,7 +23,7 @@ Model parsed(std::string_view spelled) {
                                          : Model{spelled.substr(0, colon), spelled.substr(colon + 1)};
 }
 
-/// "" if there is no such member, or it is no string.
+/// "" if there is no such member, or it is not a string.
 std::string text_in(const json::Value* object, std::string_view key) {
   return object == nullptr ? "" : std::string(json::string_member(*object, key).value_or(std::string_view()));
 }

@@ -31,7 +31,7 @@ std::size_t end_of_string(std::string_view json) {
   return json.size();
 }
 
-/// The object with further members at its end; "" if `json` is no object.
+/// The object with further members at its end; "" if `json` is not an object.
 std::string with_members(std::string_view json, std::string_view members) {
   const std::string_view object = trimmed(json);
   if (!object.starts_with('{') || !is_json(object)) {

@@ -11,7 +11,7 @@ namespace arborfs::opencode {
 class ObjectText {
  public:
   void add_text(std::string_view key, std::string_view text);
-  /// Leaves the member out if `json` is no JSON value.
+  /// Leaves the member out if `json` is not a JSON value.
   void add_json(std::string_view key, std::string_view json);
   void add_number(std::string_view key, double number);
   [[nodiscard]] std::string take() && { return std::move(text_) + "}"; }
@@ -27,7 +27,7 @@ bool is_json(std::string_view text);
 /// A JSON value without the white space between its tokens.
 std::string without_spaces(std::string_view json);
 
-/// Puts one entry together, line by line: the entry, then what is no JSON among its sources, as damage.
+/// Puts one entry together, line by line: the entry, then what is not JSON among its sources, as damage.
 class EntryText {
  public:
   /// `ids` are members to add at the end, such as `"id":"msg_1"`; "" for none.

@@ -15,7 +15,7 @@ Result<Dir> open_in(const std::string& storage, const std::string& kind, const s
   return dir ? dir->open_in(name) : Result<Dir>(dir.error());
 }
 
-/// Why the file is no JSON object; nothing if it is one.
+/// Why the file is not a JSON object; nothing if it is one.
 std::optional<std::string> fault_of(const Dir& dir, const std::string& id) {
   const auto file = File::open_in(dir, file_of_id(id));
   if (!file) {
@@ -43,7 +43,7 @@ class SessionFaults {
   [[nodiscard]] std::vector<Finding> take() && { return std::move(found_); }
 
  private:
-  /// False if it is no JSON object.
+  /// False if it is not a JSON object.
   bool look_at(const Dir& dir, const std::string& place, const std::string& id) {
     const auto fault = fault_of(dir, id);
     if (fault) {

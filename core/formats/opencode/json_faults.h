@@ -9,10 +9,10 @@
 
 namespace arborfs::opencode {
 
-/// Files of a session that are no JSON objects, and prompts without a part. `storage` is the folder of all files.
+/// Files of a session that are not JSON objects, and prompts without a part. `storage` is the folder of all files.
 std::vector<Finding> faults_of_files(const std::string& storage, const SessionName& session);
 
-/// Files of projects that are no JSON objects.
+/// Files of projects that are not JSON objects.
 std::vector<FileFinding> faults_of_projects(const std::string& storage);
 
 }  // namespace arborfs::opencode

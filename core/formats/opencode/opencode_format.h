@@ -1,4 +1,4 @@
-// Sessions of OpenCode: in a database since version 1.2, in JSON files before. FORMAT.md beside this file has the
+// Sessions of OpenCode: in a database since version 1.2, in JSON files before. See FORMAT.md in this folder for the
 // facts. Thread-safe.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace arborfs::opencode {
 
-/// Rows of a session that are no JSON objects, and prompts without a part.
+/// Rows of a session that are not JSON objects, and prompts without a part.
 std::vector<Finding> faults_of_rows(const sqlite::Database& database, const std::string& session);
 
 /// Of the database as a whole: its structure, its references, its tables.

@@ -39,7 +39,7 @@ Result<void> check_checkpoint_name(const std::string& name);
 Result<std::string> checkpoint_name_now(const std::string& word);
 
 /// Keeps the files, each given by its components below the working directory, whole or not at all. A file that does not
-/// exist is kept as absent. Errors: already_exists if there is such a checkpoint; invalid_argument if a file is no
+/// exist is kept as absent. Errors: already_exists if there is such a checkpoint; invalid_argument if a file is not a
 /// regular one; stale if one changes meanwhile; too_large for more files than a manifest may list; those of the disk.
 Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, const std::string& id,
                                               const std::vector<std::vector<std::string>>& files);

@@ -1,4 +1,4 @@
-// The compaction in force on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
+// The compaction in effect on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
 // core/model.
 #pragma once
 

@@ -9,8 +9,8 @@
 
 namespace arborfs::context {
 
-/// The step with the revision in force at the end of the path; nullopt if there is none or its text is empty.
-/// Errors: io, stale.
+/// The step with the revision in effect at the end of the path; nullopt if there is none or its text is empty. Errors:
+/// io, stale.
 Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source);
 
 /// The message that shows the notebook in `entry`, which must be such a custom entry.

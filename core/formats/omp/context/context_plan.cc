@@ -79,7 +79,7 @@ Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const
   return !request || (*request && **request < *kept) ? request : std::optional<std::size_t>();
 }
 
-// Plans a path with a compaction in force.
+// Plans a path with a compaction in effect.
 Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
   json::Document entry;
   RETURN_IF_ERROR(load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry));

@@ -1,4 +1,4 @@
-// The settings in force at the end of a path: the part of a context after its messages (omp/FORMAT.md C9 to C13).
+// The settings in effect at the end of a path: the part of a context after its messages (omp/FORMAT.md C9 to C13).
 // Internal to core/model.
 #pragma once
 

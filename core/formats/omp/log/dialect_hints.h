@@ -12,7 +12,7 @@ namespace arborfs {
 /// Which of the hint keys a record has: one bit for each pair of a key and an entry type for which it is a hint.
 using DialectHints = std::uint32_t;
 
-/// The bits of a key at the top level of a record; 0 if the key is no hint.
+/// The bits of a key at the top level of a record; 0 if the key is not a hint.
 DialectHints dialect_hint_of(std::string_view key);
 
 /// True if one of `keys` is written into entries of `type` only by the younger generation of omp.

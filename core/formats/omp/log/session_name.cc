@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kType = "\"session_info\"";
 constexpr std::uint64_t kSearched = 4 << 20;
 
-/// The name that a line gives the session; nothing when the line is no session_info.
+/// The name that a line gives the session; nothing when the line is not a session_info.
 std::optional<std::string> name_in(std::string_view line) {
   json::Document entry;
   if (!json::parse(line, entry) || !entry.IsObject() || !json::is_string(json::member(entry, "type"), "session_info")) {

@@ -30,7 +30,8 @@ class LogMigration {
   bool renames_roles_ = false;
 };
 
-/// The id (JSON text) of the entry that is value number `value` of the log, the header being 0; "" if that is no entry.
+/// The id (JSON text) of the entry that is value number `value` of the log, the header being 0; "" if that is not an
+/// entry.
 using IdOfValue = std::function<std::string(std::uint64_t value)>;
 /// Looks up ids in the session's index as it is at the time of each lookup.
 IdOfValue ids_of(const Session& session);

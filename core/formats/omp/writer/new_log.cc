@@ -92,7 +92,7 @@ void take_all(const LogIndex& index, Source& source, AppendBatch& added) {
   }
 }
 
-/// A new label entry for each label in force on a copied entry.
+/// A new label entry for each label in effect on a copied entry.
 Result<void> add_labels(const LogIndex& index, const std::set<std::string>& copied, AppendBatch& added) {
   for (const Label& label : index.labels()) {
     const std::string target = id_json(label.target);

@@ -61,7 +61,7 @@ class SessionManager {
   Result<void> new_session(const std::string& parent_session = "");
   Result<void> move_to(const std::string& cwd);
   /// `source` is "user" or "auto"; an automatic title never replaces a user's (omp/FORMAT.md E6). Returns the title in
-  /// force.
+  /// effect.
   Result<std::string> set_title(std::string_view title, std::string_view source = "user");
   /// Rewrites the log without a change; a log of an old version is migrated.
   Result<void> rewrite();

@@ -18,7 +18,7 @@ class SessionWrites {
   virtual ~SessionWrites() = default;
   /// Errors also: those of check_follows() and message_text(); invalid_argument if messages are undone.
   virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
-  /// `is_automatic`: only a default title is replaced. Returns the title in force.
+  /// `is_automatic`: only a default title is replaced. Returns the title in effect.
   virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                         bool is_automatic) = 0;
   /// With all that were started from it, to the trash (trash.h). Errors also: busy while OpenCode answers in one of
