@@ -1,5 +1,5 @@
-// Lets one thread at a time make what others wait for: the answer to a question that several ask at once. Threads: any;
-// the lock is a leaf and not held while the answer is made.
+// Lets one thread at a time compute an answer that several threads request at once; the others wait for it. Threads:
+// any; the lock is a leaf and not held while the answer is made.
 #pragma once
 
 #include <atomic>

@@ -4,9 +4,9 @@
 namespace arborfs {
 
 /// Requests a short time slice for the calling thread, so that the kernel runs it as soon as it wakes. Otherwise a
-/// thread that wakes beside a busy program may wait for the next clock tick, some milliseconds. Meant for threads that
-/// do little work that a client waits for; a thread that wakes often would interrupt the program that it serves. Has no
-/// effect before Linux 6.12.
+/// thread that wakes while another program is busy may wait some milliseconds for the next clock tick. Meant for
+/// threads that do short work for a waiting client; a thread that wakes often would interrupt the program that it
+/// serves. Has no effect before Linux 6.12.
 void request_short_thread_slice();
 
 }  // namespace arborfs

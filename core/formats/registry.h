@@ -41,8 +41,9 @@ struct FoundStore {
 
 /// The chosen stores or, without any, a row for the own store of each agent, and one for pi's session dir if the user
 /// has chosen one (session_dir.h). Own stores are opened even before they exist, since they are used when they appear
-/// (CONTRACT.md 7.8). Of two own stores in one place the first counts. The stores are written through `disk`, which
-/// outlives them. Errors: invalid_argument for two chosen stores in one place; those of check_owner for chosen stores.
+/// (CONTRACT.md 7.8). If two of the user's stores are in one place, the first counts. The stores are written through
+/// `disk`, which outlives them. Errors: invalid_argument for two chosen stores in one place; those of check_owner for
+/// chosen stores.
 Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chosen, Access access,
                                             Disk& disk = Disk::real());
 

@@ -14,7 +14,7 @@
 namespace arborfs {
 
 struct GrowingIndexState : IndexState {
-  /// The state of a scan behind the last line that has ended. What comes after that line may read differently later.
+  /// The state of a scan after the last complete line. What comes after that line may read differently later.
   struct Settled {
     std::unique_ptr<LineScan> scan;
     std::uint64_t end = 0;  // of that line
@@ -51,7 +51,7 @@ Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std
   return from;
 }
 
-/// Reads the rest of the log with `scan`. `count` tells how many entries and how much damage the sink has.
+/// Reads the rest of the log with `scan`. `count` is the number of entries and damaged runs in the sink.
 template <class Count>
 Result<Settled> read_rest(std::unique_ptr<LineScan> scan, const LogSource& log, std::uint64_t lines_end,
                           std::uint64_t size, RecordSink& sink, const std::atomic<bool>* cancelled,

@@ -1,5 +1,5 @@
-// A LogReader for logs that only grow, with one record per line. What it needs to know of the lines so far is kept with
-// the index, so that an index grows by reading the new lines only. Thread-safe.
+// A LogReader for logs that only grow, with one record per line. The index keeps the reader's state after the lines so
+// far, so that an index grows by reading only the new lines. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@
 
 namespace arborfs {
 
-/// A scan of a log that has stopped behind a line and can go on from there. Used by one thread.
+/// A scan of a log that has stopped after a line and can continue from there. Used by one thread.
 class LineScan {
  public:
   virtual ~LineScan() = default;
-  /// A scan in the same state. What it reads does not change this one.
+  /// A copy of this scan in the same state. Reading with it does not change this one.
   [[nodiscard]] virtual std::unique_ptr<LineScan> copy() const = 0;
   /// Reads the lines from where the scan stopped to `end`, which is the end of a line or of the log. `sink` has all
   /// entries before. Errors: io, stale, those of the sink; interrupted once `cancelled`, which may be null, is true.
@@ -33,9 +33,9 @@ class GrowingReader : public LogReader {
 
   /// At the start of a log.
   [[nodiscard]] virtual std::unique_ptr<LineScan> start_scan() const = 0;
-  /// Where the part of the log starts that may grow: a last file of several.
+  /// Where the part of the log starts that may grow: the last file, if there are several.
   [[nodiscard]] virtual std::uint64_t growing_part(const LogSource& /*log*/) const { return 0; }
-  /// False if the log must be read anew whatever its new bytes are. Errors: io, stale.
+  /// False if the log must be read again from the start, whatever its new bytes are. Errors: io, stale.
   [[nodiscard]] virtual Result<bool> can_grow(const LogSource& /*log*/) const { return true; }
   /// The header of a log that has grown. `before` was its header when it had `settled` bytes of whole lines. Errors:
   /// io.

@@ -17,7 +17,7 @@ struct GrowthFingerprint {
 
   /// `slot_end` is 0 for a log without a slot. Errors: io, interrupted.
   static Result<GrowthFingerprint> of(LogWindow& window, std::uint64_t slot_end, std::uint64_t resume);
-  /// That of the log after it has grown: does not read again what cannot have changed, and keeps the slot's hash.
+  /// That of the log after it has grown: does not reread bytes that cannot have changed, and keeps the slot's hash.
   [[nodiscard]] Result<GrowthFingerprint> after_growth(LogWindow& window, std::uint64_t slot_end,
                                                        std::uint64_t resume) const;
   /// True if both are of the same bytes, apart from the slot.

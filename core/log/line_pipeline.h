@@ -1,5 +1,5 @@
-// Reads a log line by line, in the order of the file, and makes rows of the lines. A helper thread reads ahead in a big
-// log. Memory is bounded, whatever the log is. Used by one thread.
+// Reads a log line by line, in the order of the file, and turns the lines into rows. A helper thread reads ahead in a
+// big log. Memory is bounded, whatever the log contains. Used by one thread.
 #pragma once
 
 #include <algorithm>

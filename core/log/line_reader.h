@@ -1,5 +1,5 @@
-// Reads a log line by line, for agents whose records are a line each. Memory is bounded: a line that is too long is
-// passed over without being kept. Used by one thread.
+// Reads a log line by line, for agents whose records are one line each. Memory is bounded: a line that is too long is
+// skipped without being stored. Used by one thread.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace arborfs {
 
 class LineReader {
  public:
-  /// Longer lines come as too long.
+  /// Longer lines are reported as too long.
   static constexpr std::uint64_t kLongestLine = std::uint64_t{64} << 20U;
 
   struct Line {

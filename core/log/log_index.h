@@ -107,7 +107,7 @@ struct Header {
   std::string parent_session;
   std::string started_by;  // the id of the session that started this one as a sub-agent's; "" if none did
   std::string timestamp;
-  std::optional<double> cost;  // of the whole session, of an agent whose entries do not tell it
+  std::optional<double> cost;  // of the whole session, for an agent whose entries do not record it
   std::uint64_t offset = 0;    // of the header's value in the log
   std::uint64_t length = 0;
 };
@@ -128,8 +128,8 @@ class LogIndex {
   };
   using GrowthPtr = std::unique_ptr<Growth>;
   /// Reads from where the scan ended. Does not change the index, so readers can continue. Null, which means that the
-  /// log must be indexed anew, if earlier entries would now be read differently, and always for a format that cannot
-  /// tell. Errors: io, interrupted.
+  /// log must be indexed again from the start, if earlier entries would now be read differently, and always for a
+  /// format that cannot detect that. Errors: io, interrupted.
   [[nodiscard]] virtual Result<GrowthPtr> read_growth(const LogSource& log) const;
   /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
   [[nodiscard]] virtual std::vector<Entry> new_entries(const Growth& growth) const;

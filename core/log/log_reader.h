@@ -32,7 +32,7 @@ class LogReader {
   [[nodiscard]] virtual bool serves_observers() const { return false; }
   /// True if logs of this format only grow, so that entries keep their places. Others may be rewritten whole.
   [[nodiscard]] virtual bool only_grow() const { return false; }
-  /// Carries into the head of a log that has grown what an earlier index of it had found, and the head does not show.
+  /// Copies facts that an earlier index found, and that the head does not show, into the head of a log that has grown.
   virtual void keep_findings(const Header& /*before*/, Header& /*header*/) const {}
   /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.
   [[nodiscard]] virtual std::string_view dialect_name(DialectNumber /*dialect*/) const { return ""; }

@@ -1,5 +1,5 @@
 // The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
-// are not a single file makes them one by a source of its own. Thread-safe.
+// are not single files has a source of its own. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ class LogSource {
   [[nodiscard]] virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const = 0;
   /// Exactly these bytes; `stale` if the source does not have them any more.
   [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t length) const;
-  /// What the agent keeps of the session outside of these bytes, as it was when the session was opened: the text of a
-  /// metadata file. Nothing if there is none.
+  /// The session's data outside of these bytes, as it was when the session was opened: the text of a metadata file.
+  /// Nothing if there is none.
   [[nodiscard]] virtual std::optional<std::string_view> metadata() const { return std::nullopt; }
-  /// True if that may change while these bytes only grow. A later state of it is seen in a source that is opened anew.
+  /// True if that may change while these bytes only grow. Only a newly opened source shows a later state of it.
   [[nodiscard]] virtual bool has_changing_metadata() const { return false; }
   /// As opened(), of these bytes alone.
   [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
@@ -43,7 +43,7 @@ class LogSource {
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
   [[nodiscard]] virtual bool is_decoded() const { return false; }
-  /// As read_at, but the bytes on disk even if is_decoded() (raw.jsonl).
+  /// As read_at, but returns the bytes on disk even if is_decoded() (raw.jsonl).
   [[nodiscard]] virtual Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const {
     return read_at(offset, into);
   }

@@ -19,7 +19,7 @@ class RecordSink {
   /// Before the first entry; without it the index has an invalid header.
   virtual void set_header(Header header) = 0;
   /// The next entry, in the order of the tree: a parent before its children. `hash` is that of the entry's bytes: it
-  /// tells which entries a rewritten log still has.
+  /// shows which entries a rewritten log still has.
   virtual Result<void> add(const RecordFields& record, std::uint64_t hash) = 0;
   /// In the order of offsets.
   virtual void add(const Damage& damage) = 0;

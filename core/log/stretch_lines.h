@@ -14,7 +14,7 @@ namespace arborfs {
 
 /// Holds the bytes of all lines of a stretch.
 struct StretchBuffer {
-  /// Bytes that are readable behind every line; their values do not matter.
+  /// Bytes that are readable after every line; their values do not matter.
   static constexpr std::size_t kPadding = 64;
   std::unique_ptr<char[]> bytes;
   std::size_t capacity = 0;

@@ -1,4 +1,4 @@
-// What a record of another agent says, in terms that all agents share. Plain values; any thread.
+// The content of a record, in terms that all agents share. Plain values; any thread.
 #pragma once
 
 #include <cstdint>

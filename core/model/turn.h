@@ -16,7 +16,7 @@ namespace arborfs {
 struct TurnImage {
   std::string media_type;  // "image/png"; "" if it is not known
   std::string base64;      // "" if the bytes are not in the session
-  std::string url;         // then where they are, as far as it is told
+  std::string url;         // then where they are, as far as it is known
 };
 
 /// The image of a data: URL, or of one that leads elsewhere. `media_type` is that of a URL without one.
@@ -38,15 +38,15 @@ struct TurnPart {
   std::vector<TurnImage> images = {};
 };
 
-/// What one side says without the other in between.
+/// Everything that one side says before the other side speaks.
 struct Turn {
   enum class Speaker : std::uint8_t { user, assistant, tool };
   Speaker speaker = Speaker::user;
   std::vector<TurnPart> parts;
   std::int64_t time_ms = Entry::kNoTime;
-  std::string provider = {};  // of the assistant's model, "" if it is not told
+  std::string provider = {};  // of the assistant's model, "" if it is not known
   std::string model = {};
-  /// What it says was neither typed by the user nor an answer: a summary, a command that the user ran.
+  /// Its content was neither typed by the user nor an answer: a summary, a command that the user ran.
   bool is_note = false;
 
   void add(TurnPart::Kind kind, std::string text) {

@@ -16,7 +16,7 @@ struct Field {
   double Usage::*number;
 };
 
-/// The numbers that agents tell, in the order in which they are printed.
+/// The numbers that agents report, in the order in which they are printed.
 constexpr std::array kTold{Field{"input", &Usage::input},
                            Field{"output", &Usage::output},
                            Field{"reasoning", &Usage::reasoning},

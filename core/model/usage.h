@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// What one entry adds to each sum; NaN for a number that it does not tell.
+/// What one entry adds to each sum; NaN for a number that it does not report.
 struct Usage {
   double input = 0;
   double output = 0;
@@ -31,7 +31,7 @@ class UsageTotals {
  public:
   static constexpr std::size_t kSums = 3;
   void add(const Usage& usage);
-  /// The sums of what entries tell; NaN for a number that none tells.
+  /// The sums of the reported numbers; NaN for a number that no entry reports.
   [[nodiscard]] const Usage& told() const { return told_; }
   /// One of the sums computed as JavaScript does: NaN, which is printed as null, if an entry lacks the number.
   [[nodiscard]] const Usage& sum(std::size_t which) const { return sums_.at(which); }
@@ -51,7 +51,7 @@ class UsageText {
   std::string text_ = "{";
 };
 
-/// UsageTotals::told() as a JSON object of the numbers that are told.
+/// UsageTotals::told() as a JSON object of the numbers that are reported.
 std::string plain_usage_json(const UsageTotals& totals);
 
 }  // namespace arborfs

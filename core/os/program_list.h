@@ -1,6 +1,6 @@
-// The programs that run on this machine for this user, from /proc. One list serves all who ask for it: it says of each
-// process only what tells programs apart; a caller looks closer at those that it wants (look_at). Only reads. Any
-// thread.
+// The programs that run on this machine for this user, from /proc. All callers share one list. For each process it has
+// only the facts that distinguish programs; a caller gets more about the ones that it needs with look_at. Only reads.
+// Any thread.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ using ProgramList = std::shared_ptr<const std::vector<RunningProgram>>;
 ProgramList running_programs(bool may_be_recent);
 inline constexpr std::chrono::seconds kProgramsRemembered{1};
 
-/// What else is known of a program.
+/// Further facts about a program.
 struct ProgramFacts {
   std::string cwd;
   std::vector<std::string> arguments;  // without the program and the script

@@ -1,4 +1,4 @@
-// Finds what is mounted where: other file systems may hang even if the folder that has them does not.
+// Finds mounts below a folder: other file systems may hang even if the folder that contains them does not.
 #pragma once
 
 #include <set>

@@ -29,8 +29,8 @@ class WorkFolder {
   [[nodiscard]] Result<Dir> folder_of(const std::vector<std::string>& parts) const;
   /// Opens the folder that has one more component below `folder`, by the rules of folder_of().
   [[nodiscard]] Result<Dir> enter(const Dir& folder, const std::vector<std::string>& parts, std::size_t depth) const;
-  /// Nothing in this folder may be reached. Errors: not_permitted if the folder that this was opened for is it, or is
-  /// in it.
+  /// Makes everything in this folder unreachable. Errors: not_permitted if the work folder is that folder or is inside
+  /// it.
   Result<void> keep_out(const FileStat& folder);
 
  private:

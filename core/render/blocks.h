@@ -78,7 +78,7 @@ class Blocks {
     json(node, sink_);
   }
 
-  /// Puts text as it is, anything else as JSON; nothing if it is missing or null.
+  /// Puts text unchanged, anything else as JSON; nothing if it is missing or null.
   void text_or_json(const Node& node) {
     if (node.kind() == NodeKind::string) {
       paragraph(node.text());

@@ -13,14 +13,14 @@
 
 namespace arborfs {
 
-/// What a record tells about tokens and cost.
+/// The tokens and cost that a record reports.
 struct RecordUsage {
   Usage usage = untold_usage();
-  /// Records with the same text here, other than "", tell the usage of one request, and the first of them counts.
+  /// Records with the same text here, other than "", report the usage of one request, and the first of them counts.
   std::string request;
   /// The same among all sessions of the agent.
   std::string request_anywhere;
-  std::string model;  // "" if the record tells none
+  std::string model;  // "" if the record names none
 };
 
 class MessageRenderer : public RecordRenderer {
@@ -35,14 +35,14 @@ class MessageRenderer : public RecordRenderer {
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
 
  protected:
-  /// What the record says; nothing if it is not a message of this agent, and is then shown as indented JSON.
+  /// The content of the record; nothing if it is not a message of this agent: it is then shown as indented JSON.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
   /// As add_turns(). False for a record whose text is to be added instead.
   virtual bool add_turns_of(const SpokenEntry& /*entry*/, const json::Value& /*record*/,
                             std::vector<Turn>& /*turns*/) const {
     return false;
   }
-  /// What the record adds to the session's usage.
+  /// The record's contribution to the session's usage.
   [[nodiscard]] virtual std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const;
 
  private:

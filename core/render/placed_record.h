@@ -1,4 +1,4 @@
-// A parsed record whose strings tell where they are in its text. Used by one thread.
+// A parsed record that knows where each of its strings is in its text. Used by one thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the records of one agent say to people and to models. One constant object per format. Thread-safe.
+// Renders the records of one agent for people and for models. One constant object per format. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -27,20 +27,20 @@ struct SpokenEntry {
   const BlobSource& blobs;
 };
 
-/// What one entry tells about tokens and cost, for sums over sessions.
+/// The tokens and cost that one entry reports, for sums over sessions.
 struct EntryUsage {
   Usage usage = untold_usage();
   std::uint64_t key = 0;  // TextMeasure::usage_key
   /// Names the request among all sessions of the agent; "" if the entry has no such name.
   std::string request;
-  std::string model;  // "" if it tells none
+  std::string model;  // "" if it names none
 };
 
 class RecordRenderer {
  public:
   virtual ~RecordRenderer() = default;
-  /// Appends the text of an entry, whose bytes are `raw`, ending in one newline. Entries longer than
-  /// kMaxRenderedEntry (text.h) do not come here.
+  /// Appends the text of an entry, whose bytes are `raw`, ending in one newline. It is not called for entries longer
+  /// than kMaxRenderedEntry (text.h).
   virtual void render(EntryType type, std::string_view raw, std::string& out) const = 0;
   /// The size of that text, its images and its usage.
   [[nodiscard]] virtual TextMeasure measure(EntryType type, std::string_view raw) const = 0;
@@ -60,9 +60,9 @@ class RecordRenderer {
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
   /// False for the entries that a transcript leaves out. `name` is the word in an entry's file name.
   [[nodiscard]] virtual bool is_in_transcript(std::string_view /*name*/) const { return true; }
-  /// Adds what an entry says to a conversation: the turns of its session in order. Adds nothing for an entry that says
-  /// nothing, such as a setting, and for what the agent puts in afresh at each start. By default it is the entry's
-  /// text, below its name if that is neither user nor assistant.
+  /// Adds the content of an entry to a conversation: the turns of its session in order. Adds nothing for an entry
+  /// without content, such as a setting, or for content that the agent adds again at each start. The default adds the
+  /// entry's text, below its name if that is neither user nor assistant.
   virtual void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const;
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(

@@ -32,7 +32,7 @@ struct TextMeasure {
   std::uint64_t size = 0;        // of its text (text.h)
   std::vector<ImageRef> images;  // their ordinals are set when the measure is added
   std::optional<Usage> usage;
-  /// Of entries with the same key, other than 0, only the first one's usage counts: they tell one request's.
+  /// If entries have the same key, other than 0, they report the usage of one request, and only the first one counts.
   std::uint64_t usage_key = 0;
 };
 

@@ -29,7 +29,7 @@ class Statement {
   void bind_blob(int parameter, std::string_view bytes);
   /// True if there is a next row. Errors: busy, corrupt, too_large, io.
   Result<bool> step();
-  /// Begins anew, for other parameters.
+  /// Resets the query, for other parameters.
   void reset();
 
   /// Columns count from 0. Values are converted as SQLite does: null is "" and 0. Texts live until the next step.
@@ -69,7 +69,7 @@ class Connection {
   /// How many rows this connection has inserted, changed and removed, those that followed by foreign keys and triggers
   /// included.
   [[nodiscard]] std::int64_t rows_changed() const;
-  /// Another number after another connection has committed anything.
+  /// A number that changes when another connection commits anything.
   [[nodiscard]] Result<std::int64_t> data_version() const;
   [[nodiscard]] sqlite3* handle() const { return connection_; }
 

@@ -30,7 +30,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The checks of a database tell names of tables and numbers of rows, but no values.
+/// The checks of a database report names of tables and numbers of rows, but no values.
 int allow_reading(void* tables, int action, const char* table, const char* /*column*/, const char* /*database*/,
                   const char* /*trigger*/) {
   switch (action) {
@@ -54,7 +54,7 @@ int allow_reading(void* tables, int action, const char* table, const char* /*col
 
 }  // namespace
 
-/// What lies beside the database.
+/// The files next to the database.
 struct Database::Files {
   DatabaseState state;
   bool has_database = false;

@@ -1,6 +1,7 @@
-// SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file beside the
+// SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file next to the
 // database, and no lock is held longer than one call of Database::read. A database that its program has open is read
-// through the program's own -shm; one that is closed, as it stands; one with a -wal and no -shm, from a private copy.
+// through the program's own -shm; a closed database is read directly; a database with a -wal and no -shm is read from a
+// private copy.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace arborfs::sqlite {
 
 class PrivateCopy;
 
-/// Which state of its files a database is in. Equal values: nothing was written in between, as far as times show it.
+/// Identifies one state of a database's files. If two values are equal, nothing was written in between, as far as times
+/// show.
 struct DatabaseState {
   FileStat database;
   FileStat wal;  // all zero if there is none

@@ -1,4 +1,4 @@
-// What SQLite itself finds wrong with a database. Reads all of it, and may take long. Any thread.
+// The faults that SQLite itself finds in a database. Reads all of it, and may take long. Any thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct IntegrityFault {
   std::string text;       // in words
 };
 
-/// At most kMostIntegrityFaults; references between rows are examined only if the structure is whole. Empty also if
+/// At most kMostIntegrityFaults; references between rows are examined only if the structure is whole. Also empty if
 /// there is no database.
 std::vector<IntegrityFault> integrity_faults(const Database& database);
 inline constexpr std::size_t kMostIntegrityFaults = 100;

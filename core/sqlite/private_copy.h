@@ -1,5 +1,5 @@
-// A private copy of a database and its -wal, for a database that cannot be read where it is without making files beside
-// it. The copy's files lose their names once it is open. Used by one thread at a time. Internal to core/sqlite.
+// A private copy of a database and its -wal, for a database that cannot be read in place without creating files next to
+// it. The copy's files are unlinked once it is open. Used by one thread at a time. Internal to core/sqlite.
 #pragma once
 
 #include <memory>

@@ -7,8 +7,8 @@
 
 namespace arborfs::sqlite {
 
-/// Held shared while a connection that looks is open, and alone while a writing one opens the -shm: then no other lock
-/// is taken.
+/// Held shared while a reading connection is open, and exclusively while a writing one opens the -shm: then no other
+/// lock is taken.
 std::shared_timed_mutex& shared_memory_gate();
 
 }  // namespace arborfs::sqlite

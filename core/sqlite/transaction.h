@@ -1,6 +1,6 @@
-// One change of another program's database, whole or not at all, beside that program: a connection of its own, with
-// foreign keys on and the write lock from the start. Never changes the schema or a setting that the database keeps.
-// Used by one thread at a time.
+// One change to another program's database, made completely or not at all while that program may run: a connection of
+// its own, with foreign keys on and the write lock from the start. Never changes the schema or a setting that the
+// database keeps. Used by one thread at a time.
 #pragma once
 
 #include <cstdint>

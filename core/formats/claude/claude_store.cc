@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kSuffix = ".jsonl";
 constexpr std::string_view kOrphaned = "orphaned-";
 constexpr std::string_view kSubAgents = "subagents";
-constexpr std::string_view kDescription = ".meta.json";  // of a sub-agent, beside its transcript
+constexpr std::string_view kDescription = ".meta.json";  // of a sub-agent, next to its transcript
 
 bool is_transcript_name(std::string_view name) {
   return name.size() > kSuffix.size() && name.front() != '.' && name.ends_with(kSuffix) && !name.starts_with(kOrphaned);

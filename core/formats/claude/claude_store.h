@@ -1,5 +1,5 @@
-// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens nothing but transcripts, the files beside them
-// for native_files(), and the files in which running programs name their sessions. Thread-safe.
+// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens only transcripts, the files next to them for
+// native_files(), and the files in which running programs name their sessions. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
-  /// The transcript; of a session also its folder, of a sub-agent also what describes it.
+  /// The transcript; for a session also its folder, for a sub-agent also its description.
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
 };

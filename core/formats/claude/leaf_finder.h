@@ -1,4 +1,5 @@
-// Finds where a transcript goes on when its session is resumed (claude/FORMAT.md C1). Used by one thread.
+// Finds the entry from which a transcript continues when its session is resumed (claude/FORMAT.md C1). Used by one
+// thread.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ class LeafFinder {
 
  private:
   std::string pin_;             // "" for none
-  bool is_explicit_ = false;    // the pin counts even if the conversation went on below it
+  bool is_explicit_ = false;    // the pin counts even if the conversation continued below it
   bool is_rewound_ = false;     // to before the first prompt
   Ordinal row_ = kNoEntry;      // the last node that is of no sub-agent
   Ordinal any_row_ = kNoEntry;  // the last node

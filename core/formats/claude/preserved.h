@@ -1,4 +1,4 @@
-// The messages that a compaction keeps as they are (claude/FORMAT.md C4). Any thread.
+// The messages that a compaction keeps unchanged (claude/FORMAT.md C4). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Preserved {
   std::vector<Row> rows;  // in the order in which they are sent
 };
 
-/// Finds the rows that a boundary names, in the log before it. None if it names none, or one that the log does not
-/// have. `raw` are the boundary's bytes, which begin at `offset`. Errors: stale, io.
+/// Finds the rows that a boundary names, in the log before it. Empty if it names none, or if the log lacks one of them.
+/// `raw` are the boundary's bytes, which begin at `offset`. Errors: stale, io.
 Result<Preserved> find_preserved(const LogSource& log, std::string_view raw, std::uint64_t offset);
 
 }  // namespace arborfs::claude

@@ -137,7 +137,7 @@ Result<std::vector<Piece>> pieces_of(const ContextPath& path, const LogSource& l
   return pieces;
 }
 
-/// Puts what stands between the blocks of one reply behind the last of them (claude/FORMAT.md F4).
+/// Moves the messages between the blocks of one reply after the last block (claude/FORMAT.md F4).
 std::vector<Piece> with_whole_replies(std::vector<Piece> pieces) {
   std::unordered_map<std::uint64_t, std::size_t> last_blocks;
   for (std::size_t i = 0; i < pieces.size(); ++i) {

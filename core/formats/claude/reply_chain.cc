@@ -22,7 +22,7 @@ std::string_view ReplyChain::parent_of(const Row& node, std::string_view parent)
   return parent_;
 }
 
-/// Appends a block or a result, behind what follows the last one of the reply.
+/// Appends a block or a result after the nodes that follow the last one of the reply.
 void ReplyChain::append(Reply& reply, const Row& node) {
   if (reply.members.back() == last_ && !after_.empty()) {
     std::move(after_.begin(), after_.end(), std::back_inserter(reply.members));

@@ -1,5 +1,5 @@
-// Puts the parts of one reply in a row: its blocks, and the results of its tool calls (claude/FORMAT.md C3). Remembers
-// only the latest replies. Used by one thread.
+// Chains the parts of one reply: its blocks, and the results of its tool calls (claude/FORMAT.md C3). Remembers only
+// the latest replies. Used by one thread.
 #pragma once
 
 #include <cstdint>

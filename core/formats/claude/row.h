@@ -15,7 +15,7 @@ struct Row {
     aside,     // neither in the tree nor of use for it
     node,      // an entry of the tree
     progress,  // not in the tree, but its children count as those of its parent (B4)
-    pin,       // says where the conversation goes on (C1)
+    pin,       // says where the conversation continues (C1)
     bad,       // not a JSON object: the program skips it
   };
   /// What a node is in the program's reply to a prompt (C3).
@@ -29,7 +29,7 @@ struct Row {
   bool is_explicit = false;  // of a pin
   std::uint64_t offset = 0;  // of the JSON value in the log
   std::uint64_t length = 0;
-  std::uint64_t rest = 0;  // bytes behind the value on its line, which belong to no row
+  std::uint64_t rest = 0;  // bytes after the value on its line, which belong to no row
   std::uint64_t hash = 0;  // of a node's bytes
   std::string_view uuid;
   std::string_view parent;  // "" for a root

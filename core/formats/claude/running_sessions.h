@@ -1,4 +1,4 @@
-// Which sessions running programs of Claude Code have loaded (claude/FORMAT.md A5). Any thread.
+// Finds the sessions that running programs of Claude Code have loaded (claude/FORMAT.md A5). Any thread.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace arborfs::claude {
 
 class RunningSessions final : public LiveSigns {
  public:
-  /// Looks into `sessions` of Claude Code's folder, once.
+  /// Reads `sessions` in Claude Code's folder, once.
   explicit RunningSessions(const std::string& config_dir);
 
   [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override;

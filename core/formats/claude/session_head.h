@@ -1,4 +1,5 @@
-// What a listing shows of a session: its ids, title, working directory and time (claude/FORMAT.md D). Thread-safe.
+// The facts about a session for a listing: its ids, title, working directory and time (claude/FORMAT.md D).
+// Thread-safe.
 #pragma once
 
 #include "core/log/log_index.h"

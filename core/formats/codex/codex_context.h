@@ -8,8 +8,8 @@
 
 namespace arborfs::codex {
 
-/// `{"messages":[` newline, each item on its own line, `]}` newline. Items are as they are in the log, but for the
-/// messages that Codex makes of a compaction without a replacement_history. Errors: stale, io.
+/// `{"messages":[` newline, each item on its own line, `]}` newline. Items are copied unchanged from the log, except
+/// for the messages into which Codex turns a compaction without a replacement_history. Errors: stale, io.
 Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log);
 
 }  // namespace arborfs::codex

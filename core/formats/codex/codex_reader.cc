@@ -209,7 +209,7 @@ class Thread final : public LineScan {
     return {};
   }
 
-  /// Sums are told again and again; a newer Codex tells each response by a record of its own (codex/FORMAT.md F2).
+  /// Events repeat the sums; a newer Codex writes a record of its own for each response (codex/FORMAT.md F2).
   bool is_new_usage(const RolloutRecord& record) {
     if (!record.is_legacy_usage || record.ordinal || has_usage_records_ || record.total_usage == total_usage_) {
       return false;

@@ -158,7 +158,7 @@ const json::Value* member_of(const json::Value* object, std::string_view key) {
 struct Told {
   const json::Value* usage = nullptr;
   std::string response;
-  std::string thread;  // whose response it is; "" if the record does not tell it
+  std::string thread;  // whose response it is; "" if the record does not say it
 };
 
 Told told_by(const json::Value& record) {

@@ -7,7 +7,7 @@ namespace arborfs::codex {
 
 class Renderer : public MessageRenderer {
  public:
-  /// Not what Codex put in for the model, and not the records of usage.
+  /// Excludes messages that Codex inserted for the model, and the records of usage.
   [[nodiscard]] bool is_in_transcript(std::string_view name) const override;
   /// As build_context() of codex_context.h.
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,

@@ -34,11 +34,11 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
-  /// The segments of the thread's history, and so those that it is based on.
+  /// The segments of the thread's history, including those on which it is based.
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] Result<File> open_file(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
-  /// Segments that its history begins with and that are not there.
+  /// Missing segments at the beginning of its history.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
   /// Of Codex's database.
   [[nodiscard]] std::vector<FileFinding> faults() const override { return database_.faults(); }
@@ -52,7 +52,7 @@ class CodexStore final : public ReadOnlyStore {
     std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
   };
   using Table = std::shared_ptr<const ThreadTable>;
-  /// One state of what is known of all threads apart from their records.
+  /// One state of the facts about all threads apart from their records.
   struct Known {
     std::shared_ptr<const ThreadNames::Names> names;
     std::shared_ptr<const ThreadDatabase::Threads> threads;

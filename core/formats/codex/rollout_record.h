@@ -1,4 +1,4 @@
-// What a line of a segment means for the tree (codex/FORMAT.md B). Used by one thread at a time.
+// The meaning of a segment's line for the tree (codex/FORMAT.md B). Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct RolloutRecord {
 
 class RolloutParser {
  public:
-  /// Nothing if the line is not a record. The record's texts point into `line`, behind which json::Places::kPadding
+  /// Nothing if the line is not a record. The record's texts point into `line`, after which json::Places::kPadding
   /// bytes must be readable, or into `texts`.
   std::optional<RolloutRecord> parse(std::string_view line, std::deque<std::string>& texts);
 

@@ -1,4 +1,4 @@
-// Segments as they lie on disk, in one folder, for ShownFiles. Thread-safe.
+// Segments as they are on disk, in one folder, for ShownFiles. Thread-safe.
 #pragma once
 
 #include <string>

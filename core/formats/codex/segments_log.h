@@ -1,5 +1,5 @@
-// The bytes of one thread: the files of its segments in a row, behind those of the segments that its history begins
-// with (codex/FORMAT.md C). Thread-safe.
+// The bytes of one thread: the segments with which its history begins, followed by the files of its own segments
+// (codex/FORMAT.md C). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct SegmentHead {
   bool is_settled = false;  // false while Codex has not written the whole first line
 };
 
-/// What a segment's first line says of its place in the history. Errors: io, stale.
+/// The place of a segment in the history, from its first line. Errors: io, stale.
 Result<SegmentHead> read_head(const LogSource& file);
 
 struct Segment {
@@ -42,15 +42,14 @@ struct Segment {
 
 class SegmentsLog final : public LogSource {
  public:
-  /// `segments` are those of a thread, a base before what is based on it, and the last one is an own one that may grow.
-  /// `opened` is the thread's state.
+  /// `segments` are those of a thread, each base before the segments based on it; the last one belongs to the thread
+  /// itself and may grow. `opened` is the thread's state.
   SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened);
 
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
   /// False if an own segment before the last one has been written to since, if the last one's first line was not whole,
-  /// or if no growth of the last one can be seen.
-  /// Errors: io, stale.
+  /// or if growth of the last one cannot be detected. Errors: io, stale.
   [[nodiscard]] Result<bool> grows_at_its_end() const;
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
@@ -65,10 +64,10 @@ class SegmentsLog final : public LogSource {
   const ThreadFacts facts_;
 };
 
-/// One file as the state of a thread: identity and times of a thread are made from those of its own files.
+/// One file as part of a thread's state: the identity and times of a thread are derived from those of its own files.
 class ThreadStat {
  public:
-  /// In the order of the segments. `length`: how many of its bytes belong to the thread.
+  /// In the order of the segments. `length`: the number of its bytes that belong to the thread.
   void add(const FileStat& file, std::uint64_t length, bool is_own);
   [[nodiscard]] FileStat of_thread(const ThreadFacts& facts) const;
 

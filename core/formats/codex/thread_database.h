@@ -1,4 +1,4 @@
-// What Codex's database says of threads beyond their files (codex/FORMAT.md A4, A6). It is only looked at. Thread-safe.
+// The facts about threads that only Codex's database has (codex/FORMAT.md A4, A6). Only reads it. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class ThreadDatabase {
 
   /// The facts by thread, at most kRemembered old. Empty if there is no database that can be read.
   [[nodiscard]] std::shared_ptr<const Threads> current() const;
-  /// What SQLite finds wrong with the newest database.
+  /// The faults that SQLite finds in the newest database.
   [[nodiscard]] std::vector<FileFinding> faults() const;
   /// A running Codex writes to the database all the time, mostly nothing that counts here.
   static constexpr std::chrono::seconds kRemembered{2};

@@ -1,4 +1,4 @@
-// What is known of a thread apart from its records. Plain values; any thread.
+// The facts about a thread apart from its records. Plain values; any thread.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Where the segments of all threads lie on disk: one state of the two folders of rollouts (codex/FORMAT.md A1, A2).
-// Immutable once it is made; any thread.
+// The locations on disk of the segments of all threads: one state of the two folders of rollouts (codex/FORMAT.md A1,
+// A2). Immutable once built; any thread.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class ThreadTable {
 
   /// The files of each thread, by its id, in the order of RolloutName::comes_before.
   [[nodiscard]] const std::map<std::string, std::vector<SegmentFile>, std::less<>>& threads() const { return threads_; }
-  /// The file of a segment; null if there is none. Of two the one in sessions/ counts.
+  /// The file of a segment; null if there is none. If there are two, the one in sessions/ counts.
   [[nodiscard]] const SegmentFile* find(const std::string& segment) const;
   [[nodiscard]] const std::vector<Listed>& listed() const { return listed_; }
   /// False if a folder that holds folders has changed since.

@@ -1,4 +1,4 @@
-// goat's sessions, a folder each. See FORMAT.md in this folder for the facts. Thread-safe.
+// goat's sessions, one folder each. See FORMAT.md in this folder for the facts. Thread-safe.
 #pragma once
 
 #include <memory>

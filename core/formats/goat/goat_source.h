@@ -1,4 +1,4 @@
-// The bytes of one session of goat: those of messages.jsonl at their own offsets, and beside them the text of
+// The bytes of one session of goat: those of messages.jsonl at their own offsets, and separately the text of
 // metadata.json as it was when the session was opened (goat/FORMAT.md A2). Thread-safe.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace arborfs::goat {
 
-/// The stats of what a session consists of.
+/// The stats of the files of a session.
 struct Parts {
   FileStat folder;
   std::optional<FileStat> messages;

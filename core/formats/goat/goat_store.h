@@ -1,6 +1,6 @@
-// goat's sessions: a folder each in a base folder (goat/FORMAT.md A). A session's place is its folder, and as file that
-// folder's name with .jsonl. `artifacts` of a session is its folder, with transcript and checkpoints. Written by
-// GoatWriter (write/goat_writer.h). Thread-safe.
+// goat's sessions: one folder each in a base folder (goat/FORMAT.md A). A session's place is its folder, with the
+// folder's name plus .jsonl as the file. `artifacts` of a session is its folder, with transcript and checkpoints.
+// Written by GoatWriter (write/goat_writer.h). Thread-safe.
 #pragma once
 
 #include <memory>
@@ -30,12 +30,11 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
-  /// Under goat's lock, of messages.jsonl, which is made if it is missing.
+  /// Takes goat's lock of messages.jsonl, which is created if it is missing.
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override;
-  /// Of the checkpoints: those that were not finished, and contents that are not there. And what interrupted writes
-  /// left in the session's folder.
+  /// Unfinished checkpoints, missing contents, and the leftovers of interrupted writes in the session's folder.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
-  /// What interrupted writes left in the base folder.
+  /// The leftovers of interrupted writes in the base folder.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;

@@ -1,5 +1,5 @@
-// The names of files and folders that arborfs fills before they get their place beside goat's, and what is left of
-// those whose process was killed. Any thread.
+// The names of files and folders that arborfs fills before it moves them into place among goat's, and the leftovers of
+// killed processes. Any thread.
 #pragma once
 
 #include <string>
@@ -10,8 +10,7 @@
 
 namespace arborfs::goat {
 
-/// A name that none has yet; neither goat nor arborfs takes it for a session or a checkpoint. `unique` is one
-/// component.
+/// An unused name that neither goat nor arborfs takes for a session or a checkpoint. `unique` is one component.
 std::string temporary_name(std::string_view unique);
 bool is_temporary(std::string_view name);
 

@@ -10,8 +10,8 @@
 
 namespace arborfs::goat {
 
-/// Locks `file` in the folder of a session, and makes it and its lock file if they are missing. `disk` outlives the
-/// result. Errors: busy if another process or thread holds the lock for longer than goat waits; those of the disk.
+/// Locks `file` in the folder of a session, and creates the file and its lock file if they are missing. `disk` outlives
+/// the result. Errors: busy if another process or thread holds the lock for longer than goat waits; those of the disk.
 Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, Dir folder, const std::string& file);
 
 /// Holds the lock of a file until it is closed. The same errors.

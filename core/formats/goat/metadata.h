@@ -13,8 +13,8 @@ inline constexpr const char* kMetadataFile = "metadata.json";
 inline constexpr const char* kMessagesFile = "messages.jsonl";
 inline constexpr const char* kTranscriptFile = "transcript.jsonl";
 
-/// The header that the text of metadata.json gives; an invalid one, which says why, if there is no such file or it is
-/// not a JSON object.
+/// The header from the text of metadata.json; an invalid one with the reason if there is no such file or it is not a
+/// JSON object.
 Header header_of(std::optional<std::string_view> metadata);
 
 }  // namespace arborfs::goat

@@ -1,4 +1,5 @@
-// What going back to a checkpoint would do to the files in the session's working directory. Reads only. Any thread.
+// The changes that a rewind to a checkpoint would make to the files in the session's working directory. Only reads. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +37,13 @@ struct PlannedFile {
   }
 };
 
-/// One row per file, in the order of the manifest; of rows for one file the last counts. Whatever is there and is not a
-/// regular file stays. With `checked`, contents that are to be written are compared with their hashes.
+/// One row per file, in the order of the manifest; if several rows name one file, the last counts. Anything that is not
+/// a regular file stays. With `checked`, contents that are to be written are compared with their hashes.
 std::vector<PlannedFile> plan_rewind(const Dir& session, const Checkpoint& checkpoint, const WorkFolder& work,
                                      bool checked);
 
-/// The changes of a plan as a unified diff, with a line for what would not be done. At most a few MiB: what is too long
-/// is only named.
+/// The changes of a plan as a unified diff, with a line for each change that would not be made. At most a few MiB:
+/// files that are too long are only named.
 std::string diff_of(const Dir& session, const Checkpoint& checkpoint, const WorkFolder& work);
 
 }  // namespace arborfs::goat

@@ -14,8 +14,8 @@ namespace arborfs::opal {
 constexpr std::uint64_t kLongestTranslation = std::uint64_t{256} << 20U;
 
 /// The lines: a header, then the messages in the order of the table. For every object that cannot be read, and for a
-/// table that was not closed, a line that is not JSON says so. Errors: corrupt if the file is not a table; too_large,
-/// io, interrupted.
+/// table that was not closed, it adds a line that says so and is not JSON. Errors: corrupt if the file is not a table;
+/// too_large, io, interrupted.
 Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool>* cancelled);
 
 }  // namespace arborfs::opal

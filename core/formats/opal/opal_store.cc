@@ -22,7 +22,7 @@ bool is_table_name(std::string_view name) {
   return name.size() > kTableSuffix.size() && name.front() != '.' && name.ends_with(kTableSuffix);
 }
 
-/// The lines of a table, with the bytes of the table behind them.
+/// The lines of a table, followed by the bytes of the table.
 class TranslatedLog final : public LogSource {
  public:
   TranslatedLog(std::shared_ptr<const LogSource> table, std::string lines)

@@ -1,5 +1,5 @@
-// Opal's sessions, in `sessions/` of its data folder: JSON lines and DETS tables (opal/FORMAT.md A1, D1). Of two files
-// with one id the table is shown. Read only. Thread-safe.
+// Opal's sessions, in `sessions/` of its data folder: JSON lines and DETS tables (opal/FORMAT.md A1, D1). If a table
+// and a log have the same id, the table is shown. Read only. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Store : public LogFolderStore {
   /// A table as its translation; read_raw_at() of it reads the table. Errors also: corrupt, too_large.
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
-  /// Logs behind a table of the same id, and files of rewrites by arborfs that were interrupted.
+  /// Logs hidden by a table with the same id, and files of interrupted rewrites by arborfs.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
 
  private:

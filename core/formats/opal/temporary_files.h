@@ -1,5 +1,5 @@
-// The temporary files in which arborfs writes sessions of Opal anew. A writer holds a lock on its file (flock) until
-// the file has its place, so one that nobody holds was left by a process that was killed. Any thread.
+// The temporary files in which arborfs rewrites sessions of Opal. A writer holds a lock on its file (flock) until the
+// file has its place, so one that nobody holds was left by a process that was killed. Any thread.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace arborfs::opal {
 
-/// `unique` tells the files of a folder apart.
+/// `unique` distinguishes the files of a folder.
 std::string temporary_name(std::string_view unique);
 
 /// Calls `found` with the name of each file that was left in the folder, and holds its lock meanwhile. None if the

@@ -40,7 +40,7 @@ class TextCache {
 class ComposedLog final : public LogSource {
  public:
   using Look = std::function<Result<FileStat>()>;
-  /// `archive` and `cache` outlive this. `look` tells the session's stat now.
+  /// `archive` and `cache` outlive this. `look` returns the session's current stat.
   ComposedLog(const SessionArchive& archive, TextCache& cache, SessionName session, WholeSession whole,
               const FileStat& opened, Look look);
 

@@ -27,7 +27,7 @@ bool is_json(std::string_view text);
 /// A JSON value without the white space between its tokens.
 std::string without_spaces(std::string_view json);
 
-/// Puts one entry together, line by line: the entry, then what is not JSON among its sources, as damage.
+/// Puts one entry together, line by line: the entry, then those of its sources that are not JSON, as damage.
 class EntryText {
  public:
   /// `ids` are members to add at the end, such as `"id":"msg_1"`; "" for none.

@@ -22,7 +22,7 @@ namespace {
 
 /// The messages of so many sessions that were read lately are watched.
 constexpr std::size_t kMostWatched = 16;
-/// At most so many messages of the user wait behind an answer.
+/// At most this many user messages wait for an answer.
 constexpr std::size_t kMostWaiting = 100;
 
 /// Collects the stats of files, for a stamp of them all.

@@ -38,7 +38,7 @@ JsonFiles::JsonFiles(Dir storage, const SessionName& session)
                                        "todo/" + file_of_id(session.id), "session_diff/" + file_of_id(session.id)}),
       messages_("message/" + session.id) {}
 
-/// A message's parts lie in a folder with its id, beside those of all sessions.
+/// A message's parts are in a folder named after its id, next to those of all other messages.
 std::optional<std::vector<std::string>> JsonFiles::names_in(const std::string& folder) const {
   return folder == kParts ? ids_among(entries_of(messages_)) : StoredFiles::names_in(folder);
 }

@@ -9,7 +9,7 @@
 
 namespace arborfs::opencode {
 
-/// Parts of removed messages, which stay behind, are left out.
+/// Parts of removed messages, which remain on disk, are left out.
 class JsonFiles final : public StoredFiles {
  public:
   /// `storage` is the folder of the store.

@@ -21,7 +21,7 @@ SessionName name_of(const LogPlace& place) {
   return {place.folder, std::string(place.stem())};
 }
 
-/// See opencode/FORMAT.md G2. A program that was killed leaves the same behind, so these signs need one that runs.
+/// See opencode/FORMAT.md G2. A killed program leaves the same signs, so they count only while a program runs.
 class Answers final : public LiveSigns {
  public:
   explicit Answers(const SessionArchive& archive) : archive_(archive) {}

@@ -19,8 +19,8 @@ namespace arborfs::opencode {
 /// LogPlace::file is a session's id and this.
 inline constexpr std::string_view kPlaceSuffix = ".json";
 
-/// A session has no file, so its stat is made: each state is another inode, as if the program wrote a new file and
-/// renamed it. Its size is 0 until the session was opened in that state.
+/// A session has no file, so its stat is synthetic: each state has a new inode, as if the program had written and
+/// renamed a new file. Its size is 0 until the session was opened in that state.
 class OpenCodeStore final : public ReadOnlyStore {
  public:
   OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk);

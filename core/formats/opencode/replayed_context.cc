@@ -69,8 +69,8 @@ class Selection {
     return true;
   }
 
-  /// The messages in the order in which the model receives them: a summary comes before the messages that are kept
-  /// beside it.
+  /// The messages in the order in which the model receives them: a summary comes before the messages that are kept with
+  /// it.
   [[nodiscard]] std::vector<std::size_t> steps() const {
     std::vector<std::size_t> order;
     for (const Candidate& message : chosen_) {

@@ -1,4 +1,4 @@
-// What OpenCode sends to the model when a session goes on (opencode/FORMAT.md E). Any thread.
+// What OpenCode sends to the model when a session continues (opencode/FORMAT.md E). Any thread.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-/// Nanoseconds of a time that a database says in milliseconds; the nearest that can be told.
+/// Nanoseconds of a time that a database gives in milliseconds; the nearest that can be represented.
 constexpr std::int64_t nanos_of_millis(std::int64_t millis) {
   constexpr std::int64_t kNanosPerMilli = 1'000'000;
   return std::clamp(millis, INT64_MIN / kNanosPerMilli, INT64_MAX / kNanosPerMilli) * kNanosPerMilli;
@@ -94,8 +94,8 @@ class SessionArchive {
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
   /// As SessionStore::native_files.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
-  /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). Messages of the
-  /// user may wait behind it.
+  /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). User messages may
+  /// wait for it.
   [[nodiscard]] virtual bool is_answering(const SessionName& session) const = 0;
   /// As in SessionStore.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const SessionName& session) const = 0;

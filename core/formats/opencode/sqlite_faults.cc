@@ -10,7 +10,7 @@
 namespace arborfs::opencode {
 namespace {
 
-/// True, in SQL, for data that is not a JSON object. A function of JSON fails for what is not JSON.
+/// True, in SQL, for data that is not a JSON object. SQLite's JSON functions fail for text that is not JSON.
 constexpr std::string_view kMalformed = "CASE WHEN json_valid(data) THEN json_type(data) <> 'object' ELSE 1 END";
 
 /// Calls `take` with the id in each row.

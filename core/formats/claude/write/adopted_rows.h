@@ -7,10 +7,10 @@
 
 namespace arborfs::claude {
 
-/// The project's folder that the program looks for the sessions of a working directory in (claude/FORMAT.md A1).
+/// The project folder in which the program looks for the sessions of a working directory (claude/FORMAT.md A1).
 std::string project_folder_of(const std::string& cwd);
 
-/// All rows, the title last. Adds to `counts` what could only be written as text. Errors: io.
+/// All rows, the title last. Adds the parts that could only be written as text to `counts`. Errors: io.
 Result<std::string> adopted_rows(const Conversation& conversation, const std::string& session, AsText& counts);
 
 }  // namespace arborfs::claude

@@ -1,4 +1,4 @@
-// Creates sessions of Claude Code from those of other agents; arborfs changes none that is there. Threads: any.
+// Creates sessions of Claude Code from those of other agents; never changes an existing session. Threads: any.
 #pragma once
 
 #include <string>

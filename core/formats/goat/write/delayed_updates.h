@@ -19,13 +19,13 @@ class DelayedUpdates {
   using Update = std::function<void(const SessionPtr& session)>;
   /// `update` must not throw; it runs when no append has followed for `quiet`.
   DelayedUpdates(Update update, std::chrono::milliseconds quiet) : update_(std::move(update)), quiet_(quiet) {}
-  /// Makes those that are due.
+  /// Runs the updates that are due.
   ~DelayedUpdates();
   DelayedUpdates(const DelayedUpdates&) = delete;
   DelayedUpdates& operator=(const DelayedUpdates&) = delete;
 
   void add(const SessionPtr& session);
-  /// Makes all that were added before, on this thread.
+  /// Runs all updates that were added before, on this thread.
   void settle();
 
  private:

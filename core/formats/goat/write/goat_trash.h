@@ -1,4 +1,4 @@
-// The trash for sessions of goat: the folder of a session is moved to the trash and back as it is. Any thread.
+// The trash for sessions of goat: the folder of a session is moved to the trash and back unchanged. Any thread.
 #pragma once
 
 #include <string>

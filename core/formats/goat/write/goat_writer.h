@@ -32,7 +32,7 @@ class GoatWriter final : public Writer {
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
-  /// With `target`, the messages up to and with that one.
+  /// With `target`, the messages up to and including that one.
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
   Result<CreateResult> create(const NewSession& wanted) override;

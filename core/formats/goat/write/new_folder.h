@@ -1,4 +1,4 @@
-// A folder that is filled under a temporary name, and then gets its place whole. Used by one thread.
+// A folder that is filled under a temporary name and moved into place when it is complete. Used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -29,7 +29,7 @@ class NewFolder {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// The umask applies to `mode`. Errors: those of the disk.
   Result<void> put(const std::string& file, std::string_view bytes, mode_t mode = kFileMode);
-  /// Puts it under its name in the parent. Errors: already_exists; those of the disk.
+  /// Renames it to its final name in the parent. Errors: already_exists; those of the disk.
   Result<void> publish(const std::string& name);
 
  private:

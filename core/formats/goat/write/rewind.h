@@ -1,4 +1,4 @@
-// Puts the working files of a checkpoint back (goat/FORMAT.md D5). Any thread.
+// Restores the working files of a checkpoint (goat/FORMAT.md D5). Any thread.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace arborfs::goat {
 
 /// What a rewind did, or would do.
 struct Rewound {
-  std::string kept;  // the checkpoint of what was there before; "" if nothing was changed
+  std::string kept;  // the checkpoint of the previous files; "" if nothing was changed
   std::vector<PlannedFile> files;
 };
 
-/// Keeps the files that it changes in a new checkpoint first. A file that has changed since then, or cannot be written,
-/// stays as it is and is `refused`; the others are put back all the same. Errors: those of take_checkpoint; no file is
+/// First saves the files that it changes in a new checkpoint. A file that has changed since then, or cannot be written,
+/// stays unchanged and is `refused`; the others are restored anyway. Errors: those of take_checkpoint; no file is
 /// changed then.
 Result<Rewound> rewind_to(const CheckpointPlace& place, const Checkpoint& checkpoint);
 

@@ -1,4 +1,4 @@
-// Keeps working files of a session in a checkpoint (goat/FORMAT.md D). Any thread.
+// Saves working files of a session in a checkpoint (goat/FORMAT.md D). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace arborfs::goat {
 
-/// Where a checkpoint is made, and of what.
+/// The folder of a new checkpoint, and the files that it saves.
 struct CheckpointPlace {
   Disk& disk;
   const Dir& session;      // the session's folder
@@ -35,11 +35,11 @@ Result<std::string> copy_hashed(Disk& disk, const File& file, int to);
 
 /// Whether users may give this name to a checkpoint. Errors: invalid_argument.
 Result<void> check_checkpoint_name(const std::string& name);
-/// A name made from the time, that begins with this word.
+/// A name that consists of this word and the time.
 Result<std::string> checkpoint_name_now(const std::string& word);
 
-/// Keeps the files, each given by its components below the working directory, whole or not at all. A file that does not
-/// exist is kept as absent. Errors: already_exists if there is such a checkpoint; invalid_argument if a file is not a
+/// Saves the files, each given by its components below the working directory, all or none. A file that does not exist
+/// is recorded as absent. Errors: already_exists if there is such a checkpoint; invalid_argument if a file is not a
 /// regular one; stale if one changes meanwhile; too_large for more files than a manifest may list; those of the disk.
 Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, const std::string& id,
                                               const std::vector<std::vector<std::string>>& files);

@@ -1,4 +1,4 @@
-// The usage that entries of omp and pi tell (omp/FORMAT.md C24, pi/FORMAT.md C10). Pure functions, any thread.
+// The usage that entries of omp and pi report (omp/FORMAT.md C24, pi/FORMAT.md C10). Pure functions, any thread.
 #pragma once
 
 #include <optional>

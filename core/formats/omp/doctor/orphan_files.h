@@ -1,4 +1,4 @@
-// Finds files that agents, or a killed arborfs, left beside logs and blobs. Changes nothing. Any thread.
+// Finds files that agents, or a killed arborfs, left next to logs and blobs. Changes nothing. Any thread.
 #pragma once
 
 #include <string>

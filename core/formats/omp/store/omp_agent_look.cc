@@ -95,7 +95,7 @@ std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
 }
 
 /// Also true if the agent's folder is unknown. Any pi may keep its logs in a session dir: neither its environment nor
-/// its command line, which it overwrites, tells (pi/FORMAT.md A2, D4).
+/// its command line, which it overwrites, shows whether it does (pi/FORMAT.md A2, D4).
 bool is_of_store(const AgentProcess& agent, const StorePaths& paths, const std::vector<std::string>& folders) {
   if (paths.sessions.empty()) {  // sessions in the memory of this process
     return false;

@@ -1,5 +1,5 @@
-// Changes to the file store of omp and pi: the log under the agents' lock, drafts beside it, renames of a log with all
-// its files. For omp_store.cc; one object is used by one thread.
+// Changes to the file store of omp and pi: the log under the agents' lock, drafts in its folder, renames of a log with
+// all its files. For omp_store.cc; one object is used by one thread.
 #pragma once
 
 #include <memory>

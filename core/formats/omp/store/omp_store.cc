@@ -61,7 +61,7 @@ class OmpStore : public SessionStore {
         blobs_(make_file_blobs(paths_.blobs, disk)) {}
 
   [[nodiscard]] const Format& format() const override { return format_; }
-  /// Logs of omp and of pi may lie in one folder, whatever its name: their headers and entries tell them apart.
+  /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them.
   [[nodiscard]] const Format* owner_of(const Header& header) const override {
     return !header.valid ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
   }

@@ -1,7 +1,7 @@
-// The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts beside each log, breadcrumbs in
-// terminal-sessions/ (omp/FORMAT.md F); of pi also <timestamp>_<id>.jsonl in one folder (pi/FORMAT.md A2). Thread-safe:
-// it keeps no state but the paths, so that a store that appears or is replaced while mounted is found at the next call
-// (CONTRACT.md 7.8). It is changed as the agents change it (omp_log_change.h).
+// The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts next to each log, breadcrumbs in
+// terminal-sessions/ (omp/FORMAT.md F); for pi also <timestamp>_<id>.jsonl in one folder (pi/FORMAT.md A2).
+// Thread-safe: it keeps no state but the paths, so that a store that appears or is replaced while mounted is found at
+// the next call (CONTRACT.md 7.8). It is changed as the agents change it (omp_log_change.h).
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ namespace {
 using Fields = std::array<std::string_view, 10>;  // unused ones are empty
 
 // The order of an entry's fields on disk (omp/FORMAT.md H5): `type`, the fields before the stamp, then id, parentId and
-// timestamp, then the fields behind it.
+// timestamp, then the fields after it.
 struct Shape {
   EntryType type;
   Fields before;

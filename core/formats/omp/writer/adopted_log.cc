@@ -84,7 +84,7 @@ std::string blocks_of(const Turn& turn) {
   return R"("content":[)" + blocks + "]";
 }
 
-/// The agents need the members of an answer that another agent does not tell. No tokens are in them, so that each is
+/// The agents need members of an answer that another agent does not record. No tokens are in them, so that each is
 /// counted where it was spent.
 std::string answer_of(const Turn& turn) {
   const bool calls = std::any_of(turn.parts.begin(), turn.parts.end(),

@@ -19,8 +19,8 @@ struct NewLogs {
   Dialect dialect = Dialect::omp13;
 };
 /// For "omp" the first store of omp, if it takes logs; for "pi" that of pi, a session dir before an agent dir, as pi
-/// does (pi/FORMAT.md A2), or a store of omp with logs of pi. For "" the store of omp, by whose logs there are, or that
-/// of pi if omp has no folder. Errors: read_only.
+/// does (pi/FORMAT.md A2), or a store of omp with logs of pi. For "" the store of omp or of pi, depending on whose logs
+/// exist, or that of pi if omp has no folder. Errors: read_only.
 Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agent);
 
 }  // namespace arborfs

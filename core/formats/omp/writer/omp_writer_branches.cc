@@ -1,4 +1,4 @@
-// Moves a leaf: by a note beside the log, or by an entry at the target.
+// Moves a leaf: with a note outside the log, or with an entry at the target.
 #include "core/base/result_macros.h"
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/omp_writer.h"

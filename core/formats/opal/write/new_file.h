@@ -1,5 +1,5 @@
-// A file of a session that is written beside its place and takes it when it is complete. Until then it has a temporary
-// name and is locked (temporary_files.h). One thread.
+// A file of a session that is written under a temporary name and moved into place when it is complete. Until then it
+// has a temporary name and is locked (temporary_files.h). One thread.
 #pragma once
 
 #include <sys/types.h>

@@ -15,7 +15,7 @@ class OpalTrash : public Trash {
   /// in the trash. Across file systems the files are copied, synced and then removed. Errors: io, no_space; stale if
   /// Opal wrote the log meanwhile. The session is then still in its store.
   Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title);
-  /// Moves a session back to its place; goes on where an earlier restore was killed. Errors: already_exists, io; busy
+  /// Moves a session back to its place; continues where an earlier restore was killed. Errors: already_exists, io; busy
   /// while another process restores it.
   Result<void> restore(const Trashed& trashed);
 

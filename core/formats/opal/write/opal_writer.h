@@ -1,6 +1,6 @@
 // Writes to Opal's sessions of JSON lines: appends, moves of the leaf, replaced messages, titles (opal/FORMAT.md B, C),
-// and new sessions and forks. Each change is a new file beside the log, with every other line as it was, that takes the
-// log's place. Changes that arrive for one session at the same time share one such file. Threads: any.
+// and new sessions and forks. Each change writes a new file, with every other line unchanged, that replaces the log.
+// Changes that arrive for one session at the same time share one such file. Threads: any.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ Result<std::string> first_text(const Connection& database, std::string_view sql,
   return has_row ? std::string(statement.text(0)) : std::string();
 }
 
-/// What the session that was used last tells.
+/// Facts from the most recently used session.
 Result<Custom> custom_of(const Connection& database) {
   Custom custom;
   ASSIGN_OR_RETURN(const auto last,

@@ -30,7 +30,7 @@ struct AdoptedSession {
   std::vector<AdoptedMessage> messages;  // in order, ids too
 };
 
-/// What a session of the store tells of the program that is in use there.
+/// Facts about the program in use, from a session of the store.
 struct Custom {
   std::string version = "local";
   std::string provider;  // of the model that messages without one are for

@@ -22,7 +22,7 @@ Transaction::Sync sync_of(const WriteSettings& settings) {
   return settings.durability == Durability::synced ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
 }
 
-/// Fails unless there is the session and all its messages are in effect.
+/// Fails unless the session exists and all its messages are in effect.
 Result<void> check_nothing_undone(const Connection& database, const std::string& session) {
   ASSIGN_OR_RETURN(auto row, database.prepare("SELECT revert FROM session WHERE id = ?1"));
   row.bind(1, session);

@@ -10,7 +10,7 @@ std::string file_of(const std::string& session) {
   return session + ".json";
 }
 
-/// False if there is no such file, or the session's id cannot name one. Errors: io, permission.
+/// False if there is no such file, or if the session's id is not a valid file name. Errors: io, permission.
 Result<bool> is_there(const Dir& folder, const std::string& name) {
   if (!is_plain_name(name)) {
     return false;

@@ -1,5 +1,5 @@
-// The files storage/session_diff/<session>.json, which OpenCode writes beside its database too: the changes of a
-// session (opencode/FORMAT.md F1, G4). A session may have none. Any thread.
+// The files storage/session_diff/<session>.json, which OpenCode writes in addition to its database too: the changes of
+// a session (opencode/FORMAT.md F1, G4). A session may have none. Any thread.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ constexpr std::string_view kSavedFiles = "files.jsonl";
 constexpr std::string_view kFileTable = "file";
 constexpr mode_t kPrivateLines = 0600;
 constexpr mode_t kPermissions = 0777;
-/// So often the sessions are saved anew because they changed before they could be removed.
+/// How often the sessions are saved again because they changed before they could be removed.
 constexpr int kMostTakes = 5;
 
 struct SavedFile {

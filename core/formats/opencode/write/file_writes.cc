@@ -204,7 +204,7 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   RETURN_IF_ERROR(message.prepare(wanted, created_ms, seen.with_model));
   ASSIGN_OR_RETURN(auto id, message.publish());
   if (used && file.is_as_read()) {
-    // The message is there. That the session keeps its earlier time is no reason to say that it is not.
+    // The message is there. If the session keeps its earlier time, the message still counts as written.
     static_cast<void>(file.publish(disk, *used, syncs()));
   }
   return AppendResult{std::move(id), seen.last.id};

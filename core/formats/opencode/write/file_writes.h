@@ -1,6 +1,6 @@
-// Changes of sessions in OpenCode's JSON files (opencode/FORMAT.md F). Each file is written beside its place under a
-// name that OpenCode ignores, and renamed: parts before their message, the message before the session. Processes of
-// arborfs take turns; OpenCode takes no lock, so a file that it wrote meanwhile is read again. Threads: any.
+// Changes of sessions in OpenCode's JSON files (opencode/FORMAT.md F). Each file is written under a temporary name that
+// OpenCode ignores, and renamed: parts before their message, the message before the session. Processes of arborfs take
+// turns; OpenCode takes no lock, so a file that it wrote meanwhile is read again. Threads: any.
 #pragma once
 
 #include "core/formats/opencode/write/session_writes.h"

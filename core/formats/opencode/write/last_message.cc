@@ -8,7 +8,7 @@ namespace arborfs::opencode {
 
 namespace {
 
-/// Messages of the user that wait behind an answer may be more than one.
+/// More than one user message may wait for an answer.
 constexpr int kMostLookedAt = 100;
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace arborfs::opencode {
 
-/// `kind` is "msg" or "prt". Of equal times the higher `count`, from 1, sorts last.
+/// `kind` is "msg" or "prt". For equal times the id with the higher `count`, from 1, sorts last.
 std::string new_id(std::string_view kind, std::int64_t time_ms, std::uint32_t count);
 
 /// That of a session made at this time: later ones sort first.

@@ -21,13 +21,13 @@ struct NewMessage {
 struct LastMessage {
   std::string id;  // "" if there is none
   std::int64_t created_ms = 0;
-  bool is_being_written = false;  // or an answer before it, behind which it waits
+  bool is_being_written = false;  // or an unfinished answer before it, for which it waits
 };
 
 /// Errors: stale if `at` is another message; busy while OpenCode answers.
 Result<void> check_follows(const LastMessage& last, const NewMessage& wanted);
 
-/// When a message behind the last one is created.
+/// The creation time of a message after the last one.
 std::int64_t time_behind(const LastMessage& last);
 
 /// True if the next message of the user goes to the agent and the model of this one.

@@ -18,7 +18,7 @@ using sqlite::Transaction;
 constexpr std::string_view kRows = "rows.json";
 constexpr mode_t kPrivateFile = 0600;
 constexpr std::size_t kBuffered = std::size_t{1} << 20U;
-/// So often the sessions are saved anew because they changed before they could be removed.
+/// How often the sessions are saved again because they changed before they could be removed.
 constexpr int kMostTries = 5;
 
 Error sessions_changed() {

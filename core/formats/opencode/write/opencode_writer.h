@@ -27,7 +27,7 @@ class OpenCodeWriter final : public Writer {
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
   /// The message is one of the user for no agent of OpenCode. A text that begins with a brace is JSON with the facts of
-  /// the run (run_summary.h); "" tells what the session's messages say of it.
+  /// the run (run_summary.h); "" makes the summary from the session's messages.
   Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false) override;
   /// With the sessions that were started from it, however deep, as one change. Errors also: busy while OpenCode answers
   /// in one of them.

@@ -1,5 +1,5 @@
-// What OpenCodeWriter does to a session in one kind of store. Each change is whole or not done at all, beside an
-// OpenCode that runs. Threads: any.
+// What OpenCodeWriter does to a session in one kind of store. Each change is made completely or not at all, even while
+// OpenCode runs. Threads: any.
 #pragma once
 
 #include <functional>
