@@ -1,4 +1,4 @@
-// The serving process: the catalog and all threads beside those for requests. They start after the fork and stop in an
+// The serving process: the catalog and all threads except those for requests. They start after the fork and stop in an
 // order in which no thread waits for one that has ended.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Notices that the mount was detached while still in use (a lazy unmount), so that readers that wait for events, which
-// nothing can reach any more, do not keep the daemon alive for ever.
+// nothing can reach any more, do not keep the daemon alive forever.
 #pragma once
 
 #include <functional>

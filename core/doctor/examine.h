@@ -21,11 +21,12 @@ struct Reading {
   [[nodiscard]] Ordinal entry_before(std::uint64_t offset) const;
 };
 
-/// Reads the session, and finds faults of its header and its tree. Nothing if it cannot be read; that is a finding too.
+/// Reads the session, and finds faults of its header and its tree. Nothing if it cannot be read, which is also a
+/// finding.
 std::optional<Reading> read_for_doctor(Session& session, std::vector<Finding>& found);
 /// Finds the bytes that agents drop.
 void find_in_bytes(const Reading& reading, std::vector<Finding>& found);
-/// Finds what the session's store knows to be wrong with it.
+/// Finds the faults that the session's store detects.
 void find_in_store(const Session& session, std::vector<Finding>& found);
 
 /// All of these.

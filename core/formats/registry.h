@@ -1,6 +1,6 @@
-// The one list of agents whose sessions arborfs reads. A row of registry.cc gives an agent's name, the place of its own
-// store and how a store is opened; discovery, --store and `arborfs stores` need no more. Reads the environment; any
-// thread that does not race with setenv.
+// The one list of agents whose sessions arborfs reads. A row of registry.cc gives an agent's name, the place of its
+// default store and the function that opens a store; discovery, --store and `arborfs stores` need nothing else. Reads
+// the environment; any thread that does not race with setenv.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ struct FoundStore {
 };
 
 /// The chosen stores or, without any, a row for the own store of each agent, and one for pi's session dir if the user
-/// has chosen one (session_dir.h). Own stores are opened even before they exist, since they are used when they appear
+/// has chosen one (session_dir.h). Own stores are opened even before they exist, because they are used when they appear
 /// (CONTRACT.md 7.8). If two of the user's stores are in one place, the first counts. The stores are written through
 /// `disk`, which outlives them. Errors: invalid_argument for two chosen stores in one place; those of check_owner for
 /// chosen stores.
@@ -51,7 +51,7 @@ Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chos
 /// is present, because another user owns one.
 Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk = Disk::real());
 
-/// The faults of a session, by the rules of its agent, and of what it refers to. Changes nothing.
+/// The faults of a session and of the files that it refers to, by the rules of its agent. Changes nothing.
 std::vector<Finding> examine_session(Session& session, const Catalog& catalog);
 
 /// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.

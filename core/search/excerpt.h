@@ -15,8 +15,8 @@ struct Excerpt {
   std::vector<std::pair<std::size_t, std::size_t>> marks;
 };
 
-/// The line of `text` that has most of the words, cut around the first of them to at most `characters`. Words are
-/// folded (fold.h). Without a match, the beginning of the text.
+/// The line of `text` with the most words, cut around the first of them to at most `characters`. Words are folded
+/// (fold.h). Without a match, the beginning of the text.
 Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t characters);
 
 /// The excerpt's text with `begin` and `end` around each mark.

@@ -1,5 +1,5 @@
 // What a user searches for. Words and phrases must all occur in a session's texts, whatever their case; they may be
-// parts of words, as for `rg -i -F`. A leading `-` excludes sessions. Filters choose sessions and entries. Pure
+// parts of words, as with `rg -i -F`. A leading `-` excludes sessions. Filters select sessions and entries. Pure
 // functions, any thread.
 #pragma once
 

@@ -50,7 +50,7 @@ class RecentSearches {
 
   /// The result of the last search for a query; null if it is not kept.
   [[nodiscard]] SearchResultPtr known(std::uint32_t number) const;
-  /// The same, if it says what a search would find now.
+  /// The same, if it is still what a search would find now.
   [[nodiscard]] SearchResultPtr fresh(Catalog& catalog, std::uint32_t number) const;
   /// A fresh result; searches if there is none, or waits for another thread that searches. Errors: stale (the number
   /// means no query), interrupted (`cancelled`, or no longer Wanted), and those of parse_query.

@@ -1,5 +1,6 @@
-// Finds the sessions of a catalog whose texts match a query. It reads the logs, so the result is what the texts of the
-// mount say now; no index can be out of date. Any thread; memory is bounded by the number of hits that are kept.
+// Finds the sessions of a catalog whose texts match a query. It reads the logs, so the result always matches the
+// current texts of the mount; there is no index that could be out of date. Any thread; memory is bounded by the number
+// of hits that are kept.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@
 
 namespace arborfs::search {
 
-/// What one session says to a query.
+/// The result of a query for one session.
 struct SessionFindings {
   std::vector<std::uint64_t> counts;  // of each wanted word
   std::uint64_t text_bytes = 0;       // of the texts that were searched

@@ -29,7 +29,7 @@ class AgentLook {
   /// Why each agent may hold the session, in words, one text per such agent. `now` is the log's current stat.
   [[nodiscard]] virtual std::vector<std::string> reasons(const Session& session, const FileStat& now,
                                                          const WriteMarks& marks) const = 0;
-  /// Why an agent has the session loaded for certain, in words, by signs of its own; empty if none shows.
+  /// Why an agent certainly has the session loaded, in words, from its own signs; empty if there are none.
   [[nodiscard]] virtual std::vector<std::string> proofs(const Session& session) const = 0;
 };
 

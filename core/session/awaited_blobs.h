@@ -1,5 +1,5 @@
-// Blobs that were missing when a context was made: the context is made again when one comes back (CONTRACT.md 7.7).
-// Both classes are thread-safe; their mutexes are leaves.
+// Blobs that were missing when a context was made: the context is made again when one reappears (CONTRACT.md 7.7). Both
+// classes are thread-safe; their mutexes are leaves.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class AwaitedBlobs {
   /// Adds a blob that could not be read. `seen` is its stat at that time, nothing if there was no file.
   void add(std::uint32_t session, std::string_view hash, const std::optional<FileStat>& seen);
   [[nodiscard]] bool is_empty() const;
-  /// Removes and returns the sessions of which a blob has changed since add(). `folder` is the stat of the blob folder,
-  /// nothing if there is none: while it is unchanged, no new file is in the folder.
+  /// Removes and returns the sessions that wait for a blob that has changed since add(). `folder` is the stat of the
+  /// blob folder, nothing if there is none: while it is unchanged, no new file is in the folder.
   [[nodiscard]] std::vector<std::uint32_t> take_changed(const BlobStore& blobs, const std::optional<FileStat>& folder);
 
  private:

@@ -68,10 +68,10 @@ struct CatalogView {
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
   [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
   [[nodiscard]] SessionPtr session(std::uint32_t number) const;
-  /// Its path in the mount: projects/<project>/<session>, for each in children/ with /children/<session> behind that of
-  /// the one that started it. "" if the session is not shown.
+  /// Its path in the mount: projects/<project>/<session>; for a session in children/, the path of the session that
+  /// started it followed by /children/<session>. "" if the session is not shown.
   [[nodiscard]] std::string path_of(std::uint32_t number) const;
-  /// True if the session is in the children/ of another.
+  /// True if the session is in the children/ of another session.
   [[nodiscard]] bool is_child(std::uint32_t number) const;
   /// All sessions: those in projects in the order of the tree, then those in children/.
   [[nodiscard]] std::vector<ShownAt> all_shown() const;
@@ -135,13 +135,14 @@ class Catalog {
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
-  /// Keeps loaded indexes within their memory bound; call it every now and then.
+  /// Keeps loaded indexes within their memory bound; call it from time to time.
   void tidy();
   /// A process moved a leaf: reloads the moved leaves of all indexed sessions.
   void leaves_changed();
-  /// Treats a session as rewritten if a blob that one of its contexts lacked has come back, or one that it had is lost.
+  /// Treats a session as rewritten if a blob that one of its contexts lacked has reappeared, or a blob that it had is
+  /// lost.
   void look_for_blobs();
-  /// A log was written: refreshes its session to the depth it has, or scans the folder for a new session.
+  /// A log was written: refreshes its session to its present depth, or scans the folder for a new session.
   void touch(const LogPlace& place);
 
   /// The cwd of a project that any view has shown.
@@ -162,7 +163,7 @@ class Catalog {
   [[nodiscard]] SessionPtr at(const LogPlace& place) const;
 
   [[nodiscard]] const StoreSet& stores() const { return stores_; }
-  /// What arborfs keeps for the sessions of a store.
+  /// The data that arborfs keeps for the sessions of a store.
   [[nodiscard]] StoreState& state(std::uint8_t store) const;
   [[nodiscard]] StoreState& state_of(const Session& session) const { return state(session.store_number()); }
   [[nodiscard]] const std::string& home() const { return home_; }

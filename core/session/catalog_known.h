@@ -12,7 +12,8 @@
 
 namespace arborfs {
 
-/// A session and the facts that its names come from, read once: a change during a rebuild of the view is noticed later.
+/// A session and the facts from which its names are made, read once: a change during a rebuild of the view is noticed
+/// later.
 struct Catalog::Placed {
   SessionPtr session;
   LogPlace place;
@@ -22,7 +23,7 @@ struct Catalog::Placed {
   bool has_moved = false;    // the previous view showed it at another path or under another id
 };
 
-/// What the sessions of one store share.
+/// The state that the sessions of one store share.
 struct Catalog::OfStore {
   OfStore(const std::shared_ptr<SessionStore>& store, const std::string& folder, Catalog& catalog)
       : state(*store, folder),

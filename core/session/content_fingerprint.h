@@ -1,6 +1,6 @@
-// A fingerprint of a log's bytes, a few hashes: tells later whether the log still begins with them. A log is only
-// appended to and now and then rewritten, so the first and last bytes are enough (CONTRACT.md 3.2). A title slot at its
-// beginning is left out, because it is overwritten in place. A value; any thread.
+// A fingerprint of a log's bytes, made of a few hashes: shows later whether the log still begins with them. Logs are
+// only appended to, or occasionally rewritten, so the first and last bytes are enough (CONTRACT.md 3.2). A title slot
+// at its beginning is left out, because it is overwritten in place. A value; any thread.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ class ErasedEntries {
     std::string json;  // the entry's line as it was written, without line feed
   };
 
-  /// `folder` is made when the first entry is kept; "" keeps nothing. `store_key` tells stores apart. `disk` outlives
-  /// it.
+  /// `folder` is created when the first entry is kept; "" keeps nothing. `store_key` distinguishes stores. `disk`
+  /// outlives it.
   ErasedEntries(std::string folder, std::string store_key, Disk& disk);
   ~ErasedEntries();
   ErasedEntries(const ErasedEntries&) = delete;

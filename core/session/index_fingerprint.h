@@ -1,4 +1,4 @@
-// A hash of the entries of an index: tells whether another index of the same log has the same entries, so that results
+// A hash of the entries of an index: shows whether another index of the same log has the same entries, so that results
 // from the first (node ids, sizes, inode numbers) are valid for the second. A value; any thread.
 #pragma once
 

@@ -28,7 +28,7 @@ struct KeptLeaf {
 
 class LeafStore {
  public:
-  /// `folder` is made when the first leaf is kept; "" keeps leaves in memory only. `store_key` tells stores apart.
+  /// `folder` is created when the first leaf is kept; "" keeps leaves in memory only. `store_key` distinguishes stores.
   LeafStore(std::string folder, std::string store_key, Disk& disk);
 
   /// Nothing if no leaf is kept or the kept one cannot be read.

@@ -29,10 +29,9 @@ class LoadedIndexes {
   explicit LoadedIndexes(std::size_t most_bytes) : most_bytes_(most_bytes), look_beyond_(most_bytes) {}
   /// The session's loaded size has changed. May evict other sessions' data; the caller holds no session's lock.
   void note(const std::shared_ptr<Session>& session);
-  /// Call it now and then: evicts data that note() kept because it was in use or just used, and returns the free parts
-  /// of the heap to the kernel. Does nothing if nothing was loaded or evicted since the last call and the bound is
-  /// kept.
-  /// `may_wait` returns whether access to a session's log may block; such sessions are left to note().
+  /// Call it from time to time: evicts data that note() kept because it was in use or just used, and returns the free
+  /// parts of the heap to the kernel. Does nothing if nothing was loaded or evicted since the last call and the bound
+  /// is kept. `may_wait` returns whether access to a session's log may block; such sessions are left to note().
   using MayWait = std::function<bool(const Session&)>;
   void tidy(const MayWait& may_wait);
 

@@ -1,10 +1,10 @@
 // Appends that one write(2) may not make atomic: a fatal signal can end it between two pages of the log. A note in the
-// state folder has the text until it is appended, so that a part of it that a killed process left is cut off before
+// state folder has the text until it is appended, so that a partial append of a killed process is cut off before
 // anything is written after it (CONTRACT.md 7.2). `appending/` holds one file per log, private (FAILURES.md S12). It is
 // not synced: it survives the process, but a power cut may lose it.
 //
-// Thread-safe; several processes may use the same folder. Callers of everything but all() hold the log's lock, if there
-// still is a log.
+// Thread-safe; several processes may use the same folder. Callers of every function except all() hold the log's lock,
+// if the log still exists.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class PendingAppends {
   /// An append up to this long is written by one write(2), whole or not at all, and needs no note.
   static constexpr std::size_t kAtomic = 4096;
 
-  /// `folder` is made when the first append is noted; "" keeps nothing. `store_key` tells stores apart. `disk` outlives
-  /// it.
+  /// `folder` is created when the first append is noted; "" keeps nothing. `store_key` distinguishes stores. `disk`
+  /// outlives it.
   PendingAppends(std::string folder, std::string store_key, Disk& disk);
 
   /// While it lives, the next process would cut off a part of the append.
@@ -48,8 +48,8 @@ class PendingAppends {
 
   /// True if a process may have been killed during an append to this log. One system call.
   [[nodiscard]] bool has(const std::string& log_name) const;
-  /// Cuts off what such an append left, if it is only a part of it and nothing follows it; true if it did. Removes the
-  /// note in any case.
+  /// Cuts off the bytes of such an append, if they are only a part of it and nothing follows them; true if it did.
+  /// Removes the note in any case.
   bool take_back(LogWriter& writer, const std::string& log_name);
   /// The logs of this store for which has() is true.
   [[nodiscard]] std::vector<LogPlace> all() const;

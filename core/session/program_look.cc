@@ -46,7 +46,7 @@ bool is_script(const AgentPrograms& programs, const std::string& path) {
                            (!programs.package.empty() && ("/" + path).find(folder) != std::string::npos));
 }
 
-/// True if its runtime may run any program, so that only its arguments tell.
+/// True if its runtime may run any program, so that only its arguments identify it.
 bool is_runtime(const AgentPrograms& programs, const RunningProgram& program) {
   return !programs.runtime.empty() && (program.name == programs.runtime || program.executable == programs.runtime);
 }

@@ -1,4 +1,4 @@
-// Running agents of a format that says how its programs are recognised (Format::programs) and what its own signs are
+// Running agents of a format that defines how its programs are recognised (Format::programs) and which signs they leave
 // (SessionStore::live_signs). See CONTRACT.md 5.6.
 #pragma once
 

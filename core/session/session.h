@@ -97,11 +97,11 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::int64_t mtime_ns() const;
   /// The log's stat when it was last read.
   [[nodiscard]] FileStat stat() const;
-  /// True if `st` differs from the stat at the last read, or the log's age alone may change its state, or it is
+  /// True if `st` differs from the stat at the last read, if the log's age alone may change its state, or if it is
   /// misplaced.
   [[nodiscard]] bool looks_changed(const FileStat& st) const;
 
-  /// Stats the log and reads what changed, to at least `depth` and never less than what is loaded. Publishes changes.
+  /// Stats the log and reads the changes, to at least `depth` and never less than the loaded depth. Publishes changes.
   /// Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
   Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr);
   /// The same for a caller that has the log's folder open: `stat` returns the log's current stat.
@@ -125,7 +125,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_quick(Depth depth, const FileStat& now) const;
   static constexpr std::uint64_t kQuickBytes = 4 << 20;
 
-  /// One state of the session, readable while the guard lives. Do no I/O meanwhile, and take no lock but a leaf.
+  /// One state of the session, readable while the guard lives. Do no I/O meanwhile, and take no lock except a leaf.
   class Guard {
    public:
     [[nodiscard]] const LogIndex& index() const { return *session_->index_; }
@@ -134,8 +134,8 @@ class Session : public std::enable_shared_from_this<Session> {
       return session_->details_ && session_->details_->size() == index().size();
     }
     [[nodiscard]] const std::shared_ptr<const LogSource>& log() const { return session_->log_; }
-    /// The entry that the next append becomes a child of: the log's last one, or the one it was moved to
-    /// (CONTRACT.md 6.7); kNoEntry for the root.
+    /// The leaf, which becomes the parent of the next append: the log's last entry, or the one to which the leaf was
+    /// moved (CONTRACT.md 6.7); kNoEntry for the root.
     [[nodiscard]] Ordinal leaf() const { return session_->moved_leaf_.value_or(index().leaf()); }
     /// Changes when earlier entries may read differently; unique among all sessions of a catalog, from 1.
     [[nodiscard]] std::uint32_t generation() const { return session_->generation_; }
@@ -145,7 +145,7 @@ class Session : public std::enable_shared_from_this<Session> {
     static constexpr Ordinal kLastEntry = UINT32_MAX;
     /// True if an entry, and those before it, will not change within this generation().
     [[nodiscard]] bool is_settled(Ordinal entry) const { return entry <= index().settled(); }
-    /// Changes when anything that is visible of the session changes.
+    /// Changes when anything visible in the session changes.
     [[nodiscard]] std::uint32_t epoch() const { return session_->epoch_; }
     /// Changes when earlier raw bytes may read differently.
     [[nodiscard]] std::uint32_t raw_generation() const { return session_->raw_generation_; }
@@ -234,7 +234,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void set_write_error(std::string text);
   [[nodiscard]] std::string write_error() const;
 
-  /// For liveness.cc, whose first check of a live session takes long: it was found live within the last few seconds.
+  /// For liveness.cc, whose first check of a live session takes long: true if it was found live within the last few
+  /// seconds.
   void note_live() const { live_ns_ = now_ns(); }
   [[nodiscard]] bool was_live_lately() const { return now_ns() - live_ns_ < kLiveRememberedNs; }
 
@@ -245,11 +246,11 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_gone() const;
   /// Heap held by index and details.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Where the catalog shows it, and the facts that it was placed by. Set by the catalog; events use the path.
+  /// Where the catalog shows it, and the facts that determined the place. Set by the catalog; events use the path.
   void set_shown_path(std::string path, const Standing& by);
-  /// True if the header no longer has the fields that the catalog placed it by, or it belongs to another agent.
+  /// True if the header no longer has the fields by which the catalog placed it, or if it belongs to another agent.
   [[nodiscard]] bool is_misplaced() const;
-  /// True if its cwd or id is another one now.
+  /// True if its cwd or id has changed.
   [[nodiscard]] bool is_renamed() const;
   [[nodiscard]] std::string shown_path() const;
 

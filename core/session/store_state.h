@@ -1,4 +1,4 @@
-// What arborfs keeps for the sessions of one store, beside their logs. Thread-safe.
+// The data that arborfs keeps for the sessions of one store, outside their logs. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 namespace arborfs {
 
 struct StoreState {
-  /// `folder` is the state folder, shared by all stores: the names of the files in it tell stores apart by the paths of
-  /// their sessions. Without it ("") leaves are kept in memory and the rest is not kept.
+  /// `folder` is the state folder, shared by all stores: the names of the files in it distinguish stores by the paths
+  /// of their sessions. Without a folder ("") leaves are kept in memory and the other data is not kept.
   StoreState(const SessionStore& store, const std::string& folder)
       : leaves(below(folder, "/leaves"), store.paths().sessions, store.disk()),
         erased(folder, store.paths().sessions, store.disk()),

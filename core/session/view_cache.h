@@ -1,4 +1,4 @@
-// Caches expensive results: whole documents while there is room, sizes for much longer. Keys name states that never
+// Caches expensive results: whole documents while there is space, sizes for much longer. Keys name states that never
 // change, so that no entry is ever wrong. Entries made from a log that was replaced or removed are dropped, because
 // they may hold the old file open and with it its disk space. Thread-safe.
 #pragma once

@@ -1,7 +1,7 @@
-// Records which writes to a log were arborfs' own. A log that arborfs made, or wrote last, is no trace of an agent
-// (CONTRACT.md 5.3). One small file per log in the state folder, so that another process, or the next mount, knows it
-// too; a log without one counts as an agent's. Bounded in number and in age. Thread-safe; several processes may use the
-// same folder.
+// Records which writes to a log were arborfs' own. A log that arborfs created, or wrote last, is not a trace of an
+// agent (CONTRACT.md 5.3). One small file per log in the state folder, so that another process, or the next mount,
+// knows it too; a log without one counts as an agent's. Bounded in number and in age. Thread-safe; several processes
+// may use the same folder.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ namespace arborfs {
 
 class WriteMarks {
  public:
-  /// `folder` is made when the first mark is kept; "" keeps none. `store_key` tells stores apart. `disk` outlives it.
+  /// `folder` is created when the first mark is kept; "" keeps none. `store_key` distinguishes stores. `disk` outlives
+  /// it.
   WriteMarks(std::string folder, std::string store_key, Disk& disk);
 
-  /// arborfs has just made this log.
+  /// arborfs has just created this log.
   void note_made(const std::string& log_name, const FileStat& made);
   /// arborfs wrote to this log under its lock: `before` and `after` are its stats. Without `even_if_unmarked`, only an
   /// existing mark is updated. A failure only loses the mark.
   void note_written(const std::string& log_name, const FileStat& before, const FileStat& after, bool even_if_unmarked);
-  /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs made it.
+  /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs created it.
   [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;
 
   static constexpr std::size_t kMost = 512;

@@ -28,7 +28,7 @@ struct Spent {
   std::uint64_t hash = 0;  // of what it has in common with its copies in other sessions
   std::string model;
   Usage usage;
-  bool is_message = true;  // false: the cost of a session whose messages tell none
+  bool is_message = true;  // false: the cost of a session whose messages report none
 };
 
 /// An entry as the index has it, copied so that no lock is held while it is read.
@@ -73,7 +73,7 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
   return xxh64(text);
 }
 
-/// Reads one session, in which records that tell one request's usage count once.
+/// Reads one session; records that report the usage of the same request count once.
 class SessionReader {
  public:
   SessionReader(const SessionPtr& session, const Options& options) : session_(session), options_(options) {}

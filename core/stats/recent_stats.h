@@ -16,7 +16,7 @@
 
 namespace arborfs::stats {
 
-/// What the files are about, in the order of their listing.
+/// The groupings of the files, in the order of their listing.
 inline constexpr std::array kShown{By::day, By::project, By::model, By::agent};
 
 struct ShownStats {
@@ -35,7 +35,7 @@ class RecentStats {
 
   /// The last sums; null if there are none.
   [[nodiscard]] ShownStatsPtr known() const;
-  /// The same, if they say what the logs say now.
+  /// The same, if they still match the logs.
   [[nodiscard]] ShownStatsPtr fresh(Catalog& catalog) const;
   /// Fresh sums; reads all logs if there are none, or waits for another thread that does. Errors: interrupted
   /// (`cancelled`, or no longer Wanted).

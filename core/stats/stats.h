@@ -31,11 +31,11 @@ struct Counted {
 std::vector<Counted> all_counted(const CatalogView& view);
 
 struct Row {
-  std::string name;            // of a day as 2026-02-16 in the user's time zone; "unknown" for a model that is not told
+  std::string name;            // of a day as 2026-02-16 in the user's time zone; "unknown" for an unnamed model
   std::uint64_t messages = 0;  // each is one request to a model, or those of a task that the agent reports as one
   Usage usage = untold_usage();
 };
-/// Input, output, and what was read from and written to the cache.
+/// Input, output, and tokens read from and written to the cache.
 double tokens_of(const Usage& usage);
 
 struct Options {
@@ -47,7 +47,7 @@ struct Options {
 
 class Stats {
  public:
-  /// Days in their order; other rows by their tokens, most first.
+  /// Days in chronological order; other rows by their tokens, most first.
   [[nodiscard]] std::vector<Row> rows(By by) const;
   [[nodiscard]] const Row& total() const { return total_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
@@ -67,14 +67,14 @@ class Stats {
 };
 
 /// Each message counts once, in the session that was created first, although forks and continued sessions have copies
-/// of it. Messages with the same time, model and numbers are copies, unless the agent names each request. A cost that
-/// only the session as a whole tells counts at the time of its last entry. Errors: interrupted once cancelled, or once
+/// of it. Messages with the same time, model and numbers are copies, unless the agent names each request. If only the
+/// session as a whole has a cost, it counts at the time of its last entry. Errors: interrupted once cancelled, or once
 /// the calling thread's work is not Wanted.
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
 
-/// The rows as tab-separated values below a line of names; a number that no message tells is empty.
+/// The rows as tab-separated values below a header line; a number that no message reports is empty.
 std::string tsv(const Stats& stats, By by);
-/// The row as a JSON object, its name under that of `by`; a number that no message tells is absent.
+/// The row as a JSON object, with its name under the key that `by` gives; a number that no message reports is absent.
 std::string json_row(const Row& row, By by);
 /// The same numbers in the order of both: "messages", "input", "output", "reasoning", "cacheRead", "cacheWrite",
 /// "cost".

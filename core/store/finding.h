@@ -18,7 +18,7 @@ struct Finding {
   Ordinal entry = kNoEntry;  // the entry it is about, or the one before it
 };
 
-/// One about a file of a store that is not a session's log.
+/// A finding about a file of a store that is not a session's log.
 struct FileFinding {
   std::string path;
   Finding finding;

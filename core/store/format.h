@@ -1,4 +1,4 @@
-// What arborfs knows about the sessions of one agent: its name, and the parts that read and render its records. One
+// Describes the sessions of one agent to arborfs: its name, and the parts that read and render its records. One
 // constant object per format; a store (session_store.h) says which format its sessions have. Any thread.
 #pragma once
 
@@ -18,7 +18,8 @@ class RecordRenderer;  // core/render/record_renderer.h
 class SessionStore;    // core/store/session_store.h
 struct Header;         // core/log/log_index.h
 
-/// What reading the control file of a verb returns, where the common text (core/writer/verb_usage.h) is not true.
+/// The text that a read of a verb's control file returns, where the common text (core/writer/verb_usage.h) does not
+/// apply.
 struct OwnUsage {
   std::string_view verb;
   std::string_view text;  // its first line is that of the common text
@@ -36,13 +37,13 @@ struct Format {
   bool is_plain = false;
   /// Null: running agents are recognised by `programs` and SessionStore::live_signs.
   const AgentFinder* agents = nullptr;
-  /// True if removing a session removes those whose Header::started_by is its id, too.
+  /// True if removing a session also removes the sessions whose Header::started_by is its id.
   bool removes_children = false;
-  const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be told from others
-  /// What the agent takes when it starts with a session, as the JSON of startup.json (CONTRACT.md 2.12). It reads the
+  const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be distinguished from others
+  /// The settings with which the agent starts a session, as the JSON of startup.json (CONTRACT.md 2.12). It reads the
   /// agent's settings. Null: there is no such file.
   std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
-  const ResumeCommand* resume = nullptr;  // null: no program of the agent resumes a session that it is told
+  const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
@@ -53,7 +54,7 @@ struct Format {
 Error only_reads(const Format& format);
 /// Errors: only_reads() if arborfs changes no session of this format.
 Result<void> check_writable(const Format& format);
-/// The refusal of a verb that sessions of this format do not take: read_only if they take none, else unsupported.
+/// The refusal of a verb that sessions of this format do not support: read_only if they support none, else unsupported.
 Error does_not_take(const Format& format, std::string_view verb);
 
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-// What shows that an agent's programs hold sessions of a store. Any thread.
+// Signs that an agent's programs hold sessions of a store. Any thread.
 #pragma once
 
 #include <span>
@@ -10,25 +10,25 @@ namespace arborfs {
 
 struct LogPlace;  // core/store/session_store.h
 
-/// How the programs of an agent are told from others, and what their processes say. Constant data of a format.
+/// How the programs of an agent are recognised, and how their processes show what they use. Constant data of a format.
 struct AgentPrograms {
-  /// Of the process, of its executable, or of the script that an interpreter runs, without what follows the first dot.
+  /// Names of the process, of its executable, or of the script that an interpreter runs, up to the first dot.
   std::span<const std::string_view> names;
   /// A script in a folder of this name is the agent's too; "" for none.
   std::string_view package;
   /// A process of this name is the agent's if a component of a path in its arguments begins with one of `names`.
   std::string_view runtime = {};
-  /// The folder with the agent's state: the value of the variable, with `below` behind it; if the variable is not set
-  /// or empty, `home` below the home folder. Programs with another folder have no sessions of the store.
+  /// The folder with the agent's state: the value of the variable followed by `below`; if the variable is not set or
+  /// empty, `home` below the home folder. Programs with another folder hold no sessions of the store.
   std::string_view variable;
   std::string_view below = {};
   std::string_view home;
-  /// True if its sessions have nothing to do with its working directory: it may hold any that was written since it
+  /// True if its sessions are independent of its working directory: it may hold any session that was written since it
   /// started.
   bool is_server = false;
 };
 
-/// The signs that an agent itself leaves of the sessions it has loaded, at one moment. The store outlives it.
+/// The signs that an agent itself leaves for the sessions that it has loaded, at one moment. The store outlives it.
 class LiveSigns {
  public:
   virtual ~LiveSigns() = default;
@@ -36,9 +36,9 @@ class LiveSigns {
   LiveSigns(const LiveSigns&) = delete;
   LiveSigns& operator=(const LiveSigns&) = delete;
 
-  /// Why a program has the session loaded, in words; empty if none shows.
+  /// Why a program has the session loaded, in words; empty if there is no sign of it.
   [[nodiscard]] virtual std::vector<std::string> of(const LogPlace& place) const = 0;
-  /// True if they say which sessions this process has loaded, and so no others.
+  /// True if the signs name the sessions that this process has loaded; it then has no others.
   [[nodiscard]] virtual bool tell_all_of(long /*pid*/) const { return false; }
 };
 

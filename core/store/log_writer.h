@@ -1,6 +1,5 @@
 // The right to change one log, held briefly: the agents' publish lock and the changes made under it (CONTRACT.md 5.5,
-// 6.5, FAILURES.md P7). Also drafts: logs that are being rewritten beside their place. One object is used by one
-// thread.
+// 6.5, FAILURES.md P7). Also drafts: new versions of logs under temporary names. One object is used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,12 @@
 namespace arborfs {
 
 /// A new file in a log's folder, under a name that agents recognise as a rewrite in progress. Removed with the object
-/// unless it was put in a log's place.
+/// unless it has replaced a log.
 class LogDraft {
  public:
   virtual ~LogDraft() = default;
   virtual Result<void> write(std::string_view bytes) = 0;
-  /// Completes the draft; with `sync` it is on the disk then. What is written between this and its publication is not
+  /// Completes the draft; with `sync` it is on the disk then. Writes between this call and the publication are not
   /// synced.
   virtual Result<void> finish(bool sync) = 0;
 };
@@ -65,7 +64,7 @@ class LogWriter {
   virtual Result<void> undo_append() = 0;
   /// Errors: stale if the log is no longer as `before` says.
   [[nodiscard]] virtual Result<void> verify(const LogVersion& before) const = 0;
-  /// Puts a finished draft in the log's place if verify() succeeds.
+  /// Replaces the log with a finished draft if verify() succeeds.
   virtual Result<void> replace(LogDraft& draft, const LogVersion& before) = 0;
 
   /// The stat of the file that the log's name leads to now. Errors: not_found, io.
@@ -73,7 +72,7 @@ class LogWriter {
 
   /// Releases the lock; only sync() and stat_name() may follow.
   virtual void release() = 0;
-  /// Everything that this writer did is on the disk when it returns. Errors: io; what is on the disk is unknown then.
+  /// All changes by this writer are on the disk when it returns. Errors: io; the contents of the disk are then unknown.
   virtual Result<void> sync() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The base of stores that arborfs only reads: all that would change one fails with read_only. Thread-safe.
+// The base of stores that arborfs only reads: every call that would change one fails with read_only. Thread-safe.
 #pragma once
 
 #include <memory>

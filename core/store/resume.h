@@ -1,4 +1,4 @@
-// The command with which an agent goes on with a session of its own. Any thread.
+// The command with which an agent resumes one of its sessions. Any thread.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace arborfs {
 
 struct LogPlace;  // core/store/session_store.h
 
-/// How an agent is told which session to go on with. Constant data of a format.
+/// How an agent's command line names the session to resume. Constant data of a format.
 struct ResumeCommand {
   std::string_view program;  // found through $PATH
-  std::string_view option;   // what stands before the session: an option or a subcommand
+  std::string_view option;   // the word before the session: an option or a subcommand
   /// The session is named by the path of its log, else by its id.
   bool takes_path = false;
-  /// False if the program cannot open a session that another one started.
+  /// False if the program cannot open a session that another session started.
   bool takes_children = true;
   /// Set for a store that the user named: the folder with the agent's state, without `below` at its end.
   std::string_view variable;
@@ -32,7 +32,7 @@ struct AgentCommand {
   std::string value;
 };
 
-/// What the agent is to be told of a session.
+/// The facts about a session for the agent's command.
 struct ResumeRequest {
   const LogPlace& place;
   std::string_view id;  // the agent's own
@@ -41,7 +41,7 @@ struct ResumeRequest {
   bool is_named = false;
 };
 
-/// Errors: unsupported if the agent has no such command, or cannot be told of this session; corrupt for an id that
+/// Errors: unsupported if the agent has no such command, or none that can name this session; corrupt for an id that
 /// would be read as an option.
 Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request);
 

@@ -25,7 +25,7 @@
 
 namespace arborfs {
 
-/// The folder name of logs that lie directly in the sessions folder.
+/// The folder name of logs that are directly in the sessions folder.
 inline constexpr std::string_view kSessionsItself = ".";
 
 /// The path of a folder of logs.
@@ -101,10 +101,10 @@ class SessionStore {
  public:
   virtual ~SessionStore() = default;
   [[nodiscard]] virtual const Format& format() const = 0;
-  /// That of one session, if the agent's versions write several formats.
+  /// The format of one session, if the agent's versions write several formats.
   [[nodiscard]] virtual const Format& format_of(const LogPlace& /*place*/) const { return format(); }
-  /// The format of the agent that a log with this header belongs to, if logs of several agents lie in the store's
-  /// folders and are read alike; null if the header does not say.
+  /// The format of the agent that a log with this header belongs to, if the store's folders contain logs of several
+  /// agents that are read in the same way; null if the header does not say.
   [[nodiscard]] virtual const Format* owner_of(const Header& /*header*/) const { return nullptr; }
   [[nodiscard]] virtual const StorePaths& paths() const = 0;
   /// The name in folder(place) of the file that the agent appends the session's records to.
@@ -121,10 +121,10 @@ class SessionStore {
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const {
     return is_log_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
-  /// True if a change can be read only some milliseconds after its event, as SQLite writes a commit to the -wal, of
-  /// which an event tells, and only then to the shared memory, of which none does.
+  /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which
+  /// causes an event, and only then to the shared memory, which causes none.
   [[nodiscard]] virtual bool changes_show_late() const { return false; }
-  /// The disk that it is written through; data kept elsewhere for it uses the same.
+  /// The disk through which it is written; data that is kept elsewhere for it uses the same disk.
   [[nodiscard]] virtual Disk& disk() const = 0;
   /// False while the sessions folder does not exist; checked again on each call.
   [[nodiscard]] virtual bool present() const = 0;
@@ -145,13 +145,13 @@ class SessionStore {
     return stat_log(folder, place.file);
   }
   [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const = 0;
-  /// The session's header, for a listing. By default that of the log, opened for it. Errors: as open, io.
+  /// The session's header, for a listing. By default the log is opened and its header is read. Errors: as open, io.
   [[nodiscard]] virtual Result<Header> header(const LogPlace& place) const;
   /// The folder that holds the log, for access to other files there or to many of its logs.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
-  /// The agent's files beside the log (omp/FORMAT.md F6). Errors: not_found if there are none.
+  /// The agent's files next to the log (omp/FORMAT.md F6). Errors: not_found if there are none.
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
-  /// The states of working files that the agent kept of the session (CONTRACT.md 2.8). Errors: not_found if there are
+  /// The states of working files that the agent saved for the session (CONTRACT.md 2.8). Errors: not_found if there are
   /// none.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& /*place*/) const {
     return Error{Errc::not_found, "the session has no checkpoints"};
@@ -166,16 +166,16 @@ class SessionStore {
   [[nodiscard]] virtual Result<File> open_file(const Dir& folder, const LogPlace& place) const {
     return File::open_in(folder, file_of(place));
   }
-  /// The signs that the agent's programs leave of their sessions now; null if there are none. `is_running`: one of them
+  /// The present signs of the agent's programs for their sessions; null if there are none. `is_running`: one of them
   /// runs (Format::programs).
   [[nodiscard]] virtual std::unique_ptr<const LiveSigns> live_signs(bool /*is_running*/) const { return nullptr; }
-  /// What is wrong with a session besides what its records show: files that it needs and that are not there, records
-  /// that are no part of its bytes. May take long; for the doctor.
+  /// Faults of a session that its records do not show: missing files that it needs, records that are not part of its
+  /// bytes. May take long; for the doctor.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const LogPlace& /*place*/) const { return {}; }
-  /// What is wrong with the store's other files, and files that interrupted writes left behind. May take long.
+  /// Faults of the store's other files, and leftovers of interrupted writes. May take long.
   [[nodiscard]] virtual std::vector<FileFinding> faults() const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
-  /// The file beside a log by which its agent locks it; "" if there is no such file.
+  /// The file next to a log by which its agent locks it; "" if there is no such file.
   [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }
   /// The process that the lock file names; 0 if there is none.
   [[nodiscard]] virtual long lock_holder(const Dir& /*folder*/, const std::string& /*file*/) const { return 0; }
@@ -187,7 +187,7 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) = 0;
   /// Begins one that will replace the log at `place`; makes no folder. Errors also: not_found.
   [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) = 0;
-  /// Moves a finished draft to the place that it was begun for. Errors: already_exists, io.
+  /// Moves a finished draft to its intended place. Errors: already_exists, io.
   virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
   /// Renames a log with its artifacts and the backups that agents left (`<log>.<id>.bak`, which agents would restore
   /// again, F9); the caller holds the lock and syncs both folders. Errors: already_exists, io; everything is renamed

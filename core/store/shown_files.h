@@ -1,5 +1,6 @@
-// Files that a store shows of a session beside its log, as a tree. Paths are names joined by '/', "" for the top; the
-// names are those of the mount, so no name can mislead a terminal. Thread-safe; an object serves one look at the tree.
+// Files that a store shows for a session in addition to its log, as a tree. Paths are names joined by '/', "" for the
+// top; the names are those of the mount, so no name can mislead a terminal. Thread-safe; an object serves one look at
+// the tree.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class ShownFiles {
   [[nodiscard]] virtual bool takes_long(const std::string& path) const = 0;
   /// Errors of these four: not_found; those of reading the files.
   [[nodiscard]] virtual Result<Stat> stat(const std::string& path) const = 0;
-  /// What stat() says of it, without making a text only for its size.
+  /// The result of stat(), without generating a text only for its size.
   [[nodiscard]] virtual Result<bool> is_folder(const std::string& path) const {
     const auto st = stat(path);
     if (!st) {

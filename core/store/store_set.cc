@@ -68,7 +68,7 @@ std::shared_ptr<BlobStore> blobs_of(const Stores& stores) {
   return stores.size() == 1 ? stores.front()->blobs() : std::make_shared<JoinedBlobs>(stores);
 }
 
-/// The part of a missing path that stands in the way: something that is not a folder. "" if nothing does.
+/// The part of a missing path that blocks it because it is not a folder; "" if there is none.
 std::string obstacle_to(std::filesystem::path path) {
   std::error_code failed;
   for (; !path.empty(); path = path.parent_path()) {

@@ -1,5 +1,5 @@
-// The stores of one mount. Each has a number, its place in the list, which LogPlace and LogFolder carry. Of equal
-// names the first store has precedence. The list never changes. Thread-safe.
+// The stores of one mount. Each has a number, its place in the list, which LogPlace and LogFolder carry. If names are
+// equal, the first store has precedence. The list never changes. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StoreSet {
  public:
   static constexpr std::size_t kMost = std::numeric_limits<std::uint8_t>::max();
 
-  /// From 1 to kMost stores, none of which lies in the place of another.
+  /// From 1 to kMost stores, no two of which are in the same place.
   explicit StoreSet(std::vector<std::shared_ptr<SessionStore>> stores);
   explicit StoreSet(std::shared_ptr<SessionStore> store);
 
@@ -48,7 +48,7 @@ class StoreSet {
 
 /// Why the sessions of a store cannot be listed.
 struct StoreProblem {
-  bool is_absent = false;  // there is nothing yet, as opposed to something that cannot be read
+  bool is_absent = false;  // nothing exists yet, as opposed to something that cannot be read
   std::string words;
 };
 /// Nothing if they can be listed now.

@@ -1,5 +1,5 @@
-// Files of an agent as they lie on disk, for ShownFiles: chosen files and folders below one folder. Links, FIFOs and
-// the like are left out. Thread-safe.
+// Files of an agent as they are on disk, for ShownFiles: chosen files and folders below one folder. Links, FIFOs and
+// other special files are left out. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace arborfs {
 
 class StoredFiles : public ShownFiles {
  public:
-  /// `chosen`: paths below `root`, as on disk, of files, and of folders that are shown with all that is in them. Those
-  /// that are missing are left out.
+  /// `chosen`: paths below `root`, as on disk, of files, and of folders that are shown with everything in them. Missing
+  /// ones are left out.
   StoredFiles(Dir root, std::vector<std::string> chosen);
 
   [[nodiscard]] bool takes_long(const std::string& /*path*/) const override { return false; }
@@ -26,10 +26,10 @@ class StoredFiles : public ShownFiles {
   [[nodiscard]] Result<Content> open(const std::string& path) const override;
 
  protected:
-  /// The names that are shown in a folder; nothing for all that are there. Paths and names are those on disk.
+  /// The names that are shown in a folder; nothing if all are shown. Paths and names are those on disk.
   [[nodiscard]] virtual std::optional<std::vector<std::string>> names_in(const std::string& folder) const;
   [[nodiscard]] virtual bool shows(const std::string& folder, const std::string& name) const;
-  /// What is in a folder at this path below the root; none if it cannot be read.
+  /// The contents of the folder at this path below the root; none if it cannot be read.
   [[nodiscard]] std::vector<DirEntry> entries_of(const std::string& folder) const;
   /// True if there is a file or folder at this path below the root.
   [[nodiscard]] bool is_there(const std::string& path) const;

@@ -1,5 +1,5 @@
-// The views of one item of a session: an entry, an image, a branch, a piece of damage. Their names are the business of
-// the folder that has them. Any thread.
+// The views of one item of a session: an entry, an image, a branch, a piece of damage. The folder that contains them
+// determines their names. Any thread.
 #pragma once
 
 #include "core/views/view_row.h"

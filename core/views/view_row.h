@@ -13,7 +13,7 @@
 
 namespace arborfs {
 
-/// How long a view's bytes stay what they are. When they no longer do, the mount leads the name to another node.
+/// How long a view's bytes stay valid. After that, the mount leads the name to another node.
 enum class Validity : std::uint8_t {
   epoch,           // until the session changes in any way
   raw_generation,  // grows with the log, until earlier bytes of the log differ
@@ -22,7 +22,7 @@ enum class Validity : std::uint8_t {
   generation,      // until the log is rewritten; for views of one item
 };
 
-/// What the function reads.
+/// The sources that the function reads.
 enum class MadeFrom : std::uint8_t {
   memory,   // what the session holds: later changes of the log cannot affect the view
   bytes,    // bytes of the log, entries or not; the content refers to their place, and a read of it reads them
@@ -30,7 +30,7 @@ enum class MadeFrom : std::uint8_t {
   entries,  // many entries: takes long if the log is long. The result is cached.
 };
 
-/// What a view is made of. The session has been refreshed to the row's depth, but may have changed since.
+/// The input of a view. The session has been refreshed to the row's depth, but may have changed since.
 struct ViewRequest {
   const Session& session;
   std::uint32_t item;  // as the row defines it; 0 for views of a whole session
@@ -47,7 +47,7 @@ struct ViewRow {
   MadeFrom from;
   /// Errors: not_found (no such item, no leaf), stale (the session changed), io, corrupt (a blob with other bytes).
   ContentResult (*make)(const ViewRequest&);
-  /// Part of the inode number, so it must never change. Older views have another than their name.
+  /// Part of the inode number, so it must never change. For older views it differs from the name.
   std::string_view word = name;
   /// The size, if it is known without making the view. Null: never.
   std::optional<std::uint64_t> (*known_size)(const ViewRequest&) = nullptr;
@@ -61,12 +61,12 @@ inline bool has_view(const Session& session, const ViewRow& row) {
   return row.is_of == nullptr || row.is_of(session);
 }
 
-/// True if the view's bytes only get more while its validity lasts.
+/// True if the view's bytes only grow while it is valid.
 constexpr bool grows(const ViewRow& row) {
   return row.validity == Validity::raw_generation || row.validity == Validity::transcript;
 }
 
-/// True if a listing of the session's folder leaves the size out, because to know it takes work.
+/// True if a listing of the session's folder omits the size, because it is expensive to compute.
 constexpr bool size_takes_work(const ViewRow& row) {
   return row.from == MadeFrom::entries || row.depth == Depth::details;
 }

@@ -1,5 +1,5 @@
-// Inotify's watches on the folders of the stores of a catalog, and what their events ask for. Used by one thread but
-// for how().
+// The inotify watches on the folders of the stores of a catalog, and the work that their events require. Used by one
+// thread, except for how().
 #pragma once
 
 #include <sys/inotify.h>
@@ -20,7 +20,7 @@ namespace arborfs {
 
 class StoreWatches {
  public:
-  /// The work that some events ask for.
+  /// The work that some events require.
   struct News {
     std::set<LogPlace> touched;
     std::set<LogFolder> changed_folders;
@@ -30,8 +30,8 @@ class StoreWatches {
     bool terminals = false;      // an agent's breadcrumb changed
   };
 
-  /// Watches nothing yet. Where `uses_inotify` is false, or the kernel has no more of it, it never does. `catalog`
-  /// outlives it.
+  /// Watches nothing yet. If `uses_inotify` is false, or the kernel's limit on inotify is reached, it never does.
+  /// `catalog` outlives it.
   StoreWatches(Catalog& catalog, bool uses_inotify);
 
   /// The descriptor to poll for events; -1 without inotify.
@@ -62,7 +62,7 @@ class StoreWatches {
     LogFolder folder;  // of a folder; of a root only its store
     auto operator<=>(const Watched&) const = default;
   };
-  /// What is read, and the cookies of moves that have left one place and not reached another yet.
+  /// The events that were read, and the cookies of moves that have left one place and not yet reached another.
   struct Reading {
     News news;
     std::set<std::uint32_t> half_moves;

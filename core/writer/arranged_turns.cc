@@ -168,7 +168,7 @@ class Arranger {
     return turns;
   }
 
-  /// Models refuse a call without a result, so it is told as text.
+  /// Models refuse a call without a result, so it is written as text.
   void close_calls(Placed& placed) {
     for (std::size_t i = 0; i < placed.turn.parts.size(); ++i) {
       TurnPart& part = placed.turn.parts[i];

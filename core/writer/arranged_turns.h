@@ -7,9 +7,9 @@
 
 namespace arborfs {
 
-/// Puts the results of tools behind the turns with their calls, and records of one answer together; what nothing
-/// answers becomes text, and is counted. The result is as Conversation::turns, but for times and halves of surrogate
-/// pairs.
+/// Moves the results of tools after the turns with their calls, and joins records of one answer; calls without a
+/// result, and results without a call, become text and are counted. The result is as Conversation::turns, except for
+/// times and halves of surrogate pairs.
 std::vector<Turn> arranged_turns(std::vector<Turn> said, AsText& counts);
 
 }  // namespace arborfs

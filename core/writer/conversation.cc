@@ -57,7 +57,7 @@ Result<SaidPath> path_of(const Session& session, const std::string& target) {
   return path;
 }
 
-/// Fills times that are not told with those before them, so that the order of times is that of turns.
+/// Fills missing times with those before them, so that times are in the order of turns.
 void settle_times(std::vector<Turn>& turns, const Header& header) {
   std::int64_t time = Entry::kNoTime;
   for (const Turn& turn : turns) {

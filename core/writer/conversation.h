@@ -34,19 +34,20 @@ struct Conversation {
   std::size_t left_out;  // entries that say nothing to a conversation
 };
 
-/// A conversation may have at most this many bytes in its session.
+/// The most bytes that a conversation may have in its session.
 inline constexpr std::uint64_t kMaxConversation = std::uint64_t{256} << 20U;
 
 /// The path to an entry, spelled as for find_target; "" for the leaf. Changes nothing. Errors: not_found, too_large;
-/// invalid_argument if nothing is said on the path; those of reading.
+/// invalid_argument if the path has no content; those of reading.
 Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target);
 
-/// What stands for reasoning, an image or the output of a failed call where a format has no place for it. Counts it.
+/// The text that replaces reasoning, an image or the output of a failed call if a format cannot represent it. Counts
+/// it.
 std::string reasoning_as_text(const std::string& text, AsText& counts);
 std::string image_as_text(const TurnImage& image, AsText& counts);
 std::string failure_as_text(const std::string& output, AsText& counts);
 
-/// All of a result as text, images too.
+/// A whole result as text, including images.
 std::string result_as_text(const TurnPart& result, AsText& counts);
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
 // Which sessions `arborfs prune` removes (CONTRACT.md 4.8): those that are neither young nor among the newest. Sessions
-// that a session started go with it and are not judged themselves. Any thread.
+// that a session started are removed with it and are not judged themselves. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Retention {
   bool labelled = false;  // removes sessions with labels too
 };
 
-/// Why a session stays, or that it goes.
+/// Whether a session is removed, or why it stays.
 enum class Fate : std::uint8_t {
   young,     // it was written within keep_days
   newest,    // it is among the keep_count that were written last
@@ -42,12 +42,12 @@ struct Judged {
   std::int64_t seen_ns = 0;          // Session::mtime_ns when it was judged, for judge_again()
 };
 
-/// The same time of day so many days before, in the local calendar.
+/// The same time of day this many days earlier, in the local calendar.
 std::int64_t days_before(std::int64_t now_ms, unsigned days);
 /// Judges sessions, newest first. Those that arborfs cannot remove, and those that another session started, are left
 /// out. Removes nothing.
 std::vector<Judged> judge(Writer& writer, std::vector<Candidate> candidates, const Retention& retention);
-/// The fate of a session that was to go, as it is now: it may have been written, or have got a label, since. `why` as
+/// The present fate of a session that was to be removed: it may have been written, or given a label, since. `why` as
 /// Judged::why. Removes nothing.
 Fate judge_again(Writer& writer, const Judged& judged, const Retention& retention, std::string& why);
 

@@ -1,6 +1,6 @@
 // Lets changes that arrive for one session at the same time be made together, in the order in which they arrived: one
-// caller makes those of all that wait, while later ones wait for their turn. Threads: any; the lock is a leaf and not
-// held while changes are made.
+// caller makes the changes of all waiting callers, while later ones wait for their turn. Threads: any; the lock is a
+// leaf and not held while changes are made.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace arborfs {
 template <class Waiting>
 class SharedTurns {
  public:
-  /// Changes that are made together at most.
+  /// The most changes that are made together.
   static constexpr std::size_t kMost = 256;
 
   /// Returns when `mine` has been made, by `run` of this call or of another one. `run` gets the changes that wait for

@@ -1,4 +1,4 @@
-// Titles of agents that keep them as they are but for control characters. Pure; any thread.
+// Titles of agents that store them unchanged except for control characters. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace arborfs {
 
 inline constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
 
-/// Control characters become spaces; spaces at both ends go.
+/// Control characters become spaces; spaces at both ends are removed.
 std::string one_line_title(std::string_view title);
 
 /// The same for a title that a user sets. Errors: not_utf8, invalid_argument (nothing is left), too_large.

@@ -1,7 +1,7 @@
 // Removed sessions until they are restored (CONTRACT.md 4.7). Each has a private folder under
-// $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all that belongs to it. How a
-// session gets into its folder and back is up to the agent's format; core/formats/registry.h restores any. arborfs
-// never empties the trash. Any thread.
+// $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all its files. The agent's format
+// moves a session into its folder and back; core/formats/registry.h restores any session. arborfs never empties the
+// trash. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +38,18 @@ class Trash {
   /// "" for the user's own.
   explicit Trash(std::string folder, Disk& disk = Disk::real());
 
-  /// What the note of this session says if it is removed now; title and path are those of the session.
+  /// The note of this session if it is removed now; title and path are those of the session.
   [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
-  /// Makes the folder of a session, which the trash does not list before write_note(). Each folder is made once: two
-  /// processes that remove one session in the same millisecond would share it. While the result lives, no process can
-  /// restore the session. Errors: busy if another process has made it; io, no_space.
+  /// Creates the folder of a session, which the trash does not list before write_note(). Each folder is created only
+  /// once, because two processes that remove one session in the same millisecond would otherwise share it. While the
+  /// result lives, no process can restore the session. Errors: busy if another process has created it; io, no_space.
   Result<TrashFolder> make_folder(const Trashed& trashed);
-  /// Puts the note on the disk. Errors: io, no_space.
+  /// Writes the note to the disk. Errors: io, no_space.
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);
   /// Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
-  /// Removes the folder of a session that is in its store. If not all of it can be removed, the list leaves it out.
+  /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list
+  /// omits it.
   void drop(const TrashFolder& folder);
 
   /// Keeps what arborfs has written to the log (ErasedEntries::written) with the session. Errors: io, no_space.

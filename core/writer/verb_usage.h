@@ -1,11 +1,11 @@
-// What reading a fresh handle of a control file returns: how it is used. Each text ends with a line feed.
+// The usage text that a read of a new handle of a control file returns. Each text ends with a line feed.
 #pragma once
 
 #include <string_view>
 
 namespace arborfs {
 
-/// For omp and pi; other formats have texts of their own (Format::usages).
+/// For omp and pi; other formats have their own texts (Format::usages).
 inline constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"

@@ -1,6 +1,6 @@
 // The commands that can be written to control files, as one table: the file's name, how its commands are framed, what a
 // read returns, and what a command does. A new control file is a row here and its function; the mount shows it in the
-// folders of the sessions whose format takes it. Any thread.
+// folders of the sessions whose format supports it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -50,14 +50,14 @@ struct Verb {
   std::string_view name;
   Framing framing = Framing::lines;
   bool writes_log = true;  // of the subject's session
-  std::string_view usage;  // text that a fresh handle returns when read, with its line feed
+  std::string_view usage;  // text that a read of a new handle returns, with its line feed
   /// See run_verb().
   Result<Answer> (*run)(Writer& writer, const Subject& subject, std::string text, bool is_json);
-  /// Fails if the command would be refused whatever text follows. Null: there is no such check.
+  /// Fails if the command would be refused regardless of the text that follows. Null: there is no such check.
   Result<void> (*judge)(Writer& writer, const Subject& subject, const Incoming& incoming) = nullptr;
   VerbFile file = VerbFile::of_session;
-  bool is_for_all = false;                 // sessions of every format take it, whatever Format::verbs says
-  std::string_view usage_for_others = "";  // of sessions whose format does not take it, if it is for all
+  bool is_for_all = false;                 // sessions of every format support it, whatever Format::verbs says
+  std::string_view usage_for_others = "";  // of sessions whose format does not support it, if it is for all
   [[nodiscard]] bool is_taken_by(const Format& format) const { return is_for_all || format.takes(name); }
   /// For the sessions of a format.
   [[nodiscard]] std::string_view usage_for(const Format& format) const;

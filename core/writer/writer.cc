@@ -13,7 +13,7 @@ namespace arborfs {
 
 namespace {
 
-/// Checks RLIMIT_FSIZE, because a file beside the log cannot show how large the log itself may become.
+/// Checks RLIMIT_FSIZE, because a reservation in another file does not show how large the log itself may become.
 Result<void> check_size_limit(const Dir& folder, const std::string& file, std::uint64_t bytes) {
   rlimit limit{};
   const auto log = folder.stat(file);

@@ -1,7 +1,7 @@
 // The only way to write to the sessions of a store: append, branch, label, title, fork, new, move, remove
-// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it. How each change is
-// written is up to the agent's format, which implements those calls of this class that its sessions take
-// (Format::verbs); the others fail with does_not_take(). WriterSet passes each session to the writer of its format.
+// (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it. The agent's format
+// defines how each change is written: it implements the calls of this class that its sessions support (Format::verbs);
+// the others fail with does_not_take(). WriterSet passes each session to the writer of its format.
 //
 // Each call returns when the change is on disk (unless Durability::none) and visible in the session. A call that fails
 // leaves the log as it was and does not affect later calls. Commands that arrive for one session at the same time share
@@ -92,14 +92,14 @@ struct NewSession {
   std::string provider = {};  // the agent's own name for what it reaches the model through, "" for its choice
 };
 
-/// A run of messages that others replace.
+/// A run of messages to be replaced.
 struct Replacement {
   std::string first;  // entries on the path to the leaf, spelled as LabelChange::target
   std::string last;
   std::vector<std::string> messages;  // JSON objects; none only removes the run
 };
 
-/// A fork that another agent goes on with.
+/// A fork that another agent continues.
 struct ForeignFork {
   std::string agent;
   std::string entry;  // where its path ends, spelled as LabelChange::target; "" for the leaf
@@ -126,10 +126,10 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Cuts off the partial appends that killed processes left in logs (CONTRACT.md 7.2), except where an agent may hold
-  /// the session. Call it once when a process begins to write, after the catalog's first scan of the store.
+  /// Cuts off the partial appends of killed processes in logs (CONTRACT.md 7.2), except where an agent may hold the
+  /// session. Call it once when a process begins to write, after the catalog's first scan of the store.
   virtual void take_back_parts() {}
-  /// Fails as a write would fail, as far as that is known now: live, version, header, lock held by another process, a
+  /// Fails as a write would fail, as far as can be known now: live, version, header, lock held by another process, a
   /// log that cannot be opened for writing.
   [[nodiscard]] virtual Result<void> check(const SessionPtr& session, bool force = false);
   /// Reserves space on the session's disk until the reservation is destroyed (CONTRACT.md 4.2). Errors: no_space,
@@ -139,12 +139,12 @@ class Writer {
   /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
   /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.
   virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text);
-  /// Fails if append_text() would refuse this JSON text, or the session does not take it now.
+  /// Fails if append_text() would refuse this JSON text, or if the session cannot be written to now.
   [[nodiscard]] virtual Result<void> check_json(const SessionPtr& session, std::string_view text);
-  /// `target` is spelled as in LabelChange, or `root`. Without summary nothing is written to the log: the leaf is kept
-  /// beside it until the next append, and agents, which know only the log, continue at its last entry. `pin` writes a
-  /// `custom` entry at the target instead, which is never sent to models. Errors also: invalid_argument for an entry
-  /// with an unanswered tool call (F27; `force` overrides), not_found for an ambiguous target.
+  /// `target` is spelled as in LabelChange, or `root`. Without a summary nothing is written to the log: the leaf is
+  /// stored outside it until the next append, and agents, which read only the log, continue at its last entry. `pin`
+  /// writes a `custom` entry at the target instead, which is never sent to models. Errors also: invalid_argument for an
+  /// entry with an unanswered tool call (F27; `force` overrides), not_found for an ambiguous target.
   virtual Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target,
                                    const std::string& summary = "", bool force = false, bool pin = false);
   /// Fails if branch() would refuse the target.
@@ -175,17 +175,17 @@ class Writer {
   /// Fails if remove() would fail, as far as that is known now. Changes nothing.
   [[nodiscard]] virtual Result<void> check_remove(const SessionPtr& session, bool force = false);
 
-  /// Replaces a run of messages of the path to the leaf; what followed the run follows the new messages.
+  /// Replaces a run of messages of the path to the leaf; the messages after the run then follow the new ones.
   virtual Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false);
-  /// Appends the agent's own kind of summary of the session: a message of the user. `text` "" lets arborfs make it.
+  /// Appends the agent's own kind of summary of the session: a user message. If `text` is "", arborfs generates it.
   virtual Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false);
-  /// Keeps working files with the session. Returns one JSON line.
+  /// Saves working files with the session. Returns one JSON line.
   virtual Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force = false);
-  /// Puts the working files of a checkpoint back. `dry_run` only says what would change. Returns one JSON line.
+  /// Restores the working files of a checkpoint. `dry_run` only reports the changes. Returns one JSON line.
   virtual Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,
                                      bool force = false);
 
-  /// Creates a session of `agent` from a conversation, whole or not at all; called by fork_to().
+  /// Creates a session of `agent` from a conversation, completely or not at all; called by fork_to().
   virtual Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent);
 
   /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
@@ -209,7 +209,7 @@ class Writer {
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
-  /// Takes a session that was just written into the catalog. Errors: stale if it is gone already.
+  /// Adds a session that was just written to the catalog. Errors: stale if it is gone already.
   Result<CreateResult> show_made(const LogPlace& place);
 
  private:

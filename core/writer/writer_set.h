@@ -33,7 +33,7 @@ class WriterSet final : public Writer {
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target, bool force,
                             const std::optional<std::string>& title) override;
   Result<AdoptResult> fork_to(const SessionPtr& session, const ForeignFork& wanted) override;
-  /// Without an agent: of the first store whose format creates sessions.
+  /// Without an agent, the first store whose format creates sessions counts.
   Result<CreateResult> create(const NewSession& wanted) override;
   Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force) override;
   Result<void> remove(const SessionPtr& session, bool force) override;

@@ -1,6 +1,6 @@
-// Maps changes to what the kernel should invalidate: attributes of folders and growing files, and names, but only those
-// that it may have cached (cache_tracker.h). Only an optimisation that makes changes show at once; without it
-// everything is right within a moment (attr.h). Any thread.
+// Maps changes to the items that the kernel should invalidate: attributes of folders and growing files, and names, but
+// only those that it may have cached (cache_tracker.h). This is only an optimisation that makes changes visible at
+// once; without it everything is correct within a moment (attr.h). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class InvalidationMap {
   explicit InvalidationMap(MountState& state) : state_(state) {}
   /// The invalidations for several changes, each once.
   [[nodiscard]] std::vector<Invalidation> forgets(const std::vector<Change>& changes) const;
-  /// Those of `all` that the kernel may have cached.
+  /// The items of `all` that the kernel may have cached.
   [[nodiscard]] std::vector<Invalidation> known(std::vector<Invalidation> all) const;
   /// Adds those for the folder where a session is or was shown: `path` is CatalogView::path_of, `starter`
   /// ShownAt::starter.
@@ -38,8 +38,8 @@ class InvalidationMap {
 /// True if the name is a link that leads to another node after every change.
 bool leads_elsewhere(const Invalidation& name);
 
-/// The names in a session's folder that may lead to another node after a change. Folders whose content belongs to a
-/// generation are among them if that has changed.
+/// The names in a session's folder that may lead to another node after a change, including folders whose content
+/// belongs to a generation, if that has changed.
 std::vector<std::string_view> changing_names(Change::Kind change);
 
 }  // namespace arborfs

@@ -1,6 +1,6 @@
 // Connects the requests that change something with the invalidator, so that no read after an acknowledged write sees
 // the state before it (CONTRACT.md 3):
-//  - a request waits until the kernel was notified of everything published so far, for kPatience at most;
+//  - a request waits until the kernel was notified of everything published so far, for at most kPatience;
 //  - a request may add invalidations that the change feed does not imply (status.json, for one);
 //  - a request for which the kernel keeps folders locked until it is answered (symlink, unlink, rename, rmdir)
 //    announces them: to invalidate a name in one of them would wait for the answer, so that is deferred until after it.

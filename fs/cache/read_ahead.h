@@ -1,7 +1,7 @@
 // Stores the bytes of entries and texts in the kernel's page cache before a sequential reader asks for them, which
-// saves two or three requests a file. Only content that never changes is stored, and only while its log is as it was
-// when it was indexed. At most kMostBytes ahead of a reader, and less for one that has just begun, so that unread bytes
-// cost little; the kernel may evict them at any time and then asks as usual.
+// saves two or three requests a file. Only content that never changes is stored, and only while its log is unchanged
+// since it was indexed. At most kMostBytes ahead of a reader, and less for one that has just begun, so that unread
+// bytes cost little; the kernel may evict them at any time and then asks as usual.
 //
 // The kernel may make the thread wait until reads in progress are answered, so it must be stopped while requests are
 // still served. note() may be called by any thread.

@@ -1,7 +1,7 @@
 // Detects readers that go through entries/ or text/ in order, and predicts which files they read next. Its input is the
-// files that the kernel asks for, which are those whose bytes it has not cached. One file in the middle of a predicted
-// stretch, the marker, must not be prefetched: the kernel will ask for it, which shows how far the reader has come
-// while there is still time to prefetch more. Used by one thread at a time.
+// sequence of files that the kernel asks for, which are those whose bytes it has not cached. One file in the middle of
+// a predicted stretch, the marker, must not be prefetched: the kernel will ask for it, which shows how far the reader
+// has come while there is still time to prefetch more. Used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ class SequentialReaders {
 
   /// The kernel asked for the bytes of an entry or a text.
   std::optional<ReadAheadRange> note(NodeId node);
-  /// A stretch is about to be prefetched. Returns its marker, kNoEntry for none.
+  /// A stretch is about to be prefetched. Returns its marker; kNoEntry for none.
   Ordinal mark(const ReadAheadRange& stretch);
-  /// Only the first `count` files of a stretch are prefetched, and nothing that was predicted for its walk since.
+  /// Only the first `count` files of a stretch are prefetched, and no later prediction for its walk.
   void cut(const ReadAheadRange& stretch, std::uint32_t count);
 
  private:

@@ -14,11 +14,11 @@ namespace arborfs {
 /// The process of a thread; 0 if it is gone or /proc does not show it.
 pid_t thread_group_of(pid_t tid);
 
-/// Number and start time of a process, which tell apart two processes with the same number; 0 if it is gone.
+/// Number and start time of a process, which distinguish two processes with the same number; 0 if it is gone.
 std::uint64_t identity_of(pid_t tgid);
 
-/// The number of a process's descriptors whose path ends with `tail`. Empty if that cannot be read; SIZE_MAX if only
-/// because this process has no descriptor or memory left to look: there may be any number.
+/// The number of a process's descriptors whose path ends with `tail`. Empty if that cannot be read; SIZE_MAX if the
+/// reason is that this process has no descriptor or memory left to look: there may be any number.
 std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail);
 
 /// True if the thread is exiting because a signal killed its process. When a process exits by itself, its other threads

@@ -74,7 +74,7 @@ class ControlFile {
   ControlFile(const ControlFile&) = delete;
   ControlFile& operator=(const ControlFile&) = delete;
 
-  /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. A write that fails leaves nothing behind.
+  /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. A write that fails has no effect.
   /// `cancelled`, which may be null, ends a wait for memory. Errors: those of the command; for a text, everything that
   /// can be detected before it ends (CONTRACT.md 4.2). Throws MemoryBudget::Exhausted if the wait for memory is too
   /// long.

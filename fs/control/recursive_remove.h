@@ -2,8 +2,8 @@
 // whole: so with -o allow_delete an unlink inside a session succeeds without effect, and the rmdir of the session
 // itself moves it to the trash; without the option both are refused. In labels/ an unlink has an effect of its own, it
 // clears a label; that must not happen during `rm -r`, with or without the option. labels/ is listed last in a session,
-// and a process that has tried to unlink anything else in the session within kMemory is removing it. So is one for the
-// sessions in its children/, if they go with it: then their rmdir has no effect of its own either.
+// and a process that has tried to unlink anything else in the session within kMemory is removing it. The same holds for
+// the sessions in its children/, if they are removed with it: then their rmdir has no effect of its own either.
 //
 // Thread-safe; mutex_ is a leaf.
 #pragma once

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kIdNameBytes = 240;
 constexpr std::size_t kFewChanges = 64;
 
-/// The views that may tell of a write that changed nothing, such as status.json of one that was refused.
+/// The views that may report a write that changed nothing, such as status.json after a refused write.
 void add_texts(NodeId session, std::vector<Invalidation>& out) {
   for (const ViewRow& view : session_views()) {
     if (view.validity == Validity::text) {

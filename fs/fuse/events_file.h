@@ -1,8 +1,8 @@
-// The file `events`: one JSON line per change, for any number of readers. To a reader that reads on from its open it is
-// a stream: it starts with the next change, and a read at the end waits. To a reader that has sought to the end, as
-// tail does, it is a growing file: offsets count from the mount on, and a read at the end returns nothing. A waiting
-// reader is parked without a thread; one thread serves all parked readers (it starts with the first reader). A line
-// tells a slow reader of the stream how many changes it missed. Thread-safe.
+// The file `events`: one JSON line per change, for any number of readers. For a reader that reads sequentially after
+// open it is a stream: it starts with the next change, and a read at the end waits. For a reader that has sought to the
+// end, as tail does, it is a growing file: offsets count from the mount on, and a read at the end returns nothing. A
+// waiting reader is parked without a thread; one thread serves all parked readers (it starts with the first reader). If
+// a slow reader of the stream misses changes, a line reports their number. Thread-safe.
 #pragma once
 
 #include <cstddef>

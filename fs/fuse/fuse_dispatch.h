@@ -75,7 +75,8 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
   fuse_reply_err(req, outcome.error);
 }
 
-/// The object behind the kernel's file handle. Requests that continue in the worker pool own the parts they need.
+/// The object that the kernel's file handle refers to. Requests that continue in the worker pool own the parts they
+/// need.
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;

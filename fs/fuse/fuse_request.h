@@ -1,4 +1,4 @@
-// Kernel requests that are answered later, from another thread, or ended because their client was killed. Only this
+// Kernel requests that are answered later, from another thread, or that end because their client was killed. Only this
 // file, fuse_* and invalidator.cc use libfuse.
 #pragma once
 

@@ -29,7 +29,7 @@ class DirectorySnapshot {
   using Emit = std::function<bool(const DirectoryItem&)>;
 
   virtual ~DirectorySnapshot() = default;
-  /// Differs when the names, or the state behind them, differ.
+  /// Differs when the names, or the state that they show, differ.
   [[nodiscard]] virtual std::uint64_t version() const = 0;
   /// Emits the items from offset `from` on. Leaves out items that have vanished since the snapshot.
   virtual Result<void> walk(MountState& state, RequestContext& call, std::uint64_t from, const Emit& emit) const = 0;

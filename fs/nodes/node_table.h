@@ -1,5 +1,5 @@
 // The table of everything in the mount: one row for each kind of node, with its functions for attributes, listing and
-// opening. The views of a session share one row; session_views.h tells them apart.
+// opening. The views of a session share one row; session_views.h distinguishes them.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ Result<Attr> events_link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> events_link_target(MountState&, RequestContext&, NodeId);
 }  // namespace root_nodes
 
-/// projects/ and what is in it, down to the sessions.
+/// projects/ and its contents, down to the sessions.
 namespace project_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
@@ -59,8 +59,8 @@ Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace shortcut_nodes
 
-/// search/: a folder for each query, made when it is looked up. Looking one up does not search; listing it, and looking
-/// up names in it, does.
+/// search/: a folder for each query, created when it is looked up. Looking up a query does not search; listing its
+/// folder, and looking up names in it, does.
 namespace search_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
@@ -146,7 +146,7 @@ Result<Attr> attr(MountState&, RequestContext&, NodeId);
 bool is_in(const MountState& state, const Session& session, std::string_view verb);
 }  // namespace control_nodes
 
-/// artifacts/: the agent's own files beside the log, shown as they are on disk.
+/// artifacts/: the agent's own files next to the log, shown as they are on disk.
 namespace artifact_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
@@ -154,7 +154,7 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> open(MountState&, RequestContext&, NodeId);
 }  // namespace artifact_nodes
 
-/// checkpoints/ and native/: files that a store shows of a session (core/store/shown_files.h).
+/// checkpoints/ and native/: files that a store shows for a session (core/store/shown_files.h).
 namespace shown_file_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);

@@ -90,7 +90,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*
                      : Result<Child>(no_such_name());
 }
 
-/// Queries are not listed, so that a program which walks the mount does not search.
+/// Queries are not listed, so that a program that walks the mount does not search.
 Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
   return ListingPtr(std::make_shared<NamesSnapshot>(std::vector<NamesSnapshot::Item>(), 0));
 }

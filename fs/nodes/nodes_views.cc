@@ -41,7 +41,7 @@ const ViewRow& view_of_node(Kind kind) {
   return kind == Kind::damage_tail ? item_views::damage_tail : item_row(kind).view;
 }
 
-/// One state of a session, as far as nodes tell states apart.
+/// One state of a session, as far as nodes distinguish states.
 struct Stamp {
   std::uint32_t item = 0;
   Session::Raw raw;

@@ -1,5 +1,5 @@
-// An open regular file, behind a file handle. It shows one state of one log until it is closed; a growing file also
-// shows what is appended (CONTRACT.md 2.5, 3.2). Shared by the threads that read the same handle.
+// An open regular file, which a file handle refers to. It shows one state of one log until it is closed; a growing file
+// also shows appended bytes (CONTRACT.md 2.5, 3.2). Shared by the threads that read the same handle.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class SnapshotFile : public OpenFile {
   FileStat checked_;          // the log's stat when its bytes were last known to be right; guarded by mutex_
 };
 
-/// A document that is extended by what was appended when it is read past its end.
+/// A document that is extended with appended bytes when it is read past its end.
 class GrowingFile final : public SnapshotFile {
  public:
   using SnapshotFile::SnapshotFile;

@@ -23,7 +23,7 @@
 
 namespace arborfs {
 
-/// An open folder, behind a directory handle.
+/// An open folder, which a directory handle refers to.
 class OpenDir {
  public:
   explicit OpenDir(NodeId node) : node_(node) {}
@@ -46,8 +46,8 @@ class Vfs {
   /// `catalog` outlives it.
   Vfs(Catalog& catalog, bool read_only) : state_(catalog, read_only) {}
 
-  /// True for names that no folder of the mount will ever have: search tools ask for .gitignore and the like in each
-  /// one.
+  /// True for names that no folder of the mount will ever have: search tools look up .gitignore and similar names in
+  /// each one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
            parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir &&

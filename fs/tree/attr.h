@@ -11,9 +11,9 @@ namespace arborfs {
 
 enum class FileType : std::uint8_t { directory, file, symlink };
 
-/// How long the kernel may cache an answer. `moment` is less than a second, so that everything is right within a second
-/// even if no invalidation ever reaches the kernel (CONTRACT.md 3.4). `glance` is not at all: for files that other
-/// programs may be writing in place, whose size must be right at every open.
+/// How long the kernel may cache an answer. `moment` is less than a second, so that everything is correct within a
+/// second even if no invalidation ever reaches the kernel (CONTRACT.md 3.4). `glance` means no caching: for files that
+/// other programs may be writing in place, whose size must be correct at every open.
 enum class CacheTtl : std::uint8_t { glance, moment, forever };
 
 struct Attr {

@@ -12,7 +12,7 @@
 
 namespace arborfs {
 
-/// `word` is the kind of file (NodeRow::word), `what` tells files of that kind apart. Never 0 or 1.
+/// `word` is the kind of file (NodeRow::word), `what` distinguishes files of that kind. Never 0 or 1.
 std::uint64_t stable_ino(std::uint64_t seed, std::string_view word, std::string_view what = {});
 
 /// The same for a file that belongs to one entry. It depends on the entry's time and id, so it survives a rewrite of

@@ -1,5 +1,5 @@
-// The documents of nodes: those that are open, so that a handle and an fstat of it keep showing what was opened even if
-// the log changes (CONTRACT.md 2.5), and the last few that were looked up, because an open usually follows.
+// The documents of nodes: those that are open, so that a handle and an fstat of it keep showing the opened state even
+// if the log changes (CONTRACT.md 2.5), and the last few that were looked up, because an open usually follows.
 // Thread-safe; mutex_ is a leaf.
 #pragma once
 
@@ -35,7 +35,7 @@ using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
 /// An open this soon after the lookup of a node gets the document that was looked up, even if the session has changed
 /// since; otherwise a log that is written all the time could never be opened. Not if this mount made the change
-/// (MountState::written_since): then the open must show what was written.
+/// (MountState::written_since): then the open must show the change.
 inline constexpr std::chrono::milliseconds kJustLookedUp{100};
 
 class OpenSnapshots {

@@ -19,7 +19,7 @@ class SessionIds {
   };
   /// Makes the slot if there is none. 0 if the numbers have run out (16 million).
   std::uint32_t slot_of(std::uint32_t session, std::uint32_t generation);
-  /// 0 if slot_of() never made it, so that the kernel cannot know it either.
+  /// 0 if slot_of() never created it: then the kernel cannot know it either.
   [[nodiscard]] std::uint32_t find(std::uint32_t session, std::uint32_t generation) const;
   [[nodiscard]] std::optional<Slot> at(std::uint32_t slot) const;
 

@@ -17,8 +17,8 @@ namespace arborfs::cli {
 Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line);
 
 /// Opens the catalog of the stores that the command line names, else of the user's own, and reads every session's head.
-/// A store that cannot be read hides no other; a warning names it. Errors: not_found if no store has a sessions folder;
-/// those of open_stores.
+/// A store that cannot be read does not hide the others; a warning names it. Errors: not_found if no store has a
+/// sessions folder; those of open_stores.
 Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal& io);
 
 /// Lists show at most this much of a title.
@@ -36,7 +36,8 @@ std::vector<Listed> all_sessions(const Catalog& catalog);
 /// One session; `id` is empty if the catalog does not show it.
 Listed listed(const Catalog& catalog, const SessionPtr& session);
 
-/// A line for each session, as `ls` prints it, with a newline and an indent before it; of many only the first ones.
+/// A line for each session, as `ls` prints it, with a newline and an indent before it; only the first ones if there are
+/// many.
 std::string session_lines(std::vector<Listed> sessions);
 
 /// The named sessions in their order, each once. Errors: those of find_session, for the first that fails.

@@ -7,7 +7,7 @@
 
 namespace arborfs::cli {
 
-/// Newest first. Errors: not_found if an option selects none.
+/// Newest first. Errors: not_found if an option selects no session.
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog);
 
 }  // namespace arborfs::cli

@@ -1,5 +1,5 @@
 // The completion scripts of packaging/completions/, compiled into the program so that `arborfs completion` can print
-// them wherever it is installed. tools/CMakeLists.txt puts their text in.
+// them wherever it is installed. tools/CMakeLists.txt inserts their text.
 #pragma once
 
 #include <string_view>

@@ -46,7 +46,7 @@ std::string problem_of(const Row& row) {
   return !row.head.problem.empty() ? row.head.problem : row.head.header.valid ? "" : row.head.header.problem;
 }
 
-/// A session in a database has no size before it is read.
+/// The size of a session in a database is not known before it is read.
 bool has_size(const Row& row) {
   return row.head.stat.size > 0 || !problem_of(row).empty();
 }
@@ -58,7 +58,7 @@ std::string title_of(const Row& row) {
   return row.head.header.title.empty() ? row.words : visible_line(row.head.header.title, kTitleCharacters);
 }
 
-/// The shortest prefix of at least kLeastPrefix characters that tells the id from all others.
+/// The shortest prefix of at least kLeastPrefix characters that distinguishes the id from all others.
 std::string short_id(const CatalogView& view, const std::string& id) {
   const auto common = [&id](const std::string& other) {
     return static_cast<std::size_t>(std::mismatch(id.begin(), id.end(), other.begin(), other.end()).first - id.begin());

@@ -41,7 +41,7 @@ std::optional<std::int64_t> midnight(const std::string& word, int days_after) {
   return midnight_after(parts, days_after);
 }
 
-/// In milliseconds; 0 if it is no unit.
+/// In milliseconds; 0 if it is not a unit.
 std::int64_t length_of(char unit) {
   constexpr std::int64_t kMinute = 60'000;
   constexpr std::int64_t kDay = 24 * 60 * kMinute;

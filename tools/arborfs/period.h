@@ -1,5 +1,5 @@
 // The days and times that --since and --until name: a date without a time, `today` and `yesterday` mean a day in the
-// user's time zone, and 30m, 12h, 3d, 2w or 1y so long ago. Read the clock; any thread.
+// user's time zone, and 30m, 12h, 3d, 2w or 1y mean that long ago. Reads the clock; any thread.
 #pragma once
 
 #include <cstdint>

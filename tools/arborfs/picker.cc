@@ -25,7 +25,8 @@ std::vector<std::string> cells_of(const Listed& of) {
   return {time_words(of.mtime_ns), std::string(of.session->agent()), of.project ? of.project->name : "", title_of(of)};
 }
 
-/// The command that fzf runs for the preview of a row; {1} is the id. The end of a conversation says where it goes on.
+/// The command that fzf runs for the preview of a row; {1} is the id. Shows the end of the conversation, where it
+/// continues.
 std::string preview_command(const CommandLine& line) {
   std::error_code failed;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();

@@ -1,4 +1,4 @@
-// What the verbs that remove sessions share.
+// Functions that the verbs that remove sessions share.
 #pragma once
 
 #include <string>

@@ -141,7 +141,7 @@ std::string counts_words(const Facts& facts) {
   return parts.empty() ? total : total + "  (" + comma_separated(parts) + ")";
 }
 
-/// What the agent tells of tokens and cost; "" for nothing.
+/// The tokens and cost that the agent reports; "" for nothing.
 std::string usage_words(const std::string& usage) {
   json::Document parsed;
   if (usage.empty() || !json::parse(usage, parsed)) {

@@ -11,7 +11,7 @@ namespace arborfs {
 
 const Format& claude_format();
 
-/// The folder that Claude Code uses by itself: $CLAUDE_CONFIG_DIR, else ~/.claude.
+/// Claude Code's default folder: $CLAUDE_CONFIG_DIR, else ~/.claude.
 std::string own_claude_dir();
 
 /// The store in that folder, which need not exist. `disk` outlives it.

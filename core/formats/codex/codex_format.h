@@ -11,7 +11,7 @@ namespace arborfs {
 
 const Format& codex_format();
 
-/// The folder that Codex uses by itself: $CODEX_HOME, else ~/.codex.
+/// Codex's default folder: $CODEX_HOME, else ~/.codex.
 std::string own_codex_dir();
 
 /// The store in that folder, which need not exist. `disk` outlives it.

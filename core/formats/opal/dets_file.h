@@ -13,15 +13,15 @@ namespace arborfs::opal {
 
 class DetsFile {
  public:
-  /// Objects that are longer come as unreadable.
+  /// Longer objects are reported as unreadable.
   static constexpr std::uint64_t kLongestObject = std::uint64_t{64} << 20U;
 
   /// Reads the head of the table. `file` outlives the result. Errors: corrupt if it is no such table; io.
   static Result<DetsFile> open(const LogSource& file);
 
-  /// False while a program has it open, and after a crash: what was written last may be missing or half there.
+  /// False while a program has it open, and after a crash: the last writes may be missing or incomplete.
   [[nodiscard]] bool is_closed() const { return is_closed_; }
-  /// How many objects the head says there are.
+  /// The number of objects according to the head.
   [[nodiscard]] std::uint32_t objects() const { return objects_; }
 
   /// Something that was found at an offset of the file: the bytes of an object's term without its version byte, or why

@@ -1,5 +1,5 @@
-// The order of a session's messages. Opal writes its lines in the order of a hash table, so the order of the file says
-// nothing (opal/FORMAT.md B4). Pure; any thread.
+// The order of a session's messages. Opal writes its lines in the order of a hash table, so the order of the file has
+// no meaning (opal/FORMAT.md B4). Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace arborfs::opal {
 
-/// One message as far as the order needs it. Ids are unique.
+/// The facts about one message that the order needs. Ids are unique.
 struct MessageNode {
   std::string id;
   std::string parent;  // "" for a root

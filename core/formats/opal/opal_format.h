@@ -9,12 +9,12 @@
 
 namespace arborfs {
 
-/// Of the files with JSON lines.
+/// The format of files with JSON lines.
 const Format& opal_format();
-/// Of the DETS tables, which are shown as a translation to such lines.
+/// The format of DETS tables, which are shown as a translation to such lines.
 const Format& opal_dets_format();
 
-/// The data folder that Opal uses by itself: $OPAL_DATA_DIR, else ~/.opal.
+/// Opal's default data folder: $OPAL_DATA_DIR, else ~/.opal.
 std::string own_opal_dir();
 
 /// The store in that data folder, which need not exist. `disk` outlives it.

@@ -1,6 +1,5 @@
-// The model and the provider that Opal takes when it starts (opal/FORMAT.md E). A session does not say them: arborfs
-// keeps those that a new session was made for in its header's metadata, where Opal keeps them and does not use them.
-// Any thread.
+// The model and the provider that Opal uses when it starts (opal/FORMAT.md E). Opal does not store them in a session:
+// arborfs stores those of a new session in its header's metadata, which Opal preserves but does not use. Any thread.
 #pragma once
 
 #include <string>
@@ -17,7 +16,8 @@ inline constexpr std::string_view kProviderKey = "provider";
 /// invalid_argument.
 Result<std::string> model_to_start(std::string_view spelled);
 
-/// What a start with a session takes, and why: an object of JSON, and a line feed. Reads Opal's settings.
+/// The model and provider of a start with a session, and the reason: a JSON object and a line feed. Reads Opal's
+/// settings.
 std::string startup_json(const SessionStore& store, const Header& header);
 
 }  // namespace arborfs::opal

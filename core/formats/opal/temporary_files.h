@@ -1,5 +1,5 @@
 // The temporary files in which arborfs rewrites sessions of Opal. A writer holds a lock on its file (flock) until the
-// file has its place, so one that nobody holds was left by a process that was killed. Any thread.
+// file is in place, so a file that no process holds was left by a killed process. Any thread.
 #pragma once
 
 #include <functional>

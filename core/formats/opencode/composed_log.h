@@ -1,5 +1,5 @@
-// The bytes of one session of OpenCode: the texts of its messages, one after another, put together when they are read.
-// Only their places are in memory. Reading what has changed since the session was opened fails with `stale`.
+// The bytes of one session of OpenCode: the texts of its messages, one after another, composed when they are read. Only
+// their places are in memory. Reading a message that has changed since the session was opened fails with `stale`.
 // Thread-safe.
 #pragma once
 

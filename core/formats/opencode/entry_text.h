@@ -1,4 +1,4 @@
-// The text of one session's records, put together from the rows or files in which OpenCode keeps them: an entry is
+// The text of one session's records, composed from the rows or files in which OpenCode keeps them: an entry is
 // `{"info":…,"parts":[…]}`, as in OpenCode's own export (opencode/FORMAT.md C1). Pure; any thread.
 #pragma once
 
@@ -27,7 +27,7 @@ bool is_json(std::string_view text);
 /// A JSON value without the white space between its tokens.
 std::string without_spaces(std::string_view json);
 
-/// Puts one entry together, line by line: the entry, then those of its sources that are not JSON, as damage.
+/// Composes one entry, line by line: the entry, then those of its sources that are not JSON, as damage.
 class EntryText {
  public:
   /// `ids` are members to add at the end, such as `"id":"msg_1"`; "" for none.

@@ -1,4 +1,4 @@
-// What is wrong with OpenCode's store of files. Changes nothing. Any thread.
+// Finds faults of OpenCode's store of files. Changes nothing. Any thread.
 #pragma once
 
 #include <string>

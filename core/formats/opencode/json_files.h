@@ -1,4 +1,4 @@
-// The files of one session in OpenCode's JSON store, in a tree as they lie there (opencode/FORMAT.md F1). Thread-safe.
+// The files of one session in OpenCode's JSON store, in a tree as they are there (opencode/FORMAT.md F1). Thread-safe.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ class JsonFiles final : public StoredFiles {
   const std::string messages_;  // the folder of the session's messages
 };
 
-/// True for `<id>.json`, but no dot file.
+/// True for `<id>.json`, except for dot files.
 bool is_json_name(std::string_view file);
 /// The ids of such files among the entries of a folder, in byte order.
 std::vector<std::string> ids_among(const std::vector<DirEntry>& entries);

@@ -14,7 +14,7 @@ const Format& opencode_format();
 /// Those in JSON files.
 const Format& opencode_files_format();
 
-/// The folder that OpenCode uses by itself: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
+/// OpenCode's default folder: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
 std::string own_opencode_dir();
 
 /// The store in that folder, or in the database if `place` is one. Files are read only where there is no database.

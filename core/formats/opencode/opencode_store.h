@@ -1,5 +1,4 @@
-// The sessions of an archive as logs: finds what changed, and gives each session a stat of its own. Read only.
-// Thread-safe.
+// The sessions of an archive as logs: finds changes, and gives each session a stat of its own. Read only. Thread-safe.
 #pragma once
 
 #include <list>
@@ -48,7 +47,7 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] bool changes_show_late() const override { return archive_->changes_show_late(); }
 
  private:
-  /// What is known of a session.
+  /// The known facts about a session.
   struct Known {
     std::uint64_t changes = 0;  // SessionArchive::changes when it was looked at
     Stamps stamps;              // `whole` is valid once it was opened

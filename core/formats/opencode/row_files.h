@@ -1,5 +1,5 @@
 // The rows of one session in OpenCode's database, for ShownFiles: `<table>/<key>.json` is one row as a JSON object of
-// its columns, made when it is asked for. Only tables with sessions are read (opencode/FORMAT.md A3). Thread-safe.
+// its columns, generated on request. Only tables with sessions are read (opencode/FORMAT.md A3). Thread-safe.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One message as OpenCode sends it to the model: without the parts that stay at home, and with the texts that stand for
+// One message as OpenCode sends it to the model: without the parts that are not sent, and with the texts that replace
 // others (opencode/FORMAT.md E3, E4). Pure; any thread.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace arborfs::opencode {
 /// the id `end_part` on are left out; "" for none.
 std::string sent_message(std::string_view entry, std::string_view end_part);
 
-/// True for an answer that failed before it said anything.
+/// True for an answer that failed before it had any content.
 bool is_failed_answer(std::string_view entry);
 
 }  // namespace arborfs::opencode

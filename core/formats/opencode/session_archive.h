@@ -1,5 +1,5 @@
-// Where OpenCode keeps sessions: a database, or a tree of JSON files. What both have in common: a session has a head,
-// and messages in the order of their creation, each with its parts. Thread-safe.
+// Where OpenCode keeps sessions: a database, or a tree of JSON files. In both, a session has a head, and messages in
+// the order of their creation, each with its parts. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ struct WholeSession {
   std::string start;
 };
 
-/// An answer that nothing was written to for this long is one of a program that was killed.
+/// If an answer was not written to for this long, its program was killed.
 inline constexpr std::int64_t kAnswerAbandonedMs = std::int64_t{10} * 60 * 1000;
 
 /// A session by the names in its LogPlace: the folder, and its id.
@@ -75,7 +75,7 @@ struct SessionName {
 class SessionArchive {
  public:
   virtual ~SessionArchive() = default;
-  /// Folders of sessions. Errors: not_found if the agent keeps nothing there yet; those of reading.
+  /// Folders of sessions. Errors: not_found if the agent stores nothing there yet; those of reading.
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
   /// The sessions of a folder, in byte order of ids. The metadata of those for which `wants` is true is
   /// `{"info":…,"project":…,"todo":[…],"diff":[…]}`; members that the agent does not keep are absent (C2).
@@ -100,7 +100,7 @@ class SessionArchive {
   /// As in SessionStore.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const SessionName& session) const = 0;
   [[nodiscard]] virtual std::vector<FileFinding> faults() const = 0;
-  /// A number that stays the same only while nothing at all was written.
+  /// A number that changes with every write.
   [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
 
   /// As in SessionStore. `hot` are sessions that were read lately.

@@ -1,4 +1,4 @@
-// What is wrong with OpenCode's database. Changes nothing. Any thread.
+// Finds faults of OpenCode's database. Changes nothing. Any thread.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace arborfs::opencode {
 /// Rows of a session that are not JSON objects, and prompts without a part.
 std::vector<Finding> faults_of_rows(const sqlite::Database& database, const std::string& session);
 
-/// Of the database as a whole: its structure, its references, its tables.
+/// Faults of the database as a whole: its structure, its references, its tables.
 std::vector<FileFinding> faults_of_database(const sqlite::Database& database);
 
 }  // namespace arborfs::opencode

@@ -1,4 +1,4 @@
-// Formats a prompt as omp18 does after it has filled in the template (omp/FORMAT.md M3). Pure function, any thread.
+// Formats a prompt as omp18 does after filling in the template (omp/FORMAT.md M3). Pure function, any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Repairs sessions according to plan_repairs (repairs.h), and clears away files that agents left next to them. Never
-// works where an agent is at work (or, without maybe_live, may be), and never without a copy of the original
-// (CONTRACT.md 6.11). One object is used by one thread.
+// changes a session that an agent is using (or, without maybe_live, may be using), and never without a copy of the
+// original (CONTRACT.md 6.11). One object is used by one thread.
 #pragma once
 
 #include <string>

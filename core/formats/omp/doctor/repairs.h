@@ -1,7 +1,7 @@
-// Plans the repair of a log: edits of its bytes, and the words for them. Changes nothing; repairer.h carries plans out.
+// Plans the repair of a log: edits of its bytes, and their descriptions. Changes nothing; repairer.h carries plans out.
 //
 // Whole records among bytes that agents drop get lines of their own; the rest of those bytes is cut out. A missing
-// header is written again. Entries that another program's rewrite left out are put back before the last entry, so that
+// header is written again. Entries that another program's rewrite omitted are put back before the last entry, so that
 // the leaf stays. Readable entries keep every byte and their order. Any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What an index of a log of omp or pi keeps besides its entries, to recognise growth and the log's dialect. Only for
-// the .cc files of OmpIndex. Not thread-safe.
+// The data that an index of a log of omp or pi keeps in addition to its entries, to recognise growth and the log's
+// dialect. Only for the .cc files of OmpIndex. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct OmpIndexState : IndexState {
   GrowthFingerprint fingerprint;
 
  private:
-  /// Which agents' own traits the records have.
+  /// The agents whose specific traits the records have.
   struct Marks {
     bool of_pi = false;   // something that only pi writes
     bool of_omp = false;  // something that omp writes and pi does not

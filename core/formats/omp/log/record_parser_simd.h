@@ -1,5 +1,5 @@
 // A fast parser for records in the form that agents write, on the places that simdjson finds: fields point into the
-// text, and nothing is copied or converted. What it does not accept is left to the exact reader
+// text, and nothing is copied or converted. Texts that it does not accept are left to the exact reader
 // (record_parser_stream.h). Used by one thread.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace arborfs {
 
 class SimdRecordParser {
  public:
-  /// Longer texts are left to the exact reader, since the places of a text may take several times its size.
+  /// Longer texts are left to the exact reader, because the places of a text may take several times its size.
   static constexpr std::size_t kMaxLine = 4 * 1024 * 1024;
   /// Bytes that must be readable after every text.
   static constexpr std::size_t kPadding = json::Places::kPadding;

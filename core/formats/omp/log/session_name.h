@@ -14,7 +14,7 @@ namespace arborfs {
 /// Without a title slot and a title in the header, only pi gives sessions such an id (omp/FORMAT.md F2).
 bool is_uuid(std::string_view id);
 
-/// The name in the entry at that place, trimmed; "" where it has none. Errors: those of the window.
+/// The name in the entry at that place, trimmed; "" if it has none. Errors: those of the window.
 Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uint64_t offset, std::uint64_t length);
 
 /// Longer session_info entries name nothing.

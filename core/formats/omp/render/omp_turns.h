@@ -1,4 +1,4 @@
-// What the entries of omp and pi say to a conversation (omp/FORMAT.md H, pi/FORMAT.md C3). Any thread.
+// The turns of a conversation from entries of omp and pi (omp/FORMAT.md H, pi/FORMAT.md C3). Any thread.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The formats of omp and of pi. arborfs reads their logs alike, and one folder may have logs of both.
+// The formats of omp and of pi. arborfs reads their logs in the same way, and one folder may have logs of both.
 #pragma once
 
 #include "core/store/format.h"
@@ -7,7 +7,7 @@ namespace arborfs {
 
 /// The logs of omp.
 const Format& omp_format();
-/// The logs of pi, in a store that is surely its own: an agent dir that both may use counts as omp's.
+/// The logs of pi, in a store that only pi uses: an agent dir that both may use counts as omp's.
 const Format& pi_format();
 
 }  // namespace arborfs

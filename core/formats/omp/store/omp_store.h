@@ -1,7 +1,7 @@
 // The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts next to each log, breadcrumbs in
 // terminal-sessions/ (omp/FORMAT.md F); for pi also <timestamp>_<id>.jsonl in one folder (pi/FORMAT.md A2).
-// Thread-safe: it keeps no state but the paths, so that a store that appears or is replaced while mounted is found at
-// the next call (CONTRACT.md 7.8). It is changed as the agents change it (omp_log_change.h).
+// Thread-safe: it keeps no state except the paths, so that a store that appears or is replaced while mounted is found
+// at the next call (CONTRACT.md 7.8). It is written in the same way as the agents write it (omp_log_change.h).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace arborfs {
 /// True for the names that logs of omp and pi have.
 bool is_omp_log_name(std::string_view name);
 
-/// Where the logs lie, from the sessions folder.
+/// Where the logs are, relative to the sessions folder.
 enum class LogLayout : std::uint8_t {
   in_folders,  // below it, one folder for each cwd
   flat,        // in it; its folders are not the agent's
@@ -30,7 +30,7 @@ std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const
 /// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
 /// all agents see core/formats/registry.h.
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
-/// The agent dirs of omp and of pi that nobody named, as they are spelled.
+/// The default agent dirs of omp and of pi, as they are spelled.
 std::vector<std::string> default_agent_dirs();
 
 }  // namespace arborfs

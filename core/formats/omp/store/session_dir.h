@@ -1,4 +1,4 @@
-// pi's session dir: a folder that a user chose, in which all logs of pi lie directly, whatever their cwd
+// pi's session dir: a folder that a user chose, which directly contains all logs of pi, whatever their cwd
 // (pi/FORMAT.md A2). Reads the environment; any thread that does not race with setenv.
 #pragma once
 
@@ -15,8 +15,8 @@ struct ChosenSessionDir {
   std::string why_not;  // then the reason, in words
 };
 
-/// That of $PI_CODING_AGENT_SESSION_DIR, else of settings.json in pi's agent dir. Nothing if neither names one; what a
-/// project's settings or pi's arguments say is unknown.
+/// That of $PI_CODING_AGENT_SESSION_DIR, else of settings.json in pi's agent dir. Nothing if neither names one; the
+/// settings of projects and the arguments of pi are unknown.
 std::optional<ChosenSessionDir> own_session_dir();
 
 /// True if a folder that a user named for pi is a session dir and no agent dir: it has no folder `sessions`, and it

@@ -1,5 +1,5 @@
-// What a message or an entry must have so that the agents can open its log again (omp/FORMAT.md A18, C7, C13;
-// pi/FORMAT.md C2, C3). Pure; any thread.
+// The members that a message or an entry must have so that the agents can open its log again (omp/FORMAT.md A18, C7,
+// C13; pi/FORMAT.md C2, C3). Pure; any thread.
 #pragma once
 
 #include <cstdint>

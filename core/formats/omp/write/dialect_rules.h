@@ -1,4 +1,4 @@
-// What the agents do differently when they write, as one table. Any thread.
+// The differences in how the agents write, as one table. Any thread.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace arborfs {
 
 struct DialectRules {
   std::string_view agent;
-  /// Entries pass the persistence filter (persist.h). Else each is written as it is.
+  /// Entries pass through the persistence filter (persist.h). Otherwise each is written unchanged.
   bool filters_entries;
   /// The title is an entry of its own (pi/FORMAT.md C6), not a member of the header.
   bool names_by_entry;

@@ -35,7 +35,7 @@ std::string title_slot_line(std::string_view title, std::string_view source, std
 std::string clean_title(std::string_view title);
 
 /// The title of a session's fork: the title with " (fork)" added, cut so that both fit in the space that 18's dialect
-/// has. A title that already ends in this stays as it is, and an empty one stays empty.
+/// has. A title that already ends in this stays unchanged, and an empty one stays empty.
 std::string title_of_fork(std::string_view title, Dialect dialect);
 
 /// `object` (the text of one JSON object) with the member set to `value_json`, in its place or at the end, or removed

@@ -9,7 +9,7 @@
 
 namespace arborfs {
 
-/// The entries, each a child of the one before. The first one says where the conversation comes from.
+/// The entries, each a child of the previous one. The first one names the source of the conversation.
 std::string adopted_lines(const Conversation& conversation, Dialect dialect);
 
 /// Writes the log in the store of this number. Errors: invalid_argument if the working directory is not absolute;

@@ -1,4 +1,4 @@
-// The lines that one append adds to a log, each a child of the one before, with ids, parents and times filled in
+// The lines that one append adds to a log, each a child of the previous one, with ids, parents and times filled in
 // (omp/FORMAT.md F1, H5). For an append it is built under the log's lock, from the log's state at that moment. One
 // object is used by one thread.
 #pragma once
@@ -27,7 +27,7 @@ class AppendBatch {
       : index_(index), leaf_(leaf == kNoEntry ? EntryId{} : index.id(leaf)), now_ms_(now_ms) {}
 
   [[nodiscard]] const LogIndex& index() const { return index_; }
-  /// The id of the entry that the next line becomes a child of.
+  /// The id of the entry whose child the next line becomes.
   [[nodiscard]] const EntryId& leaf() const { return leaf_; }
   /// Makes the next line a child of `leaf`.
   void set_leaf(EntryId leaf) { left_ = std::exchange(leaf_, std::move(leaf)); }

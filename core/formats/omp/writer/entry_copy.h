@@ -1,6 +1,6 @@
-// Copies entries from one log to another and changes ids, parents and roles on the way. Short entries are changed as
-// text (migration.h, header_text.h); long ones are copied in steps around the members that change, so that memory use
-// does not grow with the entry. Both give the same bytes. Any thread.
+// Copies entries from one log to another and changes ids, parents and roles in the process. Short entries are changed
+// as text (migration.h, header_text.h); long ones are copied in steps around the members that change, so that memory
+// use does not grow with the entry. Both give the same bytes. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Rewrites a log with another header or title slot and keeps every other byte; migrates a log of version 1 or 2 on the
-// way (CONTRACT.md 6.5). Reads one state of a session; the caller checks afterwards that no other program changed the
-// log meanwhile (LogWriter::verify). Any thread.
+// Rewrites a log with another header or title slot and keeps every other byte; migrates a log of version 1 or 2 in the
+// process (CONTRACT.md 6.5). Reads one state of a session; the caller checks afterwards that no other program changed
+// the log meanwhile (LogWriter::verify). Any thread.
 #pragma once
 
 #include <cstdint>

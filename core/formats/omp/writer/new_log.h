@@ -16,13 +16,13 @@ namespace arborfs {
 /// The folder of a store where the agent looks for the sessions of a working directory (omp/FORMAT.md F4,
 /// pi/FORMAT.md A2).
 std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, std::uint8_t store);
-/// The same for a log that `from` is copied or moved from: one that lies in the sessions folder itself stays there.
+/// The same for a log that is copied or moved from `from`: a log directly in the sessions folder stays there.
 std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, const LogPlace& from);
 /// `cwd` with links resolved as far as it exists (omp/FORMAT.md F4). Errors: invalid_argument if it is not absolute.
 Result<std::string> resolved_cwd(const std::string& cwd);
 
-/// Writes a log of this header and these entries, each a child of the one before, in the store of this number. Errors:
-/// io, no_space, already_exists.
+/// Writes a log of this header and these entries, each a child of the previous one, in the store with this number.
+/// Errors: io, no_space, already_exists.
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
                                const std::vector<EntryDraft>& entries, bool sync);
 

@@ -1,5 +1,5 @@
-// The trash for sessions of omp and pi: the log, its artifacts and its backups are moved to the trash and back as they
-// are. Any thread.
+// The trash for sessions of omp and pi: the log, its artifacts and its backups are moved to the trash and back
+// unchanged. Any thread.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace arborfs {
 class OmpTrash : public Trash {
  public:
   using Trash::Trash;
-  /// Moves a log with all that belongs to it out of its store into the trash. The caller holds the log's lock. Across
-  /// file systems the files are copied, synced and compared first. Errors: io, no_space; the session is then still in
-  /// its store, unless the message says that it is in the trash.
+  /// Moves a log with all its files out of its store into the trash. The caller holds the log's lock. Across file
+  /// systems the files are copied, synced and compared first. Errors: io, no_space; the session is then still in its
+  /// store, unless the message says that it is in the trash.
   Result<Trashed> take(SessionStore& store, const LogPlace& place, const std::string& title);
   /// Moves a session back to its original place. Starts over if an earlier restore was killed. Errors: already_exists,
   /// io; busy while another process restores it.

@@ -49,7 +49,7 @@ class OmpWriter final : public Writer {
   /// For `title` see ForkPlan (new_log.h).
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
-  /// Without an agent: of omp, or of pi where only pi's logs are found.
+  /// Without an agent: of omp, or of pi if only logs of pi are found.
   Result<CreateResult> create(const NewSession& wanted) override;
   /// In pi's own format if `agent` is pi.
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;

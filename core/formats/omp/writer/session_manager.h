@@ -1,6 +1,6 @@
-// One conversation, written as the agents' class of the same name writes it, over any store. A new session reaches the
-// disk with its first assistant message (omp/FORMAT.md G1); until then it is in a memory store, read and written by the
-// same code. Every call returns when its change is as durable as the settings say, so there is nothing to flush, and a
+// One conversation, written as the agents' class of the same name does, in any store. A new session reaches the disk
+// with its first assistant message (omp/FORMAT.md G1); until then it is in a memory store, read and written by the same
+// code. Every call returns when its change is as durable as the settings say, so there is nothing to flush, and a
 // failed call does not affect later ones.
 //
 // Used by one thread at a time. Errors are those of Writer.

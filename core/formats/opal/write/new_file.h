@@ -29,7 +29,7 @@ class NewFile {
   Result<void> copy(const LogSource& log, std::uint64_t begin, std::uint64_t end);
   /// Writes a line feed unless the last byte is one.
   Result<void> end_line() { return last_ == '\n' ? Result<void>() : write("\n"); }
-  /// Nothing may be written after this.
+  /// Finishes the file; no write may follow.
   Result<void> finish(bool sync);
   /// Gives the finished file its name. The caller syncs the folder.
   Result<void> publish(const std::string& name, Disk::Existing existing);
@@ -47,9 +47,9 @@ class NewFile {
   bool is_published_ = false;
 };
 
-/// The log as it was read, held until the file is closed: another arborfs that replaces or removes it at the same
-/// moment finds it held, or finds another log. Opal itself takes no lock. Errors: stale if the log is held or not as it
-/// was read.
+/// The log as it was read, held until the file is closed: another arborfs process that replaces or removes it at the
+/// same moment finds it held, or finds another log. Opal itself takes no lock. Errors: stale if the log is held, or has
+/// changed since it was read.
 Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read);
 
 }  // namespace arborfs::opal

@@ -1,5 +1,5 @@
 // The trash for sessions of Opal: the file of the session, and the folder with other files of it (opal/FORMAT.md A1),
-// are moved to the trash and back as they are. Any thread.
+// are moved to the trash and back unchanged. Any thread.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace arborfs {
 class OpalTrash : public Trash {
  public:
   using Trash::Trash;
-  /// The caller holds the log (hold_log). The move of the log decides: before it the session is in its store, after it
-  /// in the trash. Across file systems the files are copied, synced and then removed. Errors: io, no_space; stale if
-  /// Opal wrote the log meanwhile. The session is then still in its store.
+  /// The caller holds the log (hold_log). The session counts as in its store until its log is moved, and then as in the
+  /// trash. Across file systems the files are copied, synced and then removed. Errors: io, no_space; stale if Opal
+  /// wrote the log meanwhile. The session is then still in its store.
   Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title);
   /// Moves a session back to its place; continues where an earlier restore was killed. Errors: already_exists, io; busy
   /// while another process restores it.

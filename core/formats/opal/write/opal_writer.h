@@ -31,8 +31,8 @@ class OpalWriter final : public Writer {
   [[nodiscard]] Result<void> check_branch(const SessionPtr& session, const std::string& target) override;
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
-  /// Errors also: invalid_argument for a run that is not on the path to the leaf, or that would part a tool call from
-  /// its result (F27; `force` overrides).
+  /// Errors also: invalid_argument for a run that is not on the path to the leaf, or that would separate a tool call
+  /// from its result (F27; `force` overrides).
   Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false) override;
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
@@ -44,7 +44,7 @@ class OpalWriter final : public Writer {
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
 
  private:
-  /// What a new file has that the log has not.
+  /// The changes of a new file relative to the log.
   struct Draft {
     const LogIndex* index = nullptr;  // of the log
     std::string header;
@@ -55,7 +55,7 @@ class OpalWriter final : public Writer {
     std::vector<std::string> removed;   // ids
     std::string new_parent;             // of relinked lines, "" for none
   };
-  /// Changes the draft; leaves it as it was when it fails. Does no I/O.
+  /// Changes the draft; leaves it unchanged if it fails. Does no I/O.
   using Change = std::function<Result<void>(Draft&)>;
   struct Waiting {
     Change change;
@@ -74,7 +74,7 @@ class OpalWriter final : public Writer {
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);
   Result<void> sync_name(const SessionPtr& session) const;
-  /// Makes the session that `fill` writes. Without a mode it has that of any new file.
+  /// Creates the session that `fill` writes. Without a mode, the file has that of any new file.
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
                                    const std::function<Result<void>(opal::NewFile&)>& fill);
 

@@ -12,8 +12,8 @@ namespace arborfs::opal {
 /// Fails if the path to an entry ends in tool calls without results. Errors: invalid_argument, and those of reading.
 Result<void> check_answered(const Session& session, Ordinal end);
 
-/// Fails if a call and its result would no longer stand together on the path to the leaf when messages take the place
-/// of those from `first` to `last`, two entries of that path. `members` is as in NewMessages. Errors: as above.
+/// Fails if a call and its result would no longer be adjacent on the path to the leaf after messages replace those from
+/// `first` to `last`, two entries of that path. `members` is as in NewMessages. Errors: as above.
 Result<void> check_replaced(const Session& session, Ordinal first, Ordinal last,
                             const std::vector<std::string>& members);
 

@@ -13,8 +13,8 @@ struct AdoptedPlace {
   std::string session;
 };
 
-/// Writes parts before their message and the session last, so that OpenCode sees all of it or nothing. What was written
-/// is removed again on an error. `storage` is the folder with all of OpenCode's files. Errors: no_space, io.
+/// Writes parts before their message and the session last, so that OpenCode sees all of it or nothing. On an error the
+/// written files are removed again. `storage` is the folder with all of OpenCode's files. Errors: no_space, io.
 Result<AdoptedPlace> adopt_in_files(Disk& disk, const std::string& storage, const Conversation& conversation, bool sync,
                                     AsText& counts);
 

@@ -15,10 +15,10 @@ class DiffFiles {
   DiffFiles(Disk& disk, std::string data) : disk_(disk), data_(std::move(data)) {}
   /// Copies those of the sessions to a folder, which the caller syncs. Errors: io, permission, no_space.
   Result<void> copy_to(const Dir& folder, const std::vector<std::string>& sessions) const;
-  /// Copies them back, to a folder that is made if it is missing; files that are there stay as they are. Errors:
-  /// already_exists if one of these has another content; io, permission, no_space.
+  /// Copies them back to a folder, which is created if it is missing; existing files stay unchanged. Errors:
+  /// already_exists if an existing file has different content; io, permission, no_space.
   Result<void> copy_back(const Dir& folder, const std::vector<std::string>& sessions) const;
-  /// Leaves those that cannot be removed: without the session they mean nothing to OpenCode.
+  /// Leaves files that cannot be removed: OpenCode ignores them without the session.
   void remove(const std::vector<std::string>& sessions) const;
 
  private:

@@ -13,9 +13,10 @@ namespace arborfs::opencode {
 /// JSON without white space between tokens, as JSON.stringify(value, null, 2) writes it.
 std::string indented(std::string_view json);
 
-/// The text of a session with another title, all else byte for byte. Errors: corrupt if it is not a JSON object.
+/// The text of a session with another title; everything else stays byte for byte. Errors: corrupt if it is not a JSON
+/// object.
 Result<std::string> with_title(const std::string& session, std::string_view title);
-/// With a later time of its last change; as it is if it has none, or a later one.
+/// With a later time of its last change; unchanged if it has none, or a later one.
 std::string with_time(const std::string& session, std::int64_t time_ms);
 
 /// True if messages of the session are undone.

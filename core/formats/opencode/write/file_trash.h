@@ -1,8 +1,8 @@
-// The trash for sessions in OpenCode's JSON files. A session is taken with the sessions that were started from it,
-// however deep: the texts of their files stand as lines of JSON (row_text.h) in files/files.jsonl, those of shares
-// included. They are complete on the disk before the first file is removed, so a kill at any point leaves each session
-// whole in the store or in the trash. A restore replaces no file, and completes an earlier one that was killed. Any
-// thread.
+// The trash for sessions in OpenCode's JSON files. A session is moved with the sessions that were started from it,
+// however deep: the texts of their files, including those of shares, are lines of JSON (row_text.h) in
+// files/files.jsonl. They are complete on the disk before the first file is removed, so a kill at any point leaves each
+// session complete in the store or in the trash. A restore replaces no file, and completes an earlier one that was
+// killed. Any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Ids as OpenCode makes them (opencode/FORMAT.md A4). Any thread.
+// Ids as OpenCode generates them (opencode/FORMAT.md A4). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace arborfs::opencode {
 /// `kind` is "msg" or "prt". For equal times the id with the higher `count`, from 1, sorts last.
 std::string new_id(std::string_view kind, std::int64_t time_ms, std::uint32_t count);
 
-/// That of a session made at this time: later ones sort first.
+/// The id of a session created at this time: later ones sort first.
 std::string new_session_id(std::int64_t time_ms);
 
 }  // namespace arborfs::opencode

@@ -1,7 +1,7 @@
-// The trash for sessions of OpenCode. A session in its database is taken with the sessions that were started from it,
-// however deep: their rows stand as lines of JSON in files/rows.json, secrets of shares included, and the files of
-// their changes in files/. They are complete on the disk before one short transaction removes the rows, so a kill at
-// any point leaves the sessions in the database, in the trash, or in both. Any thread.
+// The trash for sessions of OpenCode. A session in its database is moved with the sessions that were started from it,
+// however deep: their rows, including secrets of shares, are lines of JSON in files/rows.json, and the files of their
+// changes are in files/. They are complete on the disk before one short transaction removes the rows, so a kill at any
+// point leaves the sessions in the database, in the trash, or in both. Any thread.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ class OpenCodeTrash : public Trash {
   /// if the sessions keep changing; those of the disk and the database. The sessions are then in the database, unless
   /// the message says that a copy is in the trash.
   Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title, How how);
-  /// Puts all rows and files back in one transaction. Does nothing but empty the trash if an earlier restore was killed
-  /// after that. Errors: already_exists, io; busy as take(), or while another process restores it.
+  /// Restores all rows and files in one transaction. If an earlier restore was killed after that, it only empties the
+  /// trash. Errors: already_exists, io; busy as take(), or while another process restores it.
   Result<void> restore(const Trashed& trashed);
 
  private:

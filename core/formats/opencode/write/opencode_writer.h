@@ -1,6 +1,5 @@
-// Writes to the sessions of OpenCode, also while OpenCode runs: messages of the user, titles, summaries of runs, and
-// removals (opencode/FORMAT.md G). Each call is one change of the store that has the session (session_writes.h).
-// Threads: any.
+// Writes to the sessions of OpenCode, even while OpenCode runs: user messages, titles, summaries of runs, and removals
+// (opencode/FORMAT.md G). Each call is one change of the store that has the session (session_writes.h). Threads: any.
 #pragma once
 
 #include <string>
@@ -26,11 +25,11 @@ class OpenCodeWriter final : public Writer {
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
-  /// The message is one of the user for no agent of OpenCode. A text that begins with a brace is JSON with the facts of
-  /// the run (run_summary.h); "" makes the summary from the session's messages.
+  /// The summary is a user message that is not addressed to any agent of OpenCode. A text that begins with a brace is
+  /// JSON with the facts of the run (run_summary.h); "" makes the summary from the session's messages.
   Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false) override;
-  /// With the sessions that were started from it, however deep, as one change. Errors also: busy while OpenCode answers
-  /// in one of them.
+  /// Removes the session and those that were started from it, however deep, as one change. Errors also: busy while
+  /// OpenCode answers in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;

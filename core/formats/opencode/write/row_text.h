@@ -23,7 +23,7 @@ struct Row {
   std::vector<std::pair<std::string, CellValue>> cells;  // by column
 };
 
-/// Appends the row that `row` stands on, with a line feed.
+/// Appends the current row of `row`, with a line feed.
 void append_row(std::string_view table, const sqlite::Statement& row, std::string& lines);
 /// The row has at least one cell.
 void append_row(const Row& row, std::string& lines);

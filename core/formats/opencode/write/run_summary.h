@@ -7,11 +7,11 @@
 
 namespace arborfs::opencode {
 
-/// What the messages of sessions say about a run.
+/// The facts about a run from the messages of its sessions.
 class RunFacts {
  public:
   void add(const std::string& session, std::string_view message);
-  /// Of what is known: how long it took, the sessions and the tokens.
+  /// The text from the known facts: how long the run took, its sessions and its tokens.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -1,6 +1,6 @@
-// All rows of OpenCode's database that belong to sessions, as lines of JSON, and back (opencode/FORMAT.md G4). Which
-// tables have such rows is read from the schema: those whose rows go with the row of the session by foreign keys, and
-// the events. Used within one transaction; nothing here commits.
+// All rows of OpenCode's database that belong to sessions, as lines of JSON, and back (opencode/FORMAT.md G4). The
+// schema shows which tables have such rows: those whose rows are removed with the row of the session through foreign
+// keys, and the events. Used within one transaction; nothing here commits.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace arborfs::opencode {
 
-/// What read() has read: equal for equal rows, whatever their order.
+/// A sum of the rows that read() has read: equal for equal rows, whatever their order.
 struct RowsSum {
   std::int64_t rows = 0;  // that go with the sessions
   std::uint64_t hash = 0;
@@ -25,15 +25,15 @@ class SessionRows {
   /// `connection` outlives it. Errors: unsupported if the tables are not those of OpenCode; those of reading.
   static Result<SessionRows> of(const sqlite::Connection& connection);
 
-  /// Each row as one line with its line feed, in an order in which they can be inserted; before those of a session its
-  /// project. Errors: those of reading and of `take`.
+  /// Each row as one line with its line feed, in an order in which they can be inserted; the project comes before the
+  /// rows of its session. Errors: those of reading and of `take`.
   using Take = std::function<Result<void>(std::string_view line)>;
   [[nodiscard]] Result<RowsSum> read(const std::vector<std::string>& sessions, const Take& take) const;
-  /// Removes the sessions, the last one first. Errors: those of writing; unsupported if other rows than those of
-  /// read(), of which there are `rows`, would change with them.
+  /// Removes the sessions, the last one first. `rows` is the number of rows that read() returned. Errors: those of
+  /// writing; unsupported if other rows would change too.
   [[nodiscard]] Result<void> remove(const std::vector<std::string>& sessions, std::int64_t rows) const;
-  /// Inserts the rows of lines. A project that is there stays as it is; tables and columns that the database has no
-  /// longer are left out. Errors: corrupt if a line is none of read(); already_exists; those of writing.
+  /// Inserts the rows of lines. An existing project stays unchanged; tables and columns that the database no longer has
+  /// are left out. Errors: corrupt if a line is not from read(); already_exists; those of writing.
   [[nodiscard]] Result<void> insert(std::string_view lines) const;
 
  private:

@@ -1,5 +1,5 @@
-// What OpenCodeWriter does to a session in one kind of store. Each change is made completely or not at all, even while
-// OpenCode runs. Threads: any.
+// The changes that OpenCodeWriter makes to a session in one kind of store. Each change is made completely or not at
+// all, even while OpenCode runs. Threads: any.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class SessionWrites {
   /// `is_automatic`: only a default title is replaced. Returns the title in effect.
   virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                         bool is_automatic) = 0;
-  /// With all that were started from it, to the trash (trash.h). Errors also: busy while OpenCode answers in one of
-  /// them, unless `force`.
+  /// Moves the session, and all sessions that were started from it, to the trash (trash.h). Errors also: busy while
+  /// OpenCode answers in one of them, unless `force`.
   virtual Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title,
                               bool force) = 0;
   /// Errors: busy if OpenCode answers in the session or in one that was started from it.
@@ -32,7 +32,7 @@ class SessionWrites {
   virtual Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) = 0;
 };
 
-/// OpenCode replaces only such a title by one of its own (opencode/FORMAT.md G3).
+/// OpenCode replaces only such a title with one of its own (opencode/FORMAT.md G3).
 bool is_default_title(std::string_view title);
 
 }  // namespace arborfs::opencode

@@ -24,7 +24,7 @@ class StorageFolder {
 
   /// A folder in it, as "message" and the id of a session. Errors: not_found; those of opening it.
   [[nodiscard]] Result<Dir> folder(const std::string& kind, const std::string& name = "") const;
-  /// The same; it is made, and its name synced, if it is missing.
+  /// The same, but creates the folder, and syncs its name, if it is missing.
   [[nodiscard]] Result<Dir> make_folder(Disk& disk, const std::string& kind, const std::string& name = "") const;
 
   /// The session and those that were started from it, each after its parent. Errors: not_found.
@@ -38,7 +38,7 @@ class StorageFolder {
   Dir root_;
 };
 
-/// A file that is whole before it gets its name. Destroying it removes what was not published.
+/// A file that is complete before it gets its name. The destructor removes it unless it was published.
 class DraftFile {
  public:
   /// `folder` outlives it. `mode`: the permissions, if they are not those of a new file. Errors: io, no_space.
