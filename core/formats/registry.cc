@@ -34,10 +34,10 @@ namespace {
 using StorePtr = std::shared_ptr<SessionStore>;
 using WriterPtr = std::unique_ptr<Writer>;
 
-/// Opens the store in a folder. `is_own`: nobody named it.
+/// Opens the store in a folder. `is_own`: the user did not name it.
 using OpenStore = StorePtr (*)(const std::string& dir, bool is_own, Disk& disk);
 
-/// The place of a store of an agent's own, or why there is none.
+/// The place of an agent's default store, or why there is none.
 struct OwnPlace {
   std::string dir;
   std::string why_none;
@@ -48,11 +48,11 @@ struct Agent {
   std::string_view name;
   std::vector<OwnPlace> (*own_places)();
   OpenStore open;
-  /// Makes what writes its sessions, or new ones from those of other agents; null if nothing does.
+  /// Creates the writer of its sessions, or of new sessions from those of other agents; null if there is none.
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
-  /// Brings a removed session back (restore_session); null if arborfs removes none.
+  /// Restores a removed session (restore_session); null if arborfs removes none.
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
@@ -193,7 +193,7 @@ Error unknown_agent(std::string_view name) {
   return {Errc::invalid_argument, "unknown agent '" + std::string(name) + "'; the known agents are " + known};
 }
 
-/// True if both paths lead to one folder, also through a link.
+/// True if both paths lead to the same folder, even through a link.
 bool is_same_folder(const std::string& one, const std::string& other) {
   std::error_code failed;
   return one == other || (std::filesystem::equivalent(one, other, failed) && !failed);

@@ -18,8 +18,8 @@
 namespace arborfs::claude {
 namespace {
 
-/// The nodes that rows of type progress stand for: the nearest one above (claude/FORMAT.md B4). Copies share what they
-/// know until one of them learns more.
+/// The nodes that replace rows of type progress: the nearest one above each (claude/FORMAT.md B4). Copies share their
+/// data until one of them changes.
 class Bridges {
  public:
   void add(const Row& progress) {

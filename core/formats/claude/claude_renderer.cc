@@ -90,7 +90,7 @@ void add_content(Message& message, const json::Value* content) {
   }
 }
 
-/// What the program adds to the conversation, as it is sent (claude/FORMAT.md F3).
+/// The content that the program adds to the conversation, as it is sent (claude/FORMAT.md F3).
 std::optional<Message> attachment_of(const json::Value& record) {
   Message message;
   const json::Value* rendered = json::member(record, "rendered");

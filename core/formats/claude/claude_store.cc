@@ -113,7 +113,7 @@ Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& pl
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }
 
-/// Also without a program that is called claude: the files say which process it is.
+/// This works even without a program called claude: the files name the process.
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const RunningSessions>(paths().agent_dir);
 }

@@ -1,4 +1,4 @@
-// What rows say to a conversation (claude/FORMAT.md B3, E2, F3).
+// Translates rows into turns of a conversation (claude/FORMAT.md B3, E2, F3).
 #include <string>
 #include <utility>
 
@@ -75,8 +75,8 @@ void add_content_to(const json::Value& content, Turn& turn, Turn& results) {
   }
 }
 
-/// The content of a message, of the output of a command, or of what came in while the assistant answered: a prompt, or
-/// a notice of a sub-agent.
+/// The content of a message, of the output of a command, or of an input that arrived while the assistant answered: a
+/// prompt, or a notice of a sub-agent.
 const json::Value* content_of(const json::Value& record) {
   if (json::is_string(json::member(record, "subtype"), "local_command")) {
     return json::member(record, "content");

@@ -19,7 +19,7 @@ std::string string_at(std::string_view object, std::string_view key) {
   return skim::string_value(skim::member(object, key)).value_or("");
 }
 
-/// What a boundary asks for: rows by name, or those from a last one up to a first one by their parents.
+/// The rows that a boundary requests: by name, or from a last one up to a first one along their parents.
 struct Wanted {
   std::string anchor;
   std::vector<std::string> uuids;
@@ -47,7 +47,7 @@ std::optional<Wanted> wanted_by(std::string_view boundary) {
   return wanted.head.empty() || wanted.tail.empty() ? std::nullopt : std::optional(std::move(wanted));
 }
 
-/// Goes through the rows from the last one to the first, so that of rows with one uuid the last one counts, and a
+/// Goes through the rows from the last to the first, so that the last of several rows with the same uuid counts, and a
 /// parent comes after its child.
 class Search {
  public:

@@ -20,7 +20,7 @@ struct Piece {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   bool is_string = false;
-  bool is_prompt = false;   // what somebody said, not the result of a tool
+  bool is_prompt = false;   // a prompt or an answer, not the result of a tool
   std::uint64_t reply = 0;  // of a block: a hash of its message's id
 };
 
@@ -115,7 +115,7 @@ Result<void> read_pieces(const LogSource& log, std::uint64_t offset, std::uint64
   return {};
 }
 
-/// The pieces of a path, and of what its compaction preserved.
+/// The pieces of a path, and of the rows that its compaction preserved.
 Result<std::vector<Piece>> pieces_of(const ContextPath& path, const LogSource& log) {
   std::vector<Piece> pieces;
   Preserved preserved;
@@ -167,7 +167,7 @@ std::vector<Piece> with_whole_replies(std::vector<Piece> pieces) {
   return ordered;
 }
 
-/// Pieces of one role in a row are one message.
+/// Consecutive pieces of one role are one message.
 void add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::span<const Piece> pieces) {
   content.add_text("{\"role\":\"" + std::string(pieces.front().role) + "\",\"content\":");
   if (pieces.size() == 1 && pieces.front().is_string) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLongestPlaced = 256 * 1024;
 static_assert(json::kEscapePadding <= RowParser::kPadding);
 
-/// Dumps of requests may be most of a log (claude/FORMAT.md B5); they are not even checked.
+/// Dumps of requests may make up most of a log (claude/FORMAT.md B5); they are not checked.
 constexpr std::string_view kRequestDump = R"({"type":"api-request)";
 
 /// The text of a string, "" for other values.
@@ -207,7 +207,7 @@ class RowReader {
     return is_summary_ ? "summary" : is_meta_ ? "meta" : has_only_results ? "tool" : is_command() ? "command" : "user";
   }
 
-  /// A command of the program, or what it printed (claude/FORMAT.md B3).
+  /// A command of the program, or its output (claude/FORMAT.md B3).
   [[nodiscard]] bool is_command() const {
     const Value content = member(message_, "content");
     if (content.lead() != '"') {
@@ -233,7 +233,7 @@ class RowReader {
     return row_.part == Row::Part::result && !has_others;
   }
 
-  /// A prompt that the user typed while the program was at work (claude/FORMAT.md B3).
+  /// A prompt that the user typed while the program was working (claude/FORMAT.md B3).
   [[nodiscard]] bool is_typed() const {
     return means(member(attachment_, "type"), "queued_command") &&
            means(member(member(attachment_, "origin"), "kind"), "human");

@@ -24,14 +24,14 @@ std::optional<std::uint64_t> number_of(std::string_view digits) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// The process that a file of this name is about; other names are those of keys, and of files being written.
+/// The process that a file with this name describes; other names belong to keys, and to files that are being written.
 std::optional<long> pid_in(std::string_view name) {
   const auto pid =
       name.ends_with(kNoteSuffix) ? number_of(name.substr(0, name.size() - kNoteSuffix.size())) : std::nullopt;
   return pid && *pid > 0 ? std::optional(static_cast<long>(*pid)) : std::nullopt;
 }
 
-/// True if the process runs and is the one that wrote the file: another one may have got its number.
+/// True if the process runs and is the one that wrote the file: its number may have been reused.
 bool is_writer(long pid, const std::string& started) {
   const auto proc = Dir::open_root("/proc");
   const UniqueFd process = proc::open_process(proc ? proc->fd() : -1, pid);
@@ -49,7 +49,7 @@ std::string text_member(const json::Value& object, const char* key) {
   return number != nullptr && number->IsNumber() ? json::number_text(number->GetDouble()) : "";
 }
 
-/// The session by the names in its place: also of a sub-agent's transcript, in `<project>/<session>/subagents`.
+/// The session named by its place, even for a sub-agent's transcript in `<project>/<session>/subagents`.
 std::string_view session_of(const LogPlace& place) {
   std::string_view folder = place.folder;
   const std::size_t slash = folder.find('/');

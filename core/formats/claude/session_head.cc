@@ -14,7 +14,7 @@ namespace arborfs::claude {
 namespace {
 
 constexpr std::uint64_t kEnd = 64 * 1024;
-/// Enough, as a rule, for the first rows of the tree.
+/// Usually enough for the first rows of the tree.
 constexpr std::uint64_t kShortEnd = 4 * 1024;
 
 Result<std::string> read_piece(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
@@ -24,13 +24,13 @@ Result<std::string> read_piece(const LogSource& log, std::uint64_t offset, std::
   return piece;
 }
 
-/// Rows of bookkeeping are short, and mostly begin with their type; others are not looked at.
+/// Rows of bookkeeping are short, and usually begin with their type; others are skipped.
 bool may_be_note(std::string_view line) {
   constexpr std::size_t kLongestOdd = 512;
   return line.starts_with(R"({"type":")") ? !line.starts_with(R"({"type":"api-)") : line.size() <= kLongestOdd;
 }
 
-/// What the bookkeeping in a piece of the log says (claude/FORMAT.md D). The last row of a kind counts.
+/// The facts from the bookkeeping in a piece of the log (claude/FORMAT.md D). The last row of a kind counts.
 struct Notes {
   std::optional<std::string> custom_title;
   std::optional<std::string> made_title;
@@ -81,7 +81,7 @@ Notes notes_in(std::string_view text) {
   return notes;
 }
 
-/// What the rows at the start say.
+/// The facts from the rows at the start.
 struct Start {
   std::optional<std::string> session;
   std::optional<std::string> agent;  // the id of a sub-agent
@@ -98,7 +98,7 @@ void note(std::optional<std::string>& field, std::string_view object, std::strin
   }
 }
 
-/// The members of the first row of the tree that say how the session began.
+/// The members of the first row of the tree that describe the start of the session.
 std::string native_header(std::string_view row) {
   json::Document value;
   json::Document native(rapidjson::kObjectType);
@@ -113,7 +113,7 @@ std::string native_header(std::string_view row) {
   return json::stringify(native);
 }
 
-/// Adds what a row says and an earlier one did not.
+/// Adds the facts of a row that no earlier row had.
 void note_row(std::string_view line, Start& start) {
   note(start.session, line, "sessionId");
   note(start.cwd, line, "cwd");
@@ -186,7 +186,7 @@ class Ends {
   std::string tail_;
 };
 
-/// Of each kind of title the one at the end of the log counts, else the one at its start.
+/// For each kind of title, the one at the end of the log counts, else the one at its start.
 Result<std::string> find_title(Ends& ends, const Notes& tail) {
   for (const auto title : {&Notes::custom_title, &Notes::made_title}) {
     const auto& at_end = tail.*title;

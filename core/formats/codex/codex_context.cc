@@ -19,7 +19,7 @@ constexpr std::size_t kKeptBytes = std::size_t{20'000} * 4;
 
 /// An item of the history.
 struct Item {
-  std::uint64_t offset = 0;  // in the log, unless it was made
+  std::uint64_t offset = 0;  // in the log, unless it was generated
   std::uint64_t length = 0;
   std::string made;
   bool is_typed = false;  // a message that the user typed
@@ -104,7 +104,7 @@ class History {
     return {};
   }
 
-  /// The newest of the user's messages, as far as there is room, and the summary.
+  /// The newest user messages, as far as they fit, and the summary.
   Result<void> rebuild(const std::string& summary) {
     std::vector<Item> kept;
     std::size_t room = kKeptBytes;

@@ -129,10 +129,10 @@ class Thread final : public LineScan {
     std::uint64_t ordinal = 0;
     Ordinal entry = kNoEntry;
   };
-  /// The entries of a segment, and where its history comes from.
+  /// The entries of a segment, and the source of its history.
   struct Entries {
     std::vector<Placed> placed;
-    Ordinal before = kNoEntry;  // the entry that the segment goes on from
+    Ordinal before = kNoEntry;  // the entry from which the segment continues
     std::string missing;        // the id of that entry if there is none
   };
 
@@ -174,7 +174,8 @@ class Thread final : public LineScan {
     tip_id_ = tip == kNoEntry ? "" : sink.id(tip);
   }
 
-  /// Finds the last entry of the base before the ordinal at which the segment begins; it may be one of the base's base.
+  /// Finds the last entry of the base before the ordinal at which the segment begins; it may belong to the base's own
+  /// base.
   void find_base(const HistoryBase& base) {
     const auto found = ends_.find(base.segment);
     if (found == ends_.end()) {
@@ -282,7 +283,7 @@ class Thread final : public LineScan {
   // Of all:
   std::unordered_map<std::string, Entries> ends_;  // by segment; of those that have been read
   std::vector<bool> begins_turn_;                  // by entry
-  Ordinal tip_ = kNoEntry;                         // the entry that the next one goes on from
+  Ordinal tip_ = kNoEntry;                         // the entry from which the next one continues
   std::string tip_id_;
 };
 
@@ -307,7 +308,7 @@ Result<bool> Reader::can_grow(const LogSource& log) const {
   return thread == nullptr ? Result<bool>(true) : thread->grows_at_its_end();
 }
 
-/// The first line stays as it is once it has ended.
+/// The first line never changes once it has ended.
 Result<Header> Reader::grown_header(const LogSource& log, const Header& before, std::uint64_t settled) const {
   return before.valid && before.offset + before.length < settled ? before : read_header(log);
 }

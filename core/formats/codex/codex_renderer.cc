@@ -49,7 +49,7 @@ std::string_view kind_of(const json::Value& payload, rapidjson::SizeType at) {
   return has_it ? json::as_string((*kinds)[at]) : std::string_view();
 }
 
-/// The items of a message or of a tool's output. Where the user typed something, what Codex put in is left out.
+/// The items of a message or of a tool's output. If the user typed some of them, the inserted ones are left out.
 void add_items(Message& message, const json::Value& payload, const json::Value& items, bool only_typed) {
   for (rapidjson::SizeType at = 0; at < items.Size(); ++at) {
     const json::Value& item = items[at];
@@ -121,7 +121,7 @@ void add_call(Message& message, std::string tool, std::string input) {
   message.push_back(std::move(call));
 }
 
-/// A call of a tool of the model's own: its type without `_call`, and its action.
+/// A call of one of the model's built-in tools: its type without `_call`, and its action.
 void add_own_call(Message& message, const json::Value& payload, std::string_view type) {
   const json::Value* action = json::member(payload, "action");
   add_call(message, std::string(type.substr(0, type.size() - std::string_view("_call").size())),
@@ -154,7 +154,7 @@ const json::Value* member_of(const json::Value* object, std::string_view key) {
   return object == nullptr ? nullptr : json::member(*object, key);
 }
 
-/// What one response used, by either kind of record (codex/FORMAT.md F1, F2), and the key of the response.
+/// The usage of one response, from either kind of record (codex/FORMAT.md F1, F2), and the key of the response.
 struct Told {
   const json::Value* usage = nullptr;
   std::string response;

@@ -94,7 +94,7 @@ CodexStore::Table CodexStore::read_table() const {
   return now;
 }
 
-/// Also the folder with the file of names.
+/// Includes the folder with the file of names.
 std::vector<WatchedDir> CodexStore::watched() const {
   std::vector<WatchedDir> dirs{{home(), std::string(kFolder), false}};
   Table now = table();
@@ -107,7 +107,7 @@ std::vector<WatchedDir> CodexStore::watched() const {
   return dirs;
 }
 
-/// A file that concerns all threads gives a place where no log is, so that all are looked at.
+/// For a file that concerns all threads, the result is a place without a log, so that all threads are checked.
 std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std::string& file) const {
   if (const auto name = parse_rollout_name(file)) {
     const Table now = table();
@@ -181,7 +181,7 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
   return found;
 }
 
-/// Looks at threads; nothing is left of one that cannot be read.
+/// Reads threads; leaves out those that cannot be read.
 void CodexStore::look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
                       std::span<std::optional<FoundLog>> logs) const {
   SegmentOpener opener(home(), SegmentOpener::Use::once);
@@ -241,7 +241,7 @@ Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place)
   return File::open_in(dir, newest.file);
 }
 
-/// Also without a program that is called codex: another one may embed it.
+/// This works even without a program called codex: another program may embed it.
 std::unique_ptr<const LiveSigns> CodexStore::live_signs(bool /*is_running*/) const {
   auto locks = open_below(home(), kLocks);
   return locks ? std::make_unique<const ThreadLocks>(*std::move(locks)) : nullptr;
@@ -276,7 +276,7 @@ std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
   return found;
 }
 
-/// What the segment's first line says; unsettled also if it cannot be read now.
+/// The facts from the segment's first line; also unsettled if it cannot be read now.
 SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) const {
   {
     const std::lock_guard lock(mutex_);
@@ -296,8 +296,8 @@ SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) 
   return *head;
 }
 
-/// The thread's segments and those that its history begins with, a base before what is based on it. Compressed ones of
-/// other threads are left out.
+/// The thread's segments and those with which its history begins, each base before the segments based on it. Compressed
+/// ones of other threads are left out.
 Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread,
                                                           SegmentOpener& opener) const {
   const auto own = table.threads().find(thread);

@@ -1,4 +1,4 @@
-// What records say to a conversation (codex/FORMAT.md E).
+// Translates records into turns of a conversation (codex/FORMAT.md E).
 #include <string>
 #include <utility>
 
@@ -38,7 +38,7 @@ TurnPart result_in(const json::Value& payload) {
   return result;
 }
 
-/// The arguments as JSON; a text that is none becomes a JSON string.
+/// The arguments as JSON; a text that is not JSON becomes a JSON string.
 std::string arguments_in(const json::Value& payload, std::string_view key) {
   std::string text = text_in(payload, key);
   json::Document parsed;

@@ -114,7 +114,7 @@ void ThreadStat::add(const FileStat& file, std::uint64_t length, bool is_own) {
   identity_ = xxh64(place, identity_);
 }
 
-/// The facts count as part of the identity, so that a change of them is seen.
+/// The facts count as part of the identity, so that a change to them is detected.
 FileStat ThreadStat::of_thread(const ThreadFacts& facts) const {
   FileStat all = stat_;
   if (files_ != 1 || !facts.is_empty()) {

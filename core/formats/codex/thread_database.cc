@@ -102,7 +102,7 @@ std::vector<FileFinding> ThreadDatabase::faults() const {
   return found;
 }
 
-/// While the database cannot be read, what was read before stays.
+/// While the database cannot be read, the previous facts stay.
 void ThreadDatabase::refresh() const {
   threads_ = threads_ ? threads_ : std::make_shared<const Threads>();
   const std::string file = newest_database(home_);

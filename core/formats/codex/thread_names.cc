@@ -16,7 +16,7 @@ constexpr std::size_t kLongestName = 4096;
 
 }  // namespace
 
-/// Of the lines of one thread the last one counts. What is beyond kMostRead is not read.
+/// If a thread has several lines, the last one counts. At most kMostRead bytes are read.
 std::shared_ptr<const ThreadNames::Names> ThreadNames::current() const {
   const auto home = Dir::open_root(home_);
   const auto st = home ? home->stat(std::string(kFile)) : Result<FileStat>(home.error());

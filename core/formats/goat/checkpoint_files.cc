@@ -90,7 +90,7 @@ Result<std::shared_ptr<const CheckpointTree>> CheckpointTrees::tree_of(const Dir
   return tree;
 }
 
-/// What a path leads to.
+/// The item at a path.
 struct CheckpointFiles::Place {
   enum class Kind : std::uint8_t { top, checkpoint, manifest, diff, files, stored };
   Kind kind = Kind::top;

@@ -181,7 +181,7 @@ struct Messages {
   }
 };
 
-/// Makes each message the child of the one before it.
+/// Makes each message the child of the previous one.
 class Chain final : public LineScan {
  public:
   [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Chain>(*this); }

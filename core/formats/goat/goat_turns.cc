@@ -1,4 +1,4 @@
-// What messages say to a conversation (goat/FORMAT.md C2, C3).
+// Translates messages into turns of a conversation (goat/FORMAT.md C2, C3).
 #include <string>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = TurnPart::Kind;
 
-/// Calls take(part) for each part of a content; a text is one.
+/// Calls take(part) for each part of a content; a text is a single part.
 template <class Take>
 void each_part(const json::Value* content, const Take& take) {
   if (content == nullptr || content->IsNull()) {

@@ -19,7 +19,7 @@ PlannedFile refused(PlannedFile file, std::string why) {
   return file;
 }
 
-/// Keeps the folder open that was looked into last: the files of a checkpoint often share one.
+/// Keeps the last used folder open: the files of a checkpoint often share one.
 class Folders {
  public:
   explicit Folders(const WorkFolder& work) : work_(work) {}
@@ -119,7 +119,7 @@ PlannedFile plan_file(const CheckpointFile& wanted, const WorkFolder& work, Fold
   return file;
 }
 
-/// The rows that count: the last one for each file, where the first one stood.
+/// The effective rows: the last one for each file, at the position of the first.
 std::vector<const CheckpointFile*> rows_of(const Checkpoint& checkpoint, const WorkFolder& work) {
   std::vector<const CheckpointFile*> rows;
   std::map<std::vector<std::string>, std::size_t> places;

@@ -61,7 +61,7 @@ class Bytes {
     left_.remove_prefix(count);
     return taken;
   }
-  /// As many bytes as a length of `width` bytes before them says.
+  /// Bytes preceded by their length, which is `width` bytes long.
   std::optional<std::string_view> counted(std::size_t width) {
     const auto count = number(width);
     return count ? take(*count) : std::nullopt;
@@ -197,7 +197,7 @@ class Translation {
     value_ = json_.size();
   }
 
-  /// A value inside of `open_.back()` is complete.
+  /// A value inside `open_.back()` is complete.
   void end_value() {
     if (open_.empty()) {
       return;
@@ -246,7 +246,7 @@ class Translation {
     json_.replace(map.begin, std::string::npos, text);
   }
 
-  /// Opal's encoder takes atoms, binaries and numbers as keys.
+  /// Opal's encoder accepts atoms, binaries and numbers as keys.
   bool take_key(std::uint64_t tag) {
     Open& map = open_.back();
     --map.left;

@@ -104,7 +104,7 @@ Header header_of(const LineReader::Line& line) {
   return header;
 }
 
-/// Collects what the lines of one log hold.
+/// Collects the data of one log's lines.
 class Session {
  public:
   void take(const LineReader::Line& line) {
@@ -148,7 +148,7 @@ class Session {
     current_ = skim::string_value(current).value_or("");
   }
 
-  /// Of lines with the same id the last one counts (opal/FORMAT.md B4).
+  /// If lines have the same id, the last one counts (opal/FORMAT.md B4).
   void add(const LineReader::Line& line, Fields message) {
     const auto [place, is_new] = places_.emplace(*message.id, nodes_.size());
     Record record{line.offset,   line.length,     xxh64(line.text), message.parent.has_value(),

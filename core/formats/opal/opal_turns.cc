@@ -1,4 +1,4 @@
-// What messages say to a conversation (opal/FORMAT.md B3).
+// Translates messages into turns of a conversation (opal/FORMAT.md B3).
 #include <string>
 #include <utility>
 

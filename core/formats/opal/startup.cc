@@ -16,7 +16,7 @@ struct Model {
   std::string_view id;
 };
 
-/// Of an Opal spelling: what precedes the first colon is the provider (opal/FORMAT.md E1).
+/// The provider in Opal's spelling of a model: the part before the first colon (opal/FORMAT.md E1).
 Model parsed(std::string_view spelled) {
   const std::size_t colon = spelled.find(':');
   return colon == std::string_view::npos ? Model{kCopilot, spelled}

@@ -13,7 +13,7 @@ namespace {
 
 /// How much is read at a time, unless one message is longer.
 constexpr std::size_t kChunk = std::size_t{256} << 10U;
-/// A quarter of what the cache holds.
+/// A quarter of the cache's capacity.
 constexpr std::size_t kLongestStart = std::size_t{1} << 20U;
 
 std::uint64_t next_number() {

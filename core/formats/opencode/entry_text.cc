@@ -107,7 +107,7 @@ void EntryText::add_part(std::string_view json, std::string_view ids) {
   parts_.append(parts_.empty() ? "" : ",").append(part);
 }
 
-/// On one line, so that nothing in it can pass for an entry.
+/// On one line, so that nothing in it can look like an entry.
 void EntryText::add_damage(std::string_view text) {
   std::string line(trimmed(text));
   std::replace(line.begin(), line.end(), '\n', ' ');

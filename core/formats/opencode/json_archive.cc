@@ -20,7 +20,7 @@
 namespace arborfs::opencode {
 namespace {
 
-/// The messages of so many sessions that were read lately are watched.
+/// The messages of this many recently read sessions are watched.
 constexpr std::size_t kMostWatched = 16;
 /// At most this many user messages wait for an answer.
 constexpr std::size_t kMostWaiting = 100;
@@ -151,7 +151,7 @@ class JsonArchive final : public SessionArchive {
     return std::unique_ptr<const ShownFiles>(std::make_unique<const JsonFiles>(std::move(storage), session));
   }
 
-  /// Looks at the last messages, back to an answer.
+  /// Checks the last messages, back to an answer.
   [[nodiscard]] bool is_answering(const SessionName& session) const override {
     const auto messages = open_in("message", session.id);
     auto ids = ids_in(messages);
@@ -164,7 +164,7 @@ class JsonArchive final : public SessionArchive {
     return false;
   }
 
-  /// Files say nothing of others that were written.
+  /// A file does not show changes to other files.
   [[nodiscard]] Result<std::uint64_t> changes() const override { return ++changes_; }
 
   [[nodiscard]] std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const override;
@@ -192,7 +192,7 @@ class JsonArchive final : public SessionArchive {
     return now_ns() - written.stamp().time_ns < kAnswerAbandonedMs * 1'000'000;
   }
 
-  /// Where the files lie that belong to a session's head.
+  /// The folders of the files that belong to a session's head.
   struct HeadDirs {
     explicit HeadDirs(const JsonArchive& archive)
         : todo(Dir::open_below_root(archive.storage_, "todo")),
@@ -244,7 +244,8 @@ class JsonArchive final : public SessionArchive {
   mutable std::atomic<std::uint64_t> changes_{0};
 };
 
-/// Beside the folders of sessions, those of messages that were read lately, and the parts of the last one of each.
+/// The folders of sessions, those of recently read messages, and those of the parts of the last message of each
+/// session.
 std::vector<WatchedDir> JsonArchive::watched(const std::vector<SessionName>& hot) const {
   std::vector<WatchedDir> dirs;
   if (const auto all = folders()) {

@@ -26,7 +26,7 @@ std::optional<double> number_of(std::string_view literal) {
   return json::parse(literal, value) && value.IsNumber() ? std::optional(value.GetDouble()) : std::nullopt;
 }
 
-/// What the index needs of one message.
+/// The facts about one message that the index needs.
 struct MessageFields {
   std::string id;
   std::string role;
@@ -34,7 +34,7 @@ struct MessageFields {
   std::string_view type = "message";
 };
 
-/// A user's message that asks for a compaction, or the assistant's summary (opencode/FORMAT.md D2).
+/// A user message that asks for a compaction, or the assistant's summary (opencode/FORMAT.md D2).
 bool is_compaction(std::string_view role, std::string_view info, std::string_view parts) {
   if (role == "assistant") {
     return skim::member(info, "summary") == "true";
@@ -67,7 +67,7 @@ std::optional<MessageFields> message_in(std::string_view line) {
   return fields;
 }
 
-/// Makes a list of a session's messages: each is the child of the one before.
+/// Makes a list of a session's messages: each is the child of the previous one.
 class MessageList {
  public:
   explicit MessageList(RecordSink& sink) : sink_(sink) {}
@@ -87,7 +87,7 @@ class MessageList {
   /// The ordinal of a message; kNoEntry if there is none.
   [[nodiscard]] Ordinal ordinal_of_revert() const { return reverted_; }
   void watch_for(std::string id) { awaited_ = std::move(id); }
-  /// How many messages come before the last turn, which the program changes while it is at work (D1).
+  /// The number of messages before the last turn, which the program changes while it is working (D1).
   [[nodiscard]] Ordinal before_last_turn() const { return before_last_turn_; }
 
  private:
@@ -129,7 +129,7 @@ Header bad_header(std::string problem) {
   return header;
 }
 
-/// "" for a time that no JavaScript date has.
+/// "" for a time that a JavaScript date cannot represent.
 std::string iso_date(double milliseconds) {
   constexpr double kLast = 8.64e15;
   const bool is_date = milliseconds >= -kLast && milliseconds <= kLast;

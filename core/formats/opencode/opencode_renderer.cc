@@ -72,7 +72,7 @@ void add_error(Message& message, const json::Value& error) {
   add_words(message, MessagePart::Kind::text, std::move(words));
 }
 
-/// Steps and snapshots say nothing to people.
+/// Steps and snapshots have no readable text.
 void add_part(Message& message, const json::Value& part) {
   using Kind = MessagePart::Kind;
   const std::string type = string_of(part, "type");
@@ -122,7 +122,7 @@ std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Valu
   return message;
 }
 
-/// The same numbers stand in the message and in its step-finish part; they count once (opencode/FORMAT.md C5).
+/// The message and its step-finish part contain the same numbers; they count once (opencode/FORMAT.md C5).
 std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Value& record) const {
   const json::Value* info = json::member(record, "info");
   const json::Value* tokens = info == nullptr ? nullptr : json::member(*info, "tokens");

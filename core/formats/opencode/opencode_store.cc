@@ -14,7 +14,7 @@
 namespace arborfs::opencode {
 namespace {
 
-/// So many sessions, those that were opened last, are looked at closely when anything changes.
+/// This many of the most recently opened sessions are checked closely when anything changes.
 constexpr std::size_t kMostHot = 32;
 
 SessionName name_of(const LogPlace& place) {
@@ -53,8 +53,8 @@ FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) 
   return st;
 }
 
-/// Takes in what a listing found. Returns the sessions whose messages must be looked at besides: those of which more
-/// was read than the head, if the head changed or they were opened lately.
+/// Applies the results of a listing. Returns the sessions whose messages must be checked too: those of which more than
+/// the head was read, if the head changed or they were opened recently.
 std::vector<std::string> OpenCodeStore::note_heads(const std::string& folder, const std::vector<SessionHead>& heads,
                                                    std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);

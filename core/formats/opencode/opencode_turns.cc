@@ -1,4 +1,4 @@
-// What messages say to a conversation (opencode/FORMAT.md C4).
+// Translates messages into turns of a conversation (opencode/FORMAT.md C4).
 #include <string>
 #include <utility>
 
@@ -28,7 +28,7 @@ std::string name_of_file(const json::Value& file) {
   return "[file: " + (name.empty() && !url.starts_with("data:") ? url : name) + "]";
 }
 
-/// What came of a call that has ended.
+/// The result of a call that has ended.
 TurnPart result_in(const json::Value& part, const json::Value& state) {
   TurnPart result{Kind::tool_result, "", text_in(part, "callID"), text_in(part, "tool")};
   result.is_error = json::is_string(json::member(state, "status"), "error");
@@ -56,7 +56,7 @@ void add_tool(const json::Value& part, Turn& turn, Turn& results) {
   }
 }
 
-/// Steps, snapshots and patches say nothing.
+/// Steps, snapshots and patches have no content.
 void add_part_to(const json::Value& part, Turn& turn, Turn& results) {
   const std::string type = text_in(part, "type");
   if (type == "text") {

@@ -14,13 +14,13 @@
 namespace arborfs::opencode {
 namespace {
 
-/// What the choice of messages needs of one.
+/// The facts about one message that are needed to choose messages.
 struct Candidate {
   std::size_t step = 0;
   std::string id;
-  std::string answers;            // the user's message that an assistant's answers
-  std::string tail;               // of a compaction: the first message that is kept beside the summary, "" for none
-  bool asks_for_summary = false;  // a user's message with a compaction
+  std::string answers;            // the user message that an assistant message answers
+  std::string tail;               // of a compaction: the first message that is kept with the summary, "" for none
+  bool asks_for_summary = false;  // a user message with a compaction
   bool is_summary = false;        // a whole one
 };
 
@@ -92,10 +92,10 @@ class Selection {
  private:
   std::deque<Candidate> chosen_;
   std::set<std::string> answered_;  // requests for a summary that have one
-  std::string kept_from_;           // the first message that is kept beside the summary
+  std::string kept_from_;           // the first message that is kept with the summary
 };
 
-/// One message, read and changed when it is wanted.
+/// One message, read and changed on demand.
 struct Sent {
   std::shared_ptr<const LogSource> log;
   std::uint64_t offset = 0;

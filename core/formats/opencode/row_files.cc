@@ -22,7 +22,7 @@ Error no_such_row() {
   return {Errc::not_found, "the session has no such row in the database"};
 }
 
-/// The name of a row's file; nothing for a key that no name could lead back to.
+/// The name of a row's file; nothing for a key that cannot be recovered from a name.
 std::optional<std::string> name_of(std::string_view key) {
   std::string name = names::encode_file(std::string(key) + std::string(kRowSuffix));
   const auto back = names::decode_file(name);
@@ -60,7 +60,7 @@ void append_real(double number, std::string& out) {
   out.append(digits).append(digits.find_first_of(".e") == std::string_view::npos ? ".0" : "");
 }
 
-/// A text, a number or null as such; what JSON cannot hold as an object of one member, in hex.
+/// A text, a number or null as such; a value that JSON cannot represent as an object of one member, in hex.
 void append_cell(const Statement& row, int column, std::string& out) {
   switch (row.kind(column)) {
     case Statement::Kind::null:
@@ -95,7 +95,7 @@ std::string object_of(const Statement& row) {
   return text + "}\n";
 }
 
-/// When the row was written last; nothing if it does not say.
+/// When the row was last written; nothing if the row does not record it.
 std::optional<std::int64_t> time_of(const Statement& row) {
   for (int column = 0; column < row.columns(); ++column) {
     if (row.column_name(column) == "time_updated" && row.kind(column) == Statement::Kind::integer) {
@@ -138,8 +138,8 @@ const RowFiles::Table* RowFiles::table_of(std::string_view path) {
   return found == tables().end() ? nullptr : &*found;
 }
 
-/// What `convert` makes of each row; it may leave one out. A version of the database that lacks the table or a column
-/// has no rows.
+/// The result of `convert` for each row; it may leave rows out. A version of the database that lacks the table or a
+/// column has no rows.
 template <class Value, class Convert>
 Result<std::vector<Value>> RowFiles::select(const Table& table, const Wanted& wanted, const Convert& convert) const {
   std::string sql = "SELECT " + std::string(wanted.columns) + " FROM " + std::string(table.name) + " WHERE " +

@@ -120,7 +120,7 @@ class SqliteArchive final : public SessionArchive {
   Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const override {
     std::vector<std::string> texts;
     RETURN_IF_ERROR(check(session.folder));
-    // What is read may prove unreliable, so it is handed over afterwards.
+    // A read may turn out to be unreliable, so its result is handed over only afterwards.
     RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
       texts.clear();
       std::size_t bytes = 0;
@@ -150,7 +150,7 @@ class SqliteArchive final : public SessionArchive {
     return std::unique_ptr<const ShownFiles>(std::make_unique<const RowFiles>(database_, session.id));
   }
 
-  /// Looks at all sessions at once, and again only after a change.
+  /// Checks all sessions at once, and again only after a change.
   [[nodiscard]] bool is_answering(const SessionName& session) const override {
     const auto now = changes();
     const std::lock_guard lock(answers_mutex_);
@@ -188,7 +188,7 @@ class SqliteArchive final : public SessionArchive {
     return Dir::open_root(folder) ? std::vector{WatchedDir{std::move(folder), name(), false}}
                                   : std::vector<WatchedDir>();
   }
-  /// A change of the database may be one of any session: the place is that of none.
+  /// A change to the database may concern any session, so the place belongs to none.
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return file == name() || file == name() + "-wal" ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }

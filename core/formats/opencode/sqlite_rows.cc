@@ -12,7 +12,7 @@
 namespace arborfs::opencode {
 namespace {
 
-/// What a column's value becomes in JSON.
+/// The JSON form of a column's value.
 enum class As : std::uint8_t { text, json, number };
 
 struct Member {

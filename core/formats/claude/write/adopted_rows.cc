@@ -25,7 +25,7 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Ids of tool calls with the characters that the model's interface takes, each its own.
+/// Unique ids of tool calls, made of characters that the model's interface accepts.
 class CallIds {
  public:
   const std::string& of(const std::string& id) {
@@ -103,7 +103,7 @@ class Rows {
     return blocks;
   }
 
-  /// Reasoning is text: the program sends it back to the model, which takes only what it signed.
+  /// Reasoning is text: the program sends it back to the model, which accepts only reasoning that it has signed.
   std::string block_of(const TurnPart& part) {
     switch (part.kind) {
       case Kind::reasoning:
@@ -118,7 +118,7 @@ class Rows {
     }
   }
 
-  /// One row a block, which share the id of the message.
+  /// One row per block; all rows share the id of the message.
   Result<void> add_reply(const Turn& turn) {
     ASSIGN_OR_RETURN(auto uuid, new_uuid());
     std::erase(uuid, '-');

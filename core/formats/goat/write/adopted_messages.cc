@@ -20,7 +20,7 @@ std::string as_json(std::string_view text) {
   return json::stringify_string(text);
 }
 
-/// What a message says: a text, a list of texts and images, or null.
+/// The content of a message: a text, a list of texts and images, or null.
 class SaidContent {
  public:
   explicit SaidContent(AsText& counts) : counts_(counts) {}

@@ -11,7 +11,7 @@
 namespace arborfs {
 namespace {
 
-/// Copies the folder under a temporary name, and then gives it its own. Errors: already_exists; those of copy_tree.
+/// Copies the folder under a temporary name, and then renames it. Errors: already_exists; those of copy_tree.
 Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string draft = goat::temporary_name(unique);
@@ -24,7 +24,7 @@ Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::
   return disk.sync_folder(to);
 }
 
-/// Removes a folder that was copied: from its name at once, then from the disk.
+/// Removes a folder that was copied: renames it first, then removes its files.
 Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& name) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string hidden = goat::temporary_name(unique);
@@ -34,8 +34,8 @@ Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& nam
   return {};
 }
 
-/// True if `store` has every file that the session has in the trash. Locks have no content, and a power cut may have
-/// undone their making.
+/// True if `store` has every file that the session has in the trash. Lock files have no content, and a power cut may
+/// have undone their creation.
 bool has_all_of(const Dir& trash, const Dir& store, const std::string& name) {
   const auto theirs = trash.open_in(name);
   const auto mine = store.open_in(name);

@@ -18,7 +18,7 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kLongestRecord = std::size_t{10} << 20U;  // goat loads no longer line
+constexpr std::size_t kLongestRecord = std::size_t{10} << 20U;  // goat cannot load a longer line
 
 Result<void> check_log(const Session::Guard& guard) {
   RETURN_IF_ERROR(check_writable(guard.format()));
@@ -36,7 +36,7 @@ std::string transcript_name(const LogPlace& place) {
   return place.folder + "." + goat::kTranscriptFile;
 }
 
-/// A line feed if the last line of a file has none: the next one is never glued to it.
+/// A line feed if the last line of a file has none: the next line is never joined to it.
 Result<std::string> lead_for(const LogSource& log, std::uint64_t size) {
   if (size == 0) {
     return std::string();
@@ -45,7 +45,7 @@ Result<std::string> lead_for(const LogSource& log, std::uint64_t size) {
   return std::string(last == "\n" ? "" : "\n");
 }
 
-/// That of the first message; nested if there is none.
+/// The shape of the first message; nested if there is none.
 Result<goat::Shape> shape_of(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
   if (length == 0 || length > kLongestRecord) {
     return goat::Shape::nested;
@@ -54,7 +54,7 @@ Result<goat::Shape> shape_of(const LogSource& log, std::uint64_t offset, std::ui
   return goat::go_member(line, "message").starts_with('{') ? goat::Shape::nested : goat::Shape::flat;
 }
 
-/// The end of a session, as the next message finds it.
+/// The end of a session, after which the next message is appended.
 struct End {
   std::shared_ptr<const LogSource> log;
   FileStat stat;
@@ -128,7 +128,7 @@ void GoatWriter::take_back_parts() {
     for (LogPlace& place : pending.all()) {
       place.store = store;
       if (place.file == transcript_name(place)) {
-        continue;  // the next record of the transcript sees to it
+        continue;  // the next record of the transcript completes it
       }
       catalog().touch(place);
       const auto session = catalog().at(place);
@@ -147,7 +147,7 @@ void GoatWriter::take_back_parts() {
   }
 }
 
-/// Appends the lines, and what they need before them, in one write.
+/// Appends the lines, with a line feed before them if necessary, in one write.
 Result<void> GoatWriter::append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines) {
   {
     const auto note = catalog().state_of(*session).pending.note(session->place(), writer.stat(), lines);
@@ -269,7 +269,7 @@ Result<AppendResult> GoatWriter::append_text(const SessionPtr& session, AppendTe
   return std::move(mine.result);
 }
 
-/// Of fields that the file does not have, none is added: the flat shape has neither.
+/// Adds no fields that the file does not have: the flat shape has neither.
 void GoatWriter::update_metadata(const SessionPtr& session) {
   const auto update = [&]() -> Result<void> {
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));
@@ -299,7 +299,7 @@ void GoatWriter::update_metadata(const SessionPtr& session) {
   }
 }
 
-/// Makes a change of the metadata visible.
+/// Makes a change to the metadata visible.
 Result<void> GoatWriter::show_metadata(const SessionPtr& session) {
   session->forget_look();
   const auto read = session->refresh(Depth::head);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShortestPrefix = 4;
 
-/// The files of the last checkpoint that lie in the working directory.
+/// The files of the last checkpoint that are in the working directory.
 Result<std::vector<std::vector<std::string>>> files_kept_last(const Dir& session, const WorkFolder& work) {
   ASSIGN_OR_RETURN(const auto checkpoints, goat::list_checkpoints(session));
   if (checkpoints.empty()) {

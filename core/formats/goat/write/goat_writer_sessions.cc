@@ -26,7 +26,7 @@ struct Run {
   std::uint64_t length = 0;
 };
 
-/// What a fork copies.
+/// The parts of the source that a fork copies.
 struct Copied {
   std::shared_ptr<const LogSource> log;
   std::vector<Run> runs;  // of lines of its messages that follow each other, without the last line feed

@@ -41,7 +41,7 @@ bool is_list_of_calls(const json::Value& calls) {
   return calls.IsArray() && std::all_of(calls.Begin(), calls.End(), is_call);
 }
 
-/// Why a member of a message is not as goat reads it; "" if it is.
+/// Why goat could not read a member of a message; "" if it could.
 std::string_view problem_of(std::string_view key, const json::Value& value) {
   if (key == "content") {
     return is_content(value) ? "" : "content must be a string, null, or a list of texts and images";
@@ -57,7 +57,7 @@ std::string_view problem_of(std::string_view key, const json::Value& value) {
   return "it has a member that messages of goat do not have, or that arborfs sets";
 }
 
-/// Takes a member that is for arborfs alone.
+/// Removes and returns a member that is an option for arborfs.
 bool take_option(std::string_view key, const json::Value& value, NewRecords& records) {
   if (key == "ifLeaf" && value.IsString()) {
     records.if_leaf = json::as_string(value);
@@ -96,7 +96,7 @@ Result<NewRecords::Record> message_of(const json::Value& object, std::size_t num
       std::move(id), go_text("{\"role\":" + json::stringify_string(*role) + ",\"content\":" + content + rest + "}")};
 }
 
-/// Everything but `uuid` and `session_id` is up to the user.
+/// The user chooses everything except `uuid` and `session_id`.
 Result<NewRecords::Record> transcript_of(const json::Value& object, std::size_t number, const std::string& session_id,
                                          NewRecords& records) {
   const auto given = json::string_member(object, "uuid");

@@ -17,7 +17,7 @@ namespace {
 constexpr mode_t kPrivateMode = 0600;
 constexpr std::size_t kMostListed = 10'000;
 
-/// Copies a stored content. Errors: corrupt if it is not the one of the hash; those of the disk.
+/// Copies a stored content. Errors: corrupt if it does not match the hash; those of the disk.
 Result<void> copy_checked(Disk& disk, const File& content, const std::string& hash, int to) {
   ASSIGN_OR_RETURN(const auto copied, copy_hashed(disk, content, to));
   if (copied != hash) {
@@ -30,7 +30,7 @@ class Rewinding {
  public:
   Rewinding(const CheckpointPlace& place, const Checkpoint& checkpoint) : place_(place), checkpoint_(checkpoint) {}
 
-  /// `kept` is the file as the new checkpoint has it.
+  /// `kept` is the file as the new checkpoint recorded it.
   Result<void> put_back(const PlannedFile& file, const KeptFile& kept) const {
     if (file.action == RewindAction::remove) {
       ASSIGN_OR_RETURN(const auto folder, place_.work.folder_of(file.parts));
@@ -56,7 +56,7 @@ class Rewinding {
     return is_same ? Result<void>() : Error{Errc::stale, "another program changed it meanwhile"};
   }
 
-  /// Opens the folder of a file and makes what is missing of its path.
+  /// Opens the folder of a file and creates the missing part of its path.
   [[nodiscard]] Result<Dir> make_folder_of(const std::vector<std::string>& parts) const {
     ASSIGN_OR_RETURN(auto dir, place_.work.folder_of({"."}));
     for (std::size_t depth = 0; depth + 1 < parts.size(); ++depth) {

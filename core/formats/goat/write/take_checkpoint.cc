@@ -102,7 +102,7 @@ std::string manifest_of(const std::string& id, const std::string& cwd, const std
   return text + (files.empty() ? "]\n}" : "\n  ]\n}");
 }
 
-/// The folder of all checkpoints, which is made if it is missing.
+/// The folder of all checkpoints, which is created if it is missing.
 Result<Dir> checkpoints_folder(const CheckpointPlace& place) {
   auto folder = place.session.open_in(kCheckpoints);
   if (folder || folder.error().code != Errc::not_found) {

@@ -249,7 +249,7 @@ MessageReader::MessageReader(const ContextPath& path, const Plan& plan, const So
     : path_(path), plan_(plan), source_(source) {}
 MessageReader::~MessageReader() = default;
 
-/// Of pi: what an edit removes, and a system prompt that a compaction kept its own copy of.
+/// For pi: messages that an edit removes, and a system prompt of which a compaction kept its own copy.
 bool MessageReader::is_left_out(std::size_t place) const {
   const auto edit = plan_.edits.find(place);
   const bool is_old_prompt = dialect_of(path_) == Dialect::pi && plan_.compaction && place < *plan_.compaction &&

@@ -104,7 +104,7 @@ Result<void> plan_compacted(const ContextPath& path, const Source& source, std::
   return {};
 }
 
-/// Everything but the edits.
+/// Everything except the edits.
 Result<Plan> plan_steps(const ContextPath& path, const Source& source) {
   const Steps& steps = path.steps;
   Plan plan;

@@ -90,7 +90,7 @@ void migrate(json::Document& document, SessionHeader& out) {
   }
 }
 
-// A cheap check that spares parsing, since most first lines are not slots. Keys may be spelled with escapes.
+// A cheap check that avoids parsing, because most first lines are not slots. Keys may be spelled with escapes.
 bool looks_like_slot(std::string_view line) {
   const auto has = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
   return has("title") && (has("\"pad\"") || has("\\"));

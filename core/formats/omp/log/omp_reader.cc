@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kHeadLimit = 1024 * 1024;  // how far read_header reads
 constexpr std::size_t kHeadStep = 4096;
 constexpr std::size_t kFirstMessageWindow = 16 * 1024;
-/// A first message of the user further from the start is found by no listing.
+/// A listing does not find a first user message that is further from the start.
 constexpr std::uint64_t kFirstMessageWithin = 256 * 1024;
 
 class OmpReader final : public LogReader {

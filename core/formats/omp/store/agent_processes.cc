@@ -92,9 +92,9 @@ struct Seen {
   std::vector<std::string> databases;
 };
 
-/// The number that the last process or thread of this machine got, from /proc/loadavg. Nothing if another program
-/// serves that file, as in some containers, or if /proc shows another set of processes than the one this process
-/// belongs to.
+/// The number of the most recently started process or thread of this machine, from /proc/loadavg. Nothing if another
+/// program serves that file, as in some containers, or if /proc shows another set of processes than the one this
+/// process belongs to.
 std::optional<long> last_number(int proc) {
   static const bool is_own = [proc] { return proc::link_target(proc, "self") == std::to_string(::getpid()); }();
   const UniqueFd fd(is_own ? ::openat(proc, "loadavg", O_RDONLY | O_CLOEXEC) : -1);
@@ -194,7 +194,7 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   return agent;
 }
 
-/// Lists the processes and keeps what is known of those that still run. False if they cannot be listed.
+/// Lists the processes and keeps the known facts about those that still run. False if they cannot be listed.
 bool ProcessTable::list(const Dir& proc, Clock::time_point first) {
   std::map<long, Seen> before;
   before.swap(seen_);
@@ -221,7 +221,7 @@ std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool 
     return {};
   }
   const bool all = now - all_checked_ >= kRecheckedAfter;
-  const auto last = last_number(proc->fd());  // before the list: what starts meanwhile is looked for again
+  const auto last = last_number(proc->fd());  // before the list: processes that start meanwhile are looked for again
   if (all || !last || last != last_number_) {
     last_number_.reset();                                                    // stays so if the list fails
     if (list(*proc, looked_ == Clock::time_point() ? now - kYoung : now)) {  // at the first scan most are not young

@@ -157,8 +157,8 @@ Error held(const Dir& folder, const std::string& name) {
 
 GateProbe::GateProbe() : socket_(gate_socket()) {}
 
-// A datagram socket connects without its peer's help or knowledge, and again and again; binding instead would take the
-// gate for a moment.
+// A datagram socket can connect repeatedly, without its peer's help or knowledge; binding instead would take the gate
+// for a moment.
 bool GateProbe::is_held(const std::string& path) const {
   const GateName name(path);
   if (++asked_ > kFewGates) {

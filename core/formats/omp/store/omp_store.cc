@@ -88,7 +88,7 @@ class OmpStore : public SessionStore {
     return names;
   }
 
-  /// For a name that a sessions folder gets which holds logs itself, the events of that folder of logs suffice.
+  /// If a sessions folder itself holds logs, the events of that folder of logs are enough for a new name in it.
   [[nodiscard]] bool may_have_logs(std::string_view folder) const override {
     return layout_ == LogLayout::in_folders || (layout_ == LogLayout::both && !is_omp_log_name(folder));
   }
@@ -183,7 +183,7 @@ class OmpStore : public SessionStore {
   }
 
  private:
-  /// The folder of a project; makes it, and the sessions folder, if missing.
+  /// The folder of a project; creates it, and the sessions folder, if missing.
   [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
     if (!has(folder)) {
       return Error{Errc::unsupported, "the store at " + paths_.sessions + " has no folders for projects"};
@@ -216,7 +216,7 @@ class OmpStore : public SessionStore {
     return folder == kSessionsItself ? Dir::open_root(sessions) : Dir::open_below_root(sessions, folder);
   }
 
-  /// True if logs may lie in a folder of this name.
+  /// True if a folder of this name may contain logs.
   [[nodiscard]] bool has(const std::string& folder) const {
     return layout_ != (folder == kSessionsItself ? LogLayout::in_folders : LogLayout::flat);
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kVariable = "PI_CODING_AGENT_SESSION_DIR";
 constexpr std::size_t kMostSettings = 1024 * 1024;
 
-/// `sessionDir` of an agent dir's settings; "" if it says nothing.
+/// `sessionDir` of an agent dir's settings; "" if it is not set.
 std::string session_dir_in_settings(const std::string& agent_dir) {
   const auto folder = Dir::open_root(agent_dir);
   const auto file = folder ? File::open_in(*folder, "settings.json") : Result<File>(folder.error());
@@ -29,7 +29,7 @@ std::string session_dir_in_settings(const std::string& agent_dir) {
   return std::string(json::string_member(settings, "sessionDir").value_or(""));
 }
 
-/// pi expands `~` at the beginning; a relative path is one in the project where it runs.
+/// pi expands `~` at the beginning; a relative path is relative to the project where it runs.
 ChosenSessionDir chosen(const std::string& spelled, const std::string& where) {
   if (spelled == "~" || spelled.starts_with("~/")) {
     return {environment_variable("HOME") + spelled.substr(1), ""};

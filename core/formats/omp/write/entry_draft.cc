@@ -70,7 +70,7 @@ constexpr Shape kPiShapes[] = {
     {EntryType::context_edit, {}, {"targetId", "replacement"}, {}},
 };
 
-// The values that the append functions of omp use if their caller gives none; pi's have none.
+// The values that the append functions of omp use if their caller gives none; those of pi have no defaults.
 struct Default {
   json::Value (*make)();
   std::string_view key;

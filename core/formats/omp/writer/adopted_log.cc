@@ -18,7 +18,7 @@ namespace {
 
 using Kind = TurnPart::Kind;
 
-/// What a provider or a model is called that is not known.
+/// The name of an unknown provider or model.
 constexpr std::string_view kUnknown = "unknown";
 
 std::string literal(std::string_view text) {
@@ -29,7 +29,7 @@ std::string literal_or_unknown(const std::string& text) {
   return literal(text.empty() ? kUnknown : std::string_view(text));
 }
 
-/// Joins entries to a chain.
+/// Chains entries.
 class Chain {
  public:
   /// `members` are those after the stamp: `"message":{…}`.
@@ -84,8 +84,8 @@ std::string blocks_of(const Turn& turn) {
   return R"("content":[)" + blocks + "]";
 }
 
-/// The agents need members of an answer that another agent does not record. No tokens are in them, so that each is
-/// counted where it was spent.
+/// The agents need members of an answer that another agent does not record. They contain no tokens, so that each token
+/// is counted where it was spent.
 std::string answer_of(const Turn& turn) {
   const bool calls = std::any_of(turn.parts.begin(), turn.parts.end(),
                                  [](const TurnPart& part) { return part.kind == Kind::tool_call; });

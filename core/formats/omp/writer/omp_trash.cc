@@ -27,9 +27,9 @@ void remove_all(Disk& disk, const Dir& folder, const std::vector<std::string>& n
   }
 }
 
-/// Copies all that belongs to a log across file systems: first the log as a draft, which marks a copy in progress, then
-/// the rest. The log gets its name when everything is there. An error leaves nothing behind, and the remains of a
-/// killed copy do not block the next one. One caller at a time. Errors: already_exists, io, no_space.
+/// Copies all files of a log across file systems: first the log as a draft, which marks a copy in progress, then the
+/// rest. The log gets its name when everything is there. An error leaves no files, and the remains of a killed copy do
+/// not block the next one. One caller at a time. Errors: already_exists, io, no_space.
 Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log, const Dir& to) {
   const std::string draft = "." + log + ".0000000000000000.tmp";  // agents take it for a rewrite in progress
   ASSIGN_OR_RETURN(const auto names, log_last(from, log));
@@ -60,8 +60,8 @@ Result<void> copy_belongings(Disk& disk, const Dir& from, const std::string& log
   return done;
 }
 
-/// Removes the files of a log that was copied and is gone already. Without the log they mean nothing to an agent;
-/// doctor reports those that stay. Errors: io if a power cut may bring them all back.
+/// Removes the files of a log that was copied and is gone already. Without the log agents ignore them; doctor reports
+/// those that stay. Errors: io if a power cut may bring them all back.
 Result<void> remove_belongings(Disk& disk, const Dir& folder, const std::string& log) {
   const auto names = log_last(folder, log);
   for (std::size_t i = 0; names && i < names->size(); ++i) {
@@ -91,7 +91,7 @@ bool is_copied(const Dir& from, const std::string& log, const Dir& to) {
   return copy && *copy == *original;
 }
 
-/// Names the file that keeps a session from being restored, and the way out.
+/// Names the file that prevents a session from being restored, and the remedy.
 Error name_is_taken(const Trashed& trashed, const Dir& folder) {
   const auto there = omp_belongings(folder, trashed.place.file);
   const bool is_beside = there && !there->empty() && !folder.stat(trashed.place.file);
@@ -154,7 +154,7 @@ Result<Trashed> OmpTrash::take(SessionStore& store, const LogPlace& place, const
   return trashed;
 }
 
-/// The folder that the session was in; makes it if it is gone.
+/// The folder that the session was in; created if it is gone.
 Result<Dir> OmpTrash::make_old_folder(const Trashed& trashed) {
   ASSIGN_OR_RETURN(auto sessions, Dir::open_root(trashed.sessions));
   if (trashed.place.folder == kSessionsItself) {

@@ -11,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-/// Agents leave it out of what they send to the model, and continue after it.
+/// Agents do not send it to the model, and continue after it.
 constexpr std::string_view kPinType = "arborfs.branch";
 
 Result<EntryDraft> pin_draft(Dialect dialect) {
@@ -20,7 +20,7 @@ Result<EntryDraft> pin_draft(Dialect dialect) {
 
 }  // namespace
 
-/// The entry that a branch is to end at.
+/// The entry at which a branch is to end.
 struct OmpWriter::Target {
   Dialect dialect = Dialect::omp13;
   Ordinal ordinal = kNoEntry;
@@ -46,7 +46,7 @@ Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, cons
   return found;
 }
 
-/// Refuses a command that no client waits for any more: the lock may have taken a while.
+/// Refuses a command if no client waits for it any more: the lock may have taken a while.
 Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& target, bool force) {
   LeafMove move;
   MovedLeaf moved;

@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-/// The outcome once the log is in its place, depending on whether other programs' late appends were carried over.
+/// The outcome once the log is in place, depending on whether other programs' late appends were carried over.
 Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
   if (!carried) {
     return Error{Errc::io, carried.error().message +

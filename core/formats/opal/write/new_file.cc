@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
 constexpr int kTries = 4;
 
-/// False if another process took the file for a leftover before it was locked, and removed it or is about to.
+/// False if another process mistook the file for a leftover before it was locked, and has removed it or is about to.
 bool lock(int fd) {
   struct stat st {};
   return (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && ::fstat(fd, &st) == 0 && st.st_nlink > 0;

@@ -20,7 +20,7 @@ std::string user_members(std::string_view content) {
   return R"("role":"user","content":)" + json::stringify_string(content) + R"(,"is_error":false})";
 }
 
-/// Why a member of a message is not as Opal reads it; "" if it is.
+/// Why Opal could not read a member of a message; "" if it could.
 std::string_view problem_of(std::string_view key, const json::Value& value) {
   if (key == "content") {
     return value.IsString() || value.IsNull() ? "" : "content must be a string or null";

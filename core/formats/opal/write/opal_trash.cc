@@ -16,7 +16,7 @@ std::string folder_of(const LogPlace& place) {
   return std::string(place.stem());
 }
 
-/// The name of a copy until it is whole.
+/// The name of a copy until it is complete.
 std::string draft_of(const std::string& name) {
   return opal::temporary_name("moved-" + name.substr(0, kLongestPart));
 }
@@ -32,8 +32,8 @@ Error name_is_taken(const Trashed& trashed, const std::string& name) {
 
 }  // namespace
 
-/// The copy gets its name when it is whole; the original goes when the copy is on the disk. What is left of a folder
-/// that cannot be removed whole stays.
+/// The copy gets its name when it is complete; the original is removed when the copy is on the disk. If a folder cannot
+/// be removed completely, the rest of it stays.
 Result<void> OpalTrash::copy(const Dir& from, const std::string& name, const Dir& to) {
   const std::string draft = draft_of(name);
   ASSIGN_OR_RETURN(const auto before, from.stat(name));
@@ -67,7 +67,7 @@ Result<void> OpalTrash::move(const Dir& from, const std::string& name, const Dir
   return disk().sync_folder(from);
 }
 
-/// Undoes what take() did of a move.
+/// Undoes the steps of a move that take() has made.
 void OpalTrash::give_back(const TrashFolder& there, const Dir& store, const LogPlace& place) {
   bool is_empty = true;
   for (const std::string& name : {folder_of(place), place.file}) {
@@ -106,7 +106,7 @@ Result<void> OpalTrash::restore(const Trashed& trashed) {
   RETURN_IF_ERROR(disk().sync_folder(data));
   ASSIGN_OR_RETURN(const auto folder, data.open_in(place.folder));
   const std::string others = folder_of(place);
-  // A removal or a restore that ended early, or that a power cut undid in part, left the same files in both places.
+  // A removal or restore that ended early, or that a power cut partly undid, left the same files in both places.
   const bool has_others = is_in(there.files, others) && !is_part_of(there.files, folder, others);
   if (has_others && is_in(folder, others) && !is_part_of(folder, there.files, others)) {
     return name_is_taken(trashed, others);

@@ -50,7 +50,7 @@ Result<void> check_log(const Session::Guard& guard) {
   return {};
 }
 
-/// True if the last line with the id of this one goes.
+/// True if the last line with the same id as this one is removed.
 bool is_dead_line_of(std::string_view line, const std::vector<std::string>& removed) {
   const auto id = skim::string_value(skim::member(line, "id"));
   return id && std::find(removed.begin(), removed.end(), *id) != removed.end();
@@ -82,7 +82,7 @@ Result<void> OpalWriter::check(const SessionPtr& session, bool force) {
   return check_quiet(session, force);
 }
 
-/// Writes what follows the header, with the edits of the draft.
+/// Writes the lines after the header, with the edits of the draft.
 Result<void> OpalWriter::write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
                                     const Draft& draft) {
   using What = opal::LineEdit::What;
@@ -127,7 +127,7 @@ Result<void> OpalWriter::sync_name(const SessionPtr& session) const {
   return session->store().disk().sync_folder(folder);
 }
 
-/// A program that runs would else be taken for the writer of the log.
+/// Otherwise a running program would be taken for the writer of the log.
 void OpalWriter::note_own_write(const Session& session, const FileStat& before) {
   const LogPlace place = session.place();
   if (const auto after = session.store().stat(place)) {

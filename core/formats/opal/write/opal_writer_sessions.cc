@@ -1,4 +1,4 @@
-// The Writer's calls that make and remove whole sessions, and what killed ones left.
+// The Writer's calls that create and remove whole sessions, and clear away the leftovers of killed writers.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kAgent = "opal";
 constexpr const char* kFolder = "sessions";
 constexpr mode_t kPermissions = 0777;
-constexpr mode_t kNewFile = 0666;  // less the umask, as Opal
+constexpr mode_t kNewFile = 0666;  // less the umask, as for Opal
 constexpr mode_t kNewFolder = 0777;
 
 struct EntryBytes {
@@ -31,7 +31,7 @@ struct EntryBytes {
   std::uint64_t length = 0;
 };
 
-/// What a fork copies, taken from one state of its source.
+/// The data that a fork copies, taken from one state of its source.
 struct Source {
   std::shared_ptr<const LogSource> log;
   Header header;
@@ -41,8 +41,8 @@ struct Source {
   Ordinal end = kNoEntry;
 };
 
-/// In the order of the log for all of it, from the root on for a path. Damaged lines are left out: with them Opal would
-/// not load the fork.
+/// A whole log is in the order of its lines, a path starts at the root. Damaged lines are left out: with them Opal
+/// would not load the fork.
 Result<Source> take_source(const Session& session, const std::string& target) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
@@ -100,7 +100,7 @@ Result<std::string> metadata_of(const NewSession& wanted) {
   return title.empty() ? metadata : with_text(metadata, "title", title);
 }
 
-/// The folder of the sessions; makes it where it is missing. Errors: not_found if there is no data folder.
+/// The folder of the sessions; creates it if it is missing. Errors: not_found if there is no data folder.
 Result<Dir> sessions_folder(const SessionStore& store, const LogPlace& place) {
   auto folder = store.folder(place);
   if (folder || folder.error().code != Errc::not_found) {
@@ -192,7 +192,7 @@ Result<void> OpalWriter::check_remove(const SessionPtr& session, bool force) {
   return check_quiet(session, force);
 }
 
-/// Also a session with a damaged log.
+/// A session with a damaged log can be removed too.
 Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
   session->forget_look();
   RETURN_IF_ERROR(session->refresh(Depth::head));

@@ -22,12 +22,12 @@ EntryBytes bytes_of(const LogIndex& index, Ordinal ordinal) {
   return {index.entry(ordinal).offset, index.length(ordinal)};
 }
 
-/// Results stand between the message that calls and the next one of these.
+/// Results are between the message that calls and the next message of these roles.
 bool begins_turn(const LogIndex& index, Ordinal ordinal) {
   return index.is_assistant(ordinal) || index.name(ordinal) == "user";
 }
 
-/// The entries of the path to `end` from its last message of the assistant or the user on, from the end.
+/// The entries of the path to `end`, in reverse order, back to its last message of the assistant or the user.
 std::vector<EntryBytes> last_turn(const LogIndex& index, Ordinal end) {
   std::vector<EntryBytes> turn;
   Ordinal at = end;
@@ -64,7 +64,7 @@ class OpenCalls {
   std::set<std::string> open_;
 };
 
-/// What stands on the path next to a run that is replaced.
+/// The entries on the path next to a run that is replaced.
 struct Around {
   std::shared_ptr<const LogSource> log;
   std::vector<EntryBytes> before;  // the turn that it interrupts or follows, from the end

@@ -57,7 +57,7 @@ Result<Custom> custom_of(const Connection& database) {
 }
 
 /// The project of a working directory: the one with the longest folder above it, else the one for all others, which is
-/// made if it is missing (opencode/FORMAT.md G5).
+/// created if it is missing (opencode/FORMAT.md G5).
 Result<std::string> project_of(const Connection& database, const std::string& cwd, std::int64_t now_ms) {
   ASSIGN_OR_RETURN(auto found, first_text(database,
                                           "SELECT id FROM project WHERE id <> 'global' AND (worktree = ?1 OR "

@@ -106,7 +106,7 @@ Result<void> write_global_project(FileBatch& files, const std::string& storage, 
   }
   auto written = files.write({"project"}, "global.json",
                              R"({"id":"global","worktree":"/","sandboxes":[],"time":)" + time_json(created_ms) + "}");
-  const bool is_there = !written && written.error().code == Errc::already_exists;  // OpenCode made it meanwhile
+  const bool is_there = !written && written.error().code == Errc::already_exists;  // OpenCode created it meanwhile
   return is_there ? Result<void>() : written;
 }
 

@@ -50,7 +50,7 @@ class Builder {
   static constexpr std::size_t kSlugLetters = 8;
   static constexpr std::uint32_t kMostInOneMs = 4095;  // that an id can count
 
-  /// Ids sort in the order in which they are made.
+  /// Ids sort in the order in which they are generated.
   std::string next_id(std::string_view kind) {
     if (count_ == kMostInOneMs) {
       ++id_ms_;
@@ -59,7 +59,7 @@ class Builder {
     return new_id(kind, now_ms_ + id_ms_, ++count_);
   }
 
-  /// The model of an answer; of a prompt that of the next answer.
+  /// The model of an answer; for a prompt, that of the next answer.
   [[nodiscard]] Model model_at(std::size_t at) const {
     const auto& turns = conversation_.turns;
     const auto tells = [](const Turn& turn) { return !turn.provider.empty() && !turn.model.empty(); };
@@ -165,7 +165,7 @@ class Builder {
   const Custom& custom_;
   AsText& counts_;
   const std::int64_t now_ms_;
-  std::int64_t id_ms_ = 0;  // by which the time in ids is later
+  std::int64_t id_ms_ = 0;  // offset that makes the time in ids later
   std::uint32_t count_ = 0;
   AdoptedSession session_;
   std::string last_prompt_;

@@ -80,7 +80,7 @@ Result<std::string> insert_message(const Connection& database, const std::string
   return message;
 }
 
-/// Calls `look` with a connection that only reads, and the sessions that go with this one.
+/// Calls `look` with a connection that only reads, and the sessions that are removed with this one.
 template <class Look>
 Result<void> look_at_family(const SessionStore& store, const LogPlace& place, const Look& look) {
   const sqlite::Database database(store.path_of(place), tables_read(), store.disk());

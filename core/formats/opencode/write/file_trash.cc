@@ -51,7 +51,7 @@ struct SavedFile {
   std::optional<mode_t> mode = std::nullopt;
 };
 
-/// All that belongs to sessions, in the order in which it is brought back: each session after its parent, and in it the
+/// All files of sessions, in the order in which they are restored: each session after its parent; within a session the
 /// parts before the messages, and the session's own file last.
 class FilesOfSessions {
  public:
@@ -157,14 +157,14 @@ Error changed_meanwhile() {
   return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
 }
 
-/// Removes files, of the session that was started last first; the parts of each before its messages.
+/// Removes files, those of the most recently started session first, and in each session the parts before the messages.
 class Removal {
  public:
   Removal(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
 
   Result<void> run(const std::vector<StoredFile>& files) {
     for (auto end = files.end(); end != files.begin();) {
-      auto begin = std::prev(end);  // the file of a session; those of the one before it end with its own
+      auto begin = std::prev(end);  // the file of a session; the files of the previous session end with its own
       while (begin != files.begin() && !std::prev(begin)->is_session()) {
         --begin;
       }
@@ -200,7 +200,7 @@ class Removal {
       const bool is_last = i + 1 == files.size() || files[i + 1].folder != file.folder;
       if (has_own_folder && is_last) {
         ASSIGN_OR_RETURN(const auto parent, storage_.folder(file.kind));
-        static_cast<void>(disk_.remove_folder(parent, file.folder));  // what came meanwhile stays
+        static_cast<void>(disk_.remove_folder(parent, file.folder));  // files that were added meanwhile stay
       }
     }
     return {};
@@ -211,7 +211,8 @@ class Removal {
   std::set<std::pair<std::string, std::string>> touched_;
 };
 
-/// Fails if another file has the place of one of the files: it would stay, and what the trash has would be lost.
+/// Fails if a different file exists at the place of one of the files: it would stay, and the copy in the trash would be
+/// lost.
 Result<void> check_places(const StorageFolder& storage, const std::vector<SavedFile>& files) {
   for (const SavedFile& saved : files) {
     const auto dir = storage.folder(saved.file.kind, saved.file.folder);
@@ -228,7 +229,7 @@ Result<void> check_places(const StorageFolder& storage, const std::vector<SavedF
   return {};
 }
 
-/// Fails if a session of one of the ids is there that is not one of the files.
+/// Fails if the store has a session with one of the ids that is not one of the files.
 Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFile>& files) {
   const auto sessions = storage.folder("session");
   const auto projects = sessions ? sessions->list() : Result<std::vector<DirEntry>>(sessions.error());
@@ -247,7 +248,7 @@ Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFil
   return {};
 }
 
-/// Puts files back; those that are there stay as they are.
+/// Restores files; existing files stay unchanged.
 class PutBack {
  public:
   PutBack(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
@@ -269,7 +270,7 @@ class PutBack {
     }
     return {};
   }
-  /// Removes what was put there, the last file first.
+  /// Removes the restored files, the last one first.
   void undo() {
     for (auto file = made_.rbegin(); file != made_.rend(); ++file) {
       const auto dir = storage_.folder(file->kind, file->folder);
@@ -316,7 +317,7 @@ Result<OpenCodeFileTrash::Saved> OpenCodeFileTrash::save(const SessionName& sess
   return saved;
 }
 
-/// Errors: stale if the sessions are not as they were saved.
+/// Errors: stale if the sessions have changed since they were saved.
 Result<void> OpenCodeFileTrash::check_unchanged(const Saved& saved, const StorageFolder& storage) {
   ASSIGN_OR_RETURN(const auto sessions, storage.family_of(saved.sessions.front()));
   ASSIGN_OR_RETURN(const auto files, FilesOfSessions(storage).find(sessions));

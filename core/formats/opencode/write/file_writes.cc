@@ -19,7 +19,7 @@
 namespace arborfs::opencode {
 namespace {
 
-/// So often a session's file is read again because OpenCode wrote it meanwhile.
+/// How often a session's file is read again because OpenCode wrote it meanwhile.
 constexpr int kMostReads = 5;
 
 SessionName session_at(const LogPlace& place) {
@@ -48,7 +48,7 @@ class SessionFile {
     return file;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// Another text for it, which no one sees yet.
+  /// A new text for it, which is not visible yet.
   Result<DraftFile> draft(Disk& disk, std::string_view text, bool sync) const {
     return DraftFile::make(disk, *folder_, name_, text, sync, seen_.mode);
   }
@@ -69,7 +69,7 @@ class SessionFile {
   std::string text_;
 };
 
-/// What the messages of a session say about the next one.
+/// The facts from a session's messages that the next one needs.
 struct MessagesSeen {
   LastMessage last;
   std::string with_model;  // the last one that names_model()
@@ -98,7 +98,7 @@ MessagesSeen messages_of(const StorageFolder& storage, const SessionName& sessio
   return seen;
 }
 
-/// Puts the ids before the members of a text (new_message.h).
+/// Inserts the ids before the members of a text (new_message.h).
 std::string with_ids(std::initializer_list<std::pair<std::string_view, std::string_view>> ids, std::string_view text) {
   std::string object = "{";
   for (const auto& [key, id] : ids) {
@@ -107,7 +107,7 @@ std::string with_ids(std::initializer_list<std::pair<std::string_view, std::stri
   return indented(object + std::string(text.substr(1)));
 }
 
-/// A message and its part on their way into the store. Destroying it takes back what was not kept.
+/// A message and its part while they are being added to the store. The destructor removes them unless they were kept.
 class MessageOnItsWay {
  public:
   MessageOnItsWay(Disk& disk, const StorageFolder& storage, std::string session, bool sync)
@@ -150,7 +150,7 @@ class MessageOnItsWay {
     part_draft_.emplace(std::move(part));
     return {};
   }
-  /// The part first, so that no one sees the message without it.
+  /// The part is written first, so that the message is never visible without it.
   Result<std::string> publish() {
     RETURN_IF_ERROR(part_draft_->publish(Disk::Existing::keep));
     part_is_there_ = true;
@@ -204,7 +204,7 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   RETURN_IF_ERROR(message.prepare(wanted, created_ms, seen.with_model));
   ASSIGN_OR_RETURN(auto id, message.publish());
   if (used && file.is_as_read()) {
-    // The message is there. If the session keeps its earlier time, the message still counts as written.
+    // The message is stored. If the session keeps its earlier time, the message still counts as written.
     static_cast<void>(file.publish(disk, *used, syncs()));
   }
   return AppendResult{std::move(id), seen.last.id};

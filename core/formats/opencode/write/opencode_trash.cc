@@ -61,7 +61,7 @@ Result<std::string> text_of(const Dir& folder, std::string_view name) {
 
 }  // namespace
 
-/// What was saved, and the state of the database that it was read from.
+/// The saved rows, and the state of the database from which they were read.
 struct OpenCodeTrash::Saved {
   std::vector<std::string> sessions;
   RowsSum sum;
@@ -87,7 +87,7 @@ Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, c
   return saved;
 }
 
-/// Removes exactly what was saved. Errors: stale if the sessions have changed since.
+/// Removes exactly the saved rows. Errors: stale if the sessions have changed since.
 Result<void> OpenCodeTrash::remove_rows(Connection connection, Saved& saved, How how) {
   ASSIGN_OR_RETURN(const auto change, Transaction::begin(std::move(connection)));
   ASSIGN_OR_RETURN(const auto rows, SessionRows::of(change.connection()));

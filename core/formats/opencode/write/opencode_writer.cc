@@ -37,7 +37,7 @@ Result<std::string> clean_title(std::string_view title) {
   return clean;
 }
 
-/// Makes a change that has just been written visible. Its errors never invite the caller to write again.
+/// Makes a change that has just been written visible. It never returns an error that would make the caller write again.
 Result<void> show(Session& session, Depth depth) {
   session.forget_look();
   const auto read = session.refresh(depth);

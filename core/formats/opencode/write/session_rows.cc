@@ -261,7 +261,7 @@ Result<void> SessionRows::insert(std::string_view lines) const {
     }
     own.reset();
   }
-  // A row may name another one that comes later: of a table with two parents, or of its own table.
+  // A row may refer to a later one: in a table with two parents, or in its own table.
   RETURN_IF_ERROR(connection_->run("PRAGMA defer_foreign_keys=ON"));
   Inserter inserter(*connection_);
   return for_each_line(lines, [&](std::string_view line) -> Result<void> {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatienceForLock{5};
 constexpr std::chrono::milliseconds kBetweenLockTries{1};
-constexpr mode_t kFileMode = 0666;  // as OpenCode makes them; the umask applies
+constexpr mode_t kFileMode = 0666;  // as OpenCode creates them; the umask applies
 constexpr mode_t kFolderMode = 0777;
 constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissions = 0777;
@@ -117,7 +117,7 @@ Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::stri
                                   bool sync, std::optional<mode_t> mode) {
   DraftFile draft(disk, folder, name);
   const std::string hidden = draft_name(name);
-  if (folder.stat(hidden)) {  // a process that was killed left it
+  if (folder.stat(hidden)) {  // left by a killed process
     RETURN_IF_ERROR(disk.remove(folder, hidden));
   }
   ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, mode ? kPrivateMode : kFileMode));
