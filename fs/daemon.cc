@@ -28,7 +28,8 @@ namespace arborfs {
 namespace {
 
 /// Freed memory stays with the heap it came from, and each thread has a heap of its own: after a walk of the whole
-/// mount a dozen heaps each kept what one had needed. So there are two heaps, and large blocks are mapped and unmapped.
+/// mount a dozen heaps each kept as much as one had needed. So there are two heaps, and large blocks are mapped and
+/// unmapped.
 void keep_heaps_small() {
   constexpr int kHeaps = 2;
   constexpr int kLarge = 128 << 10;

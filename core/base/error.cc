@@ -46,7 +46,7 @@ Errc code_of(int errnum) {
   }
 }
 
-/// What the user can do about the error, where that is not obvious.
+/// The remedy for the error, where it is not obvious.
 const char* advice(int errnum) {
   switch (errnum) {
     case ENOSPC:

@@ -14,7 +14,7 @@
 namespace arborfs {
 
 struct GrowingIndexState : IndexState {
-  /// The state of a scan after the last complete line. What comes after that line may read differently later.
+  /// The state of a scan after the last complete line. The bytes after that line may read differently later.
   struct Settled {
     std::unique_ptr<LineScan> scan;
     std::uint64_t end = 0;  // of that line
@@ -34,7 +34,7 @@ using Settled = GrowingIndexState::Settled;
 
 constexpr std::size_t kCheckStep = 4096;
 
-/// Where the last line that has ended in the `size` bytes of the log ends; `from` if none has after that.
+/// The end of the last complete line in the first `size` bytes of the log; `from` if no line ends after that.
 Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std::uint64_t size) {
   std::string step;
   for (std::uint64_t end = size; end > from;) {
@@ -85,12 +85,12 @@ struct LineGrowth : LogIndex::Growth {
   std::uint64_t scanned_size = 0;
 };
 
-/// Collects what is new, and knows what an index has besides.
+/// Collects new entries, and has access to the existing ones of the index.
 class GrowthSink final : public RecordSink {
  public:
   GrowthSink(const GrowingIndexState& known, LineGrowth& growth) : known_(known), growth_(growth) {}
 
-  /// True if the index cannot grow by what was added.
+  /// True if the index cannot grow by the added entries.
   [[nodiscard]] bool has_conflict() const { return has_conflict_; }
 
   void set_header(Header header) override { growth_.header = std::move(header); }
@@ -140,7 +140,7 @@ class GrowthSink final : public RecordSink {
   bool has_conflict_ = false;
 };
 
-/// True if the log still has the lines that the index was made from.
+/// True if the log still has the lines from which the index was made.
 Result<bool> has_known_lines(const LogSource& log, std::uint64_t size, const GrowingIndexState& known) {
   if (known.settled.has_entries_after || size < known.settled.end) {
     return false;

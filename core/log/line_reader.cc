@@ -22,8 +22,8 @@ std::string_view trimmed(std::string_view text) {
 LineReader::LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled)
     : window_(log, end, cancelled), at_(begin) {}
 
-/// Finds the line feed that ends the line at at_; false if the log has none. Looks at one step of the log at a time, so
-/// that a line of any length is not held.
+/// Finds the line feed that ends the line at at_; false if the log has none. Reads one step of the log at a time, so
+/// that a long line is never held in memory.
 Result<bool> LineReader::find_end(std::uint64_t& end) {
   for (std::uint64_t from = at_;;) {
     ASSIGN_OR_RETURN(const auto text, window_.view(from, 1));

@@ -57,7 +57,7 @@ class Bytes {
   std::size_t size_ = 0;
 };
 
-/// Where the line that lasts beyond the bytes read so far ends; nothing if it is longer than any that is held.
+/// The end of the line that continues after the bytes read so far; nothing if it is too long to be held.
 Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line) {
   std::size_t from = bytes.text().size();
   std::size_t more = kMore;
@@ -123,7 +123,7 @@ Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::
   Bytes bytes(log, start, log_end, buffer);
   RETURN_IF_ERROR(bytes.read(size));
   std::size_t at = first_line(bytes.text().substr(0, size), begin == 0);
-  // The lines point into the buffer, so its last line is made whole before any is passed on.
+  // The lines point into the buffer, so its last line is completed before any is passed on.
   std::size_t last = bytes.text().rfind('\n', size - 1);
   last = last == std::string_view::npos || last < at ? at : last + 1;
   std::optional<std::size_t> last_end = last;

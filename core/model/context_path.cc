@@ -8,7 +8,7 @@
 namespace arborfs {
 namespace {
 
-// True if migration set version 3, and so renamed hookMessage. It leaves a version that is not a number as it is
+// True if migration set version 3, and so renamed hookMessage. It leaves a version that is not a number unchanged
 // (omp/FORMAT.md E8).
 bool was_below_3(const Header& header) {
   json::Document document;

@@ -31,7 +31,7 @@ std::optional<std::string> link_target(const std::string& path) {
                   : std::nullopt;
 }
 
-/// The path without links. Unlike realpath(3), it asks no file system that is in `mounts`.
+/// The path without links. Unlike realpath(3), it accesses no file system that is in `mounts`.
 Result<std::string> real_path_outside(const std::string& path, const std::set<std::string>& mounts) {
   const auto first = path_components(path);
   std::deque<std::string> rest(first.begin(), first.end());

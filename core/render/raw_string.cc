@@ -94,8 +94,8 @@ chars::Char char_at(std::string_view text, std::size_t place, std::size_t end) {
   return {unit, kLongEscape, unit < 0xD800 || unit >= 0xE000};
 }
 
-/// True for most of the odd characters that are shown as they are: dashes, quotes, arrows and the like (U+2010 to
-/// U+2027, U+2080 to U+2FFF).
+/// True for most of the odd characters that are shown as they are: dashes, quotes, arrows and similar characters
+/// (U+2010 to U+2027, U+2080 to U+2FFF).
 bool is_common(const char* at) {
   const auto byte = [at](std::size_t i) { return static_cast<unsigned char>(at[i]); };
   return byte(0) == 0xE2 && (byte(1) > 0x81 || (byte(1) == 0x80 && byte(2) >= 0x90 && byte(2) <= 0xA7));
@@ -111,7 +111,7 @@ bool RawText::read(std::string_view text) {
   text_ = text;
   const std::size_t marks = marks_for(text.size());
   if (odd_.size() < marks) {
-    for (auto* const kept : {&halved_, &newlines_, &odd_}) {  // odd_ last, since it is tested: memory may run out
+    for (auto* const kept : {&halved_, &newlines_, &odd_}) {  // odd_ last, because it is tested: memory may run out
       kept->resize(std::bit_ceil(marks));
     }
   }

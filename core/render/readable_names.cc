@@ -1,4 +1,4 @@
-// The names of names.h that are made for reading rather than for telling things apart: projects and titles.
+// The names of names.h that are for reading rather than for distinguishing items: projects and titles.
 #include <algorithm>
 #include <string>
 

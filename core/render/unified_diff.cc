@@ -32,7 +32,7 @@ struct Change {
   std::size_t after_end;
 };
 
-/// Which lines of both texts are not common to them.
+/// The lines that the two texts do not have in common.
 struct Marks {
   std::vector<bool> removed;
   std::vector<bool> added;

@@ -15,7 +15,7 @@ std::size_t words_in(std::string_view folded_line, const std::vector<std::string
   }));
 }
 
-/// The line with most words; the first that is not blank where no line has any, as for a phrase over two lines.
+/// The line with the most words; if no line has any, as for a phrase over two lines, the first that is not blank.
 std::string_view best_line(std::string_view text, const std::vector<std::string>& words) {
   std::string_view best;
   std::size_t most = 0;

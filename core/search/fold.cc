@@ -10,7 +10,7 @@ namespace arborfs::search {
 
 namespace {
 
-/// Unicode's case mappings, whatever the user's locale is; null where the C library has none.
+/// Unicode's case mappings, whatever the user's locale is; null if the C library has none.
 locale_t unicode() {
   static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", static_cast<locale_t>(nullptr));
   return locale;
@@ -20,7 +20,7 @@ char fold_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Letters with several lower-case forms (σ and ς, k and the Kelvin sign) meet at their upper-case form.
+/// Letters with several lower-case forms (σ and ς, k and the Kelvin sign) share one upper-case form.
 std::uint32_t fold(std::uint32_t character) {
   if (unicode() == nullptr) {
     return character;

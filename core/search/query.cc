@@ -60,7 +60,7 @@ class Parts {
     }
     return "";
   }
-  /// A phrase up to its closing quote, or to the end where there is none; else a word.
+  /// A phrase up to its closing quote, or to the end if there is none; else a word.
   std::string take_value() {
     if (rest_.front() == '"') {
       const std::size_t end = rest_.find('"', 1);

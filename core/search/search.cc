@@ -13,7 +13,7 @@ namespace arborfs::search {
 
 namespace {
 
-/// The sessions that pass the filters on sessions, the one that changed last first.
+/// The sessions that pass the filters on sessions, most recently changed first.
 std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& query) {
   std::vector<SessionPtr> chosen;
   const auto view = catalog.view();
@@ -34,7 +34,7 @@ std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& que
   return chosen;
 }
 
-/// BM25 over sessions: rare words count more, repetitions less and less, and long sessions less.
+/// BM25 over sessions: rare words count more, each repetition counts less, and long sessions count less.
 void score(std::vector<SessionFindings>& found, std::size_t sessions) {
   constexpr double kSaturation = 1.2;
   constexpr double kLengthWeight = 0.75;

@@ -133,7 +133,7 @@ class SessionSearch {
     return true;
   }
 
-  /// Keeps the entries with most words, and of equal ones the first.
+  /// Keeps the entries with the most words; of entries with equally many, the first ones.
   void keep(Ordinal ordinal, std::size_t words, const std::string& text) {
     auto& hits = findings_.match.hits;
     ++findings_.match.hit_count;

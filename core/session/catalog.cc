@@ -230,7 +230,7 @@ void Catalog::rescan() {
   finish(placing);
 }
 
-/// Does not believe at once that a log is gone: one that moved during the scan, from a folder not scanned yet to one
+/// Does not assume at once that a log is gone: a log that moved during the scan, from a folder not yet scanned to one
 /// already scanned, was seen in neither.
 void Catalog::rescan_locked(const std::set<LogFolder>& folders, Placing& placing) {
   const auto scan = [&] {

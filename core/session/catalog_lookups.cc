@@ -29,8 +29,8 @@ bool is_of(const Session& session, std::string_view agent) {
   return agent.empty() || session.agent() == agent;
 }
 
-/// The sessions with this name in the tree or on disk, one of each agent: of several logs with the name, that of the
-/// first store. `agent`: "" for all.
+/// The sessions with this name in the tree or on disk, one per agent: if several logs have the name, that of the first
+/// store. `agent`: "" for all.
 std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
   std::vector<SessionPtr> found;
   for (const ShownAt& shown : view.all_shown()) {

@@ -214,7 +214,7 @@ void Catalog::name_by_id(CatalogView& view, const std::vector<Placed>& sessions)
   }
 }
 
-/// A log whose header cannot be read is known by its name, which is the id for all agents with sub-agents.
+/// A log whose header cannot be read is identified by its name, which is the id for all agents with sub-agents.
 Families Catalog::families_among(const std::vector<Placed>& sessions) {
   std::vector<FamilyMember> members;
   members.reserve(sessions.size());

@@ -23,9 +23,9 @@ std::vector<std::size_t> starters_by_id(const std::vector<FamilyMember>& members
   return starter;
 }
 
-/// Takes their starters from all that are in a circle.
+/// Removes the starters of all sessions that are in a cycle.
 void break_circles(std::vector<std::size_t>& starter) {
-  std::vector<std::size_t> walk(starter.size(), kNone);  // the walk that came by each
+  std::vector<std::size_t> walk(starter.size(), kNone);  // the walk that visited each
   for (std::size_t i = 0; i < starter.size(); ++i) {
     std::size_t at = i;
     for (; at != kNone && walk[at] == kNone; at = starter[at]) {
@@ -38,7 +38,7 @@ void break_circles(std::vector<std::size_t>& starter) {
   }
 }
 
-/// Takes the starter also from those that would be too deep.
+/// Also removes the starters of sessions that would be too deep.
 std::vector<std::size_t> order_by_depth(std::vector<std::size_t>& starter) {
   std::vector<std::pair<std::size_t, std::size_t>> children;  // starter and child
   std::vector<std::size_t> order;

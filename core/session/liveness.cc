@@ -11,7 +11,7 @@ namespace arborfs {
 
 namespace {
 
-/// Longer than one append keeps the log open or locked. A session that was live lately needs no second check.
+/// Longer than one append keeps the log open or locked. A session that was live recently needs no second check.
 std::chrono::milliseconds one_write(const Session& session) {
   return std::chrono::milliseconds(session.was_live_lately() ? 0 : 100);
 }

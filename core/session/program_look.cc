@@ -73,7 +73,7 @@ std::string folder_in(const AgentPrograms& programs, const Value& value) {
   return home.empty() ? "" : home + std::string(programs.home);
 }
 
-/// The spellings of the store's folder that this process knows. Nothing else on a disk is looked at.
+/// The spellings of the store's folder that this process knows. Nothing else on a disk is accessed.
 std::vector<std::string> folders_of(const SessionStore& store, const AgentPrograms& programs) {
   std::vector<std::string> folders = {store.paths().agent_dir};
   const std::string own =

@@ -259,7 +259,7 @@ void Session::begin_anew() {
   publish(Change::Kind::session_rewritten, last_generation, entries == kNoEntry ? kNoEntry : 1, entries);
 }
 
-/// Call it under mutex_, after any change to what it depends on.
+/// Call it under mutex_, after any change to its inputs.
 void Session::settle_leaf() {
   moved_leaf_ = kept_leaf_ && index_ ? kept_leaf_->in(*index_) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// How a session reads what is new in a log that has grown. When it does so: session_refreshing.cc.
+// How a session reads the new part of a log that has grown. When it does so: session_refreshing.cc.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kWriteInProgress{1};
 
 }  // namespace
 
-/// What was read of a log that has grown.
+/// The data that was read from a log that has grown.
 struct Session::Grown {
   std::shared_ptr<const LogSource> log;
   FileStat stat;  // before it was read
@@ -26,7 +26,7 @@ struct Session::Grown {
   std::string slot;
 };
 
-/// The log with what its agent keeps outside of it as that is now; null if another log has taken its place.
+/// The log with the current data that its agent keeps outside of it; null if another log has replaced it.
 Result<std::shared_ptr<const LogSource>> Session::log_to_grow() const {
   if (!log_->has_changing_metadata()) {
     return log_;
@@ -44,7 +44,7 @@ bool Session::is_written_within(const Grown& grown) const {
          grown.slot == slot_bytes_ && !has_only_metadata;
 }
 
-/// Reads the growth; false if the log has to be read anew.
+/// Reads the growth; false if the log must be read again from the start.
 Result<bool> Session::read_growth(Grown& grown) const {
   ASSIGN_OR_RETURN(grown.growth, index_->read_growth(*grown.log));
   if (grown.growth == nullptr) {
@@ -54,7 +54,7 @@ Result<bool> Session::read_growth(Grown& grown) const {
   return true;
 }
 
-/// Nothing if the log has to be read anew.
+/// Nothing if the log must be read again from the start.
 Result<std::optional<Session::Grown>> Session::read_grown(const FileStat& looked) const {
   constexpr int kTries = 10;
   Grown grown;
@@ -82,7 +82,7 @@ Result<std::optional<Session::Grown>> Session::read_grown(const FileStat& looked
   return goes_on && !may_differ ? std::optional(std::move(grown)) : std::nullopt;
 }
 
-/// Takes the growth in; true if anything that is visible changed.
+/// Applies the growth; true if anything visible changed.
 bool Session::apply_growth(Grown grown, std::optional<TextSizes::Delta> delta) {
   const std::unique_lock lock(mutex_);
   const Ordinal before = index_->size();
@@ -120,7 +120,7 @@ bool Session::apply_growth(Grown grown, std::optional<TextSizes::Delta> delta) {
   return news;
 }
 
-/// False if the log has to be read anew.
+/// False if the log must be read again from the start.
 Result<bool> Session::grow_index(const FileStat& looked) {
   ASSIGN_OR_RETURN(auto grown, read_grown(looked));
   if (!grown) {

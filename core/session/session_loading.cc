@@ -1,4 +1,4 @@
-// How a session reads its log. How it reads only what is new: session_growing.cc; when: session_refreshing.cc.
+// How a session reads its log. How it reads only the new part: session_growing.cc; when: session_refreshing.cc.
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -26,8 +26,8 @@ Result<std::string> slot_of(const LogSource& log, const Header& header) {
   return header.has_slot ? first_line(log) : Result<std::string>(std::string());
 }
 
-/// The log's stat before it was read: `look`, or the stat at open if another file was opened. Later changes are taken
-/// in by the next refresh. A mixture of the two would make the next check report a write that never happened.
+/// The log's stat before it was read: `look`, or the stat at open if another file was opened. The next refresh applies
+/// later changes. A mixture of the two would make the next check report a write that never happened.
 FileStat seen_at(const FileStat& look, const LogSource& log) {
   return log.opened().same_file(look) ? look : log.opened();
 }
@@ -49,7 +49,7 @@ class BeforeReading {
       mark_ = short_mark(log, line_.size(), size);
     }
   }
-  /// The fingerprint of what was read, after the slot; nothing if another program wrote to it meanwhile.
+  /// The fingerprint of the bytes that were read, after the slot; nothing if another program wrote to them meanwhile.
   [[nodiscard]] std::optional<ContentFingerprint> mark_of_read(const std::string& slot) const {
     const auto mark = short_mark(log_, slot.size(), size_);
     const auto line = slot.empty() && mark_ ? first_line(log_) : Result<std::string>(line_);

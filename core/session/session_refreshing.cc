@@ -1,5 +1,5 @@
 // How a session follows its log: when it checks the log, which of its data is still valid, how much to read, and when
-// to let data go. What is read, and how: session_loading.cc.
+// to evict data. How it reads: session_loading.cc.
 #include <algorithm>
 #include <utility>
 
@@ -198,7 +198,7 @@ bool Session::let_go() {
   return true;
 }
 
-/// True if the log is as it was last read, and nothing will change just because it grows older.
+/// True if the log is unchanged since the last read, and nothing will change merely because it grows older.
 bool Session::is_at_rest() const {
   if (!head_loaded_ || racy_ || !tail_aged_ || log_->is_decoded()) {
     return false;

@@ -18,14 +18,15 @@ namespace arborfs::stats {
 
 namespace {
 
-/// So many sessions are read before their messages are counted, which keeps the count in the order of the sessions.
+/// This many sessions are read before their messages are counted, so that messages are counted in the order of the
+/// sessions.
 constexpr std::size_t kBatch = 16;
 constexpr std::string_view kUnknown = "unknown";
 
-/// What a message spent.
+/// The usage of a message.
 struct Spent {
   std::int64_t time_ms = 0;
-  std::uint64_t hash = 0;  // of what it has in common with its copies in other sessions
+  std::uint64_t hash = 0;  // of the facts that it shares with its copies in other sessions
   std::string model;
   Usage usage;
   bool is_message = true;  // false: the cost of a session whose messages report none
@@ -46,7 +47,7 @@ struct Candidates {
   std::optional<double> session_cost;
 };
 
-/// An entry without a time has that of the one before.
+/// An entry without a time has that of the previous one.
 Result<Candidates> candidates_of(const Session& session) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
@@ -133,7 +134,7 @@ class SessionReader {
   std::vector<Spent> spent_;
 };
 
-/// Evicts what was loaded for the sum alone.
+/// Evicts data that was loaded only for the sum.
 Result<std::vector<Spent>> read_session(const SessionPtr& session, const Options& options) {
   const bool was_loaded = session->has(Depth::index);
   auto spent = SessionReader(session, options).read();
@@ -185,7 +186,7 @@ class Counter {
   Stats stats_;
 };
 
-/// The one that was created first comes first: the others have the copies.
+/// The session that was created first comes first: the others contain the copies.
 void order_by_creation(std::vector<Counted>& sessions) {
   using Key = std::pair<std::int64_t, std::int64_t>;
   std::vector<std::pair<Key, Counted>> keyed;

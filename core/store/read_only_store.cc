@@ -99,7 +99,7 @@ Result<Dir> LogFolderStore::folder(const LogPlace& place) const {
   return open_folder(place.folder);
 }
 
-/// Other folders of the agent are none of the store's, whoever asks for them.
+/// Other folders of the agent never belong to the store.
 Result<Dir> LogFolderStore::open_folder(const std::string& folder) const {
   return folder == folder_ ? Dir::open_below_root(paths().sessions, folder)
                            : Result<Dir>(Errc::not_found, "no folder of sessions");

@@ -7,7 +7,7 @@ namespace arborfs {
 
 namespace {
 
-/// Sets the variable that leads the program to the store.
+/// Sets the variable that points the program to the store.
 Result<void> lead_to(const StorePaths& paths, const ResumeCommand& resume, AgentCommand& command) {
   if (resume.takes_path && paths.agent_dir == paths.sessions) {
     return {};  // a folder of logs and nothing else: the path is enough

@@ -13,7 +13,7 @@ namespace {
 
 using Stores = std::vector<std::shared_ptr<SessionStore>>;
 
-/// The blobs of several stores. A blob that the first store has only in part is taken from the next.
+/// The blobs of several stores. If the first store has only part of a blob, the next one is used.
 class JoinedBlobs : public BlobStore {
  public:
   explicit JoinedBlobs(const Stores& stores) {
@@ -49,7 +49,7 @@ class JoinedBlobs : public BlobStore {
   }
 
  private:
-  /// The first success, else the first error that says more than that there is no such blob.
+  /// The first success, else the first error other than a missing blob.
   template <class T, class Ask>
   [[nodiscard]] Result<T> first(const Ask& ask) const {
     auto answer = ask(*parts_.front());

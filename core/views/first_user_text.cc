@@ -15,7 +15,7 @@ constexpr std::uint64_t kLongestRead = 4 << 20;
 
 using FoundEntry = LogReader::FoundEntry;
 
-/// On the path to the leaf of a log that has to be read whole.
+/// On the path to the leaf, for a log that must be read completely.
 std::optional<FoundEntry> find_on_path(const LogReader& reader, const LogSource& log) {
   const auto size = log.size();
   if (!size || *size > kLongestRead) {

@@ -118,7 +118,8 @@ constexpr std::array kRows = {
             nullptr, has_startup},
 };
 
-/// An item of the mount's numbers says which state of a session a view is of, so no view of a session is of an item.
+/// The item in a node's number identifies the state of a session that a view shows, so no view of a session has an item
+/// of its own.
 constexpr bool rows_are_of_sessions() {
   return std::all_of(kRows.begin(), kRows.end(),
                      [](const ViewRow& row) { return !row.name.empty() && row.validity != Validity::generation; });

@@ -43,8 +43,8 @@ class Arranger {
     std::size_t part = 0;
   };
 
-  /// An image without bytes becomes text, and one of the assistant, for which no agent has a place. The base64 of
-  /// others is spelled as every program can read it.
+  /// An image without bytes becomes text, and so does an image of the assistant, which no agent can represent. The
+  /// base64 of other images is normalised so that every program can read it.
   void settle_images(Turn& turn) {
     for (TurnPart& part : turn.parts) {
       const bool is_image = part.kind == Kind::image;
@@ -75,7 +75,7 @@ class Arranger {
     note_calls();
   }
 
-  /// Several records of one answer are one turn, until a result is in between.
+  /// Consecutive records of one answer, without a result in between, are one turn.
   [[nodiscard]] bool continues_last(const Turn& turn) const {
     if (placed_.empty() || !placed_.back().results.empty()) {
       return false;
@@ -137,7 +137,7 @@ class Arranger {
     }
   }
 
-  /// A result without a call is something that the user brings in.
+  /// A result without a call counts as input from the user.
   void add_stray(TurnPart result, std::int64_t time_ms) {
     ++counts_.results;
     Turn turn;

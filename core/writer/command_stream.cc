@@ -70,8 +70,8 @@ void CommandStream::reset() {
   scanned_ = complete_ = 0;
 }
 
-/// Reserves all the room that a long command may need at once: a string that grows is in memory twice while it is
-/// copied. Memory that is not written to costs nothing.
+/// Reserves all memory that a long command may need at once: a string that grows is in memory twice while it is copied.
+/// Memory that is not written to costs nothing.
 void CommandStream::keep(std::string_view piece) {
   if (waiting_.size() + piece.size() > kLong && waiting_.capacity() < limit_) {
     waiting_.reserve(limit_);

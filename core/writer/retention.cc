@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMsPerSecond = 1000;
 constexpr std::int64_t kNanosPerMs = 1'000'000;
-constexpr unsigned kMostDays = 20'000;  // longer than there is a calendar of sessions
+constexpr unsigned kMostDays = 20'000;  // longer than any session can be old
 
 /// The sessions of a catalog that others started, for the formats that remove them together.
 class Children {
@@ -30,7 +30,7 @@ class Children {
       }
     }
   }
-  /// Also if that one is gone.
+  /// Even if that session is gone.
   static bool is_one(const SessionPtr& session) {
     return session->format().removes_children && !session->head().header.started_by.empty();
   }

@@ -112,7 +112,7 @@ Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming
   return writer.check_branch(subject.session, std::string(stripped(take_line(text))));
 }
 
-/// JSON that lacks only its line feed can be judged whole.
+/// JSON that lacks only its line feed can be checked completely.
 Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming& incoming) {
   if (!incoming.is_whole) {
     return {};
@@ -157,7 +157,7 @@ Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_vie
   return Answer{ResultLine().add("title", title).line(), nullptr};
 }
 
-/// What became text, by kinds that there were.
+/// The numbers of parts that became text, for the kinds that occurred.
 std::string counts_json(const AsText& counts) {
   const std::pair<std::string_view, std::size_t> kinds[] = {
       {"reasoning", counts.reasoning}, {"calls", counts.calls},   {"results", counts.results},

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::damage};
 constexpr std::size_t kLongestIdName = 240;
 
-/// One change that stands for two of one session.
+/// One change that replaces two changes of one session.
 Change merged(const Change& one, const Change& other) {
   Change both = other;
   const bool is_revised = one.kind == Change::Kind::session_revised && other.kind != Change::Kind::session_rewritten;

@@ -14,7 +14,7 @@
 
 namespace arborfs {
 
-/// A part of the log that is read at once.
+/// A part of the log that is read in one step.
 struct ReadAhead::Run {
   std::size_t end;  // index after the last of its files
   std::uint64_t offset;

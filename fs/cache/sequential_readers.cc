@@ -29,8 +29,8 @@ bool SequentialReaders::is_on(const Walk& walk, NodeId folder, Ordinal ordinal) 
   return ahead(walk.at, ordinal, walk.step) >= -kNear && ahead(walk.end, ordinal, walk.step) <= kNear;
 }
 
-/// The walk that this file belongs to, or a new one in place of the least recently used. Several threads of one reader
-/// may go through a folder from both ends.
+/// The walk that this file belongs to, or a new one that replaces the least recently used. Several threads of one
+/// reader may go through a folder from both ends.
 std::size_t SequentialReaders::walk_at(NodeId folder, Ordinal ordinal) {
   const auto same = [&](const Walk& walk) { return is_on(walk, folder, ordinal); };
   auto found = std::find_if(walks_.begin(), walks_.end(), same);

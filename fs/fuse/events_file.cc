@@ -60,7 +60,7 @@ std::string EventsFile::read(EventReader& reader, std::uint64_t offset, std::siz
   return reader.file_mark_ ? text_.read(offset, size) : read_stream(reader, offset, size);
 }
 
-/// Offsets matter, since a shell reads more than a line and then seeks back to the end of the line.
+/// Offsets matter, because a shell reads more than a line and then seeks back to the end of the line.
 std::string EventsFile::read_stream(EventReader& reader, std::uint64_t offset, std::size_t size) {
   if (offset < reader.notice_offset_) {
     return std::string(std::min<std::uint64_t>(size, reader.notice_offset_ - offset), '\n');

@@ -77,7 +77,7 @@ Result<Attr> attr(MountState& /*state*/, RequestContext& /*call*/, const Session
   return attr_in(guard, ref.seed, node);
 }
 
-/// A full stem names its entry for ever once it is settled; an id or a number may name another entry later.
+/// A full stem names its entry forever once it is settled; an id or a number may name another entry later.
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const std::string_view suffix = is_text(node) ? ".md" : ".json";
   if (!name.ends_with(suffix) || name.starts_with(".")) {

@@ -27,7 +27,7 @@ NodeId file_node(Kind kind, const SearchResult& result) {
   return {kind, result.query, result.version};
 }
 
-/// What the query finds now. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
+/// The current result of the query. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::uint32_t query) {
   if (auto result = state.searches.fresh(state.catalog, query)) {
     return result;
@@ -38,7 +38,8 @@ Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::
   return state.searches.search(state.catalog, query, call.cancelled());
 }
 
-/// The result that a file's node was made of. An own write makes it stale, so that the name is looked up again.
+/// The result from which a file's node was made. A write by this mount makes it stale, so that the name is looked up
+/// again.
 Result<SearchResultPtr> found_for(MountState& state, NodeId node) {
   auto result = state.searches.known(node.slot());
   const bool is_right =

@@ -19,7 +19,7 @@ enum class Presence {
   home,         // a folder that outlives generations
   artifacts,    // if the agent made any
   checkpoints,  // if the agent kept any
-  native,       // if the log is not all that the agent keeps
+  native,       // if the agent keeps more than the log
   children,     // if it started others, even when the log cannot be read
   control,      // if the session's format takes the verb and the mount is writable
 };

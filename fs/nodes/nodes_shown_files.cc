@@ -20,7 +20,7 @@ Error stale_if_gone(const Error& error) {
   return error.code == Errc::not_found ? stale_error() : error;
 }
 
-/// Where the files of a kind come from.
+/// The source of the files of a kind.
 struct Family {
   Kind folder;
   Kind file;

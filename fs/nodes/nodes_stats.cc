@@ -24,7 +24,7 @@ std::uint64_t ino_of(std::size_t at) {
   return stable_ino(0, word_of(file_node(at, 0)), name_at(at));
 }
 
-/// What the logs say now. Reading them all moves the request to a pool of its own (Vfs::reads_all_sessions).
+/// The current sums. Reading them all moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<ShownStatsPtr> sums_now(MountState& state, RequestContext& call) {
   if (auto made = state.stats.fresh(state.catalog)) {
     return made;
@@ -35,7 +35,8 @@ Result<ShownStatsPtr> sums_now(MountState& state, RequestContext& call) {
   return state.stats.sum_up(state.catalog, call.cancelled());
 }
 
-/// The sums that a file's node was made of. An own write makes them stale, so that the name is looked up again.
+/// The sums from which a file's node was made. A write by this mount makes them stale, so that the name is looked up
+/// again.
 Result<ShownStatsPtr> sums_for(MountState& state, NodeId node) {
   auto made = state.stats.known();
   const bool is_right = made && made->version == node.item() && node.slot() < stats::kShown.size() &&
@@ -59,7 +60,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, s
   return no_such_name();
 }
 
-/// Only names, so that no log is read before somebody asks for a file.
+/// Only names, so that no log is read before a program looks up a file.
 Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
   std::vector<NamesSnapshot::Item> items;
   for (std::size_t at = 0; at < stats::kShown.size(); ++at) {

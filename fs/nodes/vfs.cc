@@ -75,7 +75,7 @@ Result<bool> emit_dots(MountState& state, RequestContext& call, NodeId node, std
 }  // namespace
 
 /// Without OPEN, a reader gets the present state at the lookup of a name, so the kernel must look the name up each time
-/// unless it leads to one state for ever.
+/// unless it leads to one state forever.
 CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
   const bool lasts = attr.type != FileType::file || (life == CacheTtl::forever && attr.life == CacheTtl::forever);
   return state_.read_only && !lasts ? CacheTtl::glance : life;
@@ -161,7 +161,7 @@ Result<std::size_t> Vfs::read(RequestContext& call, OpenFile& file, std::uint64_
   return file.read(state_, call, offset, into);
 }
 
-/// A node means one state for ever, so its known document is right even if the session has changed.
+/// A node means one state forever, so its known document is correct even if the session has changed.
 Result<OpenFilePtr> Vfs::file_to_read(RequestContext& call, NodeId node) {
   if (auto known = state_.documents.find(node)) {
     return file_of(std::move(known));

@@ -59,7 +59,7 @@ void print_error_json(const Error& error, Terminal& io) {
 }
 
 /// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read,
-/// except for the doctor, which examines those that are there. The error names the folders unless no agent has any.
+/// except for the doctor, which examines those that exist. The error names the folders unless no agent has any.
 Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
   std::vector<std::string> warnings;
   std::string missing;

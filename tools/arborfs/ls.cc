@@ -157,7 +157,7 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
   return rows;
 }
 
-/// The sessions that the options choose, but for --state and --limit. Errors: not_found if a filter leaves none.
+/// The sessions that the options select, except --state and --limit. Errors: not_found if a filter leaves none.
 Result<std::vector<Listed>> sessions_to_list(const CommandLine& line, const Catalog& catalog) {
   ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
   if (!line.children) {

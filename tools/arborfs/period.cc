@@ -17,7 +17,7 @@ int number_at(std::string_view text) {
   return number;
 }
 
-/// The local midnight so many days after the day of `date`.
+/// The local midnight that many days after the day of `date`.
 std::int64_t midnight_after(const std::tm& date, int days) {
   std::tm at{};
   at.tm_year = date.tm_year;
@@ -27,7 +27,7 @@ std::int64_t midnight_after(const std::tm& date, int days) {
   return std::int64_t{std::mktime(&at)} * 1000;
 }
 
-/// Midnight so many days after the day that a word such as 2026-02-16 names; nothing for other words.
+/// Midnight that many days after the day that a word such as 2026-02-16 names; nothing for other words.
 std::optional<std::int64_t> midnight(const std::string& word, int days_after) {
   constexpr std::string_view kForm = "dddd-dd-dd";
   const auto fits = [](char c, char form) { return form == 'd' ? c >= '0' && c <= '9' : c == form; };
@@ -61,7 +61,7 @@ std::int64_t length_of(char unit) {
   }
 }
 
-/// So long ago as a word such as 3d says; nothing for other words.
+/// The time that a word such as 3d means; nothing for other words.
 std::optional<std::int64_t> ago(const std::string& word) {
   constexpr std::size_t kMostDigits = 5;
   const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
@@ -71,7 +71,7 @@ std::optional<std::int64_t> ago(const std::string& word) {
   return now_ms() - number_at(std::string_view(word).substr(0, digits)) * length_of(word.back());
 }
 
-/// The beginning of the day that a word means, or of the day so many later; else the moment that it means.
+/// The beginning of the day that a word means, or of the day that many days later; else the moment that it means.
 std::optional<std::int64_t> time_of(const std::string& word, int days_after) {
   if (word == "today" || word == "yesterday") {
     const std::time_t now = std::time(nullptr);

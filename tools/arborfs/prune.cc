@@ -20,7 +20,7 @@
 namespace arborfs::cli {
 namespace {
 
-/// A session that goes.
+/// A session to be removed.
 struct Old {
   Listed of;
   Judged judged;
@@ -64,7 +64,7 @@ Plan plan_of(const Retention& retention, Writer& writer, const std::vector<Liste
   return plan;
 }
 
-/// Removes a session unless it is to stay now: the user may have taken long to confirm.
+/// Removes a session unless it must now stay: the user may have taken long to confirm.
 Fate remove(Old& old, Writer& writer, const Retention& retention, std::string& why) {
   if (const Fate fate = judge_again(writer, old.judged, retention, why); fate != Fate::removed) {
     return fate;
@@ -78,7 +78,7 @@ Fate remove(Old& old, Writer& writer, const Retention& retention, std::string& w
   return Fate::removed;
 }
 
-/// Removes the sessions of the plan. Those that are to stay now are counted as such.
+/// Removes the sessions of the plan. Sessions that must now stay are counted as such.
 void remove_old(Plan& plan, Writer& writer, const Retention& retention, Terminal& io) {
   Progress progress(io, "removing", plan.old.size());
   std::vector<Old> removed;

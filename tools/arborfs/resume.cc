@@ -1,4 +1,4 @@
-// arborfs resume: runs the agent of a session on it, where it ran before.
+// arborfs resume: runs the agent of a session in the session's working directory.
 #include "core/store/resume.h"
 
 #include <unistd.h>
@@ -77,7 +77,7 @@ std::vector<Listed> with_title(const std::vector<Listed>& all, const std::string
   return found;
 }
 
-/// Those in whose texts all words occur, best first.
+/// The sessions whose texts contain all words, best first.
 Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Catalog& catalog, const std::string& query,
                                        Terminal& io) {
   ASSIGN_OR_RETURN(const auto parsed, search::parse_query(query));

@@ -141,7 +141,7 @@ std::string counts_words(const Facts& facts) {
   return parts.empty() ? total : total + "  (" + comma_separated(parts) + ")";
 }
 
-/// The tokens and cost that the agent reports; "" for nothing.
+/// The tokens and cost that the agent reports; "" if there are none.
 std::string usage_words(const std::string& usage) {
   json::Document parsed;
   if (usage.empty() || !json::parse(usage, parsed)) {

@@ -68,7 +68,7 @@ int change(const Command& command, std::string_view shown, const Opened& opened,
   return kDone;
 }
 
-/// What a fork to another agent could only write as text.
+/// The parts that a fork to another agent could only write as text.
 void print_counts(const std::string& result, Terminal& io) {
   json::Document parsed;
   json::parse(result, parsed);
@@ -162,7 +162,7 @@ std::string command_json(const std::vector<std::pair<const char*, std::string>>&
   return (force ? json.add("force", true) : json).str();
 }
 
-/// A line for each file that a rewind changes or leaves as it is.
+/// A line for each file that a rewind changes or leaves unchanged.
 std::string rewind_report(const std::string& result, bool& is_complete) {
   json::Document parsed;
   json::parse(result, parsed);
