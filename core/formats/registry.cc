@@ -153,7 +153,7 @@ StorePtr open_codex(const std::string& dir, bool /*is_own*/, Disk& disk) {
 }
 
 std::vector<OwnPlace> own_places_of_goat() {
-  return {{"", "there is no folder that goat always uses; name one with --store goat=DIR"}};
+  return {{"", "goat has no default folder; name one with --store goat=DIR"}};
 }
 
 StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
@@ -226,7 +226,7 @@ FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<F
   StorePtr store = (own.open != nullptr ? own.open : agent.open)(own.dir, true, disk);
   row.place = store->paths().agent_dir;
   if (const FoundStore* same = in_same_place(before, *store)) {
-    row.why_not = "its folder is that of " + std::string(same->agent);
+    row.why_not = "its folder is the same as that of " + std::string(same->agent);
   } else if (auto may = check_owner(store->paths(), false, access); !may) {
     row.refused = may.error();
     row.why_not = may.error().message;

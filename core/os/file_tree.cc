@@ -141,7 +141,7 @@ bool is_part_of(const Dir& one, const Dir& other, const std::string& name) {
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name) {
   if (to.stat(new_name)) {
-    return Error{Errc::already_exists, "cannot copy: the name exists already"};
+    return Error{Errc::already_exists, "cannot copy: the name already exists"};
   }
   return copy_any(disk, from, name, to, new_name, 0);
 }

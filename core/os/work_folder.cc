@@ -112,7 +112,7 @@ Result<std::vector<std::string>> WorkFolder::parts_of(std::string_view path) con
     }
   }
   if (parts.empty() || path.ends_with('/')) {
-    return Error{Errc::not_permitted, "it is no file below the session's working directory"};
+    return Error{Errc::not_permitted, "it is not a file below the session's working directory"};
   }
   return parts;
 }
@@ -140,7 +140,7 @@ Result<Dir> WorkFolder::enter(const Dir& folder, const std::vector<std::string>&
   }
   const auto found = folder.stat(parts[depth]);
   if (found && !S_ISDIR(found->mode)) {
-    return Error{Errc::not_permitted, "a part of its path is no folder"};
+    return Error{Errc::not_permitted, "a part of its path is not a folder"};
   }
   ASSIGN_OR_RETURN(auto dir, folder.open_in(parts[depth]));
   ASSIGN_OR_RETURN(const auto seen, dir.stat());

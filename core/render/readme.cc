@@ -14,19 +14,19 @@ them; reading changes nothing in the logs.
 
     README.md          this page
     status.json        health: the store, the number of sessions, how changes are detected, the last errors
-    projects/          one folder per working directory, and in it one per session
+    projects/          one folder per working directory, with one folder per session
     by-id/             every session by its id; a unique prefix of an id is found too
     by-agent/          the sessions of each agent, by their ids
     recent/            the 50 sessions that changed last, newest first
-    search/            what a search finds: `ls "search/race condition"/`
+    search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
 
-`search/` is empty until you name a query in it. The folder `search/QUERY/` has a link to each session in whose texts all
-words of the query occur, best first, `excerpts.md` with the places that match, and `hits.json` with the same for
-programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:` `after:`
-`before:` filter. A name that begins with a dot is no query: quote it.
+`search/` looks empty; open a folder named after a query. The folder `search/QUERY/` has a link to each session whose
+texts contain all words of the query, best first, `excerpts.md` with the matching passages, and `hits.json` with the same
+data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:`
+`after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. The file `cwd`
 in it has the full path. A session's folder has the name of its log; for agents other than omp and pi the agent's name
@@ -44,14 +44,14 @@ precedes it, as in `claude-11112222`:
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
     text/              the same entries as text: 000042-assistant-a1b2c3d4.md
     images/            the images in entries: 000042-a1b2c3d4-1.png
-    branches/          one folder per end of a branch, each with context.json, transcript.md and its entries
+    branches/          one folder for the end of each branch, with context.json, transcript.md and its entries
     branches/current   link to the branch that the leaf is on
     labels/            one link per label, to the entry that has it
     damage/            bytes of the log that belong to no entry; absent if there are none
     artifacts/         the agent's files next to the log; absent if there are none
-    checkpoints/       working files that the agent kept; absent if there are none
-    children/          the sessions that this one started; absent if there are none
-    native/            the files or rows behind the session, unchanged; absent for omp and pi
+    checkpoints/       working files that the agent saved; absent if there are none
+    children/          the sessions that this session started; absent if there are none
+    native/            the agent's own files or rows, unchanged; absent for omp and pi
 
 The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:
 `entries/42.json`, `entries/a1b2c3d4.json`, and `branches/` followed by any id, number or label.
@@ -84,15 +84,15 @@ More: `arborfs --help`.
 constexpr std::string_view kWriting = R"(
 ## Writing
 
-Run these in the folder of a session of omp. Sessions of other agents have only those of these files that they take. If
-a command is refused, `status.json` has the reason.
+Run these in the folder of a session of omp. Sessions of other agents have only some of these files. If a command is
+refused, `status.json` has the reason.
 
     echo "fix the bug" > append                    a user message
     cat prompt.md > append                         the whole file as one message
     echo '{"role":"user","content":"x"}' > append  a message or an entry as JSON
     echo "and now this" > branches/ID/append       on another branch
     echo a1b2c3d4 > branch                         continue from that entry; also #42, a label, root
-    printf 'a1b2c3d4\nTried X\n' > branch          the same, with a summary of the branch that is left
+    printf 'a1b2c3d4\nTried X\n' > branch          the same, with a summary of the abandoned branch
     ln -s ../entries/000042-* labels/checkpoint    a label; mv renames it, rm removes it
     echo "New title" > title
     echo > fork                                    a copy of the session; `echo a1b2c3d4` copies the path to that entry

@@ -125,7 +125,7 @@ PendingAppends::Note PendingAppends::note(const LogPlace& place, const FileStat&
   if (auto noted = write(place, log, text); !noted) {
     write_log(LogLevel::warning,
               "if this process is killed now, " + place.file +
-                  " may end in a part of an append, because its state cannot be stored: " + noted.error().message);
+                  " may end with a partial append, because its state cannot be stored: " + noted.error().message);
     return {};
   }
   return {*this, place.file};

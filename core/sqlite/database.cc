@@ -86,7 +86,7 @@ Result<DatabaseState> Database::state() const {
   const auto st = Dir::stat_root(path_);
   RETURN_IF_ERROR(st);
   if (!S_ISREG(st->mode)) {
-    return Error{Errc::corrupt, std::string(kCannotLook) + ": it is no regular file"};
+    return Error{Errc::corrupt, std::string(kCannotLook) + ": it is not a regular file"};
   }
   return DatabaseState{*st, stat_of(path_ + "-wal").value_or(FileStat())};
 }

@@ -33,7 +33,7 @@ Result<void> find_faults(const Connection& connection, std::vector<IntegrityFaul
   // The columns: table, row, table referred to, number of the key.
   return each_fault(connection, "PRAGMA foreign_key_check", [&](const Statement& row) {
     found.push_back({"dangling_row", "row " + std::string(row.text(1)) + " of the table " + std::string(row.text(0)) +
-                                         " refers to a row of " + std::string(row.text(2)) + " that is not there"});
+                                         " refers to a row of " + std::string(row.text(2)) + " that does not exist"});
   });
 }
 

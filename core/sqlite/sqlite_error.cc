@@ -12,7 +12,7 @@ Error error_from_sqlite(int code, const std::string& doing) {
       return {Errc::busy, doing + ": its program holds it locked"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {Errc::corrupt, doing + ": it is damaged, or no SQLite database"};
+      return {Errc::corrupt, doing + ": it is damaged, or not an SQLite database"};
     case SQLITE_ERROR:
     case SQLITE_AUTH:
     case SQLITE_SCHEMA:

@@ -212,7 +212,7 @@ Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
     std::vector<Result<std::vector<Spent>>> read(std::min(kBatch, sessions.size() - first), std::vector<Spent>());
     parallel_for(read.size(), [&](std::size_t i) {
       read[i] = wanted() ? read_session(sessions[first + i].session, options)
-                         : Result<std::vector<Spent>>(Error{Errc::interrupted, "the sum is not wanted any more"});
+                         : Result<std::vector<Spent>>(Error{Errc::interrupted, "the sum is no longer needed"});
       options.step();
     });
     for (std::size_t i = 0; i < read.size(); ++i) {

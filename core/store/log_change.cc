@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kCompared = 1 << 20;  // bytes at a time
 
 Error torn() {
-  return {Errc::io, "the part that was written could not be cut off again; it shows under damage/"};
+  return {Errc::io, "the written part could not be cut off again; it shows under damage/"};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Error ReadOnlyStore::refusal() const {
 }
 
 Result<Dir> ReadOnlyStore::artifacts(const LogPlace& /*place*/) const {
-  return Error{Errc::not_found, "this agent keeps no files beside a session"};
+  return Error{Errc::not_found, "this agent keeps no files next to a session"};
 }
 
 Result<std::unique_ptr<LogWriter>> ReadOnlyStore::writer(const LogPlace& /*place*/) {
@@ -102,7 +102,7 @@ Result<Dir> LogFolderStore::folder(const LogPlace& place) const {
 /// Other folders of the agent never belong to the store.
 Result<Dir> LogFolderStore::open_folder(const std::string& folder) const {
   return folder == folder_ ? Dir::open_below_root(paths().sessions, folder)
-                           : Result<Dir>(Errc::not_found, "no folder of sessions");
+                           : Result<Dir>(Errc::not_found, "no sessions folder");
 }
 
 }  // namespace arborfs

@@ -26,16 +26,16 @@ Result<void> lead_to(const StorePaths& paths, const ResumeCommand& resume, Agent
 
 Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request) {
   if (format.resume == nullptr) {
-    return {Errc::unsupported, "no program is known that resumes sessions of " + std::string(format.agent)};
+    return {Errc::unsupported, "no known program resumes sessions of " + std::string(format.agent)};
   }
   const ResumeCommand& resume = *format.resume;
   if (request.is_child && !resume.takes_children) {
-    return {Errc::unsupported,
-            std::string(format.agent) + " resumes no session that another one started; resume that one"};
+    return {Errc::unsupported, std::string(format.agent) +
+                                   " cannot resume a session that another session started; resume that one instead"};
   }
   const std::string session = resume.takes_path ? store.path_of(request.place) : std::string(request.id);
   if (session.empty() || session.front() == '-') {
-    return {Errc::corrupt, "the session has no id that " + std::string(format.agent) + " could be told"};
+    return {Errc::corrupt, "the session has no id that can be passed to " + std::string(format.agent)};
   }
   AgentCommand command{{std::string(resume.program), std::string(resume.option), session}, "", ""};
   if (request.is_named) {

@@ -100,7 +100,7 @@ bool has_startup(const Session& session) {
 ContentResult make_startup(const ViewRequest& request) {
   const Session& session = request.session;
   if (!has_startup(session)) {
-    return Error{Errc::not_found, "the session's agent has no settings that a start takes"};
+    return Error{Errc::not_found, "the session's agent has no settings for a start"};
   }
   return literal_content(session.format().startup_json(session.store(), session.head().header));
 }

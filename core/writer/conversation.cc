@@ -122,7 +122,7 @@ Result<Conversation> read_conversation(const SessionPtr& session, const std::str
   }
   found.turns = arranged_turns(std::move(said), found.as_text);
   if (found.turns.empty()) {
-    return Error{Errc::invalid_argument, "nothing is said on that path, so there is nothing to fork"};
+    return Error{Errc::invalid_argument, "the path has no content, so there is nothing to fork"};
   }
   settle_times(found.turns, path.header);
   settle_texts(found.turns);

@@ -72,7 +72,7 @@ Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
   ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name));
   const bool is_in_use = ::flock(folder.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (is_in_use || folder.stat(std::string(kFiles))) {
-    return Error{Errc::busy, "another process removes the session at this moment"};
+    return Error{Errc::busy, "another process is removing the session"};
   }
   RETURN_IF_ERROR(disk_.make_folder(folder, std::string(kFiles), kPrivateFolder));
   ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
@@ -165,7 +165,7 @@ std::vector<Trashed> Trash::list() const {
 
 Result<void> lock_for_restore(const TrashFolder& folder) {
   if (::flock(folder.files.fd(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{Errc::busy, "another process removes or restores the session at this moment"};
+    return Error{Errc::busy, "another process is removing or restoring the session"};
   }
   return {};
 }

@@ -16,14 +16,14 @@ inline constexpr std::string_view kAppendUsage =
     "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
     "  \"force\":true                        write even if an agent may have the session open\n"
     "arborfs sets id, parentId and timestamp of an entry; a message keeps its own timestamp.\n"
-    "A text of more than 500,000 characters is shortened, as agents do it.\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "A text of more than 500,000 characters is shortened, as agents do.\n"
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
     "Do not open this file in an editor.\n";
 inline constexpr std::string_view kBranchUsage =
     "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
-    "name of its file, a label, or root. Further lines are a summary of the branch that is left.\n"
+    "name of its file, a label, or root. Further lines are a summary of the abandoned branch.\n"
     "As JSON: {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent "
     "continues\n"
     "there only after the next append; with \"pin\" an entry is written, so that it continues there at once.\n";
@@ -35,41 +35,39 @@ inline constexpr std::string_view kForkUsage =
     "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
     "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
     "title\n"
-    "followed by (fork). After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n"
+    "followed by (fork). After a write, the same descriptor returns {\"session\":...,\"path\":...}.\n"
     "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes the conversation up to the entry, or to the leaf, as a "
-    "session of\nanother agent. What that agent has no place for is text in it, and counted in the answer.\n";
+    "session of\nanother agent. Parts that it cannot represent become text, and the answer counts them.\n";
 /// Where sessions are only copied to other agents.
 inline constexpr std::string_view kForeignForkUsage =
     "Write {\"agent\":\"pi\"} to this file to write the conversation up to the leaf as a session of another agent, or\n"
     "{\"agent\":\"pi\",\"entry\":\"...\",\"title\":\"...\"} for the conversation up to an entry.\n"
-    "What that agent has no place for is text in it, and counted in the answer.\n"
-    "After a write, the same descriptor reads "
+    "Parts that the agent cannot represent become text, and the answer counts them.\n"
+    "After a write, the same descriptor returns "
     "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"leftOut\":...}.\n";
 inline constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
     "As JSON: "
     "{\"agent\":...,\"cwd\":...,\"title\":...,\"parentSession\":...,\"model\":\"provider/model\",\"provider\":...}.\n"
-    "Without an agent the session is of the first whose sessions arborfs creates. A provider is for Opal alone.\n"
-    "After a write, the same descriptor reads {\"session\":...,\"path\":...}.\n";
+    "Without an agent, the first one is used whose sessions arborfs creates. A provider is only for Opal.\n"
+    "After a write, the same descriptor returns {\"session\":...,\"path\":...}.\n";
 
 inline constexpr std::string_view kReplaceUsage =
-    "Write {\"first\":\"id\",\"last\":\"id\",\"messages\":[{...},...]} to this file to replace a run of messages by "
+    "Write {\"first\":\"id\",\"last\":\"id\",\"messages\":[{...},...]} to this file to replace a run of messages with "
     "others.\n"
-    "What followed the run follows the new messages; without new messages the run is removed from the path.\n";
+    "The entries after the run then follow the new messages; without new messages the run is removed from the path.\n";
 inline constexpr std::string_view kSummaryUsage =
-    "Write an empty line to this file to append the message by which later sessions are told what a run did, or a "
-    "text\n"
-    "of your own for it, all lines of it in one write.\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}.\n";
+    "Write an empty line to this file to append a message that summarises a run for later sessions, or write your own\n"
+    "text for it, with all its lines in one write.\n"
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}.\n";
 inline constexpr std::string_view kCheckpointUsage =
-    "Write a name, and files below the session's working directory, on one line to keep them in a checkpoint.\n"
-    "Without files, those of the last checkpoint are kept; without a name, it is made from the time.\n"
-    "As JSON: {\"name\":\"...\",\"files\":[\"with a blank.txt\",...]}. After a write, the same descriptor reads\n"
+    "Write a name, and files below the session's working directory, on one line to save them in a checkpoint.\n"
+    "Without files, those of the last checkpoint are saved; without a name, the current time is used.\n"
+    "As JSON: {\"name\":\"...\",\"files\":[\"with a blank.txt\",...]}. After a write, the same descriptor returns\n"
     "{\"checkpoint\":...,\"files\":...,\"absent\":...}.\n";
 inline constexpr std::string_view kRewindUsage =
-    "Write the id or the name of a checkpoint to this file to put its files back into the working directory. What is\n"
-    "overwritten is kept in a checkpoint first. As JSON: {\"checkpoint\":\"...\",\"dryRun\":true} only lists what "
-    "would\n"
-    "change. After a write, the same descriptor reads the list.\n";
+    "Write the id or the name of a checkpoint to this file to restore its files to the working directory. Overwritten\n"
+    "files are first saved in a checkpoint. As JSON: {\"checkpoint\":\"...\",\"dryRun\":true} only lists the changes.\n"
+    "After a write, the same descriptor returns the list.\n";
 
 }  // namespace arborfs

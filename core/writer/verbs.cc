@@ -201,7 +201,7 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   }
   if (const Format& format = subject.session->format(); !format.takes("fork")) {
     return Error{Errc::invalid_argument, "a fork of a session of " + std::string(format.agent) +
-                                             " needs the agent that it is for: {\"agent\":\"omp\"}"};
+                                             " needs the target agent: {\"agent\":\"omp\"}"};
   }
   ASSIGN_OR_RETURN(const auto made, writer.fork(subject.session, target, force, title));
   return Answer{line_of(made), nullptr};
@@ -353,7 +353,7 @@ Result<void> refuse_usage(const Verb& verb, std::string_view text) {
     return {};
   }
   return {Errc::invalid_argument,
-          "the text begins with what " + std::string(verb.name) + " returns when it is read; write only the new text"};
+          "the text begins with the usage text of " + std::string(verb.name) + "; write only the new text"};
 }
 
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json) {

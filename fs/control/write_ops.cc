@@ -28,7 +28,7 @@ Ordinal entry_of_target(const LogIndex& index, std::string_view target) {
 Result<std::string> label_for_new(const std::string& name) {
   auto label = names::decode_label(name);
   return label ? Result<std::string>(std::move(*label))
-               : Result<std::string>(Errc::invalid_argument, "this name cannot stand for a label");
+               : Result<std::string>(Errc::invalid_argument, "this name cannot be used for a label");
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<WriteOps::LabelAt> WriteOps::label_at(RequestContext& call, const NameIn&
 
 Result<LabelChange> WriteOps::label_wanted(const LabelAt& here, const std::string& name, std::string_view target) {
   if (!here.target.empty()) {
-    return Error{Errc::already_exists, "a label of this name exists already"};
+    return Error{Errc::already_exists, "a label with this name already exists"};
   }
   ASSIGN_OR_RETURN(auto label, label_for_new(name));
   const auto guard = here.session->read();
@@ -195,7 +195,7 @@ Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, co
     return why;
   };
   if (!other.target.empty() && mode == RenameMode::no_replace) {
-    return refuse({Errc::already_exists, "a label of this name exists already"});
+    return refuse({Errc::already_exists, "a label with this name already exists"});
   }
   const auto label = label_for_new(to.name);
   if (!label) {

@@ -114,7 +114,7 @@ TEST_F(CommandResumeTest, AtATerminalTheUserChoosesByNumber) {
   EXPECT_THAT(out(), HasSubstr(kGoneId));
   sit_at_the_terminal("7\n");
   EXPECT_EQ(run({"resume", "--print"}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("'7' is not a number of the list"));
+  EXPECT_THAT(err(), HasSubstr("'7' is not a number in the list"));
   sit_at_the_terminal("");
   EXPECT_EQ(run({"resume", "--print"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("nothing was chosen"));
@@ -157,7 +157,7 @@ TEST_F(CommandResumeTest, ALiveSessionIsResumedOnlyByForce) {
   }
   char byte = 0;
   EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-  expect_refused({"resume", kId}, "--force resumes it all the same");
+  expect_refused({"resume", kId}, "--force resumes it anyway");
   EXPECT_EQ(run({"resume", "--print", kId}), kDone) << err();
   EXPECT_EQ(status_of({"resume", "--force", kId}), 7);
   ::kill(holder, SIGKILL);
@@ -186,10 +186,10 @@ TEST(ResumeOfEachAgent, HasACommand) {
   EXPECT_THAT(command_of("claude", "3de02c36"), HasSubstr("CLAUDE_CONFIG_DIR=" + folder("claude") +
                                                           " claude --resume 3de02c36-68c7-4f2d-876a-9a969253a5af"));
   EXPECT_THAT(command_of("claude", "agent-36ee684883b4acda9"),
-              HasSubstr("resumes no session that another one started"));
+              HasSubstr("cannot resume a session that another session started"));
   EXPECT_THAT(command_of("codex", "019c6bf1"),
               HasSubstr("CODEX_HOME=" + folder("codex") + " codex resume 019c6bf1-9380-7073-808d-dc2cbc2c2876\n"));
-  EXPECT_THAT(command_of("goat", "733d6541"), HasSubstr("no program is known that resumes sessions of goat"));
+  EXPECT_THAT(command_of("goat", "733d6541"), HasSubstr("no known program resumes sessions of goat"));
 }
 
 TEST(ShellQuoting, ProtectsWordsFromTheShellAndTheTerminal) {

@@ -370,7 +370,7 @@ TEST_F(CommandWriteTest, NewCreatesASession) {
   expect_refused({"new", cwd, "--parent-session", "ffff"}, "ffff");
   expect_refused({"new", cwd, "--agent", "opal"}, "no store of Opal is open");
   expect_refused({"new", cwd, "--agent", "codex"}, "arborfs creates no sessions of codex");
-  expect_refused({"new", cwd, "--provider", "Elsewhere"}, "sessions of omp keep no provider");
+  expect_refused({"new", cwd, "--provider", "Elsewhere"}, "sessions of omp store no provider");
 }
 
 TEST_F(CommandWriteTest, NewDefaultsToTheCurrentFolder) {

@@ -64,7 +64,7 @@ TEST_F(DoctorFormatsTest, OpenCodeFilesThatAreNoObjects) {
   write("storage/part/msg_2/prt_1.json", "");
   write("storage/project/p.json", "[1]");
   const Lines found = findings("opencode");
-  const Lines wanted = {"missing_parts: the prompt msg_1 has no parts, so nobody knows what it said",
+  const Lines wanted = {"missing_parts: the prompt msg_1 has no parts, so its text is unknown",
                         "malformed_file: the file message/ses_1/msg_2.json is not a JSON object (26 bytes)",
                         "malformed_file: the file part/msg_2/prt_1.json is empty",
                         "storage/project/p.json malformed_file: the file of a project is not a JSON object (3 bytes)"};

@@ -159,7 +159,7 @@ TEST_F(OpalWriting, ABranchDoesNotEndBetweenAToolCallAndItsResult) {
 struct Outcome {
   std::string parent;                 // of SUM
   std::vector<std::string> path;      // to the leaf
-  std::vector<std::string> dangling;  // messages with a parent that is not there
+  std::vector<std::string> dangling;  // messages with a parent that does not exist
   bool operator==(const Outcome&) const = default;
 };
 

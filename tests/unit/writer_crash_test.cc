@@ -93,7 +93,7 @@ void expect_blobs(Stage& stage, const SessionPtr& session) {
   static const std::regex kReference("blob:sha256:([0-9a-f]{64})");
   const std::string bytes = stage.bytes(session);
   for (std::sregex_iterator it(bytes.begin(), bytes.end(), kReference), end; it != end; ++it) {
-    EXPECT_TRUE(stage.store().blobs()->open((*it)[1].str())) << "a line refers to a blob that is not there";
+    EXPECT_TRUE(stage.store().blobs()->open((*it)[1].str())) << "a line refers to a blob that does not exist";
   }
 }
 

@@ -99,7 +99,7 @@ CLI::App* Grammar::add(const char* name, RunVerb run, const char* help, Access a
     into_.run = run;
     into_.access = access;
   });
-  sub->add_flag("--json", into_.json, "Print JSON, also for errors");
+  sub->add_flag("--json", into_.json, "Print JSON, including errors");
   verbs_.push_back(sub);
   return sub;
 }
@@ -107,7 +107,7 @@ CLI::App* Grammar::add(const char* name, RunVerb run, const char* help, Access a
 CLI::App* Grammar::add_with_store(const char* name, RunVerb run, const char* help, Access access) {
   CLI::App* sub = add(name, run, help, access);
   sub->add_option("--store", into_.stores,
-                  "A folder with an agent's state; may be repeated; default: each that 'arborfs stores' lists")
+                  "A folder with an agent's state; may be repeated; default: all that 'arborfs stores' lists")
       ->option_text("AGENT=DIR")
       ->expected(1)
       ->allow_extra_args(false)
@@ -143,8 +143,8 @@ void Grammar::add_mounting() {
       ->required()
       ->option_text(" ")
       ->check(needs("a folder"));
-  CLI::App* umount = add("umount", run_umount, "Unmount a mount");
-  umount->add_option("MOUNTPOINT", into_.mountpoint, "The folder at which it is mounted")
+  CLI::App* umount = add("umount", run_umount, "Unmount the sessions");
+  umount->add_option("MOUNTPOINT", into_.mountpoint, "The folder at which they are mounted")
       ->required()
       ->option_text(" ")
       ->check(needs("a folder"));
@@ -184,7 +184,7 @@ void Grammar::add_reading() {
   ls->add_option("--since", into_.since, "Only sessions written at or after this time: a date, yesterday, 12h, 3d, 2w")
       ->option_text("TIME")
       ->check(complain_of_date);
-  ls->add_option("--until", into_.until, "Only sessions written before this time; of a date, before its end")
+  ls->add_option("--until", into_.until, "Only sessions written before this time; for a date, before its end")
       ->option_text("TIME")
       ->check(complain_of_date);
   ls->add_option("--state", into_.state, "Only sessions in this state: live, maybe or quiet")
@@ -215,8 +215,7 @@ void Grammar::add_reading() {
 }
 
 void Grammar::add_resume() {
-  CLI::App* resume =
-      add_with_store("resume", run_resume, "Go on with a session: run its agent in its working directory");
+  CLI::App* resume = add_with_store("resume", run_resume, "Continue a session: run its agent in its working directory");
   resume->add_flag("--print", into_.print, "Print the command instead of running it");
   resume->add_flag("--force", into_.force, "Resume it even if an agent has the session open");
   add_choice(resume);
@@ -261,7 +260,7 @@ void Grammar::add_writing() {
       ->required()
       ->option_text(" ")
       ->check(needs("an entry"));
-  add_words(branch, "SUMMARY", "A summary of the branch that is left");
+  add_words(branch, "SUMMARY", "A summary of the abandoned branch");
   branch->add_flag("--pin", into_.pin, "Write an entry at TARGET, so that agents continue there at once");
   CLI::App* label = durable(add_change("label", run_label, "Label an entry, or clear its label"));
   add_entry(label)->required();
@@ -269,12 +268,12 @@ void Grammar::add_writing() {
   CLI::App* title = durable(add_change("title", run_title, "Change the title of a session"));
   title->add_option("TITLE", into_.words, "The new title")->required()->option_text(" ");
   CLI::App* summary = durable(add_change("summary", run_summary, "Append a summary of a run to a session of OpenCode"));
-  add_words(summary, "TEXT", "The summary; default: what the session tells");
+  add_words(summary, "TEXT", "The summary; default: one made from the session");
 }
 
 void Grammar::add_making() {
-  CLI::App* fork =
-      durable(add_with_session("fork", run_fork, "Copy a session, or the path to one entry, also to another agent"));
+  CLI::App* fork = durable(
+      add_with_session("fork", run_fork, "Copy a session, or the path to one entry, optionally to another agent"));
   add_entry(fork);
   fork->add_option("--title", into_.words, "The title of the fork; default: that of the session, followed by (fork)")
       ->option_text("TITLE");
@@ -293,7 +292,9 @@ void Grammar::add_making() {
   create->add_option("-a,--agent", into_.agent, "The agent; default: the first whose sessions arborfs creates")
       ->option_text("AGENT")
       ->check(needs("an agent"));
-  create->add_option("--provider", into_.provider, "What Opal reaches the model through; default: as the model needs")
+  create
+      ->add_option("--provider", into_.provider,
+                   "The module through which Opal reaches the model; default: the one for the model")
       ->option_text("PROVIDER")
       ->check(needs("a provider"));
   create->add_option("--parent-session", into_.parent_session, "The session that the new one continues")
@@ -313,7 +314,7 @@ void Grammar::add_making() {
 
 void Grammar::add_checkpoints() {
   CLI::App* checkpoint =
-      durable(add_with_session("checkpoint", run_checkpoint, "Keep working files of a session (goat)"));
+      durable(add_with_session("checkpoint", run_checkpoint, "Save working files of a session (goat)"));
   checkpoint->add_option("NAME", into_.checkpoint, "The name of the checkpoint")
       ->required()
       ->option_text(" ")
@@ -321,7 +322,7 @@ void Grammar::add_checkpoints() {
   checkpoint->add_option("FILE", into_.files, "A file to keep; default: those of the last checkpoint")
       ->option_text(" ")
       ->check(needs("a file"));
-  CLI::App* rewind = durable(add_change("rewind", run_rewind, "Put the files of a checkpoint back (goat)"));
+  CLI::App* rewind = durable(add_change("rewind", run_rewind, "Restore the files of a checkpoint (goat)"));
   rewind->add_option("CHECKPOINT", into_.checkpoint, "Its name, or a unique prefix of at least four characters")
       ->required()
       ->option_text(" ")

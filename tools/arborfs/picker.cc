@@ -92,7 +92,7 @@ Result<Listed> pick_by_number(const std::vector<Listed>& sessions, Terminal& io)
       return sessions[i];
     }
   }
-  return {Errc::invalid_argument, "'" + visible_line(answer, 80) + "' is not a number of the list"};
+  return {Errc::invalid_argument, "'" + visible_line(answer, 80) + "' is not a number in the list"};
 }
 
 }  // namespace

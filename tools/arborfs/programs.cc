@@ -59,7 +59,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 Result<UniqueFd> file_with(std::string_view bytes) {
   UniqueFd file(::memfd_create("arborfs", MFD_CLOEXEC));
   if (!file) {
-    return error_from_errno(errno, "cannot make a file in memory");
+    return error_from_errno(errno, "cannot create a file in memory");
   }
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -128,7 +128,7 @@ Result<std::string> run_filter(const std::string& path, const std::vector<std::s
   }
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return error_from_errno(errno, "cannot make a pipe");
+    return error_from_errno(errno, "cannot create a pipe");
   }
   const UniqueFd out(ends[0]);
   UniqueFd to(ends[1]);

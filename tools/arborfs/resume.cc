@@ -187,7 +187,7 @@ Result<void> check_quiet(const Session& session, const Catalog& catalog) {
   if (liveness.state != Liveness::State::live) {
     return {};
   }
-  return {Errc::busy, liveness_words(liveness) + "; --force resumes it all the same"};
+  return {Errc::busy, liveness_words(liveness) + "; --force resumes it anyway"};
 }
 
 Result<void> resume(const CommandLine& line, Terminal& io) {

@@ -7,7 +7,7 @@
 namespace arborfs::cli {
 int run_arborfs(int argc, const char* const* argv, Terminal& io) {
   if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) {
-    io.err << "arborfs: it refuses to run set-uid or set-gid; remove these bits from its mode\n";
+    io.err << "arborfs: refusing to run set-uid or set-gid; remove these bits from its mode\n";
     return kFailed;
   }
   const CommandLine line = read_command_line(argc, argv, io);

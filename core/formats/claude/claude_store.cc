@@ -24,7 +24,7 @@ bool is_transcript_name(std::string_view name) {
 }
 
 Result<Dir> no_folder() {
-  return Result<Dir>(Errc::not_found, "no folder of sessions");
+  return Result<Dir>(Errc::not_found, "no sessions folder");
 }
 
 /// Opens `<project>` or `<project>/<session>/subagents`.

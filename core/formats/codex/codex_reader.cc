@@ -67,7 +67,7 @@ Header header_in(std::string_view line, std::uint64_t offset) {
     meta = json::member(record, "payload");
   }
   if (meta == nullptr || !meta->IsObject()) {
-    return no_header("the first line is no session_meta record, so Codex cannot open the thread");
+    return no_header("the first line is not a session_meta record, so Codex cannot open the thread");
   }
   Header header;
   header.valid = true;

@@ -27,7 +27,7 @@ std::string file_of_thread(const std::string& thread) {
 }
 
 Error no_thread() {
-  return {Errc::not_found, "Codex has no thread of this id"};
+  return {Errc::not_found, "Codex has no thread with this id"};
 }
 
 /// See codex/FORMAT.md A5.
@@ -64,7 +64,7 @@ Result<std::vector<std::string>> CodexStore::folders() const {
 }
 
 Result<Dir> CodexStore::folder(const LogPlace& place) const {
-  return place.folder == kFolder ? open_below(home(), kFolder) : Result<Dir>(Errc::not_found, "no folder of threads");
+  return place.folder == kFolder ? open_below(home(), kFolder) : Result<Dir>(Errc::not_found, "no threads folder");
 }
 
 std::string CodexStore::path_of(const LogPlace& place) const {
@@ -157,7 +157,7 @@ bool CodexStore::find_head(const ThreadTable& table, const std::string& thread, 
 
 Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
   if (folder != kFolder) {
-    return Error{Errc::not_found, "no folder of threads"};
+    return Error{Errc::not_found, "no threads folder"};
   }
   RETURN_IF_ERROR(folders());
   const Table now = read_table();

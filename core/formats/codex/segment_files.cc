@@ -30,7 +30,7 @@ Result<ShownFiles::Stat> SegmentFiles::stat(const std::string& path) const {
 
 Result<std::vector<ShownFiles::Item>> SegmentFiles::list(const std::string& path) const {
   if (!path.empty()) {
-    return Error{Errc::not_found, "a segment is no folder"};
+    return Error{Errc::not_found, "a segment is not a folder"};
   }
   std::vector<Item> items;
   for (const SegmentFile& segment : segments_) {

@@ -16,7 +16,7 @@ constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
     "  {\"role\":\"tool\",...}                 any message, as JSON\n"
-    "  {\"type\":\"...\",...}                  a record of the transcript, which is no message\n"
+    "  {\"type\":\"...\",...}                  a record of the transcript, not a message\n"
     "The role is system, user, assistant or tool; other members of a message are content, tool_calls, tool_call_id "
     "and\n"
     "name. arborfs sets uuid and timestamp of a message, and session_id of a record.\n"
@@ -24,7 +24,7 @@ constexpr std::string_view kAppendUsage =
     "Two members are options of the command and do not reach the log:\n"
     "  \"ifLeaf\":\"id\"                       of messages: fail with ESTALE unless this one is the last\n"
     "  \"force\":true                        write even if an agent may have the session open\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
     "Do not open this file in an editor.\n";

@@ -69,7 +69,7 @@ std::string problem_of(const Dir& session, const std::string& id, const std::str
   if (!found) {
     return found.error().message;
   }
-  return *found == hash ? "" : "the content in the checkpoint is not the one that its hash says";
+  return *found == hash ? "" : "the content in the checkpoint does not match its hash";
 }
 
 /// `file.present` is set. Errors: those of reading it.
@@ -98,7 +98,7 @@ PlannedFile plan_file(const CheckpointFile& wanted, const WorkFolder& work, Fold
     return refused(std::move(file), present.error().message);
   }
   if (*present && !S_ISREG((*present)->mode)) {
-    return refused(std::move(file), "what is there is not a regular file");
+    return refused(std::move(file), "the file at this path is not a regular file");
   }
   file.present = *present;
   if (wanted.state == CheckpointFile::State::absent) {

@@ -141,7 +141,7 @@ Result<void> DetsFile::read_slot(std::uint64_t at, std::uint64_t size, Walk& wal
     ASSIGN_OR_RETURN(const auto object, read_some(file_, object_at + kObjectHead, length - kObjectHead));
     const bool is_whole = object.size() == length - kObjectHead && object.front() == kTermVersion;
     const auto term = is_whole ? std::string_view(object).substr(1) : std::string_view();
-    RETURN_IF_ERROR(walk.visit({object_at, term, is_whole ? "" : "the object is no whole term"}));
+    RETURN_IF_ERROR(walk.visit({object_at, term, is_whole ? "" : "the object is not a complete term"}));
     done += length;
   }
   return {};

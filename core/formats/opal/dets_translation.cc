@@ -60,7 +60,7 @@ class Lines {
     const std::string_view key = object_.front() == '[' && pair.next() ? pair.value() : std::string_view();
     const std::string_view value = pair.next() ? pair.value() : std::string_view();
     if (key.empty() || !value.starts_with('{')) {
-      return note(found.offset, "the object is no message");
+      return note(found.offset, "the object is not a message");
     }
     if (key == kHeaderKey) {
       header_ = header_from(value);

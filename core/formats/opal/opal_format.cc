@@ -30,7 +30,7 @@ constexpr std::string_view kAppendUsage =
     "Two members are options of the command and do not reach the log:\n"
     "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
     "  \"force\":true                        write even if an agent may have the session open\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
     "Do not open this file in an editor.\n";

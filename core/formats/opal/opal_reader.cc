@@ -88,7 +88,7 @@ Header no_header(std::string problem) {
 Header header_of(const LineReader::Line& line) {
   json::Document value;
   if (line.is_too_long || line.length > kLongestHeader || !json::parse(line.text, value) || !value.IsObject()) {
-    return no_header("the first line is no session header, so Opal cannot load the session");
+    return no_header("the first line is not a session header, so Opal cannot load the session");
   }
   if (read_fields(line.text)) {
     return no_header("the first line is a message, which Opal takes for the session's header");

@@ -62,7 +62,7 @@ class SessionFaults {
     json::Document message;
     if (is_whole && ids.empty() && json::parse(text_in(messages, id), message) &&
         json::is_string(json::member(message, "role"), "user")) {
-      found_.push_back({"missing_parts", "the prompt " + id + " has no parts, so nobody knows what it said"});
+      found_.push_back({"missing_parts", "the prompt " + id + " has no parts, so its text is unknown"});
     }
   }
 

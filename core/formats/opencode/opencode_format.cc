@@ -30,7 +30,7 @@ constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
     "Messages as JSON are refused. The message goes to the agent and the model of the user's last one.\n"
-    "After a write, the same descriptor reads {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
     "has the reason.\n"
     "Do not open this file in an editor.\n";

@@ -213,7 +213,7 @@ class SqliteArchive final : public SessionArchive {
   [[nodiscard]] std::filesystem::path place() const { return database_.path(); }
   [[nodiscard]] std::string name() const { return place().filename().string(); }
   [[nodiscard]] Result<void> check(const std::string& folder) const {
-    return folder == name() ? Result<void>() : Result<void>(Errc::not_found, "no folder of sessions");
+    return folder == name() ? Result<void>() : Result<void>(Errc::not_found, "no sessions folder");
   }
 
   const sqlite::Database database_;

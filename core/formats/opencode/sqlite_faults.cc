@@ -42,13 +42,12 @@ Result<void> find_in_rows(const sqlite::Connection& connection, const std::strin
       each_id(connection,
               "SELECT id FROM part WHERE message_id IN (SELECT id FROM message WHERE session_id = ?1) AND " + malformed,
               session, add_malformed("part")));
-  return each_id(
-      connection,
-      "SELECT id FROM message WHERE session_id = ?1 AND CASE WHEN json_valid(data) THEN json_extract(data, "
-      "'$.role') = 'user' END AND NOT EXISTS (SELECT 1 FROM part WHERE message_id = message.id)",
-      session, [&](const std::string& id) {
-        found.push_back({"missing_parts", "the prompt " + id + " has no parts, so nobody knows what it said"});
-      });
+  return each_id(connection,
+                 "SELECT id FROM message WHERE session_id = ?1 AND CASE WHEN json_valid(data) THEN json_extract(data, "
+                 "'$.role') = 'user' END AND NOT EXISTS (SELECT 1 FROM part WHERE message_id = message.id)",
+                 session, [&](const std::string& id) {
+                   found.push_back({"missing_parts", "the prompt " + id + " has no parts, so its text is unknown"});
+                 });
 }
 
 }  // namespace

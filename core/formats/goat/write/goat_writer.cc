@@ -140,7 +140,7 @@ void GoatWriter::take_back_parts() {
                                                 : Result<std::unique_ptr<LogWriter>>(Errc::busy, "the session is live");
       const auto done = writer ? take_back_part(session, **writer) : Result<bool>(writer.error());
       if (!done) {
-        write_log(LogLevel::warning, place.file + " may end in a part of an append: " + done.error().message);
+        write_log(LogLevel::warning, place.file + " may end with a partial append: " + done.error().message);
       }
       catalog().touch(place);
     }

@@ -48,13 +48,13 @@ Result<goat::Checkpoint> find_checkpoint(const Dir& session, const std::string& 
   if (found || found.error().code == Errc::corrupt || name.size() < kShortestPrefix) {
     return found || found.error().code == Errc::corrupt
                ? std::move(found)
-               : Result<goat::Checkpoint>(Errc::not_found, "the session has no checkpoint of that name");
+               : Result<goat::Checkpoint>(Errc::not_found, "the session has no checkpoint with that name");
   }
   ASSIGN_OR_RETURN(auto all, goat::list_checkpoints(session));
   std::erase_if(all, [&](const goat::Checkpoint& one) { return !one.id.starts_with(name); });
   if (all.size() != 1) {
-    return Error{Errc::not_found, all.empty() ? "the session has no checkpoint of that name"
-                                              : "several checkpoints have a name that begins so"};
+    return Error{Errc::not_found, all.empty() ? "the session has no checkpoint with that name"
+                                              : "several checkpoints have names with this prefix"};
   }
   return std::move(all.front());
 }

@@ -149,7 +149,7 @@ Result<std::string> clean_cwd(std::string cwd, const std::string& mountpoint) {
 
 Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   if (!wanted.provider.empty()) {
-    return Error{Errc::invalid_argument, "sessions of goat keep no provider"};
+    return Error{Errc::invalid_argument, "sessions of goat store no provider"};
   }
   const auto number = catalog().stores().first_of("goat");
   if (!number) {

@@ -101,7 +101,7 @@ Result<NewRecords::Record> transcript_of(const json::Value& object, std::size_t 
                                          NewRecords& records) {
   const auto given = json::string_member(object, "uuid");
   if (json::member(object, "uuid") != nullptr && (!given || given->empty())) {
-    return refused_object(number, "uuid must be a text");
+    return refused_object(number, "uuid must be a string");
   }
   ASSIGN_OR_RETURN(auto id, new_uuid());
   id = given ? std::string(*given) : std::move(id);
@@ -122,11 +122,12 @@ Result<void> take_object(const json::Value& object, const std::string& session_i
   const std::size_t number = records.records.size() + 1;
   const bool is_transcript = json::member(object, "role") == nullptr && json::string_member(object, "type");
   if (number > 1 && is_transcript != records.is_transcript) {
-    return refused_object(number, "messages and records of the transcript go to two files, so not into one command");
+    return refused_object(number,
+                          "messages and records of the transcript go to different files; use separate commands");
   }
   records.is_transcript = is_transcript;
   if (is_transcript && json::member(object, "ifLeaf") != nullptr) {
-    return refused_object(number, "a record of the transcript follows no message, so ifLeaf is not for it");
+    return refused_object(number, "ifLeaf does not apply to records of the transcript");
   }
   ASSIGN_OR_RETURN(auto record, is_transcript ? transcript_of(object, number, session_id, records)
                                               : message_of(object, number, records));

@@ -21,7 +21,7 @@ constexpr std::size_t kMostListed = 10'000;
 Result<void> copy_checked(Disk& disk, const File& content, const std::string& hash, int to) {
   ASSIGN_OR_RETURN(const auto copied, copy_hashed(disk, content, to));
   if (copied != hash) {
-    return Error{Errc::corrupt, "the content in the checkpoint is not the one that its hash says"};
+    return Error{Errc::corrupt, "the content in the checkpoint does not match its hash"};
   }
   return {};
 }

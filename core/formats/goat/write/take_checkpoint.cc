@@ -114,7 +114,7 @@ Result<Dir> checkpoints_folder(const CheckpointPlace& place) {
 }
 
 Error name_is_taken() {
-  return {Errc::already_exists, "the session has a checkpoint of that name"};
+  return {Errc::already_exists, "the session already has a checkpoint with that name"};
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ Result<void> check_checkpoint_name(const std::string& name) {
                  "the name of a checkpoint must have at most 200 bytes, no slash, and no dot at its beginning"};
   }
   if (name == kLastOfGoat) {
-    return Error{Errc::invalid_argument, "goat itself keeps the end of a session under that name; choose another one"};
+    return Error{Errc::invalid_argument, "goat itself uses that name for the end of a session; choose another one"};
   }
   return {};
 }
@@ -173,7 +173,7 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
   RETURN_IF_ERROR(place.sync ? place.disk.sync_folder(contents) : Result<void>());
   const std::string manifest = manifest_of(id, place.cwd, kept);
   if (manifest.size() > kLongestManifest) {
-    return Error{Errc::too_large, "these are more files than one checkpoint can list"};
+    return Error{Errc::too_large, "there are more files than one checkpoint can list"};
   }
   RETURN_IF_ERROR(folder.put(kManifest, manifest));
   if (auto published = folder.publish(id); !published) {

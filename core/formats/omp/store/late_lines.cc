@@ -222,7 +222,7 @@ Result<void> LateLines::carry_over(const LogPlace& to, bool locks) {
   }
   auto done = carry_new(to, Taken::whole_lines, locks);
   if (!becomes_closed()) {  // it has no name, so it cannot be opened again
-    write_log(LogLevel::warning, to.file + ": a program still has the replaced log open; what it writes there is lost");
+    write_log(LogLevel::warning, to.file + ": a program still has the replaced log open; its writes there are lost");
   }
   done = done ? carry_new(to, Taken::all, locks) : done;
   lock_.reset();

@@ -231,13 +231,13 @@ class MemoryStore : public SessionStore {
       shelf_->logs.erase(place);
     }
     const bool is_new = shelf_->logs.emplace(place, static_cast<MemoryDraft&>(draft).file()).second;
-    return is_new ? Result<void>() : Result<void>(Errc::already_exists, "there is such a log already");
+    return is_new ? Result<void>() : Result<void>(Errc::already_exists, "such a log already exists");
   }
 
   Result<void> move(const LogPlace& from, const LogPlace& to) override {
     const std::lock_guard lock(shelf_->mutex);
     if (shelf_->logs.contains(to)) {
-      return Error{Errc::already_exists, "there is such a log already"};
+      return Error{Errc::already_exists, "such a log already exists"};
     }
     auto node = shelf_->logs.extract(from);
     if (!node) {

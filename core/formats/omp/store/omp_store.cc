@@ -208,8 +208,7 @@ class OmpStore : public SessionStore {
   }
 
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
-    return has(folder) ? open_in_sessions(paths_.sessions, folder)
-                       : Result<Dir>(Errc::not_found, "no folder of sessions");
+    return has(folder) ? open_in_sessions(paths_.sessions, folder) : Result<Dir>(Errc::not_found, "no sessions folder");
   }
 
   static Result<Dir> open_in_sessions(const std::string& sessions, const std::string& folder) {

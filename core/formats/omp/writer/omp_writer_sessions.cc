@@ -84,7 +84,7 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   const DialectRules& rules = rules_of(where.dialect);
   if (!wanted.provider.empty()) {
     return Error{Errc::invalid_argument,
-                 "sessions of " + std::string(rules.agent) + " keep no provider but that of the model"};
+                 "sessions of " + std::string(rules.agent) + " store no provider other than that of the model"};
   }
   const std::string title = clean_title(wanted.title);
   NewHeader header;

@@ -87,7 +87,7 @@ void WriteQueue::take_back_parts_in(std::uint8_t store) {
     if (!done && done.error().code == Errc::not_found) {
       pending.forget(place.file);
     } else if (!done) {
-      write_log(LogLevel::warning, place.file + " may end in a part of an append: " + done.error().message);
+      write_log(LogLevel::warning, place.file + " may end with a partial append: " + done.error().message);
     } else {
       catalog_.touch(place);
     }

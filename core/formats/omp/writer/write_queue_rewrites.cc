@@ -11,11 +11,11 @@ namespace {
 Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
   if (!carried) {
     return Error{Errc::io, carried.error().message +
-                               "; the log is written, but what another program appended to it meanwhile is lost"};
+                               "; the log is written, but data that another program appended to it meanwhile is lost"};
   }
   return synced ? Result<void>()
                 : Error{Errc::io, synced.error().message +
-                                      "; what another program appended to the log meanwhile may "
+                                      "; data that another program appended to the log meanwhile may "
                                       "not survive a power cut"};
 }
 

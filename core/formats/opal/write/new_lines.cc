@@ -56,7 +56,7 @@ Result<std::string> hex_digits() {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::array<unsigned char, kBytes> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error{Errc::io, "the system gives no random numbers"};
+    return Error{Errc::io, "the system provides no random numbers"};
   }
   std::string digits;
   for (const unsigned char byte : bytes) {

@@ -178,7 +178,7 @@ Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
     return Error{Errc::not_found, "no store of Opal is open"};
   }
   if (!wanted.parent_session.empty()) {
-    return Error{Errc::invalid_argument, "sessions of Opal do not say which session they continue"};
+    return Error{Errc::invalid_argument, "sessions of Opal do not record which session they continue"};
   }
   ASSIGN_OR_RETURN(const auto metadata, metadata_of(wanted));
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());

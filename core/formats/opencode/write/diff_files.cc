@@ -65,7 +65,7 @@ Result<void> DiffFiles::copy_back(const Dir& folder, const std::vector<std::stri
     ASSIGN_OR_RETURN(const bool is_taken, is_there(to, name));
     if (is_taken && !is_part_of(folder, to, name)) {
       return Error{Errc::already_exists,
-                   "storage/session_diff/" + name + " is there with another content; move it away and try again"};
+                   "storage/session_diff/" + name + " exists with different content; move it away and try again"};
     }
     if (is_taken) {
       continue;

@@ -223,7 +223,7 @@ Result<void> check_places(const StorageFolder& storage, const std::vector<SavedF
     if (text && !saved.file.is_shared() && *text != saved.text) {
       return Error{Errc::already_exists, saved.file.kind + "/" + saved.file.folder +
                                              (saved.file.folder.empty() ? "" : "/") + saved.file.name +
-                                             " is there with another content; move it away and try again"};
+                                             " exists with different content; move it away and try again"};
     }
   }
   return {};

@@ -43,7 +43,7 @@ Result<std::string> message_text(const NewMessage& wanted, std::int64_t created_
   const json::Value* model = json::parse(before, last) ? json::member(last, "model") : nullptr;
   if (model == nullptr) {
     return Error{Errc::invalid_argument,
-                 "the user has sent no message in this session yet, so it is not known to which model this one goes"};
+                 "the user has not sent a message in this session yet, so the model for this one is not known"};
   }
   const std::string agent(json::string_member(last, "agent").value_or("build"));
   return start + R"("agent":)" + json::stringify_string(agent) + R"(,"model":)" + json::stringify(*model) + "}";
@@ -61,7 +61,7 @@ Error messages_undone() {
 }
 
 Error session_gone() {
-  return {Errc::not_found, "the session is no longer there"};
+  return {Errc::not_found, "the session no longer exists"};
 }
 
 }  // namespace arborfs::opencode

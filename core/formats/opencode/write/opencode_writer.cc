@@ -10,7 +10,7 @@ namespace arborfs {
 namespace {
 
 Error refuse_json() {
-  return {Errc::invalid_argument, "sessions of OpenCode take the text of a message, not JSON"};
+  return {Errc::invalid_argument, "sessions of OpenCode accept the text of a message, not JSON"};
 }
 
 Result<void> check_message(std::string_view text) {

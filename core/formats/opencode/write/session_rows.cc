@@ -246,7 +246,7 @@ Result<void> SessionRows::remove(const std::vector<std::string>& sessions, std::
     RETURN_IF_ERROR(remove_row(*connection_, kSession, "id", *session));
   }
   if (connection_->rows_changed() - before != rows) {
-    return Error{Errc::unsupported, "the database would remove rows with the session that arborfs does not know"};
+    return Error{Errc::unsupported, "the database would also remove rows that arborfs does not know"};
   }
   return {};
 }

@@ -67,7 +67,7 @@ Result<Dir> StorageFolder::make_folder(Disk& disk, const std::string& kind, cons
     return dir;
   }
   if (!is_plain_name(name)) {
-    return Error{Errc::invalid_argument, "the id cannot name a folder"};
+    return Error{Errc::invalid_argument, "the id is not a valid folder name"};
   }
   RETURN_IF_ERROR(disk.make_folder(dir, name, kFolderMode));
   RETURN_IF_ERROR(disk.sync_folder(dir));
