@@ -1,6 +1,6 @@
-// An append to every log of the corpus, also the damaged ones. It is never glued to earlier bytes or swallowed by them,
-// changes none of them, and is read back by the rules of the agents (omp/FORMAT.md B; where an agent would lose its own
-// line, CONTRACT.md 6.6 forbids it).
+// An append to every log of the corpus, including the damaged ones. It is never joined to earlier bytes or swallowed by
+// them, changes none of them, and is read back by the rules of the agents (omp/FORMAT.md B; where an agent would lose
+// its own line, CONTRACT.md 6.6 forbids it).
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The rules of Claude Code's transcripts (claude/FORMAT.md), each on rows made for it.
+// The rules of Claude Code's transcripts (claude/FORMAT.md), each tested with rows made for it.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// Claude Code's transcripts read by its rules: tests/claude/expected.json holds what an independent reader finds in
-// tests/claude/projects.
+// Claude Code's transcripts read by its rules: tests/claude/expected.json holds the results of an independent reader
+// for tests/claude/projects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ std::string first_characters(const std::string& text, std::size_t count) {
   return text.substr(0, end);
 }
 
-/// The messages of the path by who says them, without those that the program adds.
+/// The messages of the path by role, without those that the program adds.
 void expect_conversation(const ClaudeLog& log, const json::Value& wanted) {
   constexpr std::size_t kShown = 60;
   std::vector<std::pair<std::string, std::string>> said;

@@ -1,4 +1,4 @@
-// Codex's threads read by Codex's rules: tests/codex/*.json hold what an independent reader finds in the files of
+// Codex's threads read by Codex's rules: tests/codex/*.json hold the results of an independent reader for the files of
 // tests/codex/paginated and tests/codex/legacy.
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ std::string first_text(const json::Value& item) {
   return has_text ? std::string(json::string_member((*content)[0], "text").value_or("")) : "";
 }
 
-/// The context as the independent reader lists it: what users and models said, and the names of tools.
+/// The context as the independent reader lists it: the texts of users and models, and the names of tools.
 std::vector<Line> conversation(const CodexThread& thread, Ordinal leaf) {
   std::vector<Line> lines;
   std::string compaction;

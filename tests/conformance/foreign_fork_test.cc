@@ -1,5 +1,5 @@
-// Forks to another agent: the sessions of every sample store, forked to every agent that takes conversations, say there
-// what they said before. What an agent has no place for is text, and counted.
+// Forks to another agent: the sessions of every sample store, forked to every agent that accepts conversations, have
+// the same content there. Parts that an agent cannot represent are text, and are counted.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ constexpr std::array kSources = {
     Source{"goat", "tests/goat/flat"},
 };
 
-/// What a conversation says, kind by kind.
+/// The content of a conversation, kind by kind.
 struct Sayings {
   std::vector<std::string> texts;
   std::vector<std::string> reasoning;
@@ -189,7 +189,7 @@ class Forks {
     return sessions;
   }
 
-  /// Forks a session and compares; false if it says nothing.
+  /// Forks a session and compares; false if it has no content.
   bool check(const SessionPtr& session) {
     const auto said = read_conversation(session, "");
     const auto forked = writer_->fork_to(session, {std::string(target_.agent), "", "", ""});
@@ -353,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(Samples, FailedForeignFork,
                                            Target{"goat"}, Target{"opencode", "tests/opencode/files"}),
                          [](const auto& target) { return std::string(target.param.agent); });
 
-/// How much the sample sessions of an agent say, counted in their files by hand.
+/// The amount of content in the sample sessions of an agent, counted in their files by hand.
 struct Amount {
   Source source;
   std::size_t texts;

@@ -1,5 +1,5 @@
-// goat's sessions read by goat's rules: tests/goat/nested.json and flat.json hold what an independent reader finds in
-// tests/goat/nested and tests/goat/flat.
+// goat's sessions read by goat's rules: tests/goat/nested.json and flat.json hold the results of an independent reader
+// for tests/goat/nested and tests/goat/flat.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Opal's logs read by Opal's rules: tests/opal/expected.json holds what an independent reader finds in
+// Opal's logs read by Opal's rules: tests/opal/expected.json holds the results of an independent reader for
 // tests/opal/sessions.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The power fails after each operation of each act on OpenCode's JSON files, and everything not synced is lost, torn or
-// turned into NULs in turn. What was acknowledged is there, each session is whole in the store or in the trash, and the
-// next append works.
+// turned into NULs in turn. Acknowledged changes are there, each session is complete in the store or in the trash, and
+// the next append works.
 #include <gtest/gtest.h>
 
 #include <set>

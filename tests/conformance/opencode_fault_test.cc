@@ -1,5 +1,5 @@
 // Each call fails in turn during each act on a store of OpenCode: those of the disk for its JSON files, those of SQLite
-// for its database. Nothing that was there is lost, nothing is torn, and no error persists.
+// for its database. No existing data is lost, nothing is torn, and no error persists.
 #include <gtest/gtest.h>
 
 #include "tests/support/failing_vfs.h"
@@ -37,7 +37,7 @@ class FaultsInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     const auto done = act.run(stage);
     disarm();
     SCOPED_TRACE(done ? "done" : done.error().message);
-    stage.expect_sound();  // as a program that opens the store next, which brings a database's shared memory in order
+    stage.expect_sound();  // like the next program that opens the store, which repairs a database's shared memory
     stage.start();
     const bool is_as_before = stage.pieces() == before;
     if (done) {
@@ -60,7 +60,7 @@ TEST_P(FaultsInOpenCode, EachFailingCallOfSqliteLosesNothing) {
   testing::SplitDisk disk;  // which syncs nothing
   OpenCodeStage stage("fresh-1.18.33", disk);
   for (const unsigned count : {1U, FailingVfs::kForGood}) {
-    const unsigned step = count == 1 ? 1 : 5;  // what fails for good fails alike at neighbouring calls
+    const unsigned step = count == 1 ? 1 : 5;  // permanent failures have the same effect at neighbouring calls
     unsigned at = 1;
     for (bool met = true; met && at < kEnoughCalls && !HasFatalFailure(); at += step) {
       SCOPED_TRACE("call " + std::to_string(at) + (count == 1 ? " once" : " and all after it"));

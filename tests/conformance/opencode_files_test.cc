@@ -1,4 +1,4 @@
-// What arborfs writes to OpenCode's JSON files, by the rules of opencode/FORMAT.md F and G.
+// Writes by arborfs to OpenCode's JSON files, by the rules of opencode/FORMAT.md F and G.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -237,7 +237,7 @@ TEST_F(WritesToOpenCodeFiles, ARestoreReplacesNothing) {
   EXPECT_EQ(Trash(trash()).list().size(), 1U);
 }
 
-/// What is in the trash must not go because a file of another content has its place.
+/// The trash must not lose a file because a different file occupies its place.
 TEST_F(WritesToOpenCodeFiles, ARestoreLosesNothingToAnotherFile) {
   open_files(kPlain);
   const fs::path todo = storage() / "todo" / (id() + ".json");
@@ -331,7 +331,7 @@ TEST_F(WritesToOpenCodeFiles, AnEditedTrashWritesNothingElsewhere) {
   EXPECT_EQ(all_files(), before);
 }
 
-/// A program that lists messages all the time never finds one that it cannot read whole.
+/// A program that continuously lists messages never finds one that it cannot read completely.
 TEST_F(WritesToOpenCodeFiles, AReaderNeverSeesAMessageWithoutItsPart) {
   open_files(kPlain);
   std::atomic<bool> is_over{false};
@@ -403,7 +403,7 @@ TEST_F(WritesToOpenCodeFiles, EachSessionOfAKilledRemovalIsInTheStoreOrInTheTras
   });
 }
 
-/// What was acknowledged is there, and nothing of a message is there without the rest.
+/// Acknowledged messages are there, and no message is there incompletely.
 TEST_F(WritesToOpenCodeFiles, AKilledWriterLosesAndTearsNothing) {
   open_files(kPlain);
   constexpr int kKills = 20;

@@ -342,7 +342,7 @@ TEST_F(RemovesFromOpenCode, ARestoreBeforeTheRemovalHasEndedIsRefused) {
   EXPECT_EQ(all_rows(), before);
 }
 
-/// A failure of each operation of the disk leaves the session in the database, or whole in the trash.
+/// A failure of any disk operation leaves the session in the database, or complete in the trash.
 TEST_F(RemovesFromOpenCode, EachFailureOfTheDiskLosesNothing) {
   FaultyDisk disk;
   open_sample("fresh-1.18.33", kParent, disk);
@@ -421,7 +421,7 @@ TEST_F(RemovesFromOpenCode, ASessionOfAThousandMessagesGoesQuickly) {
   EXPECT_LT(ms, 2000);
 }
 
-/// What a program sees that writes all the time: errors, and the longest wait.
+/// The results of a program that writes continuously: errors, and the longest wait.
 struct Streamed {
   int errors = 0;
   int writes = 0;

@@ -61,7 +61,7 @@ class RetainsSessions : public WritesToOpenCode {
     retention.keep_count = count;
     return judge(*writer, std::move(candidates), retention);
   }
-  /// The ids of those that go, each followed by its children.
+  /// The ids of the sessions to be removed, each followed by its children.
   std::string removed(std::size_t count, unsigned days) {
     std::string ids;
     for (const Judged& one : judged(count, days)) {

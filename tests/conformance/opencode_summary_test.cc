@@ -75,7 +75,7 @@ TEST_P(Summarizes, WithoutATextItTellsWhatTheMessagesSay) {
   EXPECT_NE(text.find("\nSessions used: " + id() + ", " + child + "\nTokens: "), std::string::npos) << text;
 }
 
-/// No document names members that a summary could be given by.
+/// OpenCode defines no JSON members for a summary, so such a text is stored unchanged.
 TEST_P(Summarizes, ATextThatIsJsonIsATextLikeOthers) {
   open(GetParam(), "Greeting script (renamed)");
   ASSERT_TRUE(writer->summarize(session, R"({"repo":"o/r"})"));

@@ -1,5 +1,5 @@
-// OpenCode's stores read by OpenCode's rules: each EXPECTED.json in tests/opencode holds what an independent reader
-// finds in the store beside it.
+// OpenCode's stores read by OpenCode's rules: each EXPECTED.json in tests/opencode holds the results of an independent
+// reader for the store next to it.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -180,7 +180,7 @@ TEST_F(OpenCodeSamples, DatabaseCountsWhereThereAreFilesToo) {
   expect_store(folder, kStores / "fresh-1.18.33/EXPECTED.json");
 }
 
-/// What tells a session's places is read once: its bytes are kept for the reader that comes next.
+/// The texts that give the places of a session's messages are read once: their bytes are kept for the next reader.
 TEST_F(OpenCodeSamples, OpeningASessionReadsItForTheFirstReader) {
   for (const char* const name : {"fresh-1.18.33", "files"}) {
     SCOPED_TRACE(name);

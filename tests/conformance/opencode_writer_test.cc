@@ -1,4 +1,4 @@
-// What arborfs writes to OpenCode's database, by the rules of opencode/FORMAT.md G.
+// Writes by arborfs to OpenCode's database, by the rules of opencode/FORMAT.md G.
 #include "core/formats/opencode/write/opencode_writer.h"
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_F(WritesToOpenCode, WritersTakeTurnsWithAProgram) {
   }
 }
 
-/// What was acknowledged is there, and nothing of a message is there without the rest.
+/// Acknowledged messages are there, and no message is there incompletely.
 TEST_F(WritesToOpenCode, AKilledWriterLosesAndTearsNothing) {
   open("fresh-1.18.33", "Greeting script (renamed)");
   constexpr int kKills = 10;

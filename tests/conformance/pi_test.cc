@@ -1,4 +1,5 @@
-// pi's logs read by pi's rules: tests/pi/expected.json holds what pi's own session manager makes of tests/pi/sessions.
+// pi's logs read by pi's rules: tests/pi/expected.json holds the results of pi's own session manager for
+// tests/pi/sessions.
 #include <gtest/gtest.h>
 
 #include <filesystem>

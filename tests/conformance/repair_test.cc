@@ -1,5 +1,5 @@
 // The doctor's repairs of the logs of the corpus: no readable entry is lost, moved or changed, nothing is left to
-// repair, and damage that took no byte of an entry is undone, so that the agents read the log as the corpus says
+// repair, and damage that destroyed no byte of an entry is undone, so that the agents read the log as in the corpus
 // (CONTRACT.md 6.11).
 
 #include <gtest/gtest.h>
@@ -114,7 +114,7 @@ TEST_P(CorpusRepair, LosesNoEntryAndLeavesNothingToRepair) {
   EXPECT_EQ(message_behind_dead_end(session->read()->index()), kNoEntry);
 }
 
-/// True if each record has its own line, and all can be told from bytes around them.
+/// True if each record has its own line, and all can be distinguished from the bytes around them.
 bool is_plain(const LogIndex& index, const std::string& bytes) {
   bool plain = index.header().valid && !index.header().migrated && index.header().writable_version &&
                index.damage().empty() && !index.has_duplicate_ids() && bytes.ends_with('\n') && index.size() >= 2 &&

@@ -1,5 +1,5 @@
-// The sample store of each agent (tools/samples): every session is read without damage, but the one that shows damage,
-// and has the title and the leaf that its generator gave it.
+// The sample store of each agent (tools/samples): every session is read without damage, except the one that
+// demonstrates damage, and has the title and the leaf that its generator gave it.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -128,7 +128,7 @@ class OpenCodeFiles:
 
 
 def crawl(folder):
-    """Reads every file of a folder once, at most READ of it, and goes on after errors, which it returns."""
+    """Reads every file of a folder once, at most READ of it, continues after errors, and returns them."""
     errors = []
     for place, _, names in os.walk(folder, onerror=errors.append):
         for name in names:
@@ -317,7 +317,7 @@ def rows_of(agent):
 
 
 def check_broken(folders, number, wanted, name):
-    """What is said of the session with this number."""
+    """The report about the session with this number."""
     folder = folders.get(number)
     if folder is None:
         assert wanted is None, f"{name}: the session is left out"

@@ -1,4 +1,4 @@
-"""Sessions that others started are in children/ of those (docs/CONTRACT.md 2.11)."""
+"""Sessions that another session started are in its children/ (docs/CONTRACT.md 2.11)."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def codex_with_edges(case):
 
 
 def test_children_of_codex(case):
-    """A sub-agent's thread is a child; a fork of a thread is none."""
+    """A sub-agent's thread is a child; a fork of a thread is not."""
     codex = codex_with_edges(case)
     with case.mount(f"store=codex={codex}") as mount:
         check_child(mount, "codex", THREADS[0], THREADS[2])
@@ -102,7 +102,7 @@ def starts(child, starter):
 
 
 def test_children_move_live(case):
-    """A session becomes a child and is none any more, deeper, in a circle, and when its starter goes."""
+    """A session becomes a child and stops being one, also deeper, in a cycle, and when its starter is removed."""
     opencode = copied(case, "opencode/fresh-1.18.33")
     with closing(sqlite3.connect(opencode / "opencode.db", isolation_level=None)) as database:
         one, two, three = [name for name, in database.execute(

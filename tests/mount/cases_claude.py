@@ -55,7 +55,7 @@ def path_of(folder, leaf):
 
 
 def test_claude_sessions_have_the_expected_values(case):
-    """Titles, trees, branches and conversations of the samples, beside sessions of omp; reading changes no byte."""
+    """Titles, trees, branches and conversations of the samples, next to sessions of omp; reading changes no byte."""
     case.agent.session().write()
     claude = claude_dir(case)
     before = state_of(claude)
@@ -126,7 +126,7 @@ def test_claude_session_follows_its_program(case):
 
 
 def test_damage_in_a_claude_log_stays_its_own(case):
-    """Torn lines, loops of parents, files without rows and things that are no transcripts harm no session."""
+    """Torn lines, loops of parents, files without rows and files that are not transcripts harm no session."""
     claude = claude_dir(case)
     project = claude / "projects" / "-tmp-demo-greeter"
     bad = project / "bad.jsonl"

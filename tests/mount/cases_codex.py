@@ -47,7 +47,7 @@ def is_put_in(message):
 
 
 def conversation(folder):
-    """What users and models said and the tools that were called, as the expected values list it."""
+    """The texts of users and models and the called tools, in the form of the expected values."""
     lines = []
     for message in messages(folder):
         if message["type"] == "function_call":
@@ -58,7 +58,7 @@ def conversation(folder):
 
 
 def wanted_conversation(expected):
-    """A context begins with the summary of a compaction, not with a line that says so."""
+    """A context begins with the summary of a compaction, not with a line about it."""
     return [line for line in expected["conversation"] if line[0] != "compacted"]
 
 
@@ -142,7 +142,7 @@ def test_legacy_codex_threads_have_the_expected_values(case):
 
 
 def test_reverted_codex_turn_is_a_branch(case):
-    """The context of the abandoned branch is what the first segment alone holds."""
+    """The context of the abandoned branch contains exactly the first segment."""
     codex = codex_dir(case, "paginated")
     expected = {Path(one["file"]).name.count("_"): one for one in json.loads((SAMPLES / "paginated.json").read_text())
                 if one["id"] == REVERTED}

@@ -55,7 +55,7 @@ def test_text_between_open_and_close_is_one_message(case, script, text):
 
 
 def test_writer_reads_one_result_per_command(case):
-    """The descriptor that wrote reads one line for each command, then end of file."""
+    """A read from the written descriptor gives one line for each command, then end of file."""
     with one_session(case) as (session, folder, _):
         said = shell("exec 3<> append; echo hello >&3; read -r line <&3; echo \"$line\"; "
                      "echo '{\"type\":\"custom\",\"customType\":\"x\"}' >&3; cat <&3", cwd=folder)

@@ -38,7 +38,7 @@ def write_command(folder, text):
 
 @contextlib.contextmanager
 def log_unchanged(session):
-    """The block must leave the log and the names beside it unchanged."""
+    """The block must leave the log and the names next to it unchanged."""
     before, names = session.path.read_bytes(), sorted(os.listdir(session.path.parent))
     yield
     equal(session.path.read_bytes(), before, "the log")

@@ -122,7 +122,7 @@ def test_flat_sessions_have_the_expected_values(case):
 
 
 def test_store_is_also_found_above_its_sessions(case):
-    """The folder that a user names may be the one that has the sessions below `sessions`."""
+    """The folder that a user names may be the parent of the folder `sessions`."""
     goat = goat_dir(case)
     with case.mount(f"store=goat={goat.parent}") as mount:
         equal(len(os.listdir(mount / "by-id")), 3, "sessions")

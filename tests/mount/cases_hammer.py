@@ -230,7 +230,7 @@ def descriptors(mount):
 
 @contextlib.contextmanager
 def memory_pressure(mount):
-    """A control group that leaves the daemon little more memory than it uses; does nothing where none can be made."""
+    """A control group that leaves the daemon little more memory than it uses; does nothing if none can be created."""
     with contextlib.ExitStack() as cleanup:
         try:
             _squeeze(mount, cleanup)
@@ -251,7 +251,7 @@ def _squeeze(mount, cleanup):
     cleanup.callback((top / "cgroup.procs").write_text, str(mount.process.pid))
 
 
-# -- what the logs must hold
+# -- the required contents of the logs
 
 
 def keys_of(log):

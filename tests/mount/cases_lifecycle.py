@@ -85,7 +85,7 @@ def test_mount_on_a_nonempty_folder_warns(case, foreground):
 
 
 def time_slice_of(thread):
-    """The time slice that a thread asks for, in nanoseconds; 0 where the kernel does not support it."""
+    """The time slice that a thread requests, in nanoseconds; 0 if the kernel does not support it."""
     attributes = ctypes.create_string_buffer(48)
     if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR[os.uname().machine], thread, attributes, 48, 0) != 0:
         raise OSError(ctypes.get_errno(), f"sched_getattr of {thread}")

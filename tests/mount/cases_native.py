@@ -1,4 +1,4 @@
-"""native/ has the files or rows behind a session, verbatim (docs/CONTRACT.md 2.10)."""
+"""native/ has the agent's own files or rows of a session, verbatim (docs/CONTRACT.md 2.10)."""
 
 import json
 import os
@@ -36,13 +36,13 @@ def files_in(folder):
 
 
 def everything_in(folder):
-    """Names, inodes, times and bytes of all that is in a store."""
+    """Names, inodes, times and bytes of everything in a store."""
     return {path: (path.lstat().st_ino, path.lstat().st_mtime_ns, path.is_file() and path.read_bytes())
             for path in sorted(folder.rglob("*"))}
 
 
 def below(folder, *paths):
-    """What native/ should have: files, and folders with all that is in them, by their paths in a folder."""
+    """The expected contents of native/: files, and folders with everything in them, by their paths in a folder."""
     wanted = {}
     for path in paths:
         at = folder / path
@@ -138,7 +138,7 @@ def check_rows(native, database, session):
 
 
 def check_entries(folder):
-    """Entries are put together from the rows that native/ shows."""
+    """Entries are composed of the rows that native/ shows."""
     for name in os.listdir(folder / "entries"):
         info = json.loads((folder / "entries" / name).read_text())["info"]
         row = json.loads((folder / "native" / "message" / f"{info['id']}.json").read_text())
@@ -147,7 +147,7 @@ def check_entries(folder):
 
 
 def test_native_rows_of_opencode(case):
-    """One file a row with all columns, of each version of the database; tables with secrets are not shown."""
+    """One file per row with all columns, of each version of the database; tables with secrets are not shown."""
     for sample in ("first-sqlite-1.2.1", "fresh-1.18.33"):
         opencode = copied(case, f"opencode/{sample}")
         path = opencode / "opencode.db"
@@ -210,7 +210,7 @@ def test_native_follows_the_agent(case):
 
 
 def test_sessions_of_omp_have_no_native_folder(case):
-    """raw.jsonl and artifacts/ show all that there is."""
+    """raw.jsonl and artifacts/ show everything."""
     session = case.agent.session()
     session.write()
     with case.mount() as mount:

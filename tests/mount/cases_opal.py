@@ -37,7 +37,7 @@ def line(message_id, parent, content, **more):
 
 
 def test_opal_sessions_have_the_expected_values(case):
-    """Titles, entries, paths and contexts of the samples, beside sessions of omp; reading changes no byte of the store."""
+    """Titles, entries, paths and contexts of the samples, next to sessions of omp; reading changes no byte of the store."""
     case.agent.session().write()
     opal = opal_dir(case)
     before = state_of(opal)
@@ -104,7 +104,7 @@ def test_opal_messages_are_replaced(case):
 
 
 def test_opal_sessions_are_created_and_forked(case):
-    """`new` and `fork` of the mount and the command line write sessions as Opal does, beside a store of omp."""
+    """`new` and `fork` of the mount and the command line write sessions as Opal does, next to a store of omp."""
     case.agent.session().write()
     opal = opal_dir(case)
     with case.mount(f"store=opal={opal}") as mount:
@@ -208,7 +208,7 @@ def test_killed_writer_of_opal_leaves_one_whole_log(case, keep):
 
 
 def test_opal_session_follows_its_program(case):
-    """A message that Opal adds by writing its file anew shows at once, behind the earlier ones."""
+    """A message that Opal adds by rewriting its file shows at once, after the earlier ones."""
     opal = opal_dir(case)
     log = opal / "sessions" / "feed.jsonl"
 
@@ -230,7 +230,7 @@ def test_opal_session_follows_its_program(case):
 
 
 def test_doctor_changes_nothing_in_an_opal_folder(case):
-    """doctor --repair removes no file of Opal and brings none back, whatever it would do with files of omp."""
+    """doctor --repair neither removes nor restores a file of Opal, whatever it would do with files of omp."""
     opal = opal_dir(case)
     for name in ("gone.jsonl.1234.bak", ".feed.jsonl.1234.tmp", ".feed.jsonl.lock"):
         (opal / "sessions" / name).write_text("left over\n")

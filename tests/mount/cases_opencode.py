@@ -243,7 +243,7 @@ def files_of(folder):
 
 
 def shell(script, folder):
-    """What a user would type in the folder of a session."""
+    """The commands that a user would type in the folder of a session."""
     return subprocess.run(["sh", "-c", script], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
@@ -298,7 +298,7 @@ def test_sessions_in_opencode_files_are_removed_and_restored(case):
 
 
 def test_opencode_files_are_followed(case):
-    """A message whose file appears shows, in a store of JSON files."""
+    """In a store of JSON files, a message appears as soon as its file does."""
     folder = store(case, "files")
     with case.mount(f"store=opencode={folder}") as mount:
         wanted = expected("files")[-1]
@@ -317,7 +317,7 @@ def test_opencode_files_are_followed(case):
 
 
 def test_mounting_opencode_files_reads_no_message(case):
-    """Sessions are listed by id and by title without a look at messages and parts: reading a folder changes its atime."""
+    """Sessions are listed by id and by title without reading messages and parts: reading a folder changes its atime."""
     folder = store(case, "files")
     folders = [place for name in ("message", "part") for place in (folder / "storage" / name).rglob("") if place.is_dir()]
     for place in folders:
@@ -413,7 +413,7 @@ def test_entries_before_a_streamed_answer_stay_cached(case):
 
 
 def test_entries_before_a_streamed_answer_stay_cached_with_files(case):
-    """The same for a store of JSON files, of which not all are watched."""
+    """The same for a store of JSON files, only some of which are watched."""
     folder = store(case, "files")
     session = expected("files")[-1]["id"]
     storage = folder / "storage"

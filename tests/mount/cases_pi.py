@@ -128,7 +128,7 @@ def test_new_session_in_an_empty_pi_folder_is_of_pi(case):
 
 
 def flat_sessions(case):
-    """A session dir with the samples, as pi keeps them where a user has chosen one: whatever their cwd, side by side."""
+    """A session dir with the samples, as pi keeps them if the user has chosen one: side by side, whatever their cwd."""
     folder = case.new_path("flat")
     folder.mkdir()
     for log in SAMPLES.glob("*/*.jsonl"):
@@ -199,7 +199,7 @@ def test_logs_directly_in_the_sessions_folder_are_shown_and_followed(case):
 
 
 def test_own_session_dir_is_found(case):
-    """The variable and pi's settings name a session dir that is shown beside the agent dir, and `stores` lists both."""
+    """The variable and pi's settings name a session dir that is shown in addition to the agent dir, and `stores` lists both."""
     folder = flat_sessions(case)
     count = len(list(folder.iterdir()))
     agent = case.home / ".pi" / "agent"

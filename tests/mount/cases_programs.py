@@ -25,7 +25,7 @@ def first_entry(case, mount, name="shop"):
 
 @variants(writable={"options": ()}, read_only={"options": ("ro",)})
 def test_df_shows_the_file_system_of_the_store(case, options):
-    """df of a mount shows the size of the file system that holds the logs, also if the store does not exist yet."""
+    """df of a mount shows the size of the file system that holds the logs, even if the store does not exist yet."""
     wanted = os.statvfs(case.root)
     with case.mount(*options) as empty, case.mount(agent_dir=case.root / "later", *options) as later:
         for mount in (empty, later):
@@ -193,7 +193,7 @@ def test_slow_crawler_ends(case):
 
 @needs("rg")
 def test_rg_over_the_whole_mount_ends(case):
-    """rg over everything ends, also when it follows links (except the endless `events`)."""
+    """rg over everything ends, even when it follows links (except the endless `events`)."""
     with case.browse() as mount:
         assert "raw.jsonl" in output_of("rg", "-l", "needle in line 42", mount.path, timeout=10)
         followed = run("rg", "-L", "-g", "!events", "-l", "needle in line 42", mount.path, check=False, timeout=10)
@@ -310,17 +310,17 @@ def test_tail_follows_the_raw_log(case):
 
 
 def test_tail_follows_a_transcript(case):
-    """tail -f transcript.md shows within three seconds what another process appended."""
+    """tail -f transcript.md shows an append by another process within three seconds."""
     followed(case, "transcript.md", lambda text, _: text.encode())
 
 
 def test_tail_follows_without_kernel_notifications(case):
-    """tail -f shows appended lines also if the daemon never notifies the kernel."""
+    """tail -f shows appended lines even if the daemon never notifies the kernel."""
     followed(case, "raw.jsonl", lambda _, session: session.line(session.leaf), "nonotify")
 
 
 def test_tail_follows_a_polled_store(case):
-    """tail -f shows appended lines also if the daemon polls the store."""
+    """tail -f shows appended lines even if the daemon polls the store."""
     followed(case, "raw.jsonl", lambda _, session: session.line(session.leaf), "noinotify")
 
 

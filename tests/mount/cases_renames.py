@@ -189,7 +189,7 @@ def test_f4_unlocked_appends_survive_renames_and_moves(case):
 
 @needs("bindfs", "fusermount3")
 def test_commands_work_without_rename_noreplace(case):
-    """On a store behind FUSE without RENAME_NOREPLACE, fork, new, mv, rmdir and restore work as elsewhere."""
+    """On a FUSE file system without RENAME_NOREPLACE, fork, new, mv, rmdir and restore work as elsewhere."""
     source, point = case.new_path("source"), case.new_path("volume")
     source.mkdir()
     point.mkdir()

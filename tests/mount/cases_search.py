@@ -16,7 +16,7 @@ STORES = {"opal": "opal/sessions", "opencode": "opencode/fresh-1.18.33", "claude
 
 
 def copies(case):
-    """Options that name a copy of each agent's sample store, beside omp's store of the case."""
+    """Options that name a copy of each agent's sample store, in addition to omp's store of the case."""
     options = [f"omp={case.agent.path}"]
     for agent, sample in STORES.items():
         folder = case.new_path(agent)
@@ -45,7 +45,7 @@ def found_by_search(case, stores, query):
 
 
 def found_by_rg(mount, words):
-    """The sessions in whose texts each of the words occurs."""
+    """The sessions whose texts contain each of the words."""
     every = None
     for word in words:
         paths = run("rg", "-l", "-i", "-F", "--no-ignore", "-g", "**/text/*.md", "-e", word, str(mount / "projects"),
@@ -76,7 +76,7 @@ def test_search_finds_what_rg_finds_in_the_texts(case):
 
 
 def test_search_follows_the_logs(case):
-    """There is no index that could be out of date: what is appended is found at once."""
+    """There is no index that could be out of date: an append is found at once."""
     session, _ = conversations(case)
     stores = [f"omp={case.agent.path}"]
     equal(found_by_search(case, stores, "afterthought"), set(), "before")
@@ -98,7 +98,7 @@ def test_search_prints_excerpts_and_fails_without_a_match(case):
 
 
 def links_in(folder):
-    """The sessions that a query's folder links to, in the order of its names, which is that of the rank."""
+    """The sessions that a query's folder links to, in the order of its names, which is the order of rank."""
     names = sorted(name for name in os.listdir(folder) if name not in ("excerpts.md", "hits.json"))
     return [os.path.realpath(folder / name).rsplit("/", 1)[1] for name in names]
 

@@ -1,4 +1,4 @@
-"""`arborfs stats` and stats/ say what a sum over the raw logs says, done here without arborfs, for all agents."""
+"""`arborfs stats` and stats/ agree with a sum over the raw logs, made here without arborfs, for all agents."""
 
 import collections
 import datetime
@@ -122,7 +122,7 @@ READERS = {"omp": of_omp_or_pi, "pi": of_omp_or_pi, "opencode": of_opencode, "cl
 
 
 def summed(samples, hours_before_utc):
-    """What was spent by day, model and agent."""
+    """Tokens and cost by day, model and agent."""
     sums = {by: collections.defaultdict(lambda: dict.fromkeys(("messages", *NUMBERS), 0))
             for by in ("day", "model", "agent")}
     for agent, reader in READERS.items():
@@ -187,7 +187,7 @@ def test_stats_count_copies_of_messages_once(case):
 
 
 def test_stats_follow_the_logs_and_name_what_is_unreadable(case):
-    """An answer counts as soon as it is written; a log that cannot be read hides no other."""
+    """An answer counts as soon as it is written; a log that cannot be read does not hide the others."""
     session = case.agent.talk()
     store = ("--agent-dir", str(case.agent.path))
 

@@ -1,4 +1,4 @@
-"""Several stores in one mount: sessions of equal names keep apart, and a store that cannot be read hides no other."""
+"""Several stores in one mount: equal names stay distinct, and an unreadable store does not hide the others."""
 
 import json
 import os
@@ -131,7 +131,7 @@ def test_own_stores_of_omp_and_pi_are_both_shown(case):
 
 
 def test_stores_that_appear_after_mounting_are_shown(case):
-    """An agent that runs for the first time while its store is mounted is shown like the others."""
+    """The sessions of an agent that runs for the first time while its store is mounted appear like the others."""
     with case.mount(own_stores=True) as mount:
         equal(os.listdir(mount / "by-id"), [], "before")
         for agent, folder in (("claude", ".claude"), ("codex", ".codex"), ("opal", ".opal"), ("pi", ".pi/agent"),
@@ -152,7 +152,7 @@ def test_stores_without_a_session_are_absent(case):
 
 
 def test_new_sessions_are_of_omp_where_only_its_data_has_a_folder(case):
-    """omp may keep its data below XDG_DATA_HOME; a folder of pi does not take its place then."""
+    """omp may keep its data below XDG_DATA_HOME; a folder of pi does not replace it then."""
     data = case.root / "data" / "omp"
     data.mkdir(parents=True)
     (case.home / ".pi" / "agent" / "sessions").mkdir(parents=True)

@@ -200,7 +200,7 @@ def test_f4_entries_erased_by_a_rewrite_are_kept_and_restored(case, removed):
         equal(sorted(session.path.read_bytes().splitlines()), sorted(with_entry.splitlines()), "lines of the log")
 
 
-# -- reading what was written
+# -- reading after writes
 
 
 def answered(path, command):

@@ -28,7 +28,7 @@ LOG_NAME = "2026-02-16T10-20-30-000Z_1f9d2a6b9c0d00aa"
 FORK = multiprocessing.get_context("fork")
 
 
-# -- the log: what it holds in each state
+# -- the log: its contents in each state
 
 
 def header(generation):
@@ -296,7 +296,7 @@ def test_f29_concurrent_reads_are_fresh_and_consistent(case, limit, options):
 
 @concurrent
 def test_crawlers_end_beside_a_busy_writer(case):
-    """find, tar, grep and ls -lR over the whole mount, repeated beside a writer: each ends, none by a signal."""
+    """find, tar, grep and ls -lR over the whole mount, repeated while a writer runs: each ends, none by a signal."""
     mount, writer = case.browse(), Writer(case.agent)
     with mount:
         commands = (["find", mount.path, "-ls"], ["tar", "-cf", "/dev/null", "--exclude=events", "-C", mount.path, "."],

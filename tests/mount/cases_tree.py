@@ -253,7 +253,7 @@ def test_images_are_decoded(case):
 
 
 def test_artifacts_are_shown(case):
-    """artifacts/ shows the agent's files beside the log."""
+    """artifacts/ shows the agent's files next to the log."""
     with case.browse() as mount:
         artifacts = mount.session(case.store["shop"]) / "artifacts"
         equal(os.listdir(artifacts), ["1.bash.log"])
@@ -261,7 +261,7 @@ def test_artifacts_are_shown(case):
 
 
 def test_older_of_two_equal_labels_gets_an_id_suffix(case):
-    """Of two entries with the same label the newer has the plain name, the other is name@<id>."""
+    """If two entries have the same label, the newer has the plain name, the other is name@<id>."""
     session = case.agent.session()
     older, newer = session.user("one"), session.user("two")
     session.label(older, "here")
@@ -314,7 +314,7 @@ def test_file_system_type_is_arborfs(case):
 
 
 def test_reads_at_any_offset_return_the_right_bytes(case):
-    """Reads at any offset and of any length, also beyond the end, return those bytes of the file."""
+    """Reads at any offset and of any length, even beyond the end, return those bytes of the file."""
     with case.browse() as mount:
         folder = mount.session(case.store["long"])
         for name in ("raw.jsonl", "context.json", "transcript.md"):

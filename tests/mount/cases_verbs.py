@@ -40,7 +40,7 @@ def test_branch_moves_the_leaf(case):
           here_doc={"script": "cat > branch <<END\n{}\nTried X,\nfailed\nEND"},
           descriptor={"script": "exec 3> branch; printf '{}\\nTried X,\\nfailed' >&3; exec 3>&-"})
 def test_branch_takes_a_summary(case, script):
-    """Lines after the target are the summary of the branch that is left, also from a shell that writes line by line."""
+    """Lines after the target are the summary of the abandoned branch, even from a shell that writes line by line."""
     with one_session(case) as (session, folder, _):
         second = session.entries[1]["id"]
         shell(script.format(second), cwd=folder)
@@ -152,7 +152,7 @@ def test_vim_edits_the_title_in_place(case):
 
 
 def test_fork_and_new_create_visible_sessions(case):
-    """fork and new make a session that is visible at once, in its project, by-id/ and recent/; the source is not
+    """fork and new create a session that is visible at once, in its project, by-id/ and recent/; the source is not
     changed."""
     with one_session(case) as (session, folder, mount):
         made = json.loads(shell("exec 3<> fork; echo >&3; cat <&3", cwd=folder))
@@ -174,7 +174,7 @@ def test_fork_and_new_create_visible_sessions(case):
 
 
 def test_new_refuses_two_folders_in_one_write(case):
-    """Two lines in one write are not taken as a working directory with a newline; no session is made."""
+    """Two lines in one write are not taken as a working directory with a newline; no session is created."""
     with one_session(case) as (_, _, mount):
         before = set(case.agent.state())
         descriptor = os.open(mount / "new", os.O_WRONLY)
@@ -305,7 +305,7 @@ def test_own_writes_are_seen_without_notifications(case):
 
 
 def test_concurrent_writers_make_one_chain(case):
-    """With many concurrent writers on one session each message is there once, whole, and in one chain."""
+    """With many concurrent writers on one session, each message is there once, complete, and in one chain."""
     with one_session(case) as (session, folder, _):
         script = "for i in 1 2 3 4 5; do echo \"w$1 $i\" > append || exit 1; done"
         writers = [subprocess.Popen(["bash", "-c", script, "-", str(number)], cwd=folder) for number in range(8)]

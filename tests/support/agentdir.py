@@ -240,7 +240,7 @@ class Session:
         return data
 
     def grow(self):
-        """Appends what was added since the last write, in one write(2)."""
+        """Appends the lines added since the last write, in one write(2)."""
         append_bytes(self.path, self.pending())
 
 

@@ -41,7 +41,7 @@ class MemoryLimit:
             with contextlib.suppress(FileNotFoundError):
                 words = dict(line.split() for line in (self.path / name).read_text().splitlines())
                 return int(words["oom_kill"])
-        raise AssertionError("the group does not tell whom the kernel killed")
+        raise AssertionError("the group does not report which process the kernel killed")
 
     def _make(self):
         old = ROOT / "memory"

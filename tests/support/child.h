@@ -1,4 +1,4 @@
-// A second process beside the test.
+// A second process that runs concurrently with the test.
 #pragma once
 
 #include <signal.h>

@@ -75,7 +75,7 @@ class ClaudeLog {
   std::unique_ptr<LogIndex> index_;
 };
 
-/// Rows as the program writes them, a line each.
+/// Rows as the program writes them, one per line.
 class Rows {
  public:
   Rows& user(const std::string& id, const std::string& parent, const std::string& more = "") {

@@ -19,7 +19,7 @@ namespace arborfs::conformance {
 struct CorpusCase {
   std::string name;
   Dialect dialect = Dialect::omp13;
-  std::string oracle = {};                  // its file beside the log; empty for the corpus' own oracle
+  std::string oracle = {};                  // its file next to the log; empty for the corpus' own oracle
   [[nodiscard]] std::string title() const;  // "h_bom_13", valid in a test's name
 };
 std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case);

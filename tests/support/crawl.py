@@ -1,4 +1,4 @@
-"""Walks a mount: lists it, tells streams and control files from the rest, compares copies."""
+"""Walks a mount: lists it, distinguishes streams and control files from other files, compares copies."""
 
 import os
 import stat

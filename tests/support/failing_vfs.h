@@ -1,7 +1,7 @@
-// SQLite's calls of the system, each of which a test can make fail: a VFS that stands before the one of Unix and is the
-// default of the process while an object lives. It syncs nothing and does not wait before SQLite tries again, so that
-// loops over many changes are quick. Calls that cannot fail, such as giving up a lock, are not counted. Use one object
-// from one thread.
+// SQLite's system calls, each of which a test can make fail: a VFS that wraps the one for Unix and is the default of
+// the process while an object lives. It syncs nothing and does not wait before SQLite tries again, so that loops over
+// many changes are quick. Calls that cannot fail, such as giving up a lock, are not counted. Use one object from one
+// thread.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ inline void without_messages(GoatStage& stage) {
 inline void with_torn_end(GoatStage& stage) {
   stage.add("s1", goat_messages() + R"({"uuid":"u3","mess)");
 }
-/// The working directory is as in the checkpoint "kept", but for the three files.
+/// The working directory is as in the checkpoint "kept", except for the three files.
 inline void with_edits(GoatStage& stage) {
   with_messages(stage);
   GoatStage::put(stage.work() + "/a", "old a");

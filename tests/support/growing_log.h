@@ -1,4 +1,4 @@
-// A log in memory of which more and more is there, and what reading it costs.
+// A log in memory that grows step by step, and the cost of reading it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A process that removes sessions and restores them, and is killed in the middle, again and again.
+// A process that removes and restores sessions, and is repeatedly killed in the middle.
 #pragma once
 
 #include <gtest/gtest.h>

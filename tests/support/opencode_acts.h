@@ -84,8 +84,8 @@ class OpenCodeStage {
     std::sort(found.begin(), found.end());
     return found;
   }
-  /// What another program may see of the store at any time: no torn file or row, no file that OpenCode would take for a
-  /// message, and no message without its part, unless it is in the trash.
+  /// The states of the store that another program may see at any time: no torn file or row, no file that OpenCode would
+  /// take for a message, and no message without its part, unless it is in the trash.
   void expect_sound() const {
     if (is_in_files()) {
       expect_sound_files();
@@ -98,7 +98,7 @@ class OpenCodeStage {
   }
 
  private:
-  /// Those of the sessions that the acts need, so that loops over all that can happen to one are quick.
+  /// Only the sessions that the acts need, so that loops over all possible failures are quick.
   void keep_few_rows() const {
     Program program(database());
     const std::string others =
@@ -168,7 +168,7 @@ inline Result<void> remove_parent(OpenCodeStage& stage) {
   return session ? stage.writer().remove(session) : Result<void>(Errc::not_found, "the session is gone");
 }
 
-/// The pieces of `before` that are not there now, but for the sessions' own data.
+/// The pieces of `before` that are missing now, except for the sessions' own data.
 inline std::vector<std::string> lost_of(const std::vector<std::string>& before, const std::vector<std::string>& now) {
   std::vector<std::string> lost;
   std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(lost));

@@ -97,8 +97,8 @@ inline const fs::path& opencode_stores() {
   return stores;
 }
 
-/// Makes a store in files with three short sessions, for loops over all that can happen to one: "Explore with subagent"
-/// with a child, and "Greeting script (renamed)".
+/// Makes a store in files with three short sessions, for loops over all possible failures: "Explore with subagent" with
+/// a child, and "Greeting script (renamed)".
 inline void make_small_files(const fs::path& folder) {
   const fs::path storage = folder / "storage";
   const auto write = [&](const std::string& name, const std::string& text) {

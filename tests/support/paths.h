@@ -1,5 +1,5 @@
-// The paths of what the tests read and run. Only paths.cc is compiled with paths of this machine, so that a compiler
-// cache can reuse the other sources of the tests in any checkout.
+// The paths of the files that the tests read and run. Only paths.cc is compiled with paths of this machine, so that a
+// compiler cache can reuse the other sources of the tests in any checkout.
 #pragma once
 
 namespace arborfs::tests {

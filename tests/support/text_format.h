@@ -1,5 +1,5 @@
 // A format as small as one can be, as an example and for tests: an agent whose sessions are text files. The first line
-// is the title, every other line is an entry, `role: words`, and follows the one before it.
+// is the title, every other line is an entry, `role: words`, and follows the previous one.
 #pragma once
 
 #include <memory>

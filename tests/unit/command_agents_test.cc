@@ -1,5 +1,5 @@
-// What the command line says of sessions of other agents than omp, on the samples: nothing that the agent does not
-// keep.
+// The output of the command line for sessions of agents other than omp, on the samples: only facts that the agent
+// stores.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

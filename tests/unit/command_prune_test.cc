@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-/// The session of WritingTest is new; the others have ids old00 to old04 and are so many days and 100 more old.
+/// The session of WritingTest is new; the others have ids old00 to old04 and are 100 days plus that number of days old.
 class CommandPruneTest : public ::arborfs::testing::WritingTest {
  protected:
   static constexpr int kOld = 5;

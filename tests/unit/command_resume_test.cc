@@ -1,4 +1,4 @@
-// The verb that goes on with a session: which one is meant, and the command that each agent takes.
+// The verb that continues a session: the choice of the session, and the command for each agent.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

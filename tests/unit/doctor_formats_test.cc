@@ -1,4 +1,4 @@
-// What the doctor finds in stores of agents other than omp and pi.
+// The doctor's findings in stores of agents other than omp and pi.
 #include <gtest/gtest.h>
 
 #include <algorithm>

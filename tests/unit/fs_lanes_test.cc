@@ -1,4 +1,5 @@
-// The threads beside the request threads: the slow lane, the readers of `events`, the query for the store's free space.
+// The threads other than the request threads: the slow lane, the readers of `events`, the query for the store's free
+// space.
 #include <gtest/gtest.h>
 #include <sys/statvfs.h>
 

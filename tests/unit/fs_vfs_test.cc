@@ -43,7 +43,7 @@ class VfsTest : public ::testing::Test {
     catalog.rescan();
   }
 
-  /// Changes of other processes are taken in a little later (mount_state.h).
+  /// Changes by other processes become visible a little later (mount_state.h).
   static void let_time_pass() { std::this_thread::sleep_for(std::chrono::milliseconds(15)); }
   void append(const std::string& line) {
     temp.append(kFolder, kName, line + "\n");

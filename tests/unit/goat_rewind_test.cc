@@ -1,5 +1,5 @@
-// Checkpoints of goat's sessions, and the way back to them: nothing outside the working directory is touched, and
-// nothing is lost (goat/FORMAT.md D).
+// Checkpoints of goat's sessions, and rewinds to them: nothing outside the working directory is touched, and nothing is
+// lost (goat/FORMAT.md D).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -247,7 +247,7 @@ TEST_F(GoatRewinding, NoSessionIsItselfAWorkingDirectory) {
   }
 }
 
-/// What is private in the working directory is so in the checkpoint.
+/// A file that is private in the working directory is private in the checkpoint.
 TEST_F(GoatRewinding, AKeptFileIsForItsOwnerOnly) {
   put("key", "secret");
   fs::permissions(stage_.work() + "/key", fs::perms(0600));

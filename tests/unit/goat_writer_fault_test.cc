@@ -1,6 +1,6 @@
 // Each disk operation fails in turn during each act of GoatWriter, and the power fails after each (CONTRACT.md 6 and
-// 7). What was acknowledged is there, what was there before is kept, and the next append works. A killed process is the
-// case in which all unsynced data is kept.
+// 7). Acknowledged changes are there, earlier data is kept, and the next append works. A killed process is the case in
+// which all unsynced data is kept.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -45,7 +45,7 @@ std::vector<std::string> places_of_s1(const GoatStage& stage) {
   return places;
 }
 
-/// Messages and metadata of the session are somewhere, whole, and so is each version of the working files.
+/// Messages and metadata of the session, and each version of the working files, exist completely in some place.
 void expect_kept(const GoatStage& stage, const std::string& messages, const std::map<std::string, std::string>& work) {
   const auto places = places_of_s1(stage);
   ASSERT_FALSE(places.empty()) << "the session is gone";
@@ -104,7 +104,7 @@ constexpr Plan kPlans[] = {
 class GoatFaultTest : public ::testing::TestWithParam<GoatAct> {};
 INSTANTIATE_TEST_SUITE_P(Acts, GoatFaultTest, ::testing::ValuesIn(kGoatActs), name_of_goat_act);
 
-/// Files that an act that failed may leave behind.
+/// Files that a failed act may leave.
 bool may_be_new(const std::string& name, const std::string& bytes) {
   return name.ends_with(".lock") || (name.ends_with(".jsonl") && bytes.empty());
 }
@@ -176,7 +176,7 @@ bool loses_power(const GoatAct& act, unsigned behind) {
   CrashDisk disk;
   GoatStage stage(disk, settings_for_acts());
   act.prepare(stage);
-  if (fs::exists(stage.base() + "/s1")) {  // the disk keeps files that it creates open, and would so hold the lock
+  if (fs::exists(stage.base() + "/s1")) {  // the disk keeps files that it creates open, and would thereby hold the lock
     GoatStage::put(stage.base() + "/s1/messages.jsonl.lock", "");
   }
   stage.start();

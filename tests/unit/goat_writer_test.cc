@@ -1,4 +1,4 @@
-// What arborfs writes to goat's sessions keeps every other line and is what goat reads (goat/FORMAT.md).
+// Writes by arborfs to goat's sessions keep every other line, and goat can read them (goat/FORMAT.md).
 #include "core/formats/goat/write/goat_writer.h"
 
 #include <fcntl.h>
@@ -167,7 +167,7 @@ TEST_F(GoatWriting, TheMetadataFollowsAppends) {
   EXPECT_THAT(now, EndsWith("\"exit_reason\": \"end_turn\"\n}"));
 }
 
-/// The writer's own thread does it, and the end of the writer what is left.
+/// The writer's own thread does it, and the end of the writer does the rest.
 TEST_F(GoatWriting, TheMetadataFollowsWithoutBeingAsked) {
   ASSERT_TRUE(writer().append_text(session(), {"three", false, ""}));
   stage_.stop();
@@ -277,7 +277,7 @@ TEST_F(GoatWriting, ARestoreReplacesNoSession) {
   EXPECT_EQ(trash.list().size(), 1U);
 }
 
-/// A copy of the session that lacks what the trash has of it is another one.
+/// A copy of the session that lacks files from the trash is a different session.
 TEST_F(GoatWriting, ARestoreLosesNothingToACopyOfTheSession) {
   testing::GoatStage::put(stage_.base() + "/s1/transcript.jsonl", "{}\n");
   ASSERT_TRUE(writer().remove(session()));
@@ -333,7 +333,7 @@ TEST_F(GoatWriting, ASessionWithoutMetadataIsNotWritten) {
   EXPECT_EQ(testing::GoatStage::names_in(stage_.base() + "/s1"), (std::vector<std::string>{"messages.jsonl"}));
 }
 
-/// A killed process leaves what it has not put in its place; what may still be in use is not named.
+/// A killed process leaves files that it has not moved into place; files that may still be in use are not reported.
 TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
   const std::vector<std::string> left{stage_.base() + "/.arborfs-1.tmp", stage_.base() + "/s1/.arborfs-2.tmp",
                                       stage_.base() + "/s1/checkpoints/.arborfs-3.tmp"};

@@ -1,5 +1,5 @@
 // Growth of the logs of Claude Code, Codex and goat: an index that is extended step by step equals one of the whole
-// log, and extending it costs what is new.
+// log, and the cost of extending it depends only on the new part.
 #include <random>
 
 #include "core/formats/claude/claude_format.h"
@@ -46,7 +46,7 @@ class Follower {
  public:
   Follower(const Format& format, const LogSource& log) : format_(format), log_(log) { rebuild(); }
 
-  /// Returns true if the index grew, false if it had to be made anew.
+  /// Returns true if the index grew, false if it had to be made again.
   bool follow() {
     auto growth = index_->read_growth(log_);
     EXPECT_TRUE(growth.has_value());
@@ -207,7 +207,7 @@ TEST(GrowingIndex, SamplesGrowAtAnyByte) {
   }
 }
 
-/// Lines that mean something for each other, and some that mean nothing.
+/// Lines that refer to each other, and some without meaning.
 std::string claude_line(std::mt19937& random) {
   const auto any = [&random](std::initializer_list<const char*> words) {
     return *(words.begin() + random() % words.size());

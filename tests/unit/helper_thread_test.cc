@@ -1,4 +1,4 @@
-// A helper starts on another processor than its creator and is not bound to one.
+// A helper starts on a different processor from its creator's and is not bound to one.
 #include "core/base/helper_thread.h"
 
 #include <gtest/gtest.h>

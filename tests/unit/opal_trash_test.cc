@@ -1,5 +1,6 @@
-// Removed sessions of Opal are in the trash as they were, and come back so. Each disk operation of both fails in turn,
-// and the power fails after each: the session is whole in its store, or in the trash from where it comes back.
+// Removed sessions of Opal are in the trash unchanged, and are restored unchanged. Each disk operation of both fails in
+// turn, and the power fails after each: the session is complete in its store, or in the trash from where it can be
+// restored.
 
 #include "core/formats/opal/write/opal_trash.h"
 
@@ -47,7 +48,7 @@ class Removal {
     const std::string text{std::istreambuf_iterator<char>(plan), {}};
     return stage_.bytes() == std::string(OpalStage::kHeader) + "\n" + OpalStage::kLines && text == "the plan";
   }
-  /// After a failure: nothing is lost, and what is in the trash comes back.
+  /// After a failure: nothing is lost, and sessions in the trash can be restored.
   void expect_kept() {
     disk_.set_apart("");
     stage_.start();

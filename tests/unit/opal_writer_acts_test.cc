@@ -1,6 +1,6 @@
 // Each disk operation fails, and the power fails after each, during every change of Opal's sessions (CONTRACT.md 6 and
-// 7). A session is as before or as after the change, what was acknowledged is there, every other line is what it was,
-// and the next append works. A killed process is a power cut that keeps everything.
+// 7). A session is as before or as after the change, acknowledged changes are there, every other line is unchanged, and
+// the next append works. A killed process is a power cut that keeps everything.
 
 #include <gtest/gtest.h>
 

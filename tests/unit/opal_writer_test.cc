@@ -1,4 +1,4 @@
-// What arborfs writes to Opal's sessions keeps every other line and is what Opal reads.
+// Writes by arborfs to Opal's sessions keep every other line, and Opal can read them.
 #include "core/formats/opal/write/opal_writer.h"
 
 #include <fcntl.h>
@@ -155,7 +155,7 @@ TEST_F(OpalWriting, ABranchDoesNotEndBetweenAToolCallAndItsResult) {
   EXPECT_TRUE(writer_->branch(session(), call->id, "", true)) << "forced";
 }
 
-/// What a replacement did, in the spelling of opal/FORMAT.md C5: SUM is the new message.
+/// The result of a replacement, in the notation of opal/FORMAT.md C5: SUM is the new message.
 struct Outcome {
   std::string parent;                 // of SUM
   std::vector<std::string> path;      // to the leaf
@@ -383,7 +383,7 @@ TEST_F(OpalWriting, ANewSessionMakesTheFolderOfSessions) {
   EXPECT_EQ(writer_->create({}).error().code, Errc::not_found);
 }
 
-/// opal/FORMAT.md E1 and E2, one row a start.
+/// opal/FORMAT.md E1 and E2, one row per start.
 TEST_F(OpalWriting, TheStartSaysItsModelItsProviderAndWhy) {
   const auto started = [&](const std::string& settings, const NewSession& wanted) {
     std::ofstream(base_ + "/settings.json") << settings;
@@ -487,7 +487,7 @@ TEST_F(OpalWriting, ALogThatAnotherArborfsReplacesIsNotReplaced) {
   EXPECT_TRUE(writer_->append_text(session(), {"mine", false, ""}));
 }
 
-/// The log goes right after it was written.
+/// The log is removed right after it was written.
 class GoneDisk final : public Disk {
  public:
   explicit GoneDisk(std::string log) : log_(std::move(log)) {}

@@ -1,4 +1,4 @@
-// A session of Claude Code, Codex or goat that grows is the same session with more entries: nothing is loaded anew.
+// A session of Claude Code, Codex or goat that grows is the same session with more entries: nothing is loaded again.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Several stores in one catalog: equal folders, names and ids do not collide, and a broken store hides no other.
+// Several stores in one catalog: equal folders, names and ids do not collide, and a broken store does not hide the
+// others.
 #include "core/store/store_set.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A conversation in terms that all agents share: results behind their calls, and text for what nothing answers.
+// A conversation in terms that all agents share: results after their calls, and text for calls without results and
+// results without calls.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +17,7 @@ using Kind = TurnPart::Kind;
 
 class ConversationTest : public ::testing::Test {
  protected:
-  /// Adds a message as a child of the one before.
+  /// Adds a message as a child of the previous one.
   void add(const std::string& message) {
     const std::string id = "e" + std::to_string(++entries_);
     log_ += R"({"type":"message","id":")" + id + R"(","parentId":)" +

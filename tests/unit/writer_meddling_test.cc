@@ -1,5 +1,5 @@
 // Another program that takes no lock writes the log at every moment of a rewrite (FAILURES.md F4), the log is swapped
-// for another file (S15), and what a failure leaves behind for the next write (F5).
+// for another file (S15), and the effects of a failure on the next write (F5).
 
 #include <gtest/gtest.h>
 
@@ -224,7 +224,7 @@ TEST_P(ForeignWriteTest, F4ContinuousForeignWriterIsNotOverwritten) {
   }
 }
 
-/// Moves a session beside a program that appends by name and creates the file if it is gone; returns how often it ran.
+/// Moves a session while a program appends by name and creates the file if it is gone; returns how often it ran.
 unsigned move_beside(unsigned at) {
   MeddledDisk disk;
   Stage stage(Storage::files, disk);
@@ -265,7 +265,7 @@ TEST(MovedLog, F4LinesFoundAtTheNewNameAreMerged) {
   EXPECT_EQ(count(bytes_of(logs.at(0)), kForeign), 1U);
 }
 
-/// Counts a word in all files of a store, also hidden ones.
+/// Counts a word in all files of a store, including hidden ones.
 unsigned count_everywhere(const Stage& stage, const std::string& word) {
   unsigned found = 0;
   for (const auto& entry : fs::recursive_directory_iterator(stage.temp().sessions())) {

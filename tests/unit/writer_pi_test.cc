@@ -1,4 +1,4 @@
-// Logs of pi are written by pi's rules (pi/FORMAT.md), and a log is one of pi or of omp by what is in it
+// Logs of pi are written by pi's rules (pi/FORMAT.md), and the contents of a log decide whether it belongs to pi or omp
 // (omp/FORMAT.md O2).
 #include <gtest/gtest.h>
 
@@ -365,7 +365,7 @@ TEST_F(PiLogs, OfOldVersionsKeepTheirNameOutOfTheHeader) {
   EXPECT_EQ(title(session), "n");
 }
 
-/// A session dir: its logs lie flat, whatever their cwd (pi/FORMAT.md A2).
+/// A session dir: its logs are directly in it, whatever their cwd (pi/FORMAT.md A2).
 TEST(PiSessionDir, TakesAllThatAnAgentDirTakes) {
   const TempStore temp;
   const std::string dir = temp.root() + "/flat";

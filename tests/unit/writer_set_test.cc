@@ -1,4 +1,4 @@
-// The writers of all formats as one: where calls go, and how formats refuse the verbs that they do not take.
+// The writers of all formats as one: where calls go, and how formats refuse the verbs that they do not support.
 #include "core/writer/writer_set.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ struct Arrangement {
   bool header_first;
 };
 
-/// A first line of `length` bytes, line feed included; "" if no line of this kind is so short.
+/// A first line of `length` bytes, line feed included; "" if no line of this kind can be that short.
 std::string line_of(Line kind, std::size_t length) {
   if (kind == Line::blank) {
     return length == 0 ? "" : std::string(length - 1, ' ') + "\n";
