@@ -26,7 +26,7 @@ enum class Errc {
   too_large,
   interrupted,
   unsupported,
-  corrupt,  // something in the store is not what its name or kind says
+  corrupt,  // something in the store does not match its name or kind
 };
 
 struct Error {

@@ -58,7 +58,7 @@ class ValueScanner {
   std::uint64_t length() const { return length_; }
 
  private:
-  // What the scanner expects next.
+  // The token that the scanner expects next.
   enum class Mode : std::uint8_t {
     value,          // a value must start
     first_element,  // after [

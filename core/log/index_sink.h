@@ -1,4 +1,4 @@
-// Makes an index of what a reader finds. Internal to core/log.
+// Builds an index from the records that a reader finds. Internal to core/log.
 #pragma once
 
 #include <utility>

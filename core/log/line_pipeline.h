@@ -18,7 +18,7 @@
 
 namespace arborfs {
 
-/// `Rows` holds what a format reads from the lines of one stretch. It has the members `clear()` and
+/// `Rows` holds the data that a format reads from the lines of one stretch. It has the members `clear()` and
 /// `take(const LineReader::Line&, Parser&)`, and the type `Parser`, of which each thread has one. Its rows may point
 /// into the texts of the lines.
 template <class Rows>

@@ -135,13 +135,13 @@ class LogIndex {
   [[nodiscard]] virtual std::vector<Entry> new_entries(const Growth& growth) const;
   virtual void apply(GrowthPtr growth);
 
-  /// True if the first entries are those of `before`. They may lie elsewhere in the log if the format's logs may be
-  /// rewritten whole to add an entry. False for indexes without hashes of entries.
+  /// True if the first entries are those of `before`. They may be elsewhere in the log if the format's logs may be
+  /// rewritten completely to add an entry. False for indexes without hashes of entries.
   [[nodiscard]] bool begins_with(const LogIndex& before) const;
   /// How many of the first entries are those of `before`, in the same sense.
   [[nodiscard]] Ordinal common_entries(const LogIndex& before) const;
-  /// True if the entries of `before`, no others, and its damage lie where they did, and the header is the same. False
-  /// for indexes without hashes of entries.
+  /// True if there are exactly the entries of `before`, they and the damage are in the same places, and the header is
+  /// the same. False for indexes without hashes of entries.
   [[nodiscard]] bool lies_as(const LogIndex& before) const;
   /// How many of the first entries the agent never changes again: as a rule, all.
   [[nodiscard]] Ordinal settled() const;

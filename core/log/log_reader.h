@@ -22,7 +22,7 @@ struct IndexOptions {
 class LogReader {
  public:
   virtual ~LogReader() = default;
-  /// Reads only what a listing of sessions needs, at most a few MiB. Errors: io.
+  /// Reads only the data that a listing of sessions needs, at most a few MiB. Errors: io.
   [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
   /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once cancelled, those of
   /// the observer.

@@ -12,7 +12,7 @@
 
 namespace arborfs {
 
-/// Receives what a reader finds. Texts need to live only during the call.
+/// Receives the records that a reader finds. Texts need to live only during the call.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;

@@ -1,5 +1,5 @@
-// tree_of() in steps, for an index that may grow between the steps. What an index says about its existing entries never
-// changes, so the caller needs to lock it only for one short step at a time. Used by one thread.
+// tree_of() in steps, for an index that may grow between the steps. The data of an index about its existing entries
+// never changes, so the caller needs to lock it only for one short step at a time. Used by one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Every system call that changes durable state, so that tests can make each one fail, write less than asked, or be the
-// last. The base class is the real disk; a test overrides what it wants to break. Thread-safe: it keeps no state.
+// last. The base class is the real disk; a test overrides the calls that it wants to break. Thread-safe: it keeps no
+// state.
 //
 // Names are one component, relative to an open folder, and never followed through a symbolic link (FAILURES.md S3,
 // S15). Opens, writes and truncations that a signal interrupts are retried. Errors of all functions: those of errno

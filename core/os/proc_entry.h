@@ -1,5 +1,6 @@
-// What /proc says about one process. Only reads, and accesses no file system but /proc: a path of another process may
-// lead through the mount that this process serves, or through a dead one. What cannot be read is empty. Any thread.
+// The facts about one process in /proc. Only reads, and accesses no file system but /proc: a path of another process
+// may lead through the mount that this process serves, or through a dead one. Facts that cannot be read are empty. Any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ bool is_interpreter(std::string_view name);
 /// The index of the script among the arguments of an interpreter; the number of arguments if there is none.
 std::size_t find_script(const std::vector<std::string>& arguments);
 
-/// What follows the last slash.
+/// The part after the last slash.
 std::string_view last_component(std::string_view path);
 
 }  // namespace arborfs::proc

@@ -85,7 +85,7 @@ bool is_writable_descriptor(const Dir& process, const std::string& number) {
   return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/// Uses only what the kernel knows already: the file system may be the one that this process serves, or a dead one.
+/// Uses only data that the kernel already has: the file system may be the one that this process serves, or a dead one.
 bool leads_to(const FileStat& wanted, const Dir& descriptors, const std::string& number) {
   struct statx st {};
   return ::statx(descriptors.fd(), number.c_str(), AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 &&

@@ -1,5 +1,5 @@
 // The blocks of a rendered entry: paragraphs, fences, lists of names, with a blank line between them and one newline at
-// the end. The base of what formats render with.
+// the end. The base of the formats' renderers.
 #pragma once
 
 #include <string>

@@ -22,8 +22,8 @@ std::string encode_label(std::string_view text, std::size_t limit = 255);
 /// The label that is shown by this name; nothing if the name shows none.
 std::optional<std::string> decode_label(std::string_view name);
 
-/// A file that an agent made keeps its UTF-8 spelling except for what a label does not keep, although a leading '.' is
-/// kept, and for a trailing space.
+/// A file that an agent made keeps its UTF-8 spelling, with the same exceptions as a label; in addition, a trailing
+/// space is encoded, but a leading '.' is kept.
 std::string encode_file(std::string_view text, std::size_t limit = 255);
 /// The file that is shown by this name, unless the name was cut; nothing if it shows none.
 std::optional<std::string> decode_file(std::string_view name);

@@ -1,5 +1,5 @@
-// The text of an entry as people read it, and what keeps such texts safe and bounded. Terminal escapes and other
-// control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4). Pure functions, any thread.
+// The text of an entry as people read it, and the rules that keep such texts safe and bounded. Terminal escapes and
+// other control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ Result<std::string> read_text(const RecordRenderer& renderer, const LogSource& l
                               std::uint64_t offset, std::uint64_t length);
 /// Appends the text of an entry longer than kMaxRenderedEntry.
 void render_too_long(std::uint64_t length, std::string& out);
-/// The size of what render_too_long appends.
+/// The size of the text that render_too_long appends.
 std::uint64_t too_long_size(std::uint64_t length);
 /// The first words of it.
 std::string first_words_of_too_long(std::uint64_t length, std::size_t columns);

@@ -57,7 +57,7 @@ class TextSizes {
     return delta;
   }
   void apply(Delta delta);
-  /// What the log's header says that the whole session cost (Header::cost).
+  /// The cost of the whole session, from the log's header (Header::cost).
   void set_session_cost(std::optional<double> cost) { session_cost_ = cost; }
 
   [[nodiscard]] Ordinal size() const { return static_cast<Ordinal>(text_sizes_.size()); }

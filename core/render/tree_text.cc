@@ -62,7 +62,7 @@ class TreeDrawing::Lines {
     std::uint32_t level = 0;  // branch points above it
   };
 
-  /// `roots` stands for the parent of all roots.
+  /// `roots` represents the parent of all roots.
   static std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) {
     std::vector<Place> places(nodes.size());
     std::vector<std::size_t> open;  // by depth

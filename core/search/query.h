@@ -1,6 +1,6 @@
-// What a user searches for. Words and phrases must all occur in a session's texts, whatever their case; they may be
-// parts of words, as with `rg -i -F`. A leading `-` excludes sessions. Filters select sessions and entries. Pure
-// functions, any thread.
+// A user's search query. Words and phrases must all occur in a session's texts, whatever their case; they may be parts
+// of words, as with `rg -i -F`. A leading `-` excludes sessions. Filters select sessions and entries. Pure functions,
+// any thread.
 #pragma once
 
 #include <cstdint>

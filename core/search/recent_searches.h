@@ -21,7 +21,7 @@
 
 namespace arborfs::search {
 
-/// What a search found, without references to sessions.
+/// The result of a search, without references to sessions.
 struct SearchResult {
   std::uint32_t query = 0;
   std::uint32_t version = 0;                                 // differs where the texts differ; never reused
@@ -50,7 +50,7 @@ class RecentSearches {
 
   /// The result of the last search for a query; null if it is not kept.
   [[nodiscard]] SearchResultPtr known(std::uint32_t number) const;
-  /// The same, if it is still what a search would find now.
+  /// The same, if a new search would find the same.
   [[nodiscard]] SearchResultPtr fresh(Catalog& catalog, std::uint32_t number) const;
   /// A fresh result; searches if there is none, or waits for another thread that searches. Errors: stale (the number
   /// means no query), interrupted (`cancelled`, or no longer Wanted), and those of parse_query.

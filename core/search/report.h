@@ -1,5 +1,5 @@
-// What a search found, as users see it: the names of its links, excerpts.md for people, hits.json for programs. They
-// contain texts of logs in the form that text/ shows. Pure functions, any thread; no lock is held on return.
+// The results of a search, as users see them: the names of its links, excerpts.md for people, hits.json for programs.
+// They contain texts of logs in the form that text/ shows. Pure functions, any thread; no lock is held on return.
 #pragma once
 
 #include <cstdint>

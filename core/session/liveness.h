@@ -29,7 +29,7 @@ std::string_view liveness_word(Liveness::State state);
 /// "the session may be live: <reasons>".
 std::string liveness_words(const Liveness& liveness);
 
-/// check_liveness for many sessions: checks once what they share. Soon becomes stale. Any thread.
+/// check_liveness for many sessions: makes their common checks only once. Soon becomes stale. Any thread.
 class LivenessRound {
  public:
   /// `catalog` outlives it.

@@ -43,7 +43,7 @@ class Database {
 
   using Reading = std::function<Result<void>(const Connection& connection)>;
   /// Opens the database and calls `reading` with it, which sees one state of it. Calls it again, a few times at most,
-  /// if the files changed in a way that makes what was read unreliable. Errors: those of `reading`; not_found,
+  /// if the files changed in a way that makes the read data unreliable. Errors: those of `reading`; not_found,
   /// permission, corrupt (no database, or a damaged one), busy (locked), too_large, io.
   Result<void> read(const Reading& reading) const;
   /// Costs two stat calls. Errors: not_found, permission, io.

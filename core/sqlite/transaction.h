@@ -10,7 +10,7 @@
 
 namespace arborfs::sqlite {
 
-/// Destroying it undoes what was not committed.
+/// The destructor rolls back uncommitted changes.
 class Transaction {
  public:
   enum class Sync : std::uint8_t { full, left_to_kernel };

@@ -59,7 +59,7 @@ class LogWriter {
   /// Cuts the log back to `start` if its bytes after that are the beginning, but not all, of the bytes of `whole` from
   /// `at` on; false if they are not. After a cut only release(), sync() and stat_name() may follow. Errors: as append.
   virtual Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) = 0;
-  /// Removes what this writer appended, if nothing follows it and it is not more than kUndone.
+  /// Removes the bytes that this writer appended, if nothing follows them and they are at most kUndone.
   static constexpr std::size_t kUndone = 1 << 20;
   virtual Result<void> undo_append() = 0;
   /// Errors: stale if the log is no longer as `before` says.

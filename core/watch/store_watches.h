@@ -56,7 +56,7 @@ class StoreWatches {
 
  private:
   enum class What : std::uint8_t { root, way_to_logs, folder, terminals, leaves, way_to_leaves };
-  /// What a watch is for.
+  /// The purpose of a watch.
   struct Watched {
     What what = What::root;
     LogFolder folder;  // of a folder; of a root only its store

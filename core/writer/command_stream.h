@@ -1,5 +1,5 @@
-// Splits what a program writes to a control file into commands (CONTRACT.md 4.1). One object serves one open handle;
-// file offsets are ignored. Pure: no I/O. Used by one thread at a time.
+// Splits the bytes that a program writes to a control file into commands (CONTRACT.md 4.1). One object serves one open
+// handle; file offsets are ignored. Pure: no I/O. Used by one thread at a time.
 //
 // Framing::lines: a piece that ends with a line feed completes one command, which may have several lines. Anything else
 // waits. At most kMaxLinesBytes.
@@ -16,9 +16,10 @@
 //
 // All input must be UTF-8. A piece may end inside a UTF-8 sequence.
 //
-// A command is accepted whole or refused whole. After an error the stream drops what waits and refuses every further
-// piece with the same error until finish() or drop(), because that piece may be the rest of the refused command. Only
-// if the caller refused a command that was already complete (see fail()) does the next piece begin a new one.
+// A command is accepted whole or refused whole. After an error the stream drops the waiting input and refuses every
+// further piece with the same error until finish() or drop(), because that piece may be the rest of the refused
+// command. Only if the caller refused a command that was already complete (see fail()) does the next piece begin a new
+// one.
 #pragma once
 
 #include <cstddef>
@@ -51,14 +52,14 @@ class CommandStream {
   /// one; if it ends inside a value, the complete values before that one wait for the rest too. Errors:
   /// invalid_argument (no further byte can make it valid JSON), not_utf8, too_large.
   Result<Taken> feed(std::string_view piece, bool goes_on = false);
-  /// Returns what waits as one command; nothing if nothing waits or after a refusal. Errors: invalid_argument (it ends
-  /// inside a value), not_utf8 (it ends inside a sequence); what waits is then dropped.
+  /// Returns the waiting input as one command; nothing if nothing waits or after a refusal. Errors: invalid_argument
+  /// (it ends inside a value), not_utf8 (it ends inside a sequence); the waiting input is then dropped.
   Result<Taken> finish();
   /// The caller refused the last piece, or the command that feed() returned for it.
   void fail(const Error& why);
-  /// The caller cannot take the next piece: drops what waits and refuses the rest of that command.
+  /// The caller cannot take the next piece: drops the waiting input and refuses the rest of that command.
   void refuse_rest(const Error& why) { refuse(why); }
-  /// Drops what waits; the next piece begins a new command.
+  /// Drops the waiting input; the next piece begins a new command.
   void drop();
 
   /// True if finish() would do something.
@@ -69,8 +70,8 @@ class CommandStream {
   [[nodiscard]] bool has_text_for_target() const;
   /// Set while every piece is refused, until finish() or drop().
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
-  /// True if what waits ends when its writer closes one descriptor, even if others stay open. A message text does not
-  /// end then: shells close a descriptor after each builtin.
+  /// True if the waiting input ends when its writer closes one descriptor, even if others stay open. A message text
+  /// does not end then: shells close a descriptor after each builtin.
   [[nodiscard]] bool ends_with_its_writer() const;
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_.size(); }
   /// The waiting input, so that the caller can check it before it is complete.

@@ -11,7 +11,8 @@
 
 namespace arborfs {
 
-/// How many parts of a conversation were written as text, because they could not be written as what they are.
+/// The number of parts of a conversation that were written as text, because they could not be written in their own
+/// form.
 struct AsText {
   std::size_t reasoning = 0;
   std::size_t calls = 0;    // without a result

@@ -52,7 +52,8 @@ class Trash {
   /// omits it.
   void drop(const TrashFolder& folder);
 
-  /// Keeps what arborfs has written to the log (ErasedEntries::written) with the session. Errors: io, no_space.
+  /// Keeps the entries that arborfs has written to the log (ErasedEntries::written) with the session. Errors: io,
+  /// no_space.
   Result<void> keep_written(const Trashed& trashed, std::string_view lines);
   /// The lines of keep_written(); "" if there are none or they cannot be read.
   [[nodiscard]] std::string written_to(const Trashed& trashed) const;

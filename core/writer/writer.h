@@ -89,7 +89,7 @@ struct NewSession {
   std::string parent_session;
   std::string model;          // provider/model, "" for none
   std::string agent = {};     // "" for the first whose sessions arborfs creates
-  std::string provider = {};  // the agent's own name for what it reaches the model through, "" for its choice
+  std::string provider = {};  // the agent's name for the module that reaches the model, "" for its choice
 };
 
 /// A run of messages to be replaced.

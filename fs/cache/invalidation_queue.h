@@ -48,7 +48,8 @@ class InvalidationQueue {
   void note_told(std::uint64_t since, std::uint64_t last);
   [[nodiscard]] bool has_told(std::uint64_t since, std::uint64_t last) const;
 
-  /// While it lives, its creator notifies the kernel of what this thread publishes, so the invalidator is not woken.
+  /// While it lives, its creator notifies the kernel of the changes that this thread publishes, so the invalidator is
+  /// not woken.
   class ToldHere {
    public:
     ToldHere();

@@ -1,4 +1,4 @@
-// One open control file (CONTRACT.md 4.1, 4.2): splits what is written into commands (core/writer/command_stream.h),
+// One open control file (CONTRACT.md 4.1, 4.2): splits the written bytes into commands (core/writer/command_stream.h),
 // runs them by the table of verbs, and returns their results to reads of the same handle.
 //
 // A text on `append` is one message from open to close. Only a FLUSH reports a close in time to return errors, and it
@@ -7,7 +7,7 @@
 //  - the closer is the process that opened the file: it was the last if fewer descriptors than handles are left;
 //  - another process: it was the last if neither the closer nor the opener has a descriptor left;
 //  - if /proc cannot be read: it was the last.
-// If a signal kills the closer, the text is dropped at the last close. RELEASE runs what a FLUSH left waiting by
+// If a signal kills the closer, the text is dropped at the last close. RELEASE runs input that a FLUSH left waiting by
 // mistake; then only status.json shows the result.
 //
 // After a refusal the rest of the command is refused too, until the handle is closed, synced, read or truncated. If it

@@ -49,7 +49,7 @@ bool WriteOps::is_inside_session(NodeId folder) const {
   return row.list != nullptr && folder.slot() != 0;
 }
 
-/// The session that this name in a project or in children/ stands for; null if there is none.
+/// The session with this name in a project or in children/; null if there is none.
 SessionPtr WriteOps::session_at(const NameIn& at) const {
   const auto view = vfs_.state().catalog.view();
   if (at.folder.kind() == Kind::project) {

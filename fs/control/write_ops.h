@@ -44,7 +44,7 @@ class WriteOps {
   Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client);
 
   /// A new link in labels/: sets a label on the entry that the last part of `target` names. Errors: not_permitted
-  /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that cannot stand for a label).
+  /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that cannot be used for a label).
   Result<Found> symlink(RequestContext& call, const NameIn& at, std::string_view target);
   /// In labels/ clears a label; elsewhere see recursive_remove.h.
   Result<void> unlink(RequestContext& call, const NameIn& at, pid_t client);

@@ -17,7 +17,8 @@ class EventsText {
 
   explicit EventsText(const ChangeFeed& feed) : feed_(feed) {}
 
-  /// Appends what the feed has published; changes that the feed has dropped become one line with their number.
+  /// Appends the changes that the feed has published; changes that the feed has dropped become one line with their
+  /// number.
   void take_in();
   /// Where the kept bytes begin and end.
   [[nodiscard]] std::uint64_t begin() const;

@@ -41,7 +41,7 @@ struct FuseOperations : FuseDispatch {
                                    FUSE_CAP_EXPIRE_ONLY | FUSE_CAP_CACHE_SYMLINKS);
     conn->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE);
     conn->max_read = server.settings_.max_read;
-    server.longest_write_ = conn->max_write;  // set by libfuse to what its buffers can hold
+    server.longest_write_ = conn->max_write;  // set by libfuse to the size of its buffers
     try {
       if (server.settings_.notify) {
         server.start_read_ahead();

@@ -7,7 +7,8 @@
 namespace arborfs {
 
 /// For a FuseServer as user data. Features that a mount lacks (extended attributes unless enabled; on a read-only mount
-/// OPEN and all that needs it, see implicit_handles.h) are refused once, and the kernel never asks for them again.
+/// OPEN and everything that needs it, see implicit_handles.h) are refused once, and the kernel never asks for them
+/// again.
 fuse_lowlevel_ops fuse_operations(const MountSettings& settings);
 
 }  // namespace arborfs

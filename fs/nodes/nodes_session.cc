@@ -10,7 +10,7 @@ namespace arborfs {
 
 namespace {
 
-/// When a name exists, and what kind of node it has.
+/// When a name exists, and the kind of its node.
 enum class Presence {
   view,         // if the session has it; one whose text is compared even when the log cannot be read
   leaf,         // unless the session is at its root

@@ -1,4 +1,5 @@
-// st_ino: hashes of what a file represents, so that they survive a remount and nothing has to be stored.
+// st_ino: hashes of the entry or name that a file stands for, so that the numbers survive a remount and nothing has to
+// be stored.
 #pragma once
 
 #include <cstdint>

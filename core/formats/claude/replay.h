@@ -1,5 +1,5 @@
-// What the program sends to its model when a session is resumed (claude/FORMAT.md F). Refers to ranges of the log, so a
-// context of any length takes little memory. Any thread.
+// The messages that the program sends to its model when a session is resumed (claude/FORMAT.md F). Refers to ranges of
+// the log, so a context of any length takes little memory. Any thread.
 #pragma once
 
 #include <memory>

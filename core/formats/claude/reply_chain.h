@@ -26,7 +26,7 @@ class ReplyChain {
   };
   struct Reply {
     Name message_id;
-    std::deque<Name> members;  // its blocks, the results, and what stands between; never empty
+    std::deque<Name> members;  // its blocks, the results, and the nodes between; never empty
   };
   static constexpr std::size_t kMostReplies = 4;
   static constexpr std::size_t kMostMembers = 128;

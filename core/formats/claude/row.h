@@ -1,4 +1,4 @@
-// One row of a transcript, reduced to what the index needs (claude/FORMAT.md B). Used by one thread.
+// One row of a transcript, reduced to the facts that the index needs (claude/FORMAT.md B). Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Row {
     pin,       // says where the conversation continues (C1)
     bad,       // not a JSON object: the program skips it
   };
-  /// What a node is in the program's reply to a prompt (C3).
+  /// The role of a node in the program's reply to a prompt (C3).
   enum class Part : std::uint8_t { other, block, result };
 
   Kind kind = Kind::aside;

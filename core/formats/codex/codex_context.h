@@ -1,4 +1,5 @@
-// What Codex sends to the model when it resumes a thread (codex/FORMAT.md D). Pure but for reading the log; any thread.
+// The context that Codex sends to the model when it resumes a thread (codex/FORMAT.md D). Pure but for reading the log;
+// any thread.
 #pragma once
 
 #include <memory>

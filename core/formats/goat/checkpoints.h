@@ -16,7 +16,7 @@ inline constexpr const char* kManifest = "manifest.json";
 /// Longer manifests are not read.
 inline constexpr std::uint64_t kLongestManifest = std::uint64_t{16} << 20U;
 
-/// What a checkpoint records about one file.
+/// The record of one file in a checkpoint.
 struct CheckpointFile {
   enum class State : std::uint8_t {
     stored,

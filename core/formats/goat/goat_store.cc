@@ -21,7 +21,7 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // what follows is not read, and so is not JSON
+constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // longer files are not read, and do not count as JSON
 
 LogPlace place_in(const std::string& folder) {
   return {folder, folder + ".jsonl"};

@@ -1,4 +1,4 @@
-// What OpenCode sends to the model when a session continues (opencode/FORMAT.md E). Any thread.
+// The context that OpenCode sends to the model when a session continues (opencode/FORMAT.md E). Any thread.
 #pragma once
 
 #include <memory>

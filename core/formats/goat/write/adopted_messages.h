@@ -15,7 +15,8 @@ struct AdoptedMessages {
   std::string model;      // of the last answer that names it
 };
 
-/// Adds to `counts` what could only be written as text. Errors: io; too_large for a message that goat could not read.
+/// Adds the parts that could only be written as text to `counts`. Errors: io; too_large for a message that goat could
+/// not read.
 Result<AdoptedMessages> adopted_messages(const Conversation& conversation, AsText& counts);
 
 }  // namespace arborfs::goat

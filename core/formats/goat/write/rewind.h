@@ -10,7 +10,7 @@
 
 namespace arborfs::goat {
 
-/// What a rewind did, or would do.
+/// The changes that a rewind made, or would make.
 struct Rewound {
   std::string kept;  // the checkpoint of the previous files; "" if nothing was changed
   std::vector<PlannedFile> files;

@@ -1,4 +1,4 @@
-// What pi's context_edit entries change in a context (pi/FORMAT.md C8). Internal to core/model.
+// The changes that pi's context_edit entries make to a context (pi/FORMAT.md C8). Internal to core/model.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace arborfs::context {
 
-/// What replaces the content of one step, or takes the step out.
+/// The replacement for the content of one step, or the removal of the step.
 struct ContextEdit {
   bool removes = false;
   std::uint64_t offset = 0;  // of the context_edit entry, whose replacement has the new content

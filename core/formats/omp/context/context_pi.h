@@ -1,4 +1,5 @@
-// What is pi's own in a context: its outer shape and its messages (pi/FORMAT.md C7, C8). Internal to core/model.
+// The parts of a context that are specific to pi: its outer shape and its messages (pi/FORMAT.md C7, C8). Internal to
+// core/model.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ class ModelTable {
 /// A JavaScript Set of JSON values, in order of first insertion.
 class RuleSet {
  public:
-  /// Adds what iterating the value yields: the elements of an array or the characters of a string; else nothing.
+  /// Adds the results of iterating over the value: the elements of an array or the characters of a string; else
+  /// nothing.
   void add_all(const json::Value* iterable);
   [[nodiscard]] std::string json() const { return "[" + items_ + "]"; }
 

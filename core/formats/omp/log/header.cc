@@ -79,7 +79,8 @@ std::string problem_of(const json::Value& value) {
   return id != nullptr && id->IsString() ? "" : "the session header has no id";
 }
 
-// Migrates the document to the current version, and sets in `out` what the old version means for the entries.
+// Migrates the document to the current version, and records in `out` the consequences of the old version for the
+// entries.
 void migrate(json::Document& document, SessionHeader& out) {
   const double version = version_of(document);
   out.header.writable_version = !(version > kCurrentVersion);

@@ -18,7 +18,7 @@ class StreamedRecord final : public json::FieldObserver {
   /// Fields that are arrays or objects are kept as JSON text up to this many bytes, longer ones as [] or {}.
   static constexpr std::uint64_t kMaxContainer = json::ValueScanner::kMaxObservedBytes;
 
-  /// Forgets what was observed.
+  /// Forgets all observed fields.
   void reset();
 
   void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) override;

@@ -51,7 +51,7 @@ Result<std::optional<std::string>> find_session_name(const LogSource& log) {
   for (std::size_t at = left.rfind(kType); at != std::string_view::npos; at = left.rfind(kType)) {
     const std::size_t line_feed = left.rfind('\n', at);
     if (line_feed == std::string_view::npos && from != 0) {
-      break;  // the line begins before what was read
+      break;  // the line begins before the bytes read so far
     }
     const std::size_t start = line_feed == std::string_view::npos ? 0 : line_feed + 1;
     const std::string_view line = left.substr(start, left.find('\n', at) - start);

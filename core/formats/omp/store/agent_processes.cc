@@ -81,7 +81,7 @@ std::vector<std::string> databases_of(long pid) {
   return folders;
 }
 
-/// What is remembered about a process between scans.
+/// The facts about a process that are remembered between scans.
 struct Seen {
   explicit Seen(Clock::time_point when) : first(when) {}
   Clock::time_point first;

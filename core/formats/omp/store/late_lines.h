@@ -1,6 +1,6 @@
-// Carries over lines that other programs append to a log during its rewrite. pi and omp 13 take no lock: what they
-// write between the copy and the rename, or to the old file after it, would be lost with that file. So the old file
-// stays open here, and late lines are appended to the new file until no process has the old one open for writing
+// Carries over lines that other programs append to a log during its rewrite. pi and omp 13 take no lock: lines that
+// they write between the copy and the rename, or to the old file after it, would be lost with that file. So the old
+// file stays open here, and late lines are appended to the new file until no process has the old one open for writing
 // (tested by a lease). Bytes are carried as they are, torn lines too. A crash between the rename and the carrying loses
 // the lines in between, a few microseconds' worth; the old file has no name then.
 //
@@ -32,14 +32,14 @@ class LateLines {
   Result<void> note_copied(const FileStat& copied);
   /// Succeeds if the log has not been written since of(), and all of it was copied. Errors: stale.
   [[nodiscard]] Result<void> check_unchanged() const;
-  /// Writes to the draft what was appended since the copy. Errors: stale if the log changed in another way.
+  /// Writes the lines that were appended since the copy to the draft. Errors: stale if the log changed in another way.
   Result<void> catch_up(LogDraft& draft);
   /// Appends late lines to the log at `to`, which has replaced the old file or was moved there. Ends when no process
   /// can write to the old file any more, or after a limited wait, which the daemon's log then reports. `locks`: takes
   /// the lock of the log at `to`, if possible, before the first late line. Errors: io, no_space: late lines are lost
   /// then, except those of a stray.
   Result<void> carry_over(const LogPlace& to, bool locks = false);
-  /// Syncs to the disk what was carried over or caught up.
+  /// Syncs all lines that were carried over or caught up to the disk.
   Result<void> sync(const LogPlace& at);
 
  private:

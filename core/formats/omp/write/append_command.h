@@ -1,5 +1,5 @@
 // The commands that users write to `append`: text, a message, entries (CONTRACT.md 4.1, 4.2). Turns them into drafts,
-// and refuses what an agent could not open again (omp/FORMAT.md A18). Pure; any thread.
+// and refuses entries with which an agent could not open the log again (omp/FORMAT.md A18). Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 
 namespace arborfs {
 
-/// Checks a message and adds what users need not write: its time, an assistant's usage.
-/// Errors: invalid_argument, which names what is missing and never any content.
+/// Checks a message and adds the members that users may omit: its time, an assistant's usage. Errors: invalid_argument,
+/// which names the missing member and never any content.
 Result<void> complete_message(json::Value& message, json::Document& owner, Dialect dialect, std::int64_t now_ms);
 
 /// The same for an entry, which has `type`.

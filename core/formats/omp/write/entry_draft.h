@@ -23,7 +23,7 @@ struct EntryStamp {
   std::string left_json = {};  // of the leaf that was left for the parent, as parent_json; "" if none was
 };
 
-/// What the fromId of a branch_summary is if it was not given; "root" if that is not an entry.
+/// The fromId of a branch_summary if it was not given; "root" if that is not an entry.
 enum class FromId : std::uint8_t {
   given,
   parent,  // omp/FORMAT.md H7

@@ -1,5 +1,5 @@
-// The agents' persistence filter: what they change in an entry on its way to disk (omp/FORMAT.md H1 to H4, D2 to D4).
-// Long texts are cut, transient fields dropped, images moved to blobs. Pure; any thread.
+// The agents' persistence filter: the changes that they make to an entry on its way to disk (omp/FORMAT.md H1 to H4, D2
+// to D4). Long texts are cut, transient fields dropped, images moved to blobs. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ struct LogEdit {
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
 
 /// The text to write between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends
-/// an open bracket, which would swallow what follows (omp/FORMAT.md A5, B1). Errors: io.
+/// an open bracket, which would swallow the following lines (omp/FORMAT.md A5, B1). Errors: io.
 Result<std::string> lead_for(const LogSource& log, const std::vector<Damage>& damage, std::uint64_t size);
 
 }  // namespace arborfs

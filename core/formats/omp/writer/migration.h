@@ -1,5 +1,5 @@
-// Converts entries of versions 1 and 2 to version 3 (omp/FORMAT.md E9, E10) by editing their text: what migration does
-// not change keeps its spelling. The ids are those that the index assigned. Any thread.
+// Converts entries of versions 1 and 2 to version 3 (omp/FORMAT.md E9, E10) by editing their text: unchanged parts keep
+// their spelling. The ids are those that the index assigned. Any thread.
 #pragma once
 
 #include <cstdint>

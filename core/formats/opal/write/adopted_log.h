@@ -7,7 +7,7 @@
 
 namespace arborfs::opal {
 
-/// The whole log. Adds to `counts` what could only be written as text. Errors: io.
+/// The whole log. Adds the parts that could only be written as text to `counts`. Errors: io.
 Result<std::string> adopted_log(const Conversation& conversation, const std::string& session, AsText& counts);
 
 }  // namespace arborfs::opal

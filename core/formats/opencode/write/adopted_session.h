@@ -37,7 +37,7 @@ struct Custom {
   std::string model;
 };
 
-/// Adds to `counts` what could only be written as text.
+/// Adds the parts that could only be written as text to `counts`.
 AdoptedSession adopted_session(const Conversation& conversation, const Custom& custom, AsText& counts);
 
 }  // namespace arborfs::opencode
