@@ -17,8 +17,8 @@ constexpr const char* kEntryHelp =
     "Id, unique prefix of the id (at least 4 characters), number (#42), file name, or label";
 constexpr const char* kFooter =
     "SESSION is the path of a log or of a session's folder in a mount, an id, a\n"
-    "unique prefix of an id, or 'latest'; AGENT:ID names one of that agent. Options\n"
-    "may stand before the verb.\n"
+    "unique prefix of an id, or 'latest'; AGENT:ID is a session of that agent.\n"
+    "Options may precede the verb.\n"
     "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
     "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
 

@@ -67,7 +67,7 @@ def message_turn(log, text):
 
 
 class Kind(typing.NamedTuple):
-    """How a log of an agent is made."""
+    """How a log of an agent is generated."""
     new: typing.Callable      # name, cwd, days and hours after the start of the samples -> log
     turn: typing.Callable     # log, texts
     save: typing.Callable     # log, store

@@ -19,7 +19,7 @@ def text_of(entry):
 
 
 def check_appended(log, old, texts):
-    """Checks that a message for each text, without final dots, follows `old`, each a child of the one before."""
+    """Checks that a message for each text, without final dots, follows `old`, each a child of the previous one."""
     with open(log, "rb") as file:
         before = file.read(len(old))
         entries = [json.loads(line) for line in file]
@@ -49,7 +49,7 @@ class Appending:
         self._add(name, f"to SESSION/append{' -o ' * bool(options) + options}", opened, writers, count)
 
     def plain(self, name, writers, count, *options):
-        """Appends to a copy of the log beside it."""
+        """Appends to a copy of the log next to it."""
         @contextlib.contextmanager
         def opened(_, log):
             yield shutil.copy(log, os.path.dirname(log) + "/plain")

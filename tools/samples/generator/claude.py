@@ -35,7 +35,7 @@ class Transcript:
         return self.node("user", parent, message={"role": "user", "content": content})
 
     def reply(self, *blocks, stop="end_turn"):
-        """One row a block; all have the id and the usage of the message. Returns the uuid of the last one."""
+        """One row per block; all have the id and the usage of the message. Returns the uuid of the last one."""
         self.replies += 1
         message_id = "msg_" + hex_id(f"claude {self.name} {self.agent} {self.replies}", 24)
         usage = {"input_tokens": 1200 + 90 * self.replies, "cache_creation_input_tokens": 0,
@@ -58,7 +58,7 @@ class Transcript:
         return call_id
 
     def end(self, prompt):
-        """What the program writes after a turn."""
+        """The rows that the program writes after a turn."""
         self.note("last-prompt", lastPrompt=prompt, leafUuid=self.last)
         self.note("cost-state", totalCostUSD=round(self.cost, 6))
 

@@ -68,7 +68,7 @@ class Segment:
             self.add("event_msg", {"type": "user_message", "message": text, "images": []})
 
     def used(self, output):
-        """What the last response used."""
+        """The usage of the last response."""
         size = 1100 + 60 * len(self.records)
         now = dict(zip(COUNTS, (size, 200 * (len(self.records) // 4), output, size + output)))
         self.usage = {key: value + now[key] for key, value in self.usage.items()}

@@ -8,7 +8,7 @@ LIBRARY_VERSION = (96, 4, 3_040_001)  # offset, bytes and value: the library tha
 
 
 def database(schema, tables):
-    """The bytes of a closed database in WAL mode with these rows, a dict a row, by table."""
+    """The bytes of a closed database in WAL mode with these rows, one dict per row, by table."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "database"
         connection = sqlite3.connect(path, isolation_level=None)

@@ -1,4 +1,4 @@
-"""Logs of omp and pi: entries with ids and parents, one a line. pi is the ancestor of omp; most entries are equal."""
+"""Logs of omp and pi: entries with ids and parents, one per line. pi is the ancestor of omp; most entries are equal."""
 
 import datetime
 import hashlib

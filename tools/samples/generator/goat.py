@@ -40,7 +40,7 @@ class Session:
         self.add("tool", result, tool_call_id=call_id)
 
     def checkpoint(self, name, states):
-        """What the files had: content, or None where there was no file."""
+        """The contents of the files, or None if there was no file."""
         listed = []
         for path, content in states.items():
             listed.append({"path": f"{HARBOR}/{path}", "exists": content is not None})

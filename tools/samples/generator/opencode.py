@@ -170,7 +170,7 @@ def write_database(store):
 
 
 def data_of(value):
-    """A message or part without what has columns of its own."""
+    """A message or part without the members that have columns of their own."""
     return dump({key: member for key, member in value.items() if key not in ("id", "sessionID", "messageID")})
 
 

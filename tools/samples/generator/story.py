@@ -1,4 +1,4 @@
-"""What all samples have in common: the invented user and projects, times, ids made of names, a picture."""
+"""The common parts of all samples: the invented user and projects, times, ids made of names, a picture."""
 
 import datetime
 import hashlib
@@ -13,7 +13,7 @@ START = datetime.datetime(2026, 2, 16, 9, 12, 0, tzinfo=datetime.timezone.utc)
 
 
 def day(days, hours=0):
-    """So many days and hours after START."""
+    """That many days and hours after START."""
     return START + datetime.timedelta(days=days, hours=hours)
 
 
@@ -30,7 +30,7 @@ def dump(value):
 
 
 def lines(values):
-    """One JSON value a line."""
+    """One JSON value per line."""
     return "".join(dump(value) + "\n" for value in values).encode()
 
 
@@ -49,7 +49,7 @@ def uuid7(name, moment):
 
 
 class Store:
-    """The folder of one agent's samples. `times` has the time of each session's file, for those who copy the folder."""
+    """The folder of one agent's samples. `times` has the time of each session's file, for copies of the folder."""
 
     def __init__(self, folder):
         self.folder, self.times = folder, {}
