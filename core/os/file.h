@@ -34,8 +34,8 @@ class Dir;
 /// A regular file open for reading.
 class File {
  public:
-  /// `name` is one component. `seen`, unless null, receives the open file's stat. Errors: not_found, permission (also
-  /// for a symbolic link), corrupt if it is not a regular file, busy if no descriptors are left.
+  /// `name` is one component. `seen`, unless null, receives the open file's stat. Errors: not_found, permission (or a
+  /// symbolic link), corrupt if it is not a regular file, busy if no descriptors are left.
   static Result<File> open_in(const Dir& dir, const std::string& name, FileStat* seen = nullptr);
 
   /// Wraps the descriptor of a regular file that was opened elsewhere.

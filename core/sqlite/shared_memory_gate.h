@@ -1,6 +1,6 @@
 // Keeps connections of this process that look at a database apart from those that begin to write. SQLite opens the -shm
-// of a database once in a process: if a connection that only looks opens it, every other connection can only read it
-// too. Internal to core/sqlite.
+// of a database once in a process: if a read-only connection opens it, every other connection can also only read it.
+// Internal to core/sqlite.
 #pragma once
 
 #include <shared_mutex>

@@ -27,7 +27,7 @@ struct Counted {
   std::string project;
   std::string id;
 };
-/// All sessions that the view shows, also those in children/; `id` as in by-id/.
+/// All sessions that the view shows, including those in children/; `id` as in by-id/.
 std::vector<Counted> all_counted(const CatalogView& view);
 
 struct Row {

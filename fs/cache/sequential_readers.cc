@@ -44,7 +44,7 @@ std::size_t SequentialReaders::walk_at(NodeId folder, Ordinal ordinal) {
   return static_cast<std::size_t>(found - walks_.begin());
 }
 
-/// Null if another walk has taken its place.
+/// Null if another walk has replaced it.
 SequentialReaders::Walk* SequentialReaders::walk_of(std::size_t number, NodeId folder, int step) {
   Walk& walk = walks_[number];
   return walk.folder == folder && walk.step == step && walk.lead != 0 ? &walk : nullptr;

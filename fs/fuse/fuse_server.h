@@ -59,7 +59,7 @@ class FuseServer {
   friend struct FuseOperations;
   friend struct FuseDispatch;
   static constexpr std::size_t kWriteThreads = 64;  // they wait for locks and disks
-  static constexpr std::size_t kSearchThreads = 4;  // they read all sessions, also those in submounts that hang
+  static constexpr std::size_t kSearchThreads = 4;  // they read all sessions, even those in submounts that hang
   Vfs& vfs_;
   EventsFile& events_;
   WriteOps* const changes_;

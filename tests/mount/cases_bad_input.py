@@ -301,7 +301,8 @@ def is_whole(_):
     return True
 
 
-# What breaks a log, and what its status.json must say then. None: the session is left out or says why it cannot be read.
+# Ways to break a log, and the expected text of its status.json. None: the session is left out or says why it cannot be
+# read.
 BROKEN_LOGS = [(torn, has_damage), (half_written, has_damage), (not_json, has_damage), (zeros, has_damage),
                (twice, is_whole), (giant_line, has_damage), (binary, has_any), (nested, has_damage), (empty, is_whole),
                (wrong_types, is_whole), (fifo, None), (directory, None), (dangling_link, None)]

@@ -12,7 +12,7 @@ BUILD_DEADLINE = 800
 SAMPLES = SOURCE_DIR / "tools" / "samples"
 PNG = b"\x89PNG"
 
-# A session of each agent: what was asked last, and whether the agent keeps costs and pictures.
+# A session of each agent: the last question, and whether the agent keeps costs and pictures.
 TOLD = {
     "omp": ("Bars for the yearly page",
             "The bars on the yearly page look like this. Is the last one right?", True, True),
@@ -49,7 +49,7 @@ def tools_run(place, environment):
 
 
 def check_session(folder, question, has_cost, has_picture):
-    """Finds in a session what was asked last, what it cost, and the picture that was pasted: one command each."""
+    """Finds the last question, the cost, and the pasted picture in a session: one command each."""
     equal(output_of("bash", "-c", "grep -A 2 '^## user' transcript.md | tail -n 1", cwd=folder).rstrip("\n"), question)
     cost = json.loads(output_of("jq", ".cost", "usage.json", cwd=folder))
     assert (cost > 0) if has_cost else cost is None, cost

@@ -143,7 +143,7 @@ def add_message(number, text, session=SESSION):
 
 
 def test_looking_at_an_opencode_database_changes_nothing(case):
-    """A crawl leaves the database and what is beside it as they are: beside its program, after a crash of it, and with a
+    """A crawl leaves the database and the files next to it unchanged: while its program runs, after a crash, and with a
     -wal whose -shm is gone."""
     folder = store(case, "fresh-1.18.33")
     with Server(folder / "opencode.db") as server:
@@ -182,7 +182,7 @@ def test_opencode_session_follows_its_program(case):
 
 
 def test_opencode_takes_messages_and_titles(case):
-    """A message and a title that are written to the mount are in the database, beside a program that has it open."""
+    """A message and a title that are written to the mount are in the database, while a program has it open."""
     folder = store(case, "fresh-1.18.33")
     with Server(folder / "opencode.db") as server, case.mount(f"store=opencode={folder}") as mount:
         session = mount / "by-id" / SESSION

@@ -158,7 +158,7 @@ const json::Value* member_of(const json::Value* object, std::string_view key) {
 struct Told {
   const json::Value* usage = nullptr;
   std::string response;
-  std::string thread;  // whose response it is; "" if the record does not say it
+  std::string thread;  // the thread of the response; "" if the record does not name it
 };
 
 Told told_by(const json::Value& record) {

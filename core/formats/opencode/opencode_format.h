@@ -17,7 +17,7 @@ const Format& opencode_files_format();
 /// OpenCode's default folder: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
 std::string own_opencode_dir();
 
-/// The store in that folder, or in the database if `place` is one. Files are read only where there is no database.
+/// The store in that folder, or in the database if `place` is one. Files are read only if there is no database.
 /// `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
 std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk);
 

@@ -13,7 +13,7 @@ namespace arborfs::context {
 Result<std::string> pi_settings_json(const ContextPath& path, const Source& source);
 
 /// The message of a `message` entry: content that is missing or null is empty, and `edit`, which may be null, replaces
-/// it. "" where the entry has no message. Errors: io, stale.
+/// it. "" if the entry has no message. Errors: io, stale.
 Result<std::string> pi_message_json(json::Document& entry, const ContextEdit* edit, const Source& source);
 
 /// The system prompt that a compaction kept.

@@ -46,7 +46,7 @@ void add_block(const json::Value& block, const BlobSource& blobs, Turn& turn) {
   }
 }
 
-/// The blocks of `content` and, of omp 18, those of `images`.
+/// The blocks of `content` and, for omp 18, those of `images`.
 void add_blocks(const json::Value& owner, const BlobSource& blobs, Turn& turn) {
   for (const char* key : {"content", "images"}) {
     const json::Value* content = json::member(owner, key);

@@ -226,7 +226,7 @@ struct Asked {
   std::string cwd;
   std::optional<std::int64_t> created_ms;
   std::int64_t changed_ns = 0;             // by any program
-  std::optional<std::int64_t> written_ns;  // by any program but arborfs; nothing: never
+  std::optional<std::int64_t> written_ns;  // by any program except arborfs; nothing: never
 };
 
 struct Agent {

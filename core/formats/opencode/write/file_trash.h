@@ -17,7 +17,7 @@ class OpenCodeFileTrash : public Trash {
   using Trash::Trash;
   struct How {
     bool sync = true;
-    bool force = false;  // also while OpenCode answers in one of the sessions
+    bool force = false;  // even while OpenCode is answering in one of the sessions
   };
   /// `storage` is locked. Errors: not_found; busy while OpenCode answers; stale if the sessions keep changing; those of
   /// the disk. The sessions are then in the store, unless the message says that a copy is in the trash.

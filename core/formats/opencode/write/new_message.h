@@ -14,7 +14,7 @@ struct NewMessage {
   std::string text;
   std::string at;           // refused unless this is the last message; "" for whichever is
   bool is_summary = false;  // of a run (G6): for no agent, and the session does not count as used
-  bool is_forced = false;   // also while OpenCode answers
+  bool is_forced = false;   // even while OpenCode is answering
 };
 
 /// The last message of a session.

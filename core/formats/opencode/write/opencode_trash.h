@@ -18,7 +18,7 @@ class OpenCodeTrash : public Trash {
   using Trash::Trash;
   struct How {
     sqlite::Transaction::Sync sync = sqlite::Transaction::Sync::full;
-    bool force = false;  // also while OpenCode answers in one of the sessions
+    bool force = false;  // even while OpenCode is answering in one of the sessions
   };
   /// Errors: not_found; busy (OpenCode answers, or another program holds the database for longer than the wait); stale
   /// if the sessions keep changing; those of the disk and the database. The sessions are then in the database, unless
