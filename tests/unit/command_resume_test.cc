@@ -16,7 +16,7 @@
 
 #include "tests/support/paths.h"
 #include "tests/unit/command_write_support.h"
-#include "tools/arborfs/programs.h"
+#include "tools/arborfs/terminal/programs.h"
 
 namespace arborfs::cli {
 namespace {

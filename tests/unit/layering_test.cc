@@ -65,7 +65,8 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats", "core/watch"}},
-    {"tools", {"fs", "core/search", "core/stats"}},
+    {"tools/arborfs/terminal", {"core/render"}},
+    {"tools", {"tools/arborfs/terminal", "fs", "core/search", "core/stats"}},
 };
 
 /// With more files than this a folder is hard to navigate.
@@ -121,10 +122,14 @@ std::vector<Include> includes_of(const std::string& file) {
   return found;
 }
 
-/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for anything in tools/; "" outside the code.
+/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for what is in no smaller room of tools/; ""
+/// outside the code.
 std::string room_of(const std::string& path) {
-  const std::string folder = path.starts_with("tools/") ? "tools" : fs::path(path).parent_path().string();
-  return kArrows.count(folder) == 1 ? folder : "";
+  const std::string folder = fs::path(path).parent_path().string();
+  if (kArrows.count(folder) == 1) {
+    return folder;
+  }
+  return path.starts_with("tools/") ? "tools" : "";
 }
 
 /// Every folder that `room` builds on, directly or not.
@@ -245,7 +250,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how long turns are"},
-    {"tools/arborfs/programs.cc", "the rows that fzf shows, in memory"},
+    {"tools/arborfs/terminal/programs.cc", "the rows that fzf shows, in memory"},
 };
 
 // Tests that make the disk fail do not reach code that bypasses core/os/disk.h.

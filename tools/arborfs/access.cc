@@ -16,10 +16,10 @@
 #include "core/views/make_view.h"
 #include "core/writer/resolve_target.h"
 #include "fs/fuse/errno_map.h"
-#include "tools/arborfs/json_text.h"
-#include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/table.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/progress.h"
+#include "tools/arborfs/terminal/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

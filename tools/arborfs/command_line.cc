@@ -10,7 +10,7 @@
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/grammar.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/suggestion.h"
+#include "tools/arborfs/terminal/suggestion.h"
 
 namespace arborfs::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/store/store_owner.h"
-#include "tools/arborfs/terminal.h"
+#include "tools/arborfs/terminal/terminal.h"
 
 namespace arborfs::cli {
 

@@ -13,11 +13,11 @@
 #include "core/views/first_user_text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/json_text.h"
 #include "tools/arborfs/period.h"
-#include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/table.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/progress.h"
+#include "tools/arborfs/terminal/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -8,8 +8,8 @@
 #include "core/base/result_macros.h"
 #include "core/render/text.h"
 #include "core/views/first_user_text.h"
-#include "tools/arborfs/programs.h"
-#include "tools/arborfs/table.h"
+#include "tools/arborfs/terminal/programs.h"
+#include "tools/arborfs/terminal/table.h"
 
 namespace arborfs::cli {
 namespace {

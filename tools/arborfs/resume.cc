@@ -16,11 +16,11 @@
 #include "core/session/liveness.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/json_text.h"
 #include "tools/arborfs/picker.h"
-#include "tools/arborfs/programs.h"
-#include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/programs.h"
+#include "tools/arborfs/terminal/progress.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -8,8 +8,8 @@
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/json_text.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/terminal/json_text.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

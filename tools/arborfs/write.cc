@@ -13,9 +13,9 @@
 #include "core/render/text.h"
 #include "core/writer/verbs.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/json_text.h"
-#include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/progress.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -1,4 +1,4 @@
-#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/terminal/json_text.h"
 
 #include <fmt/format.h>
 

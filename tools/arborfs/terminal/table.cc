@@ -1,4 +1,4 @@
-#include "tools/arborfs/table.h"
+#include "tools/arborfs/terminal/table.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/arborfs/suggestion.h"
+#include "tools/arborfs/terminal/suggestion.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "tools/arborfs/terminal.h"
+#include "tools/arborfs/terminal/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "tools/arborfs/terminal.h"
+#include "tools/arborfs/terminal/terminal.h"
 
 namespace arborfs::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "tools/arborfs/terminal.h"
+#include "tools/arborfs/terminal/terminal.h"
 
 namespace arborfs::cli {
 

@@ -1,4 +1,4 @@
-#include "tools/arborfs/programs.h"
+#include "tools/arborfs/terminal/programs.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-#include "tools/arborfs/progress.h"
+#include "tools/arborfs/terminal/progress.h"
 
 #include <fmt/format.h>
 
