@@ -25,6 +25,8 @@
 
 namespace arborfs {
 
+class PromptHistory;  // prompt_history.h
+
 /// The folder name of logs that are directly in the sessions folder.
 inline constexpr std::string_view kSessionsItself = ".";
 
@@ -175,6 +177,8 @@ class SessionStore {
   /// Faults of the store's other files, and leftovers of interrupted writes. May take long.
   [[nodiscard]] virtual std::vector<FileFinding> faults() const { return {}; }
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
+  /// The prompts that were typed to the agent; null if it does not keep them apart from its sessions.
+  [[nodiscard]] virtual PromptHistory* prompt_history() const { return nullptr; }
   /// The file next to a log by which its agent locks it; "" if there is no such file.
   [[nodiscard]] virtual std::string lock_file_name(const std::string& /*file*/) const { return ""; }
   /// The process that the lock file names; 0 if there is none.

@@ -25,7 +25,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | search | stats | resume | doctor | stores | completion | \
+      mount | umount | ls | show | tree | context | text | search | history | stats | resume | doctor | stores | completion | \
         append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -117,13 +117,14 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
+    history) options='--json --store --agent-dir --limit --project --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;

@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -21,6 +21,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to omp'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Sum up tokens and cost, each message once'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a resume -d 'Continue a session: run its agent in its working directory'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
@@ -42,7 +43,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search stats resume append branch label title summary fork new checkpoint rewind rm prune doctor stores
+set -l store mount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -50,9 +51,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a '
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
-complete -c arborfs -n "__fish_seen_subcommand_from search" -f
-complete -c arborfs -n "__fish_seen_subcommand_from ls search" -s n -l limit -x -d 'List at most this many'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search stats resume prune" -s p -l project -x -d 'List only this project'
+complete -c arborfs -n "__fish_seen_subcommand_from search history" -f
+complete -c arborfs -n "__fish_seen_subcommand_from ls search history" -s n -l limit -x -d 'List at most this many'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s p -l project -x -d 'List only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day project model agent session' -d 'How rows are grouped'

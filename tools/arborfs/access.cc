@@ -28,14 +28,6 @@ namespace {
 constexpr std::uint64_t kPiece = 1 << 20;
 constexpr std::size_t kShownCandidates = 10;
 
-std::string home_of(const Terminal& io) {
-  if (const auto home = io.env ? io.env("HOME") : std::nullopt; home && !home->empty()) {
-    return *home;
-  }
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr ? user->pw_dir : "/";
-}
-
 bool only_looks(const CommandLine& line) {
   return line.access == Access::look && !line.repair;
 }
@@ -97,6 +89,14 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
 }
 
 }  // namespace
+
+std::string home_of(const Terminal& io) {
+  if (const auto home = io.env ? io.env("HOME") : std::nullopt; home && !home->empty()) {
+    return *home;
+  }
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_dir : "/";
+}
 
 Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled) {
   auto found = catalog.find(spelled);

@@ -16,6 +16,9 @@ namespace arborfs::cli {
 /// The stores that the command line names.
 Result<std::vector<ChosenStore>> chosen_stores(const CommandLine& line);
 
+/// The user's home folder, of which the names of projects leave out the path.
+std::string home_of(const Terminal& io);
+
 /// Opens the catalog of the stores that the command line names, else of the user's own, and reads every session's head.
 /// A store that cannot be read does not hide the others; a warning names it. Errors: not_found if no store has a
 /// sessions folder; those of open_stores.

@@ -22,24 +22,14 @@ std::string folder_meant(const std::string& word) {
   return folder;
 }
 
-bool is_of(const Listed& of, const std::string& project, const std::string& folder) {
-  if (of.project->name == project || of.project->cwd == project) {
-    return true;
-  }
-  std::error_code failed;
-  return !folder.empty() &&
-         (of.project->cwd == folder || of.project->cwd == std::filesystem::weakly_canonical(folder, failed).string());
-}
-
 /// The sessions of the project with this name, else of those whose names contain it.
-std::vector<Listed> of_project(const std::vector<Listed>& all, const std::string& project) {
-  const std::string folder = folder_meant(project);
+std::vector<Listed> of_project(const std::vector<Listed>& all, const MeantProject& meant) {
   std::vector<Listed> chosen;
   std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
-               [&](const Listed& of) { return is_of(of, project, folder); });
-  if (chosen.empty() && folder.empty()) {
+               [&](const Listed& of) { return meant.is(of.project->name, of.project->cwd); });
+  if (chosen.empty()) {
     std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
-                 [&](const Listed& of) { return of.project->name.find(project) != std::string::npos; });
+                 [&](const Listed& of) { return meant.is_part_of(of.project->name); });
   }
   return chosen;
 }
@@ -75,6 +65,19 @@ Error no_sessions_of(const CommandLine& line) {
 
 }  // namespace
 
+MeantProject::MeantProject(const std::string& word) : word_(word), folder_(folder_meant(word)) {
+  std::error_code failed;
+  resolved_ = folder_.empty() ? "" : std::filesystem::weakly_canonical(folder_, failed).string();
+}
+
+bool MeantProject::is(std::string_view name, std::string_view cwd) const {
+  return name == word_ || cwd == word_ || (!folder_.empty() && (cwd == folder_ || cwd == resolved_));
+}
+
+bool MeantProject::is_part_of(std::string_view name) const {
+  return folder_.empty() && name.find(word_) != std::string_view::npos;
+}
+
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog) {
   auto all = all_sessions(catalog);
   if (!line.agent.empty()) {
@@ -84,7 +87,7 @@ Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catal
     }
   }
   if (!line.project.empty()) {
-    all = of_project(all, line.project);
+    all = of_project(all, MeantProject(line.project));
     if (all.empty()) {
       return no_sessions_of(line);
     }

@@ -1,11 +1,30 @@
-// The sessions that --agent and --project select.
+// What --agent and --project select.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/arborfs/access.h"
 
 namespace arborfs::cli {
+
+/// The project that the word after --project names.
+class MeantProject {
+ public:
+  explicit MeantProject(const std::string& word);
+  /// True for the project with this name or working directory.
+  [[nodiscard]] bool is(std::string_view name, std::string_view cwd) const;
+  /// True if the word is a part of the name: this counts if no project is the one that the word names.
+  [[nodiscard]] bool is_part_of(std::string_view name) const;
+  /// The folder, if the word is a path; else "".
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+ private:
+  std::string word_;
+  std::string folder_;
+  std::string resolved_;  // the folder without links
+};
 
 /// Newest first. Errors: not_found if an option selects no session.
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog);

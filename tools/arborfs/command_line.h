@@ -34,7 +34,7 @@ struct CommandLine {
   bool children = false;  // ls
   std::string state;      // ls: live, maybe, quiet
 
-  std::vector<std::string> query;  // search, resume
+  std::vector<std::string> query;  // search, history, resume
   bool print = false;              // resume
 
   std::string by;     // stats; "" for day

@@ -150,14 +150,28 @@ void Grammar::add_mounting() {
       ->check(needs("a folder"));
 }
 
-void Grammar::add_choice(CLI::App* sub) {
+void Grammar::add_project(CLI::App* sub) {
   sub->add_option("-p,--project", into_.project,
                   "Only projects with this name, part of a name, or working directory (. is the current one)")
       ->option_text("PROJECT")
       ->check(needs("a project"));
+}
+
+void Grammar::add_choice(CLI::App* sub) {
+  add_project(sub);
   sub->add_option("-a,--agent", into_.agent, "Only sessions of this agent, such as omp or pi")
       ->option_text("AGENT")
       ->check(needs("an agent"));
+}
+
+void Grammar::add_history() {
+  CLI::App* history = add_with_store("history", run_history, "List the prompts that were typed to omp", Access::look);
+  history
+      ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
+      ->option_text("LIMIT")
+      ->check(complain_of_number);
+  add_project(history);
+  history->add_option("QUERY", into_.query, "Words that the prompts contain; default: all prompts")->option_text(" ");
 }
 
 void Grammar::add_stats() {
@@ -205,6 +219,7 @@ void Grammar::add_reading() {
           "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
       ->required()
       ->option_text(" ");
+  add_history();
   add_stats();
   add_resume();
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);

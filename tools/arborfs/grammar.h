@@ -35,6 +35,8 @@ class Grammar {
   void add_mounting();
   /// Options that choose sessions.
   void add_choice(CLI::App* sub);
+  void add_project(CLI::App* sub);
+  void add_history();
   void add_stats();
   void add_reading();
   void add_resume();

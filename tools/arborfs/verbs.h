@@ -14,6 +14,7 @@ int run_tree(const CommandLine& line, Terminal& io);
 int run_context(const CommandLine& line, Terminal& io);
 int run_text(const CommandLine& line, Terminal& io);
 int run_search(const CommandLine& line, Terminal& io);
+int run_history(const CommandLine& line, Terminal& io);
 int run_stats(const CommandLine& line, Terminal& io);
 int run_resume(const CommandLine& line, Terminal& io);
 int run_append(const CommandLine& line, Terminal& io);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/result_macros.h"
+#include "core/formats/omp/history/omp_history.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_log_change.h"
@@ -58,7 +59,8 @@ class OmpStore : public SessionStore {
         disk_(disk),
         format_(format),
         layout_(layout),
-        blobs_(make_file_blobs(paths_.blobs, disk)) {}
+        blobs_(make_file_blobs(paths_.blobs, disk)),
+        history_(&format == &omp_format() ? make_omp_history(paths_.sessions, disk) : nullptr) {}
 
   [[nodiscard]] const Format& format() const override { return format_; }
   /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them.
@@ -140,6 +142,8 @@ class OmpStore : public SessionStore {
     }
     return found;
   }
+
+  [[nodiscard]] PromptHistory* prompt_history() const override { return history_.get(); }
 
   [[nodiscard]] std::string lock_file_name(const std::string& file) const override {
     return arborfs::lock_file_name(file);
@@ -244,6 +248,7 @@ class OmpStore : public SessionStore {
   const Format& format_;
   const LogLayout layout_;
   const std::shared_ptr<BlobStore> blobs_;
+  const std::unique_ptr<PromptHistory> history_;  // null for pi, which keeps none
 };
 
 }  // namespace

@@ -1,0 +1,15 @@
+// The prompts typed to omp: the table `history` of the database history.db (omp/FORMAT.md Q). No other table is read.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/os/disk.h"
+#include "core/store/prompt_history.h"
+
+namespace arborfs {
+
+/// The history next to a sessions folder. It need not exist, and may appear later. `disk` outlives it.
+std::unique_ptr<PromptHistory> make_omp_history(const std::string& sessions, Disk& disk);
+
+}  // namespace arborfs

@@ -1,0 +1,119 @@
+// arborfs history: which prompts it lists, and how.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_terminal.h"
+#include "tests/support/omp_history.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommandHistory : public ::testing::Test {
+ protected:
+  void SetUp() override { ::tzset(); }
+  void TearDown() override { ::tzset(); }
+
+  void make(const std::string& rows) {
+    testing::HistoryProgram program(store.root() + "/history.db");
+    program.run(testing::kHistory183);
+    program.run("INSERT INTO history(prompt, created_at, cwd, session_id) VALUES" + rows);
+  }
+  void make_three() {
+    make(
+        "('Fix the Übung in mul_tiple words', 1771237230, '/home/dev/pi', 'aaaa0000'),"
+        "('two' || char(10) || 'lines ' || char(27) || '[31m', 1771337230, '/work/web-app', NULL),"
+        "('last', 1771437230, '/work/web', NULL)");
+  }
+  int history(std::vector<std::string> words) {
+    words.insert(words.begin(), {"history", "--agent-dir=" + store.root()});
+    return terminal.run(words);
+  }
+  std::string listed(const std::vector<std::string>& words) {
+    EXPECT_EQ(history(words), kDone) << terminal.err.str();
+    return terminal.out.str();
+  }
+
+  testing::TempStore store;
+  testing::TempStore scratch;
+  testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
+  testing::Variable zone{"TZ", "UTC"};
+  testing::FakeTerminal terminal;
+};
+
+TEST_F(CommandHistory, PromptsAreListedNewestFirstOneToALine) {
+  make_three();
+  EXPECT_EQ(listed({}),
+            "TIME              PROJECT       PROMPT\n"
+            "2026-02-18 17:53  work-web      last\n"
+            "2026-02-17 14:07  work-web-app  two lines ^[[31m\n"
+            "2026-02-16 10:20  pi            Fix the Übung in mul_tiple words\n");
+  EXPECT_EQ(listed({"-n", "1"}), "TIME              PROJECT   PROMPT\n2026-02-18 17:53  work-web  last\n");
+}
+
+TEST_F(CommandHistory, AllWordsAreRequiredInAnyCaseAndMayBeParts) {
+  make_three();
+  const std::string found =
+      "TIME              PROJECT  PROMPT\n2026-02-16 10:20  pi       Fix the Übung in mul_tiple words\n";
+  EXPECT_EQ(listed({"übUNG", "tiple"}), found);
+  EXPECT_EQ(listed({"the  FIX"}), found);
+  EXPECT_EQ(history({"fix", "nothing"}), kFailed);
+  EXPECT_EQ(terminal.out.str(), "");
+  EXPECT_EQ(history({"--json", "nothing"}), kFailed);
+  EXPECT_EQ(terminal.out.str(), "[]\n");
+}
+
+TEST_F(CommandHistory, AProjectIsNamedByNameFolderOrAPart) {
+  make_three();
+  EXPECT_EQ(listed({"-p", "work-web", "-n1"}), listed({"-p", "/work/web"}));
+  EXPECT_THAT(listed({"-p", "app"}), HasSubstr("two lines"));
+  EXPECT_EQ(history({"-p", "work-web", "lines"}), kFailed);
+  EXPECT_EQ(history({"-p", "/work"}), kFailed);
+}
+
+TEST_F(CommandHistory, JsonHasTheWholePrompt) {
+  make_three();
+  EXPECT_EQ(listed({"--json", "lines"}),
+            "[\n{\"time\":\"2026-02-17T14:07:10.000Z\",\"agent\":\"omp\",\"project\":\"work-web-app\",\"cwd\":\"/work/"
+            "web-app\",\"session\":null,\"prompt\":\"two\\nlines \\u001b[31m\"}\n]\n");
+  EXPECT_THAT(listed({"--json", "fix"}), HasSubstr("\"session\":\"aaaa0000\""));
+}
+
+TEST_F(CommandHistory, AHistoryThatIsAbsentOrDamagedIsAnError) {
+  EXPECT_EQ(history({}), kFailed);
+  EXPECT_EQ(terminal.err.str(), "arborfs: there is no prompt history at " + store.root() + "/history.db\n");
+  std::ofstream(store.root() + "/history.db") << std::string(4096, 'x');
+  EXPECT_EQ(history({}), kFailed);
+  EXPECT_EQ(terminal.err.str(), "arborfs: the prompt history " + store.root() +
+                                    "/history.db: cannot query the database: it is damaged, or not an SQLite "
+                                    "database\n");
+  EXPECT_EQ(terminal.run({"history", "--store=claude=" + store.root()}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("omp is the only agent"));
+}
+
+TEST_F(CommandHistory, OneHistoryThatCannotBeReadDoesNotHideTheOthers) {
+  make_three();
+  const testing::TempStore other;
+  std::ofstream(other.root() + "/history.db") << std::string(4096, 'x');
+  EXPECT_THAT(listed({"--store=omp=" + other.root(), "last"}), HasSubstr("work-web"));
+  EXPECT_THAT(terminal.err.str(), HasSubstr(other.root()));
+}
+
+TEST_F(CommandHistory, TimesThatAreNoneArePrintedAsTheNearestOnes) {
+  make("('never', 9223372036854775807, NULL, NULL), ('before', -5, NULL, NULL)");
+  EXPECT_EQ(listed({}),
+            "TIME              PROJECT  PROMPT\n"
+            "2262-04-11 23:47  unknown  never\n"
+            "1970-01-01 00:00  unknown  before\n");
+}
+
+}  // namespace
+}  // namespace arborfs::cli

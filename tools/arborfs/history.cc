@@ -1,0 +1,149 @@
+// arborfs history: the prompts that were typed to omp.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/history/prompts.h"
+#include "core/json/date.h"
+#include "core/render/names.h"
+#include "core/render/text.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/choice.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+using history::Prompts;
+using history::Typed;
+using Stores = std::vector<std::shared_ptr<SessionStore>>;
+
+constexpr std::size_t kPromptsOnTerminal = 30;
+constexpr std::size_t kLongestLine = 4096;  // of a prompt, in characters
+constexpr std::int64_t kLastSecond = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+
+/// The nearest time that nanoseconds since 1970 can tell.
+std::int64_t printable(std::int64_t time_s) {
+  return std::clamp<std::int64_t>(time_s, 0, kLastSecond);
+}
+
+/// The stores that have, or could have, a prompt history.
+Result<Stores> stores_with_history(const CommandLine& line, Access access) {
+  ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
+  ASSIGN_OR_RETURN(const auto found, find_stores(chosen, access));
+  Stores stores;
+  for (const FoundStore& one : found) {
+    if (one.store && one.store->prompt_history() != nullptr) {
+      stores.push_back(one.store);
+    } else if (one.refused && chosen.empty() && one.agent == "omp") {
+      return *one.refused;
+    }
+  }
+  if (stores.empty()) {
+    return Error{Errc::not_found,
+                 "omp is the only agent whose prompt history arborfs reads; name its folder with "
+                 "--store omp=DIR"};
+  }
+  return stores;
+}
+
+Error no_history(const Stores& stores) {
+  std::string paths;
+  for (const auto& store : stores) {
+    paths += (paths.empty() ? "" : ", nor at ") + visible_line(store->prompt_history()->path(), kLongestLine);
+  }
+  return {Errc::not_found, "there is no prompt history at " + paths};
+}
+
+/// The prompts of the project that the word names, else of those whose names contain it.
+Prompts find_in_project(const Stores& stores, history::Wanted wanted, const std::string& word,
+                        const std::string& home) {
+  const MeantProject meant(word);
+  bool is_named = false;
+  wanted.passes = [&](const Prompt& prompt) {
+    const bool is_meant = meant.is(names::project_name(prompt.cwd, home), prompt.cwd);
+    is_named = is_named || is_meant;
+    return is_meant;
+  };
+  Prompts exact = history::find_prompts(stores, wanted);
+  if (is_named) {
+    return exact;
+  }
+  wanted.passes = [&](const Prompt& prompt) { return meant.is_part_of(names::project_name(prompt.cwd, home)); };
+  return history::find_prompts(stores, wanted);
+}
+
+Prompts find(const CommandLine& line, const Stores& stores, Terminal& io) {
+  history::Wanted wanted;
+  for (const std::string& word : line.query) {
+    const auto words = history::words_of(word);
+    wanted.words.insert(wanted.words.end(), words.begin(), words.end());
+  }
+  wanted.limit = line.limit.value_or(io.out_is_terminal && !line.json ? kPromptsOnTerminal : 0);
+  return line.project.empty() ? history::find_prompts(stores, wanted)
+                              : find_in_project(stores, std::move(wanted), line.project, home_of(io));
+}
+
+void print_json(const Prompts& prompts, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const Typed& typed : prompts.found) {
+    const Prompt& prompt = typed.prompt;
+    auto json = JsonText::object();
+    json.add("time", json::iso_time(printable(prompt.time_s) * 1000)).add("agent", typed.agent);
+    json.add("project", names::project_name(prompt.cwd, home_of(io)));
+    prompt.cwd.empty() ? json.add_json("cwd", "null") : json.add("cwd", prompt.cwd);
+    prompt.session.empty() ? json.add_json("session", "null") : json.add("session", prompt.session);
+    json.add("prompt", prompt.text);
+    all.item_json(json.str());
+  }
+  io.out << terminal_safe_json(all.str()) << "\n";
+}
+
+void print_table(const Prompts& prompts, Terminal& io) {
+  Table table({{"TIME"}, {"PROJECT"}, {"PROMPT", false, true}});
+  for (const Typed& typed : prompts.found) {
+    const Prompt& prompt = typed.prompt;
+    table.add({time_words(printable(prompt.time_s) * 1'000'000'000),
+               visible_line(names::project_name(prompt.cwd, home_of(io)), kTitleCharacters),
+               visible_line(prompt.text, kLongestLine)});
+  }
+  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
+  }
+}
+
+}  // namespace
+
+/// A history that cannot be read is an error only if no other can.
+int run_history(const CommandLine& line, Terminal& io) {
+  const auto stores = stores_with_history(line, Access::look);
+  if (!stores) {
+    return fail(io, stores.error());
+  }
+  const Prompts prompts = find(line, *stores, io);
+  if (prompts.histories == 0) {
+    return fail(io, prompts.unread.empty() ? no_history(*stores) : prompts.unread.front());
+  }
+  if (line.json) {
+    print_json(prompts, io);
+  } else if (!prompts.found.empty()) {
+    print_table(prompts, io);
+  }
+  for (const Error& error : prompts.unread) {
+    io.err << "arborfs: " << visible(error.message) << "\n";
+  }
+  if (prompts.has_more && io.err_is_terminal) {
+    io.err << "there are more prompts; -n 0 shows all\n";
+  }
+  if (prompts.found.empty() && io.err_is_terminal) {
+    io.err << "no prompt matches\n";
+  }
+  return prompts.found.empty() ? kFailed : kDone;
+}
+
+}  // namespace arborfs::cli
