@@ -20,7 +20,7 @@ bool has_words(const std::string& text, const std::vector<std::string>& words) {
 }
 
 /// One more than the limit, so that it is known whether there are more.
-Result<std::vector<Prompt>> prompts_of(const PromptHistory& history, const Wanted& wanted) {
+Result<std::vector<Prompt>> prompts_of(const PromptHistory& history, const PromptQuery& wanted) {
   std::vector<Prompt> found;
   PromptHistory::Reading reading;
   reading.restart = [&] { found.clear(); };
@@ -36,7 +36,7 @@ Result<std::vector<Prompt>> prompts_of(const PromptHistory& history, const Wante
 
 }  // namespace
 
-Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const Wanted& wanted) {
+Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const PromptQuery& wanted) {
   Prompts all;
   for (const auto& store : stores) {
     const PromptHistory* history = store->prompt_history();

@@ -18,7 +18,7 @@ struct Typed {
   Prompt prompt;
 };
 
-struct Wanted {
+struct PromptQuery {
   std::vector<std::string> words;                                                  // all of them, folded (fold.h)
   std::function<bool(const Prompt&)> passes = [](const Prompt&) { return true; };  // asked before the words
   std::size_t limit = 0;                                                           // 0 for all
@@ -31,7 +31,7 @@ struct Prompts {
   std::size_t histories = 0;  // how many were read
   std::vector<Error> unread;  // of the others; stores without a history are none
 };
-Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const Wanted& wanted);
+Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const PromptQuery& wanted);
 
 /// The words of a query, folded. A word may be part of a word of the prompt.
 std::vector<std::string> words_of(std::string_view query);

@@ -17,6 +17,7 @@ namespace document = document_nodes;
 namespace entry = entry_nodes;
 namespace label = label_nodes;
 namespace project = project_nodes;
+namespace prompts = history_nodes;
 namespace root = root_nodes;
 namespace searches = search_nodes;
 namespace session = session_nodes;
@@ -51,6 +52,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::search, "search", searches::attr, searches::lookup, searches::list),
     folder(Kind::stats, "stats", sums::attr, sums::lookup, sums::list),
+    folder(Kind::history, "history", prompts::attr, prompts::lookup, prompts::list),
     folder(Kind::terminals, "terminals", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::blobs, "blobs", blobs::folder_attr, blobs::lookup, blobs::list),
     folder(Kind::project, "project", project::project_attr, project::project_lookup, project::project_list),
@@ -67,6 +69,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     file(Kind::search_excerpts, "search-excerpts", searches::file_attr, searches::file_open),
     file(Kind::search_hits, "search-hits", searches::file_attr, searches::file_open),
     file(Kind::stats_file, "stats-file", sums::file_attr, sums::file_open),
+    file(Kind::history_file, "history-file", prompts::file_attr, prompts::file_open),
     folder(Kind::session, "session", session::attr, session::lookup, session::list),
     file(Kind::damage_tail, "damage-tail", document::attr, document::open),
     folder(Kind::labels, "labels", session::folder_attr, label::lookup, label::list),

@@ -82,6 +82,15 @@ Result<Attr> file_attr(MountState&, RequestContext&, NodeId);
 Result<OpenFilePtr> file_open(MountState&, RequestContext&, NodeId);
 }  // namespace stats_nodes
 
+/// history/: a file for each day on which prompts were typed.
+namespace history_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Attr> file_attr(MountState&, RequestContext&, NodeId);
+Result<OpenFilePtr> file_open(MountState&, RequestContext&, NodeId);
+}  // namespace history_nodes
+
 /// A session's folder, and its link `leaf`.
 namespace session_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);

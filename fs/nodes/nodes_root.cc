@@ -33,6 +33,7 @@ constexpr std::array kRootRows = {
     RootRow{"recent", Kind::recent},
     RootRow{"search", Kind::search},
     RootRow{"stats", Kind::stats},
+    RootRow{"history", Kind::history},
     RootRow{"terminals", Kind::terminals},
     RootRow{"blobs", Kind::blobs},
 };

@@ -65,11 +65,12 @@ class Vfs {
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
   /// Emits ".", ".." and the folder's names, from `offset` on. Offset 0 takes a new listing.
   Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
-  /// True for nodes whose requests may read all sessions: they take long, and must not make others wait.
+  /// True for nodes whose requests may read all sessions or a whole history: they take long, and must not make others
+  /// wait.
   static bool reads_all_sessions(NodeId node) {
     const Kind kind = node.kind();
     return kind == Kind::search_query || kind == Kind::search_excerpts || kind == Kind::search_hits ||
-           kind == Kind::stats || kind == Kind::stats_file;
+           kind == Kind::stats || kind == Kind::stats_file || kind == Kind::history || kind == Kind::history_file;
   }
   /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);

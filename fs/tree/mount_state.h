@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/history/recent_history.h"
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
 #include "core/stats/recent_stats.h"
@@ -48,6 +49,7 @@ struct MountState {
   ControlInodes control_inodes;
   search::RecentSearches searches;
   stats::RecentStats stats;
+  history::RecentHistory history;
 
   /// Whether a session was refreshed so recently that its log need not be checked again. This can miss only writes of
   /// other processes, and for kLately at most; own writes are in the session's state at once.

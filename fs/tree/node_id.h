@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
   recent,
   search,
   stats,
+  history,
   terminals,
   blobs,
   project,        // item: Project::number
@@ -39,9 +40,10 @@ enum class Kind : std::uint8_t {
   search_query,     // item: number of the query (recent_searches.h)
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
-  stats_file,   // slot: which one (nodes_stats.cc), item: version of the sums
-  session,      // slot of the session, as for all kinds up to `children`
-  damage_tail,  // the unfinished end of the log; item: epoch
+  stats_file,    // slot: which one (nodes_stats.cc), item: version of the sums
+  history_file,  // slot: the day's number (prompt_days.h), item: version of its text
+  session,       // slot of the session, as for all kinds up to `children`
+  damage_tail,   // the unfinished end of the log; item: epoch
   labels,
   control,          // item: verb and number of the inode (control_inodes.h)
   artifact_dir,     // item: interned path, 0 for artifacts/ itself

@@ -20,7 +20,7 @@ def test_root_lists_the_documented_names(case):
     """The root of a mount lists the documented names."""
     with case.browse() as mount:
         names = set(os.listdir(mount.path))
-        missing = {"README.md", "status.json", "projects", "by-id", "by-agent", "recent", "search", "stats",
+        missing = {"README.md", "status.json", "projects", "by-id", "by-agent", "recent", "search", "stats", "history",
                    "terminals", "blobs"} - names
         assert not missing, f"{missing} are missing in {names}"
         assert json.loads((mount / "status.json").read_text())["version"], "status.json tells the version"

@@ -127,7 +127,7 @@ class VfsTest : public ::testing::Test {
 TEST_F(VfsTest, RootListsItsNames) {
   const std::vector<std::string> expected = {".",      "..",       "README.md", "status.json", "new",
                                              "events", "projects", "by-id",     "by-agent",    "recent",
-                                             "search", "stats",    "terminals", "blobs"};
+                                             "search", "stats",    "history",   "terminals",   "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 

@@ -60,7 +60,7 @@ Error no_history(const Stores& stores) {
 }
 
 /// The prompts of the project that the word names, else of those whose names contain it.
-Prompts find_in_project(const Stores& stores, history::Wanted wanted, const std::string& word,
+Prompts find_in_project(const Stores& stores, history::PromptQuery wanted, const std::string& word,
                         const std::string& home) {
   const MeantProject meant(word);
   bool is_named = false;
@@ -78,7 +78,7 @@ Prompts find_in_project(const Stores& stores, history::Wanted wanted, const std:
 }
 
 Prompts find(const CommandLine& line, const Stores& stores, Terminal& io) {
-  history::Wanted wanted;
+  history::PromptQuery wanted;
   for (const std::string& word : line.query) {
     const auto words = history::words_of(word);
     wanted.words.insert(wanted.words.end(), words.begin(), words.end());

@@ -1,0 +1,105 @@
+#include "core/base/hash.h"
+#include "core/base/result_macros.h"
+#include "core/history/recent_history.h"
+#include "fs/nodes/nodes.h"
+
+namespace arborfs::history_nodes {
+
+namespace {
+
+using history::ShownDay;
+using history::ShownDays;
+using history::ShownDaysPtr;
+
+constexpr std::string_view kSuffix = ".md";
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::string name_of(const ShownDay& shown) {
+  return history::name_of_day(shown.day.number) + std::string(kSuffix);
+}
+
+NodeId file_node(const ShownDay& shown) {
+  return {Kind::history_file, shown.day.number, shown.version};
+}
+
+/// The same for all versions.
+std::uint64_t ino_of(const ShownDay& shown) {
+  return stable_ino(0, word_of(file_node(shown)), name_of(shown));
+}
+
+Attr attr_of_day(const ShownDay& shown) {
+  return {file_node(shown),  ino_of(shown),  FileType::file,
+          CacheTtl::forever, shown.day.size, shown.day.mtime_s * kSecond};
+}
+
+/// The current days. Reading them moves the request to a pool of its own (Vfs::reads_all_sessions).
+Result<ShownDaysPtr> days_now(MountState& state, RequestContext& call) {
+  const StoreSet& stores = state.catalog.stores();
+  if (auto days = state.history.fresh(stores)) {
+    return days;
+  }
+  if (!call.may_take_long()) {
+    return call.defer();
+  }
+  return state.history.read(stores, call.cancelled());
+}
+
+/// The day from which a file's node was made. A write by this mount makes it stale, so that the name is looked up
+/// again.
+Result<ShownDay> day_for(MountState& state, NodeId node) {
+  const auto days = state.history.known();
+  const ShownDay* shown = days ? days->find(node.slot()) : nullptr;
+  const bool is_right = shown != nullptr && shown->version == node.item() &&
+                        (!state.written_since(0, days->begun) || state.history.fresh(state.catalog.stores()));
+  return is_right ? Result<ShownDay>(*shown) : Result<ShownDay>(stale_error());
+}
+
+}  // namespace
+
+Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto written = history::written_ns(state.catalog.stores());
+  return directory_attr(node, stable_ino(0, word_of(node)), written.value_or(state.mounted_ns));
+}
+
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, std::string_view name) {
+  const bool may_be_day = name.ends_with(kSuffix);
+  const auto number =
+      may_be_day ? history::day_named(name.substr(0, name.size() - kSuffix.size())) : std::optional<std::uint32_t>();
+  if (!number) {
+    return no_such_name();
+  }
+  ASSIGN_OR_RETURN(const auto days, days_now(state, call));
+  const ShownDay* shown = days->find(*number);
+  return shown != nullptr ? Result<Child>(Child{file_node(*shown), CacheTtl::glance}) : Result<Child>(no_such_name());
+}
+
+Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId /*node*/) {
+  ASSIGN_OR_RETURN(const auto days, days_now(state, call));
+  std::vector<NamesSnapshot::Item> items;
+  for (const ShownDay& shown : days->days) {
+    NamesSnapshot::Item item{name_of(shown), {file_node(shown), CacheTtl::glance}, std::nullopt};
+    item.brief = Attr{item.child.node, ino_of(shown), FileType::file, CacheTtl::glance, 0, 0};
+    items.push_back(std::move(item));
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
+}
+
+Result<Attr> file_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto shown, day_for(state, node));
+  return attr_of_day(shown);
+}
+
+Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto shown, day_for(state, node));
+  if (!call.may_take_long()) {
+    return call.defer();
+  }
+  ASSIGN_OR_RETURN(const auto text, history::text_of(state.catalog.stores(), shown.day));
+  if (xxh64(text) != shown.day.hash) {
+    return stale_error();
+  }
+  const auto document = literal_document(attr_of_day(shown), text);
+  return OpenFilePtr(std::make_shared<SnapshotFile>(state.documents.put(document, false)));
+}
+
+}  // namespace arborfs::history_nodes

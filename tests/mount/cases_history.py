@@ -1,0 +1,80 @@
+"""history/ and `arborfs history` show what omp's history.db has, while omp writes it, and change nothing there."""
+
+import errno
+import os
+import sqlite3
+
+from mounting import equal, fails_with, visible_within
+
+TABLES = """
+CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER)), cwd TEXT, session_id TEXT,
+  use_count INTEGER NOT NULL DEFAULT 1);
+CREATE INDEX idx_history_created_at ON history(created_at DESC);
+CREATE VIRTUAL TABLE history_fts USING fts5(prompt, content='history', content_rowid='id');
+CREATE TRIGGER history_ai AFTER INSERT ON history BEGIN
+  INSERT INTO history_fts(rowid, prompt) VALUES (new.id, new.prompt); END;
+PRAGMA user_version = 1;
+"""
+
+
+def typed(case):
+    """A connection of omp to a new history."""
+    database = sqlite3.connect(case.agent.path / "history.db", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.executescript(TABLES)
+    return database
+
+
+def add(database, prompt, time, cwd="/srv/shop"):
+    database.execute("INSERT INTO history(prompt, created_at, cwd) VALUES(?, ?, ?) ON CONFLICT(prompt) DO UPDATE SET"
+                     " created_at = excluded.created_at, use_count = history.use_count + 1", (prompt, time, cwd))
+
+
+def state_of(folder):
+    """Names, times and bytes of a folder's files."""
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ctime_ns, path.read_bytes())
+            for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def test_days_follow_the_database(case):
+    """history/ has a file for each day, with its size and mtime, and follows omp within a second."""
+    with case.browse() as mount:
+        folder = mount / "history"
+        equal(os.listdir(folder), [], "without a history")
+        database = typed(case)
+        visible_within(1, lambda: add(database, "fix the flaky test", 1771237230),
+                       lambda: os.listdir(folder) == ["2026-02-16.md"], "the first day")
+        day = folder / "2026-02-16.md"
+        equal(day.read_text(), "# 2026-02-16\n\n## 10:20:30  /srv/shop\n\nfix the flaky test\n", "the text")
+        equal((day.stat().st_size, day.stat().st_mtime), (len(day.read_text()), 1771237230), "size and mtime")
+        visible_within(1, lambda: add(database, "and the other", 1771237290),
+                       lambda: day.read_text().startswith("# 2026-02-16\n\n## 10:21:30  /srv/shop\n\nand the other\n"),
+                       "a second prompt")
+        visible_within(1, lambda: add(database, "fix the flaky test", 1771337230),
+                       lambda: sorted(os.listdir(folder)) == ["2026-02-16.md", "2026-02-17.md"], "typed again")
+        assert "flaky" not in day.read_text(), "a prompt has only its last time"
+        fails_with(errno.EACCES, os.open, day, os.O_WRONLY)
+        fails_with(errno.ENOENT, os.stat, folder / "2026-02-18.md")
+
+
+def test_reading_changes_nothing(case):
+    """The mount and the command line read the database of a running omp; no byte, time or name changes."""
+    database = typed(case)
+    add(database, "one", 1771237230)
+    before = state_of(case.agent.path)
+    with case.browse("ro") as mount:
+        assert "one" in (mount / "history" / "2026-02-16.md").read_text()
+        assert b"one" in case.arborfs("history", "--agent-dir", case.agent.path, "ON").stdout
+        equal(case.arborfs("history", "--agent-dir", case.agent.path, "two", check=False).returncode, 1, "no match")
+    equal(state_of(case.agent.path), before, "omp's folder")
+    database.close()
+
+
+def test_a_damaged_database_fails_alone(case):
+    """A damaged history.db makes history/ fail, and nothing else."""
+    (case.agent.path / "history.db").write_bytes(b"x" * 4096)
+    with case.browse() as mount:
+        fails_with(errno.EIO, os.listdir, mount / "history")
+        assert os.listdir(mount / "projects")
+        assert case.store["shop"].name in os.listdir(mount / "projects" / "srv-shop")
