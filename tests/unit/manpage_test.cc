@@ -70,12 +70,15 @@ bool changes_session(const std::string& verb) {
 
 TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
   const std::string page = text_of("man/arborfs.1");
+  const std::string synopsis = part_of(page, ".Sh SYNOPSIS");
   for (const VerbOptions& of : arborfs::cli::all_options()) {
     if (of.verb.empty()) {
       continue;
     }
     const std::string part = part_of(page, ".Ss " + of.verb);
     ASSERT_FALSE(part.empty()) << "arborfs.1 has no part about " << of.verb;
+    EXPECT_TRUE(std::regex_search(synopsis, std::regex("\n\\.Cm ([a-z]+ \\| )*" + of.verb + "\\b")))
+        << of.verb << " is not in the synopsis of arborfs.1";
     std::set<std::string> documented = options_in(part);
     documented.insert(kOfEveryVerb.begin(), kOfEveryVerb.end());
     if (takes_store(of.verb)) {
@@ -89,6 +92,20 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
   const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
   EXPECT_EQ(common,
             (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--store", "--force", "--durability"}));
+}
+
+TEST(ManPage, ListsEveryAgent) {
+  const std::string page = text_of("man/arborfs.1");
+  const std::size_t begin = page.find("\n.It Fl \\-store ");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string part = page.substr(begin, page.find("\n.It Fl \\-agent-dir", begin) - begin);
+  for (const auto known : arborfs::known_agents()) {
+    const std::string agent(known);
+    EXPECT_TRUE(std::regex_search(part, std::regex("\n\\.Li " + agent + "( |\n)")))
+        << agent << " is not among the agents of --store in arborfs.1";
+    EXPECT_TRUE(std::regex_search(part, std::regex("\n(\\.It Li " + agent + "|" + agent + " has no default folder)")))
+        << "the default folder of " << agent << " is not below --store in arborfs.1";
+  }
 }
 
 TEST(ManPage, ListsOnlyExistingVerbs) {
@@ -263,6 +280,17 @@ TEST(Completion, BashKnowsEveryVerbAndOption) {
       if (option.starts_with("--")) {
         EXPECT_NE(options.find(option + "\n"), std::string::npos) << of.verb << " " << option;
       }
+    }
+  }
+}
+
+TEST(Completion, EveryShellOffersEveryAgent) {
+  for (const char* script : {"arborfs.bash", "_arborfs", "arborfs.fish"}) {
+    const std::string text = text_of("packaging/completions/" + std::string(script));
+    const bool is_fish = std::string_view(script) == "arborfs.fish";
+    for (const auto agent : arborfs::known_agents()) {
+      const std::regex offer("[ '({,]" + std::string(agent) + (is_fish ? "[,}]" : "="));
+      EXPECT_TRUE(std::regex_search(text, offer)) << script << " does not offer " << agent << " after --store";
     }
   }
 }
