@@ -5,8 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/render/omp_text.h"
+#include "core/json/document.h"
 #include "core/log/line_reader.h"
 #include "core/log/record_reader.h"
 #include "core/render/record_renderer.h"
@@ -30,6 +29,10 @@ Header header_of(const LineReader::Line* line) {
   header.json = "{}";
   header.title = line == nullptr ? "" : line->text;
   return header;
+}
+
+std::string_view role_of(std::string_view line) {
+  return line.substr(0, line.find(':'));
 }
 
 class TextReader : public RecordReader {
@@ -65,7 +68,7 @@ class TextReader : public RecordReader {
     fields.id = text_value(id);
     fields.parent = number == 1 ? FieldValue() : text_value(parent);
     fields.type = text_value("message");
-    fields.role = text_value(line.text.substr(0, line.text.find(':')));
+    fields.role = text_value(role_of(line.text));
     return sink.add(fields, xxh64(line.text));
   }
 };
@@ -89,11 +92,15 @@ class TextRenderer : public RecordRenderer {
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log,
       std::shared_ptr<const BlobSource> /*blobs*/) const override {
-    auto content = std::make_shared<Content>();
+    std::string messages;
     for (const auto& step : path.steps) {
-      content->add_range(log, step.entry.offset, step.length);
-      content->add_text("\n");
+      ASSIGN_OR_RETURN(const auto raw, log->read(step.entry.offset, step.length));
+      messages += messages.empty() ? "\n" : ",\n";
+      messages += R"({"role":)" + json::stringify_string(role_of(raw)) + R"(,"content":)" +
+                  json::stringify_string(words_of(raw)) + "}";
     }
+    auto content = std::make_shared<Content>();
+    content->add_text("{\"messages\":[" + messages + "\n]}\n");
     return std::shared_ptr<const Content>(std::move(content));
   }
 
@@ -109,7 +116,7 @@ class TextRenderer : public RecordRenderer {
 const Format& text_format() {
   static const TextReader reader;
   static const TextRenderer renderer;
-  static const Format format{"text", "text-lines", &reader, &renderer};
+  static const Format format{.agent = "text", .name = "text-lines", .reader = &reader, .renderer = &renderer};
   return format;
 }
 

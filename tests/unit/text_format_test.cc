@@ -11,6 +11,8 @@
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
+#include "fs/nodes/nodes.h"
+#include "fs/nodes/vfs.h"
 
 namespace arborfs {
 namespace {
@@ -52,7 +54,38 @@ TEST_F(TextFormatTest, ShowsEntriesTextsAndBranches) {
   EXPECT_EQ(bytes_of(session, item_views::entry_text, 2, catalog), "lunch\n");
   EXPECT_EQ(bytes_of(session, *find_view("transcript.md"), 0, catalog),
             "## user · 1\n\nwhat now?\n\n## assistant · 2\n\nlunch\n\n");
-  EXPECT_EQ(bytes_of(session, *find_view("context.json"), 0, catalog), "user: what now?\nassistant: lunch\n");
+  EXPECT_EQ(bytes_of(session, *find_view("context.json"), 0, catalog), R"({"messages":[)"
+                                                                       "\n"
+                                                                       R"({"role":"user","content":"what now?"},)"
+                                                                       "\n"
+                                                                       R"({"role":"assistant","content":"lunch"})"
+                                                                       "\n]}\n");
+}
+
+TEST_F(TextFormatTest, IsMountedLikeAnyOther) {
+  std::ofstream(file()) << "A day\nuser: what now?\nassistant: lunch\n";
+  Catalog catalog(testing::make_text_store(folder(), Disk::real()), "/home/dev");
+  catalog.rescan();
+  Vfs vfs(catalog, true);
+  const std::atomic<bool> never{false};
+  const auto text_of = [&](const std::string& path) {
+    RequestContext call{&never};
+    NodeId node = NodeId::root();
+    for (const auto& name : std::filesystem::path(path)) {
+      const auto found = vfs.lookup(call, node, name.string());
+      node = found ? found->attr.node : node;
+      EXPECT_TRUE(found) << path << ": " << name;
+    }
+    const auto opened = vfs.open(call, node);
+    std::string bytes(1 << 12, '\0');
+    const auto got = opened ? vfs.read(call, **opened, 0, bytes) : Result<std::size_t>(opened.error());
+    return got ? bytes.substr(0, *got) : "error: " + got.error().message;
+  };
+  const std::string session = "projects/unknown/text-monday/";
+  EXPECT_EQ(text_of(session + "title"), "A day\n");
+  EXPECT_EQ(text_of(session + "raw.jsonl"), "A day\nuser: what now?\nassistant: lunch\n");
+  EXPECT_EQ(text_of(session + "text/000002-assistant-2.md"), "lunch\n");
+  EXPECT_NE(text_of(session + "tree.txt").find("what now?"), std::string::npos);
 }
 
 TEST_F(TextFormatTest, FollowsAnAppend) {
