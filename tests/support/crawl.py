@@ -1,14 +1,18 @@
 """Walks a mount: lists it, distinguishes streams and control files from other files, compares copies."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
-from mounting import equal
+from mounting import SOURCE_DIR, equal
 
 # Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of a session.
+# Those of a session are rows of this table.
+VERBS = (SOURCE_DIR / "core" / "writer" / "verbs.cc").read_text()
 ROOT_CONTROLS = {"new", "events"}
-SESSION_CONTROLS = {"append", "branch", "label", "fork", "summary"}
+SESSION_CONTROLS = set(re.findall(r'\{"(\w+)", Framing::(?!.*VerbFile::of_(?:mount|view))', VERBS))
+assert SESSION_CONTROLS >= {"append", "branch", "label", "fork"}, SESSION_CONTROLS
 
 
 def is_control(relative):

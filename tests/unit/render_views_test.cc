@@ -15,6 +15,7 @@
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "core/render/views.h"
+#include "core/views/session_views.h"
 #include "tests/support/paths.h"
 
 namespace arborfs {
@@ -292,6 +293,10 @@ TEST(Readme, DescribesTheMount) {
           "usage.json",   "status.json", "entries/",     "text/",   "images/",      "branches/",     "labels/",
           "damage/",      "artifacts/",  "checkpoints/", "native/", "children/"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name;
+    }
+    for (const ViewRow& row : session_views()) {
+      EXPECT_TRUE(row.is_of != nullptr || text.find("\n    " + std::string(row.name) + " ") != std::string::npos)
+          << row.name << " is not in the list of a session's files in core/render/readme.cc";
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);
     EXPECT_EQ(text.find("> append") != std::string::npos, !read_only);

@@ -92,7 +92,6 @@ TEST(Dialects, AppendUsesTheDialectSeenUnderTheLock) {
 
 TEST_F(VerbsTest, UnknownVerbsAreNotFound) {
   EXPECT_EQ(find_verb("reboot"), nullptr);
-  EXPECT_EQ(all_verbs().size(), 10U);
 }
 
 }  // namespace
