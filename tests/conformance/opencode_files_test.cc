@@ -294,6 +294,78 @@ TEST_F(WritesToOpenCodeFiles, AFileThatChangesWhileItsSessionIsRemovedIsNotLost)
   EXPECT_EQ(file_text(own), changed);
 }
 
+/// Makes a file or folder unreadable, also for root, until the object is destroyed.
+class Unreadable {
+ public:
+  Unreadable(fs::path root, fs::path path)
+      : root_(std::move(root)), path_(std::move(path)), before_(fs::status(path_).permissions()) {
+    constexpr uid_t kNobody = 65534;
+    fs::permissions(path_, fs::perms::none);
+    if (::geteuid() == 0) {
+      give_to(kNobody);
+      EXPECT_EQ(::seteuid(kNobody), 0);
+    }
+  }
+  ~Unreadable() {
+    if (::getuid() == 0) {
+      EXPECT_EQ(::seteuid(0), 0);
+      give_to(0);
+    }
+    fs::permissions(path_, before_);
+  }
+  Unreadable(const Unreadable&) = delete;
+  Unreadable& operator=(const Unreadable&) = delete;
+
+ private:
+  void give_to(uid_t user) const {
+    EXPECT_EQ(::chown(root_.c_str(), user, user), 0);
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+      EXPECT_EQ(::lchown(entry.path().c_str(), user, user), 0);
+    }
+  }
+  const fs::path root_;
+  const fs::path path_;
+  const fs::perms before_;
+};
+
+TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
+  open_files(kParent);
+  fs::remove_all(storage());
+  conformance::make_small_files(folder);
+  fs::create_directories(storage() / "session" / "q");
+  fs::rename(storage() / "session" / "p" / "ses_child.json", storage() / "session" / "q" / "ses_child.json");
+  catalog->rescan();
+  session = titled(kParent);
+  ASSERT_TRUE(session);
+  const auto before = all_files();
+  for (const char* name :
+       {"session/q", "session/q/ses_child.json", "session/p/ses_plain.json", "message", "message/ses_parent",
+        "message/ses_child", "message/ses_child/msg_child1.json", "part", "part/msg_child1",
+        "part/msg_parent1/prt_1.json", "todo", "session_diff", "session_diff/ses_child.json"}) {
+    Result<void> done;
+    {
+      const Unreadable unreadable(temp_.root(), storage() / name);
+      done = writer->remove(session);
+    }
+    ASSERT_FALSE(done) << name;
+    EXPECT_EQ(done.error().code, Errc::permission) << name << ": " << done.error().message;
+    ASSERT_EQ(all_files(), before) << name;
+    EXPECT_TRUE(Trash(trash()).list().empty()) << name;
+  }
+  const auto done = writer->remove(session);
+  EXPECT_TRUE(done) << done.error().message;
+}
+
+Conversation short_conversation() {
+  Conversation conversation;
+  conversation.cwd = "/nowhere";
+  Turn turn;
+  turn.time_ms = 1;
+  turn.add(TurnPart::Kind::text, "hello");
+  conversation.turns.push_back(turn);
+  return conversation;
+}
+
 TEST_F(WritesToOpenCodeFiles, AProjectThatOpenCodeMakesMeanwhileIsItsOwn) {
   BusyDisk disk;
   open_files(kPlain);
@@ -304,14 +376,8 @@ TEST_F(WritesToOpenCodeFiles, AProjectThatOpenCodeMakesMeanwhileIsItsOwn) {
       std::ofstream(global) << R"({"id":"global"})";
     }
   };
-  Conversation conversation;
-  conversation.cwd = "/nowhere";
-  Turn turn;
-  turn.time_ms = 1;
-  turn.add(TurnPart::Kind::text, "hello");
-  conversation.turns.push_back(turn);
   AsText counts;
-  const auto made = opencode::adopt_in_files(disk, storage().string(), conversation, false, counts);
+  const auto made = opencode::adopt_in_files(disk, storage().string(), short_conversation(), false, counts);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->project, "global");
   EXPECT_EQ(file_text(global), R"({"id":"global"})");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/json/json_cursor.h"
 
@@ -20,14 +21,30 @@ std::vector<std::string> ids_in(const Result<Dir>& dir) {
   return entries ? ids_among(*entries) : std::vector<std::string>();
 }
 
-std::string text_in(const Dir& dir, std::string_view id) {
+Result<std::vector<std::string>> all_ids_in(const Result<Dir>& dir) {
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  if (!entries) {
+    return entries.error().code == Errc::not_found ? Result<std::vector<std::string>>(std::vector<std::string>())
+                                                   : entries.error();
+  }
+  return ids_among(*entries);
+}
+
+Result<std::string> whole_text_in(const Dir& dir, std::string_view id) {
   const std::string name = file_of_id(id);
   if (!is_plain_name(name)) {
-    return "";
+    return Error{Errc::not_found, "no such file"};
   }
   FileStat st;
-  const auto file = File::open_in(dir, name, &st);
-  auto text = file && st.size <= kLongestFile ? file->read(0, st.size) : Result<std::string>(Errc::not_found, "");
+  ASSIGN_OR_RETURN(const auto file, File::open_in(dir, name, &st));
+  if (st.size > kLongestFile) {
+    return Error{Errc::too_large, "the file " + name + " is longer than 64 MiB"};
+  }
+  return file.read(0, st.size);
+}
+
+std::string text_in(const Dir& dir, std::string_view id) {
+  auto text = whole_text_in(dir, id);
   return text ? *std::move(text) : "";
 }
 

@@ -60,7 +60,7 @@ class FilesOfSessions {
   Result<std::vector<StoredFile>> find(const std::vector<SessionName>& sessions) && {
     for (const SessionName& session : sessions) {
       RETURN_IF_ERROR(add("project", "", file_of_id(session.folder)));
-      const auto messages = opencode::ids_in(storage_.folder("message", session.id));
+      ASSIGN_OR_RETURN(const auto messages, opencode::all_ids_in(storage_.folder("message", session.id)));
       for (const std::string& message : messages) {
         RETURN_IF_ERROR(add_all("part", message));
       }
@@ -75,8 +75,8 @@ class FilesOfSessions {
 
  private:
   Result<void> add(const std::string& kind, const std::string& folder, const std::string& name) {
-    const auto dir = storage_.folder(kind, folder);
-    const auto st = dir && is_plain_name(name) ? dir->stat(name) : Result<FileStat>(Errc::not_found, "");
+    const auto dir = is_plain_name(name) ? storage_.folder(kind, folder) : Result<Dir>(Errc::not_found, "");
+    const auto st = dir ? dir->stat(name) : Result<FileStat>(dir.error());
     if (st && (st->mode & S_IFMT) == S_IFREG) {
       found_.push_back({kind, folder, name, *st});
     }
@@ -238,8 +238,14 @@ Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFil
   }
   for (const SavedFile& saved : files) {
     for (const DirEntry& project : saved.file.is_session() ? *projects : std::vector<DirEntry>()) {
+      if (project.type != DT_DIR) {
+        continue;
+      }
       const auto dir = sessions->open_in(project.name);
       const auto text = dir ? whole_text(*dir, saved.file.name) : Result<std::string>(dir.error());
+      if (!text && text.error().code != Errc::not_found) {
+        return text.error();
+      }
       if (text && (project.name != saved.file.folder || *text != saved.text)) {
         return Error{Errc::already_exists, "OpenCode already has the session " + saved.file.name};
       }

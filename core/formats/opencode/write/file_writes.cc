@@ -44,7 +44,7 @@ class SessionFile {
       return seen.error().code == Errc::not_found ? session_gone() : seen.error();
     }
     file.seen_ = *seen;
-    file.text_ = text_in(*file.folder_, session.id);
+    ASSIGN_OR_RETURN(file.text_, whole_text_in(*file.folder_, session.id));
     return file;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -75,12 +75,13 @@ struct MessagesSeen {
   std::string with_model;  // the last one that names_model()
 };
 
-MessagesSeen messages_of(const StorageFolder& storage, const SessionName& session) {
+Result<MessagesSeen> messages_of(const StorageFolder& storage, const SessionName& session) {
   MessagesSeen seen;
   std::pair<double, std::string> last;
   std::pair<double, std::string> named;
   const auto folder = storage.folder("message", session.id);
-  for (std::string& id : ids_in(folder)) {
+  ASSIGN_OR_RETURN(auto ids, all_ids_in(folder));
+  for (std::string& id : ids) {
     std::string text = text_in(folder, id);
     std::pair<double, std::string> order(created_in(text), std::move(id));
     if (order > last) {
@@ -192,7 +193,7 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
   RETURN_IF_ERROR(has_revert(file.text()) ? Result<void>(messages_undone()) : Result<void>());
-  const MessagesSeen seen = messages_of(storage, session);
+  ASSIGN_OR_RETURN(const MessagesSeen seen, messages_of(storage, session));
   RETURN_IF_ERROR(check_follows(seen.last, wanted));
   const std::int64_t created_ms = time_behind(seen.last);
   std::optional<DraftFile> used;

@@ -1,5 +1,6 @@
 #include "core/formats/opencode/write/storage_folder.h"
 
+#include <dirent.h>
 #include <sys/file.h>
 
 #include <algorithm>
@@ -80,10 +81,19 @@ Result<std::vector<SessionName>> StorageFolder::family_of(const SessionName& ses
   ASSIGN_OR_RETURN(const auto projects, sessions.list());
   bool is_there = false;
   for (const DirEntry& project : projects) {
+    if (project.type != DT_DIR) {
+      continue;
+    }
     const auto dir = sessions.open_in(project.name);
-    for (const std::string& id : dir ? ids_in(dir) : std::vector<std::string>()) {
+    ASSIGN_OR_RETURN(const auto ids, all_ids_in(dir));
+    for (const std::string& id : ids) {
+      const auto text = whole_text_in(*dir, id);
+      if (!text && text.error().code == Errc::not_found) {
+        continue;  // removed meanwhile
+      }
+      RETURN_IF_ERROR(text);
       is_there = is_there || SessionName{project.name, id} == session;
-      const auto parent = skim::string_value(skim::member(text_in(dir, id), "parentID"));
+      const auto parent = skim::string_value(skim::member(*text, "parentID"));
       by_parent[parent.value_or("")].push_back({project.name, id});
     }
   }

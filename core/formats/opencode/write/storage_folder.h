@@ -27,7 +27,8 @@ class StorageFolder {
   /// The same, but creates the folder, and syncs its name, if it is missing.
   [[nodiscard]] Result<Dir> make_folder(Disk& disk, const std::string& kind, const std::string& name = "") const;
 
-  /// The session and those that were started from it, each after its parent. Errors: not_found.
+  /// The session and those that were started from it, each after its parent. Errors: not_found; those of reading any
+  /// session of the store, because it may be one of them.
   [[nodiscard]] Result<std::vector<SessionName>> family_of(const SessionName& session) const;
   /// Errors: busy if OpenCode answers in one of the sessions.
   [[nodiscard]] Result<void> check_quiet(const std::vector<SessionName>& sessions) const;
