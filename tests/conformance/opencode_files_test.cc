@@ -262,6 +262,7 @@ class BusyDisk : public Disk {
  public:
   std::function<void()> before_removal;
   std::function<void(const std::string& name)> before_naming;
+  bool fails_next = false;
   Result<void> remove(const Dir& folder, const std::string& name) override {
     if (const auto act = std::exchange(before_removal, nullptr)) {
       act();
@@ -272,6 +273,9 @@ class BusyDisk : public Disk {
                       Existing existing) override {
     if (before_naming) {
       before_naming(new_name);
+    }
+    if (fails_next) {
+      return Error{Errc::io, "a fault of the test"};
     }
     return Disk::rename(from, name, to, new_name, existing);
   }
@@ -381,6 +385,36 @@ TEST_F(WritesToOpenCodeFiles, AProjectThatOpenCodeMakesMeanwhileIsItsOwn) {
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->project, "global");
   EXPECT_EQ(file_text(global), R"({"id":"global"})");
+}
+
+/// The last step of an adoption fails after OpenCode has begun to use the project that the adoption made.
+TEST_F(WritesToOpenCodeFiles, AFailedAdoptionLeavesAProjectThatOpenCodeUses) {
+  const auto no_change = [](const fs::path& /*storage*/) {};
+  const auto add_session = [](const fs::path& storage) {
+    std::ofstream(storage / "session" / "global" / "ses_other.json") << R"({"id":"ses_other","projectID":"global"})";
+  };
+  const auto edit = [](const fs::path& storage) {
+    std::ofstream(storage / "project" / "global.json") << R"({"id":"global","name":"mine"})";
+  };
+  open_files(kPlain);
+  const fs::path global = storage() / "project" / "global.json";
+  for (const auto& [use, stays] :
+       {std::pair<std::function<void(const fs::path&)>, bool>{no_change, false}, {add_session, true}, {edit, true}}) {
+    fs::remove_all(storage());
+    conformance::make_small_files(folder);
+    BusyDisk disk;
+    disk.before_naming = [&, &use = use](const std::string& name) {
+      if (name.starts_with("ses_")) {
+        use(storage());
+        disk.fails_next = true;
+      }
+    };
+    AsText counts;
+    const auto made = opencode::adopt_in_files(disk, storage().string(), short_conversation(), false, counts);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(fs::exists(global), stays);
+    EXPECT_FALSE(fs::exists(storage() / "message" / "global"));
+  }
 }
 
 TEST_F(WritesToOpenCodeFiles, AnEditedTrashWritesNothingElsewhere) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/json_texts.h"
 #include "core/json/document.h"
 #include "core/writer/new_file.h"
 
@@ -12,13 +13,15 @@ namespace arborfs::opencode {
 namespace {
 
 constexpr std::string_view kGlobal = "global";
+constexpr std::string_view kProjects = "project";
 constexpr std::size_t kLongestProject = 1 << 20;
 
 std::string string_json(std::string_view text) {
   return json::stringify_string(text);
 }
 
-/// Files that are written one after the other, and removed together if one of them fails.
+/// Files that are written one after the other, and removed together if one of them fails. A project stays if another
+/// program has changed it or has added a session to it.
 class FileBatch {
  public:
   FileBatch(Disk& disk, const std::string& storage, bool sync) : disk_(disk), storage_(storage), sync_(sync) {}
@@ -35,7 +38,7 @@ class FileBatch {
     ASSIGN_OR_RETURN(const auto folder, make_folders(disk_, storage_, folders, 0755, sync_));
     auto written = write_new_file(disk_, folder, {name, 0644}, text, sync_);
     if (written || written.error().code != Errc::already_exists) {
-      made_.push_back({folders, name});
+      made_.push_back({folders, name, std::string(text)});
     }
     return written;
   }
@@ -45,7 +48,16 @@ class FileBatch {
   struct Made {
     std::vector<std::string> folders;
     std::string name;
+    std::string text;
+    [[nodiscard]] bool is_project() const { return folders.front() == kProjects; }
   };
+  [[nodiscard]] bool is_in_use(const Dir& folder, const Made& project) const {
+    const auto file = File::open_in(folder, project.name);
+    const auto text = file ? file->read(0, kLongestProject) : Result<std::string>(file.error());
+    const auto sessions = Dir::open_root(storage_ + "/session/" + std::string(kGlobal));
+    const auto ids = all_ids_in(sessions);
+    return !text || *text != project.text || !ids || !ids->empty();
+  }
   void remove(const Made& made) {
     auto folder = Dir::open_root(storage_);
     std::vector<Dir> above;
@@ -56,7 +68,7 @@ class FileBatch {
       above.push_back(*std::move(folder));
       folder = above.back().open_in(part);
     }
-    if (folder) {
+    if (folder && !(made.is_project() && is_in_use(*folder, made))) {
       static_cast<void>(disk_.remove(*folder, made.name));
       static_cast<void>(disk_.remove_folder(above.back(), made.folders.back()));  // stays if it has other files
     }
@@ -76,7 +88,7 @@ bool is_at_or_below(std::string_view path, std::string_view folder) {
 std::string project_in(const std::string& storage, const std::string& cwd) {
   std::string found(kGlobal);
   std::size_t longest = 0;
-  const auto folder = Dir::open_below_root(storage, "project");
+  const auto folder = Dir::open_below_root(storage, std::string(kProjects));
   const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
     const auto file = File::open_in(*folder, entry.name);
@@ -100,11 +112,11 @@ std::string time_json(std::int64_t created_ms) {
 }
 
 Result<void> write_global_project(FileBatch& files, const std::string& storage, std::int64_t created_ms) {
-  const auto folder = Dir::open_below_root(storage, "project");
+  const auto folder = Dir::open_below_root(storage, std::string(kProjects));
   if (folder && folder->stat("global.json")) {
     return {};
   }
-  auto written = files.write({"project"}, "global.json",
+  auto written = files.write({std::string(kProjects)}, "global.json",
                              R"({"id":"global","worktree":"/","sandboxes":[],"time":)" + time_json(created_ms) + "}");
   const bool is_there = !written && written.error().code == Errc::already_exists;  // OpenCode created it meanwhile
   return is_there ? Result<void>() : written;
