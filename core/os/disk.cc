@@ -176,6 +176,17 @@ Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& t
   return done_or(rename_as(0), "cannot rename the file");
 }
 
+Result<void> Disk::exchange(const Dir& folder, const std::string& name, const std::string& other) {
+  if (!is_plain_name(name) || !is_plain_name(other)) {
+    return Error{Errc::invalid_argument, "not a plain name"};
+  }
+  const int done = rename_at(folder, name.c_str(), folder, other.c_str(), RENAME_EXCHANGE);
+  if (done != 0 && is_unsupported(errno)) {
+    return Error{Errc::unsupported, "the file system cannot exchange two files"};
+  }
+  return done_or(done, "cannot exchange the files");
+}
+
 int Disk::rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags) {
   return static_cast<int>(::syscall(SYS_renameat2, from.fd(), name, to.fd(), new_name, flags));
 }

@@ -50,6 +50,8 @@ class Disk {
   /// renamed after a check that the name is free; a file or an empty folder created in between is lost.
   virtual Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                               Existing existing);
+  /// Exchanges two names of a folder, both of which exist. Errors also: unsupported if the file system cannot.
+  virtual Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other);
   virtual Result<void> remove(const Dir& folder, const std::string& name);
   /// Not an error if the folder exists already.
   virtual Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode);

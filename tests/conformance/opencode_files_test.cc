@@ -279,7 +279,56 @@ class BusyDisk : public Disk {
     }
     return Disk::rename(from, name, to, new_name, existing);
   }
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    if (before_naming) {
+      before_naming(other);
+    }
+    return Disk::exchange(folder, name, other);
+  }
 };
+
+/// OpenCode writes to a session's own file in the moment in which arborfs replaces it.
+class ReplacesSessionFile : public WritesToOpenCodeFiles {
+ protected:
+  void open_busy() {
+    open_files(kPlain, Durability::synced, disk_);
+    own_ = session_file(session);
+    disk_.before_naming = [this](const std::string& name) {
+      if (name == own_.filename() && !std::exchange(has_changed_, true)) {
+        std::string text = file_text(own_);
+        std::ofstream(own_) << text.insert(text.find('{') + 1, "\"share\":{\"url\":\"https://example.org/s\"},");
+      }
+    };
+  }
+  void expect_change_kept() const {
+    EXPECT_TRUE(has_changed_);
+    EXPECT_NE(file_text(own_).find("https://example.org/s"), std::string::npos) << file_text(own_);
+    json::Document document;
+    EXPECT_TRUE(json::parse(file_text(own_), document));
+    for (const auto& entry : fs::directory_iterator(own_.parent_path())) {
+      EXPECT_EQ(entry.path().extension(), ".json") << entry.path();
+    }
+  }
+  BusyDisk disk_;
+  fs::path own_;
+  bool has_changed_ = false;
+};
+
+TEST_F(ReplacesSessionFile, ATitleKeepsAChangeOfTheSameMoment) {
+  open_busy();
+  const auto done = writer->set_title(session, "my title");
+  ASSERT_TRUE(done) << done.error().message;
+  expect_change_kept();
+  EXPECT_NE(file_text(own_).find("my title"), std::string::npos);
+}
+
+TEST_F(ReplacesSessionFile, AMessageKeepsAChangeOfTheSameMoment) {
+  open_busy();
+  const auto done = writer->append_text(session, {"hello", false, ""});
+  ASSERT_TRUE(done) << done.error().message;
+  expect_change_kept();
+  EXPECT_TRUE(fs::exists(message_file(done->id)));
+}
 
 TEST_F(WritesToOpenCodeFiles, AFileThatChangesWhileItsSessionIsRemovedIsNotLost) {
   BusyDisk disk;

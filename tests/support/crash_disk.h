@@ -156,6 +156,19 @@ class CrashDisk : public SplitDisk {
     }
     return done;
   }
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    if (refuses("exchange")) {
+      return off();
+    }
+    const auto what = folder.stat(name);
+    const auto with = folder.stat(other);
+    auto done = Disk::exchange(folder, name, other);
+    if (done && is_watching_) {
+      note({number_of(folder.fd()), other, what->ino});
+      note({number_of(folder.fd()), name, with->ino}, true);
+    }
+    return done;
+  }
   Result<void> remove(const Dir& folder, const std::string& name) override {
     return refuses("remove") ? Result<void>(off()) : removed(folder, name, Disk::remove(folder, name));
   }

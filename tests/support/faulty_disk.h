@@ -70,6 +70,9 @@ class FaultyDisk : public SplitDisk {
                       Existing existing) override {
     return fails("rename") ? Result<void>(error()) : SplitDisk::rename(from, name, to, new_name, existing);
   }
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    return fails("exchange") ? Result<void>(error()) : Disk::exchange(folder, name, other);
+  }
   Result<void> remove(const Dir& folder, const std::string& name) override {
     return fails("remove") ? Result<void>(error()) : Disk::remove(folder, name);
   }

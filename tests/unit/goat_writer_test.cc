@@ -461,6 +461,33 @@ TEST_F(GoatWriting, ManyWritersBesideGoatLoseAndTearNothing) {
   EXPECT_EQ(next.size(), static_cast<std::size_t>(kWriters));
 }
 
+TEST_F(GoatWriting, AChangeOfTheMetadataWhileItsNewFileGetsItsNameIsKept) {
+  class BusyDisk final : public Disk {
+   public:
+    std::function<void()> act;
+    Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+      if (const auto now = std::exchange(act, nullptr)) {
+        now();
+      }
+      return Disk::exchange(folder, name, other);
+    }
+  } disk;
+  testing::GoatStage stage(disk);
+  stage.add("s1", kMessages);
+  stage.start();
+  const std::string path = stage.base() + "/s1/metadata.json";
+  bool has_changed = false;
+  disk.act = [&] {
+    has_changed = true;
+    const std::string before = testing::GoatStage::read(path);
+    std::ofstream(path) << "{\"total_cost_usd\": 12.5," << before.substr(1);
+  };
+  ASSERT_TRUE(stage.writer().set_title(stage.session(), "a title"));
+  EXPECT_TRUE(has_changed);
+  EXPECT_THAT(testing::GoatStage::read(path), HasSubstr("a title"));
+  EXPECT_THAT(testing::GoatStage::read(path), HasSubstr("12.5"));
+}
+
 TEST_F(GoatWriting, ABatchTakesOneWriteAndOneSync) {
   constexpr int kWriters = 64;
   /// Its first sync ends when all writers have begun.

@@ -477,6 +477,39 @@ TEST_F(OpalWriting, AnotherProgramsSaveIsNeverReplaced) {
   EXPECT_EQ(files(), 1U);
 }
 
+/// Another program saves the session when all checks before the new file's naming are done.
+class BusyAtNaming final : public Disk {
+ public:
+  explicit BusyAtNaming(std::string log) : log_(std::move(log)) {}
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    save();
+    return Disk::exchange(folder, name, other);
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    save();
+    return Disk::rename(from, name, to, new_name, existing);
+  }
+
+ private:
+  void save() {
+    if (!std::exchange(is_saved_, true)) {
+      std::ofstream(log_, std::ios::app)
+          << "{\"id\":\"c3\",\"parent_id\":\"b2\",\"role\":\"user\",\"content\":\"x\"}\n";
+    }
+  }
+  const std::string log_;
+  bool is_saved_ = false;
+};
+
+TEST_F(OpalWriting, ASaveWhileTheNewFileGetsItsNameIsKept) {
+  BusyAtNaming disk(log());
+  start(disk);
+  EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);
+  EXPECT_THAT(bytes(), StartsWith(kHeader + "\n" + kLines + R"({"id":"c3")"));
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(OpalWriting, ALogThatAnotherArborfsReplacesIsNotReplaced) {
   const UniqueFd other(::open(log().c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
@@ -525,6 +558,9 @@ class FailingDisk final : public Disk {
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       Existing existing) override {
     return is_next() ? failure() : Disk::rename(from, name, to, new_name, existing);
+  }
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    return is_next() ? failure() : Disk::exchange(folder, name, other);
   }
 
  private:

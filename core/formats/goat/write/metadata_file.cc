@@ -1,5 +1,6 @@
 #include "core/formats/goat/write/metadata_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -10,6 +11,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
+#include "core/os/replace_file.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
@@ -19,35 +21,44 @@ constexpr int kTries = 5;
 constexpr mode_t kPermissions = 0777;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20U;
 
-/// Renames the new file over the one that was read; false if that has changed. The lock keeps other arborfs out; goat
-/// takes none for its metadata.
-Result<bool> put_in_place(Disk& disk, const Dir& folder, const std::string& name, const FileStat& as_read) {
-  ASSIGN_OR_RETURN(const auto lock, take_lock(disk, folder, kMessagesFile));
-  ASSIGN_OR_RETURN(const auto now, folder.stat(kMetadataFile));
-  if (!(now == as_read)) {
-    return false;
+/// The metadata as it was read.
+struct AsRead {
+  std::string text;
+  FileStat stat;
+};
+
+/// Puts the new file in place of the one that was read; false if that has changed. The lock keeps other arborfs out;
+/// goat takes none for its metadata.
+Result<bool> put_in_place(Disk& disk, const Dir& folder, const std::string& name, const AsRead& as_read) {
+  const auto lock = take_lock(disk, folder, kMessagesFile);
+  if (!lock) {
+    static_cast<void>(disk.remove(folder, name));
+    return lock.error();
   }
-  RETURN_IF_ERROR(disk.rename(folder, name, folder, kMetadataFile, Disk::Existing::replace));
-  return true;
+  return replace_as_read(disk, folder, name, kMetadataFile, [&](const File& old) {
+    const auto now = old.stat();
+    const auto text =
+        now && *now == as_read.stat ? old.read(0, std::min(now->size, kLongest)) : Result<std::string>(Errc::stale, "");
+    return text && *text == as_read.text;
+  });
 }
 
-Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string& text, const FileStat& as_read) {
+Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string& text, const AsRead& as_read) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string name = temporary_name(unique);
   ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
-  const auto fill = [&]() -> Result<bool> {
-    RETURN_IF_ERROR(disk.set_mode(fd.get(), as_read.mode & kPermissions));
+  const auto fill = [&]() -> Result<void> {
+    RETURN_IF_ERROR(disk.set_mode(fd.get(), as_read.stat.mode & kPermissions));
     RETURN_IF_ERROR(write_all(disk, fd.get(), text));
-    RETURN_IF_ERROR(sync ? disk.sync(fd.get()) : Result<void>());
-    return put_in_place(disk, folder, name, as_read);
+    return sync ? disk.sync(fd.get()) : Result<void>();
   };
-  auto done = fill();
-  if (!done || !*done) {
+  if (auto filled = fill(); !filled) {
     static_cast<void>(disk.remove(folder, name));
-    return done;
+    return filled.error();
   }
-  RETURN_IF_ERROR(sync ? disk.sync_folder(folder) : Result<void>());
-  return true;
+  ASSIGN_OR_RETURN(const bool is_done, put_in_place(disk, folder, name, as_read));
+  RETURN_IF_ERROR(is_done && sync ? disk.sync_folder(folder) : Result<void>());
+  return is_done;
 }
 
 }  // namespace
@@ -93,10 +104,10 @@ std::string new_metadata(const std::vector<Field>& fields) {
 
 Result<void> change_metadata(Disk& disk, const Dir& folder, bool sync, const MetadataChange& change) {
   for (int tries = 0; tries < kTries; ++tries) {
-    FileStat seen;
-    ASSIGN_OR_RETURN(const auto text, read_metadata(folder, seen));
-    ASSIGN_OR_RETURN(const auto changed, change(text));
-    if (changed == text) {
+    AsRead seen;
+    ASSIGN_OR_RETURN(seen.text, read_metadata(folder, seen.stat));
+    ASSIGN_OR_RETURN(const auto changed, change(seen.text));
+    if (changed == seen.text) {
       return {};
     }
     ASSIGN_OR_RETURN(const bool is_done, replace(disk, folder, sync, changed, seen));

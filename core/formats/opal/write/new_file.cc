@@ -10,6 +10,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_lines.h"
+#include "core/os/replace_file.h"
 
 namespace arborfs::opal {
 namespace {
@@ -21,6 +22,10 @@ constexpr int kTries = 4;
 bool lock(int fd) {
   struct stat st {};
   return (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && ::fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+Error changed_meanwhile() {
+  return {Errc::stale, "another program wrote to the log meanwhile; try again"};
 }
 
 }  // namespace
@@ -74,11 +79,21 @@ Result<void> NewFile::finish(bool sync) {
   return sync ? disk_.sync(fd_.get()) : Result<void>();
 }
 
-Result<void> NewFile::publish(const std::string& name, Disk::Existing existing) {
-  RETURN_IF_ERROR(disk_.rename(folder_, name_, folder_, name, existing));
+Result<void> NewFile::publish(const std::string& name) {
+  RETURN_IF_ERROR(disk_.rename(folder_, name_, folder_, name, Disk::Existing::keep));
   is_published_ = true;
   ::flock(fd_.get(), LOCK_UN);  // writers of the log lock the log itself
   return {};
+}
+
+Result<void> NewFile::replace(const std::string& name, const FileStat& as_read) {
+  is_published_ = true;
+  ASSIGN_OR_RETURN(const bool is_done, replace_as_read(disk_, folder_, name_, name, [&](const File& old) {
+                     const auto now = old.stat();
+                     return now && *now == as_read;
+                   }));
+  ::flock(fd_.get(), LOCK_UN);
+  return is_done ? Result<void>() : changed_meanwhile();
 }
 
 Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read) {
@@ -87,7 +102,7 @@ Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat
   ASSIGN_OR_RETURN(const auto now, folder.stat(name));
   ASSIGN_OR_RETURN(const auto opened, log.stat());
   if (is_held || !(now == as_read) || !opened.same_file(as_read)) {
-    return Error{Errc::stale, "another program wrote to the log meanwhile; try again"};
+    return changed_meanwhile();
   }
   return log;
 }

@@ -32,7 +32,10 @@ class NewFile {
   /// Finishes the file; no write may follow.
   Result<void> finish(bool sync);
   /// Gives the finished file its name. The caller syncs the folder.
-  Result<void> publish(const std::string& name, Disk::Existing existing);
+  Result<void> publish(const std::string& name);
+  /// The same for a name that a log has, if the log is still as it was read (core/os/replace_file.h). The file is used
+  /// up. Errors also: stale if it is not.
+  Result<void> replace(const std::string& name, const FileStat& as_read);
 
  private:
   NewFile(Disk& disk, const Dir& folder, std::string name, UniqueFd fd)

@@ -116,7 +116,7 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   RETURN_IF_ERROR(file->write(draft.lines));
   RETURN_IF_ERROR(file->finish(is_synced));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, stat));
-  return file->publish(place.file, Disk::Existing::replace);
+  return file->replace(place.file, stat);
 }
 
 Result<void> OpalWriter::sync_name(const SessionPtr& session) const {

@@ -136,7 +136,7 @@ Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::str
   RETURN_IF_ERROR(mode ? file->set_mode(*mode) : Result<void>());
   RETURN_IF_ERROR(fill(*file));
   RETURN_IF_ERROR(file->finish(is_synced));
-  RETURN_IF_ERROR(file->publish(place.file, Disk::Existing::keep));
+  RETURN_IF_ERROR(file->publish(place.file));
   const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
   auto made = show_made(place);
   RETURN_IF_ERROR(synced);

@@ -52,14 +52,15 @@ class SessionFile {
   Result<DraftFile> draft(Disk& disk, std::string_view text, bool sync) const {
     return DraftFile::make(disk, *folder_, name_, text, sync, seen_.mode);
   }
-  /// False if OpenCode wrote it since it was read.
-  [[nodiscard]] bool is_as_read() const {
-    const auto now = folder_->stat(name_);
-    return now && *now == seen_;
-  }
-  Result<void> publish(Disk& disk, DraftFile& draft, bool sync) const {
-    RETURN_IF_ERROR(draft.publish(Disk::Existing::replace));
-    return sync ? disk.sync_folder(*folder_) : Result<void>();
+  /// False if OpenCode wrote it since it was read; OpenCode's file then stays.
+  Result<bool> publish(Disk& disk, DraftFile& draft, bool sync) const {
+    ASSIGN_OR_RETURN(const bool is_done, draft.replace([&](const File& old) {
+      const auto now = old.stat();
+      const auto text = now && *now == seen_ ? old.read(0, now->size) : Result<std::string>(Errc::stale, "");
+      return text && *text == text_;
+    }));
+    RETURN_IF_ERROR(is_done && sync ? disk.sync_folder(*folder_) : Result<void>());
+    return is_done;
   }
 
  private:
@@ -197,14 +198,15 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   RETURN_IF_ERROR(check_follows(seen.last, wanted));
   const std::int64_t created_ms = time_behind(seen.last);
   std::optional<DraftFile> used;
-  if (!wanted.is_summary) {
-    ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_time(file.text(), created_ms), syncs()));
+  const std::string with_use = wanted.is_summary ? file.text() : with_time(file.text(), created_ms);
+  if (with_use != file.text()) {
+    ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_use, syncs()));
     used.emplace(std::move(draft));
   }
   MessageOnItsWay message(disk, storage, session.id, syncs());
   RETURN_IF_ERROR(message.prepare(wanted, created_ms, seen.with_model));
   ASSIGN_OR_RETURN(auto id, message.publish());
-  if (used && file.is_as_read()) {
+  if (used) {
     // The message is stored. If the session keeps its earlier time, the message still counts as written.
     static_cast<void>(file.publish(disk, *used, syncs()));
   }
@@ -223,8 +225,8 @@ Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPl
     }
     ASSIGN_OR_RETURN(const auto text, with_title(file.text(), wanted));
     ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_time(text, now_ms()), syncs()));
-    if (file.is_as_read()) {
-      RETURN_IF_ERROR(file.publish(disk, draft, syncs()));
+    ASSIGN_OR_RETURN(const bool is_done, file.publish(disk, draft, syncs()));
+    if (is_done) {
       return wanted;
     }
   }

@@ -157,4 +157,9 @@ Result<void> DraftFile::publish(Disk::Existing existing) {
   return {};
 }
 
+Result<bool> DraftFile::replace(const IsAsRead& is_as_read) {
+  is_there_ = false;
+  return replace_as_read(disk_, *folder_, draft_name(name_), name_, is_as_read);
+}
+
 }  // namespace arborfs::opencode

@@ -10,7 +10,7 @@
 
 #include "core/formats/opencode/session_archive.h"
 #include "core/formats/opencode/write/new_message.h"
-#include "core/os/disk.h"
+#include "core/os/replace_file.h"
 
 namespace arborfs::opencode {
 
@@ -51,6 +51,9 @@ class DraftFile {
   Result<void> set_mtime(std::int64_t mtime_ns) const { return disk_.set_mtime(fd_.get(), mtime_ns); }
   /// Gives it its name, which the caller syncs. Errors: already_exists with Existing::keep; io.
   Result<void> publish(Disk::Existing existing);
+  /// Gives it the name of a file that it replaces, unless that has changed: false (core/os/replace_file.h). It is used
+  /// up.
+  Result<bool> replace(const IsAsRead& is_as_read);
 
  private:
   DraftFile(Disk& disk, const Dir& folder, std::string name) : disk_(disk), folder_(&folder), name_(std::move(name)) {}
