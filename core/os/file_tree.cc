@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <vector>
 
 #include "core/base/result_macros.h"
 #include "core/os/file_hash.h"
+#include "core/os/processes.h"
 
 namespace arborfs {
 
@@ -21,6 +23,8 @@ constexpr std::size_t kStep = 256 * 1024;
 constexpr mode_t kPermissions = 0777;
 constexpr mode_t kPrivateCopy = 0600;
 constexpr mode_t kPrivateFolder = 0700;
+/// A program that holds a file open for writing for longer keeps it.
+constexpr std::chrono::milliseconds kWriterPatience{50};
 
 Error too_deep() {
   return {Errc::unsupported, "the folders are nested too deeply"};
@@ -112,30 +116,102 @@ Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, 
   return disk.remove_folder(folder, name);
 }
 
-bool is_same_file(const Dir& one, const Dir& other, const std::string& name) {
-  const auto mine = File::open_in(one, name);
-  const auto theirs = File::open_in(other, name);
-  const auto hash = mine ? sha256_of(*mine) : Result<std::string>(mine.error());
+bool is_same(const File& one, const Dir& other, const std::string& other_name) {
+  const auto theirs = File::open_in(other, other_name);
+  const auto hash = sha256_of(one);
   const auto other_hash = theirs ? sha256_of(*theirs) : Result<std::string>(theirs.error());
   return hash && other_hash && *hash == *other_hash;
 }
 
-bool is_part(const Dir& one, const Dir& other, const std::string& name, int depth) {
+bool is_same_link(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name) {
+  std::array<char, PATH_MAX> mine{};
+  std::array<char, PATH_MAX> theirs{};
+  const ssize_t length = ::readlinkat(one.fd(), name.c_str(), mine.data(), mine.size());
+  const ssize_t other_length = ::readlinkat(other.fd(), other_name.c_str(), theirs.data(), theirs.size());
+  return length >= 0 && length == other_length && mine == theirs;
+}
+
+bool is_part(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name, int depth) {
   const auto mine = one.open_in(name);
-  const auto theirs = other.open_in(name);
+  const auto theirs = other.open_in(other_name);
   if (!mine || !theirs) {
-    return !mine && !theirs && is_same_file(one, other, name);
+    const auto file = File::open_in(one, name);
+    return !mine && !theirs && file && is_same(*file, other, other_name);
   }
   const auto names = mine->list();
   return depth < kMaxDepth && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
-           return is_part(*mine, *theirs, entry.name, depth + 1);
+           return is_part(*mine, entry.name, *theirs, entry.name, depth + 1);
          });
+}
+
+/// Writes a file again whose name was removed while a program still wrote to it.
+Result<bool> write_again(Disk& disk, const File& file, const Dir& folder, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto st, file.stat());
+  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, kPrivateCopy));
+  RETURN_IF_ERROR(copy_bytes(disk, file, fd.get()));
+  RETURN_IF_ERROR(copy_attributes(disk, st, fd.get()));
+  RETURN_IF_ERROR(disk.sync(fd.get()));
+  return false;
+}
+
+Result<bool> remove_copied_file(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
+                                const std::string& copy_name) {
+  FileStat before;
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name, &before));
+  if (is_open_for_writing(file, kWriterPatience) || !is_same(file, copy, copy_name)) {
+    return false;
+  }
+  RETURN_IF_ERROR(disk.remove(folder, name));
+  const bool is_still_written = is_open_for_writing(file, kWriterPatience);
+  const auto now = file.stat();
+  return !is_still_written && now && *now == before ? Result<bool>(true) : write_again(disk, file, folder, name);
+}
+
+Result<bool> remove_copied_any(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
+                               const std::string& copy_name, int depth) {
+  ASSIGN_OR_RETURN(const auto st, folder.stat(name));
+  if (S_ISREG(st.mode)) {
+    return remove_copied_file(disk, folder, name, copy, copy_name);
+  }
+  const auto theirs = copy.open_in(copy_name);
+  if (!S_ISDIR(st.mode) || !theirs) {
+    const bool goes = S_ISLNK(st.mode) && is_same_link(folder, name, copy, copy_name);
+    RETURN_IF_ERROR(goes ? disk.remove(folder, name) : Result<void>());
+    return goes;
+  }
+  if (depth >= kMaxDepth) {
+    return too_deep();
+  }
+  ASSIGN_OR_RETURN(const auto below, folder.open_in(name));
+  ASSIGN_OR_RETURN(const auto entries, below.list());
+  bool is_all = true;
+  for (const DirEntry& entry : entries) {
+    ASSIGN_OR_RETURN(const bool is_gone, remove_copied_any(disk, below, entry.name, *theirs, entry.name, depth + 1));
+    is_all = is_all && is_gone;
+  }
+  if (!is_all) {
+    return false;
+  }
+  const auto removed = disk.remove_folder(folder, name);
+  const auto left = removed ? Result<std::vector<DirEntry>>(std::vector<DirEntry>()) : below.list();
+  return left && !left->empty() ? Result<bool>(false)  // a file was added meanwhile
+         : removed              ? Result<bool>(true)
+                                : removed.error();
 }
 
 }  // namespace
 
 bool is_part_of(const Dir& one, const Dir& other, const std::string& name) {
-  return is_part(one, other, name, 0);
+  return is_part(one, name, other, name, 0);
+}
+
+bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name) {
+  return is_part(one, name, other, other_name, 0);
+}
+
+Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
+                           const std::string& copy_name) {
+  return remove_copied_any(disk, folder, name, copy, copy_name, 0);
 }
 
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,

@@ -17,8 +17,15 @@ Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, con
 /// Not an error if `name` does not exist.
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name);
 
+/// Removes what was copied to `copy_name` in `copy`, file by file. A file that differs from its copy or lacks one, or
+/// that another program has open for writing, stays, and so do the folders above it. A file that a program still writes
+/// in the moment of its removal is written again. True if nothing stays. Errors: those of the disk.
+Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
+                           const std::string& copy_name);
+
 /// True if all files that `one` has under this name are the same in `other`, which may have more. Links count as
 /// different.
 bool is_part_of(const Dir& one, const Dir& other, const std::string& name);
+bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name);
 
 }  // namespace arborfs

@@ -16,6 +16,7 @@
 #include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "tests/support/goat_stage.h"
+#include "tests/support/split_disk.h"
 
 namespace arborfs {
 namespace {
@@ -323,6 +324,34 @@ TEST(GoatWritingToAFullDisk, AnAppendThatIsNotSyncedSaysThatItIsThere) {
     EXPECT_THAT(written.error().message, HasSubstr("check the end of the log")) << file;
     EXPECT_THAT(stage.file(file), HasSubstr("two")) << file;
   }
+}
+
+TEST_F(GoatWriting, AFileThatIsWrittenWhileItsSessionIsCopiedToTheTrashIsKept) {
+  class BusyDisk final : public testing::SplitDisk {
+   public:
+    std::function<void()> act;
+    Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                        Existing existing) override {
+      auto done = SplitDisk::rename(from, name, to, new_name, existing);
+      if (const auto now = done && new_name == "s1" ? std::exchange(act, nullptr) : nullptr) {
+        now();
+      }
+      return done;
+    }
+  } disk;
+  testing::GoatStage stage(disk, allowing_delete());
+  stage.add("s1", kMessages);
+  testing::GoatStage::put(stage.base() + "/s1/transcript.jsonl", "{}\n");
+  stage.start();
+  disk.set_apart(stage.settings().trash);
+  disk.act = [&] { std::ofstream(stage.base() + "/s1/transcript.jsonl", std::ios::app) << "{\"late\":1}\n"; };
+  EXPECT_EQ(stage.writer().remove(stage.session()).error().code, Errc::stale);
+  EXPECT_EQ(stage.file("transcript.jsonl"), "{}\n{\"late\":1}\n");
+  EXPECT_EQ(stage.file("messages.jsonl"), kMessages);
+  EXPECT_TRUE(GoatTrash(stage.settings().trash).list().empty());
+  const auto again = stage.writer().remove(stage.session());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(stage.base()));
 }
 
 TEST_F(GoatWriting, ASessionWithoutMetadataIsNotWritten) {

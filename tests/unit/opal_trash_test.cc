@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "tests/support/crash_disk.h"
 #include "tests/support/faulty_disk.h"
@@ -144,6 +146,106 @@ TEST_P(OpalTrashActs, SurviveAPowerCutAfterEachOperation) {
       removal.expect_kept();
     }
   }
+}
+
+/// Another program writes to the session's folder at one moment of a removal or a restore.
+class BusyDisk : public SplitDisk {
+ public:
+  std::function<void(const std::string& name)> before_removing;
+  std::function<void(const std::string& name)> after_removing;
+  std::function<void(const std::string& name)> before_naming;
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    if (before_naming) {
+      before_naming(new_name);
+    }
+    return SplitDisk::rename(from, name, to, new_name, existing);
+  }
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    if (before_removing) {
+      before_removing(name);
+    }
+    auto done = SplitDisk::remove(folder, name);
+    if (after_removing) {
+      after_removing(name);
+    }
+    return done;
+  }
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A removal ended early: a part of the folder is in the store again.
+TEST(OpalRestore, KeepsAFileThatIsWrittenWhileItMerges) {
+  BusyDisk disk;
+  Removal removal(disk, false);
+  std::ofstream(removal.stage().folder() + "/feed/more.md") << "more";
+  ASSERT_TRUE(removal.remove());
+  const std::string notes = removal.stage().folder() + "/feed/notes";
+  fs::create_directories(notes);
+  std::ofstream(notes + "/plan.md") << "the plan";
+  bool is_written = false;
+  const auto write = [&](const std::string& /*name*/) {
+    if (!std::exchange(is_written, true)) {
+      std::ofstream(notes + "/new.md") << "new";
+      std::ofstream(notes + "/plan.md", std::ios::app) << ", continued";
+    }
+  };
+  disk.before_naming = write;
+  disk.before_removing = write;
+  ASSERT_TRUE(removal.restore());
+  EXPECT_TRUE(is_written);
+  EXPECT_EQ(text_of(notes + "/new.md"), "new");
+  EXPECT_EQ(text_of(notes + "/plan.md"), "the plan, continued");
+  EXPECT_EQ(text_of(removal.stage().folder() + "/feed/more.md"), "more");
+  EXPECT_TRUE(fs::exists(removal.stage().log()));
+}
+
+TEST(OpalRemoval, KeepsWhatIsWrittenToTheFolderWhileItIsCopied) {
+  for (const bool is_late : {false, true}) {
+    BusyDisk disk;
+    Removal removal(disk, true);
+    const std::string notes = removal.stage().folder() + "/feed/notes";
+    std::ofstream late;
+    bool is_written = false;
+    disk.before_removing = [&](const std::string& name) {
+      if (name == "plan.md" && is_late) {
+        late.open(notes + "/plan.md", std::ios::app);
+      } else if (name == "plan.md" && !std::exchange(is_written, true)) {
+        std::ofstream(notes + "/new.md") << "new";
+      }
+    };
+    disk.after_removing = [&](const std::string& name) {
+      if (name == "plan.md" && is_late) {
+        late << ", continued";
+        late.close();
+        is_written = true;
+      }
+    };
+    const auto done = removal.remove();
+    EXPECT_TRUE(done) << done.error().message;
+    EXPECT_TRUE(is_written);
+    EXPECT_FALSE(fs::exists(removal.stage().log()));
+    EXPECT_EQ(text_of(notes + (is_late ? "/plan.md" : "/new.md")), is_late ? "the plan, continued" : "new");
+    EXPECT_EQ(removal.removed(), 1U);
+  }
+}
+
+TEST(OpalRemoval, KeepsALogThatIsSavedWhileItIsCopied) {
+  BusyDisk disk;
+  Removal removal(disk, true);
+  int namings = 0;  // the first one fails, because the trash is on another file system
+  disk.before_naming = [&](const std::string& name) {
+    if (name == "feed.jsonl" && ++namings == 2) {
+      std::ofstream(removal.stage().log(), std::ios::app) << "{}\n";
+    }
+  };
+  EXPECT_EQ(removal.remove().error().code, Errc::stale);
+  EXPECT_TRUE(removal.stage().bytes().ends_with("{}\n"));
+  EXPECT_EQ(removal.removed(), 0U);
 }
 
 TEST(OpalRemoval, NeedsThePermissionAndComesBackWithItsFolder) {

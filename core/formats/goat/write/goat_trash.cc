@@ -1,6 +1,7 @@
 #include "core/formats/goat/write/goat_trash.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result_macros.h"
@@ -24,13 +25,35 @@ Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::
   return disk.sync_folder(to);
 }
 
-/// Removes a folder that was copied: renames it first, then removes its files.
-Result<void> remove_copied(Disk& disk, const Dir& folder, const std::string& name) {
+constexpr std::string_view kLockSuffix = ".lock";
+
+/// Lock files have no content, and the caller has one of them open.
+Result<void> remove_locks(Disk& disk, const Dir& folder, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto session, folder.open_in(name));
+  ASSIGN_OR_RETURN(const auto entries, session.list());
+  for (const DirEntry& entry : entries) {
+    RETURN_IF_ERROR(entry.name.ends_with(kLockSuffix) ? disk.remove(session, entry.name) : Result<void>());
+  }
+  return {};
+}
+
+/// Removes a folder that was copied to `to`. It is renamed first, so that no program can open its files by name. If a
+/// program has written to a file since it was copied, the folder gets its name back: stale. If one writes to a file
+/// during the removal, that file stays in the folder.
+Result<void> remove_original(Disk& disk, const Dir& folder, const std::string& name, const Dir& to) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string hidden = goat::temporary_name(unique);
   RETURN_IF_ERROR(disk.rename(folder, name, folder, hidden, Disk::Existing::keep));
   RETURN_IF_ERROR(disk.sync_folder(folder));
-  static_cast<void>(remove_tree(disk, folder, hidden));
+  if (!is_part_of(folder, hidden, to, name)) {
+    RETURN_IF_ERROR(disk.rename(folder, hidden, folder, name, Disk::Existing::keep));
+    return Error{Errc::stale, "another program wrote to the session meanwhile; try again"};
+  }
+  const auto unlocked = remove_locks(disk, folder, hidden);
+  const auto removed = unlocked ? remove_copied(disk, folder, hidden, to, name) : Result<bool>(unlocked.error());
+  if (removed && !*removed) {
+    static_cast<void>(disk.rename(folder, hidden, folder, name, Disk::Existing::keep));
+  }
   return {};
 }
 
@@ -41,7 +64,7 @@ bool has_all_of(const Dir& trash, const Dir& store, const std::string& name) {
   const auto mine = store.open_in(name);
   const auto entries = theirs ? theirs->list() : Result<std::vector<DirEntry>>(theirs.error());
   return mine && entries && std::all_of(entries->begin(), entries->end(), [&](const DirEntry& entry) {
-           return entry.name.ends_with(".lock") || is_part_of(*theirs, *mine, entry.name);
+           return entry.name.ends_with(kLockSuffix) || is_part_of(*theirs, *mine, entry.name);
          });
 }
 
@@ -58,7 +81,7 @@ Result<void> move_folder(Disk& disk, const Dir& from, const Dir& to, const std::
     return moved;
   }
   RETURN_IF_ERROR(copy_folder(disk, from, to, name));
-  return remove_copied(disk, from, name);
+  return remove_original(disk, from, name, to);
 }
 
 }  // namespace

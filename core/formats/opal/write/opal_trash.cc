@@ -32,26 +32,46 @@ Error name_is_taken(const Trashed& trashed, const std::string& name) {
 
 }  // namespace
 
-/// The copy gets its name when it is complete; the original is removed when the copy is on the disk. If a folder cannot
-/// be removed completely, the rest of it stays.
-Result<void> OpalTrash::copy(const Dir& from, const std::string& name, const Dir& to) {
+/// The copy gets its name when it is complete. `drafts` is a folder on the same file system.
+Result<void> OpalTrash::copy_in(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts) {
   const std::string draft = draft_of(name);
-  ASSIGN_OR_RETURN(const auto before, from.stat(name));
-  auto done = copy_tree(disk(), from, name, to, draft);
-  done = done ? disk().rename(to, draft, to, name, Disk::Existing::keep) : done;
+  RETURN_IF_ERROR(remove_tree(disk(), drafts, draft));
+  auto done = copy_tree(disk(), from, name, drafts, draft);
+  done = done ? disk().rename(drafts, draft, to, name, Disk::Existing::keep) : done;
   if (!done) {
-    static_cast<void>(remove_tree(disk(), to, draft));
+    static_cast<void>(remove_tree(disk(), drafts, draft));
     return done;
   }
-  done = disk().sync_folder(to);
-  ASSIGN_OR_RETURN(const auto after, from.stat(name));
-  if (done && !(after == before)) {
-    done = Error{Errc::stale, "another program wrote to the session meanwhile; try again"};
+  return disk().sync_folder(to);
+}
+
+/// The original is removed when the copy is on the disk. Of a folder, what was written meanwhile stays.
+Result<void> OpalTrash::copy(const Dir& from, const std::string& name, const Dir& to) {
+  RETURN_IF_ERROR(copy_in(from, name, to, to));
+  const auto removed = remove_copied(disk(), from, name, to, name);
+  if ((removed && *removed) || from.open_in(name)) {
+    return {};
   }
-  const bool is_folder = from.open_in(name).has_value();
-  if (const auto removed = done ? remove_tree(disk(), from, name) : done; !removed && (!done || !is_folder)) {
+  if (is_in(from, name)) {
     static_cast<void>(remove_tree(disk(), to, name));
-    return removed;
+  }
+  return removed ? Result<void>(Errc::stale, "another program wrote to the session meanwhile; try again")
+                 : Result<void>(removed.error());
+}
+
+/// Adds what `from` has under this name and `to` lacks. The files that both have are the same; they stay.
+Result<void> OpalTrash::add_missing(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts) {
+  if (!is_in(to, name)) {
+    return copy_in(from, name, to, drafts);
+  }
+  const auto theirs = from.open_in(name);
+  const auto ours = to.open_in(name);
+  if (!theirs || !ours) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto entries, theirs->list());
+  for (const DirEntry& entry : entries) {
+    RETURN_IF_ERROR(add_missing(*theirs, entry.name, *ours, drafts));
   }
   return {};
 }
@@ -116,8 +136,8 @@ Result<void> OpalTrash::restore(const Trashed& trashed) {
     return name_is_taken(trashed, place.file);
   }
   if (has_others) {
-    RETURN_IF_ERROR(remove_tree(disk(), folder, others));
-    RETURN_IF_ERROR(move(there.files, others, folder));
+    RETURN_IF_ERROR(is_in(folder, others) ? add_missing(there.files, others, folder, folder)
+                                          : move(there.files, others, folder));
   }
   if (!is_back) {
     RETURN_IF_ERROR(move(there.files, place.file, folder));

@@ -15,13 +15,15 @@ class OpalTrash : public Trash {
   /// trash. Across file systems the files are copied, synced and then removed. Errors: io, no_space; stale if Opal
   /// wrote the log meanwhile. The session is then still in its store.
   Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title);
-  /// Moves a session back to its place; continues where an earlier restore was killed. Errors: already_exists, io; busy
-  /// while another process restores it.
+  /// Moves a session back to its place; continues where an earlier restore was killed. Removes nothing from the store.
+  /// Errors: already_exists, io; busy while another process restores it.
   Result<void> restore(const Trashed& trashed);
 
  private:
   Result<void> move(const Dir& from, const std::string& name, const Dir& to);
   Result<void> copy(const Dir& from, const std::string& name, const Dir& to);
+  Result<void> copy_in(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts);
+  Result<void> add_missing(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts);
   void give_back(const TrashFolder& there, const Dir& store, const LogPlace& place);
 };
 
