@@ -198,6 +198,10 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
     if (!is_own || (!agent.empty() && !subject.session->format().takes("fork"))) {
       return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd")});
     }
+    if (!command.text("cwd").empty()) {
+      return Error{Errc::invalid_argument,
+                   "a fork for the same agent keeps the working directory of its session; leave out 'cwd'"};
+    }
   }
   if (const Format& format = subject.session->format(); !format.takes("fork")) {
     return Error{Errc::invalid_argument, "a fork of a session of " + std::string(format.agent) +

@@ -104,7 +104,7 @@ struct ForeignFork {
   std::string agent;
   std::string entry;  // where its path ends, spelled as LabelChange::target; "" for the leaf
   std::string title;  // "" for that of the source
-  std::string cwd;    // of a source that tells none that is absolute; "" for the home folder
+  std::string cwd;    // absolute; "" for that of the source, or the home folder if the source has none
 };
 
 /// A session that an agent got from another one.

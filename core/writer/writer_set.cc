@@ -87,8 +87,10 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (!wanted.cwd.empty() && !wanted.cwd.starts_with('/')) {
     return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
   }
-  if (!conversation.cwd.starts_with('/')) {
-    conversation.cwd = wanted.cwd.empty() ? catalog().home() : wanted.cwd;
+  if (!wanted.cwd.empty()) {
+    conversation.cwd = wanted.cwd;
+  } else if (!conversation.cwd.starts_with('/')) {
+    conversation.cwd = catalog().home();
   }
   ASSIGN_OR_RETURN(auto adopted, found->second->adopt(conversation, wanted.agent));
   adopted.left_out = conversation.left_out;

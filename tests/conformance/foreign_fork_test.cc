@@ -189,6 +189,15 @@ class Forks {
     return sessions;
   }
 
+  /// The working directory of a fork for which this one is wanted.
+  std::string cwd_of_fork(const std::string& wanted) {
+    for (const SessionPtr& session : sources()) {
+      if (const auto forked = writer_->fork_to(session, {std::string(target_.agent), "", "", wanted})) {
+        return forked->made.session->head().header.cwd;
+      }
+    }
+    return "no session has content";
+  }
   /// Forks a session and compares; false if it has no content.
   bool check(const SessionPtr& session) {
     const auto said = read_conversation(session, "");
@@ -346,6 +355,12 @@ TEST_P(FailedForeignFork, LeavesNothing) {
     }
   }
   EXPECT_GT(failures, 3U);
+}
+
+TEST(ForeignForks, TakeTheWorkingDirectoryThatIsGiven) {
+  Forks forks(kSources[0], Target{"claude"});
+  EXPECT_EQ(forks.cwd_of_fork("/given"), "/given");
+  EXPECT_NE(forks.cwd_of_fork(""), "/given");
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, FailedForeignFork,

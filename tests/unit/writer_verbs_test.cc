@@ -59,6 +59,12 @@ TEST_F(VerbsTest, MalformedJsonCommandsAreRefused) {
   expect_refused("label", "\n \n", Errc::invalid_argument);
 }
 
+TEST_F(VerbsTest, AForkForTheSameAgentDoesNotIgnoreAWorkingDirectory) {
+  expect_refused("fork", R"({"cwd":"/elsewhere"})", Errc::invalid_argument);
+  expect_refused("fork", R"({"agent":"omp","cwd":"/elsewhere"})", Errc::invalid_argument);
+  EXPECT_TRUE(run("fork", R"({"agent":"omp"})"));
+}
+
 TEST_F(VerbsTest, JsonCommandsEqualLineCommands) {
   EXPECT_TRUE(run("branch", R"({"leaf":"aaaa0001","summary":"tried","force":true})"));
   EXPECT_TRUE(run("branch", R"({"target":"aaaa0001","pin":true})"));

@@ -257,7 +257,8 @@ int run_fork(const CommandLine& line, Terminal& io) {
   }
   const Session& session = *opened->of.session;
   std::string cwd;
-  if (!line.agent.empty() && session.head().header.cwd.empty()) {
+  const bool is_own = line.agent == session.agent() && session.format().takes("fork");
+  if (!line.agent.empty() && !is_own && session.head().header.cwd.empty()) {
     std::error_code failed;
     cwd = std::filesystem::current_path(failed).string();
   }
