@@ -1,5 +1,7 @@
-// The error for a write that is in a log but was not synced. Any thread.
+// The errors for writes that are in a store but were not synced. Any thread.
 #pragma once
+
+#include <string>
 
 #include "core/base/error.h"
 
@@ -10,6 +12,12 @@ inline Error written_but_not_synced(const Error& why) {
   return {Errc::io, why.message +
                         "; the log can be read, but the last write may not survive a power cut: check the end of the "
                         "log before you write again"};
+}
+
+/// The same for a new session. It stays, because a program may already have opened it.
+inline Error made_but_not_synced(const Error& why, const std::string& session) {
+  return {Errc::io, why.message + "; the new session " + session +
+                        " is there, but may not survive a power cut: check that it exists before you create it again"};
 }
 
 }  // namespace arborfs

@@ -326,6 +326,29 @@ TEST(GoatWritingToAFullDisk, AnAppendThatIsNotSyncedSaysThatItIsThere) {
   }
 }
 
+TEST(GoatWritingToAFullDisk, ANewSessionThatIsNotSyncedSaysThatItIsThere) {
+  class FullAtFolderSync final : public Disk {
+   public:
+    std::string folder;
+    Result<void> sync_folder(const Dir& synced) override {
+      return testing::path_of(synced) == folder ? Result<void>(Errc::no_space, "no space") : Result<void>();
+    }
+  } disk;
+  testing::GoatStage stage(disk);
+  stage.add("s1", testing::GoatStage::line("u1", "user", "one"));
+  stage.start();
+  disk.folder = stage.base();
+  const auto made = stage.writer().fork(stage.session());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::io);
+  ASSERT_EQ(stage.catalog().view()->by_id.size(), 2U);
+  std::string id;
+  for (const auto& [name, session] : stage.catalog().view()->by_id) {
+    id = session->stem() == "s1" ? id : session->stem();
+  }
+  EXPECT_THAT(made.error().message, HasSubstr("the new session " + id + " is there"));
+}
+
 TEST_F(GoatWriting, AFileThatIsWrittenWhileItsSessionIsCopiedToTheTrashIsKept) {
   class BusyDisk final : public testing::SplitDisk {
    public:

@@ -98,6 +98,19 @@ TEST_F(OpalWriting, AnAppendThatIsNotSyncedSaysThatItIsThere) {
   start(Disk::real());
 }
 
+TEST_F(OpalWriting, ANewSessionThatIsNotSyncedSaysThatItIsThere) {
+  class FullAtFolderSync final : public Disk {
+   public:
+    Result<void> sync_folder(const Dir& /*folder*/) override { return Error{Errc::no_space, "no space"}; }
+  } disk;
+  start(disk);
+  const auto made = writer_->fork(session());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::io);
+  EXPECT_EQ(files(), 2U);
+  EXPECT_THAT(made.error().message, HasSubstr(" is there, but may not survive a power cut"));
+}
+
 TEST_F(OpalWriting, SeveralMessagesAreWrittenTogetherOrNotAtAll) {
   const auto refused =
       writer_->append_text(session(), {R"({"role":"user","content":"x"}{"role":"bot","content":"y"})", true, ""});

@@ -4,6 +4,7 @@
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/writer/new_file.h"
 #include "core/writer/new_uuid.h"
+#include "core/writer/not_synced.h"
 
 namespace arborfs {
 
@@ -17,8 +18,15 @@ Result<AdoptResult> ClaudeWriter::adopt(const Conversation& conversation, const 
   const bool sync = settings().durability == Durability::synced;
   ASSIGN_OR_RETURN(const auto folder,
                    make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, sync));
-  RETURN_IF_ERROR(write_new_file(store.disk(), folder, {place.file, 0600}, rows, sync));
-  ASSIGN_OR_RETURN(adopted.made, show_made(place));
+  const auto written = write_new_file(store.disk(), folder, {place.file, 0600}, rows, sync);
+  if (!written && !folder.stat(place.file)) {
+    return written.error();
+  }
+  auto made = show_made(place);
+  if (!written) {
+    return made_but_not_synced(written.error(), id);
+  }
+  ASSIGN_OR_RETURN(adopted.made, std::move(made));
   return adopted;
 }
 

@@ -36,8 +36,7 @@ Result<AdoptResult> GoatWriter::adopt(const Conversation& conversation, const st
   ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, syncs()));
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
   RETURN_IF_ERROR(folder.put(goat::kMessagesFile, messages.lines));
-  RETURN_IF_ERROR(folder.publish(id));
-  ASSIGN_OR_RETURN(adopted.made, show_made({id, id + ".jsonl", number}));
+  ASSIGN_OR_RETURN(adopted.made, put_in_place(folder, id, number));
   return adopted;
 }
 

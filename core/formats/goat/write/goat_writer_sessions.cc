@@ -14,6 +14,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/writer/new_uuid.h"
+#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
@@ -147,6 +148,14 @@ Result<std::string> clean_cwd(std::string cwd, const std::string& mountpoint) {
 
 }  // namespace
 
+/// The session is shown before a failed sync is reported.
+Result<CreateResult> GoatWriter::put_in_place(goat::NewFolder& folder, const std::string& id, std::uint8_t store) {
+  RETURN_IF_ERROR(folder.publish(id));
+  const auto synced = folder.sync_name();
+  auto made = show_made({id, id + ".jsonl", store});
+  return synced ? made : made_but_not_synced(synced.error(), id);
+}
+
 Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   if (!wanted.provider.empty()) {
     return Error{Errc::invalid_argument, "sessions of goat store no provider"};
@@ -177,8 +186,7 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
   ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, syncs()));
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
-  RETURN_IF_ERROR(folder.publish(id));
-  return show_made({id, id + ".jsonl", *number});
+  return put_in_place(folder, id, *number);
 }
 
 Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::string& target, bool force,
@@ -204,8 +212,7 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
     RETURN_IF_ERROR(copy_lines(disk, copied, fd.get()));
     RETURN_IF_ERROR(syncs() ? disk.sync(fd.get()) : Result<void>());
   }
-  RETURN_IF_ERROR(folder.publish(id));
-  return show_made({id, id + ".jsonl", session->store_number()});
+  return put_in_place(folder, id, session->store_number());
 }
 
 Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {

@@ -45,6 +45,10 @@ Result<void> NewFolder::publish(const std::string& name) {
   RETURN_IF_ERROR(sync_ ? disk_->sync_folder(dir_) : Result<void>());
   RETURN_IF_ERROR(disk_->rename(*parent_, name_, *parent_, name, Disk::Existing::keep));
   name_.clear();
+  return {};
+}
+
+Result<void> NewFolder::sync_name() {
   return sync_ ? disk_->sync_folder(*parent_) : Result<void>();
 }
 

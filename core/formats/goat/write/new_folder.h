@@ -31,6 +31,8 @@ class NewFolder {
   Result<void> put(const std::string& file, std::string_view bytes, mode_t mode = kFileMode);
   /// Renames it to its final name in the parent. Errors: already_exists; those of the disk.
   Result<void> publish(const std::string& name);
+  /// Syncs that name to the disk. Errors: those of the disk; the folder then still has its name.
+  Result<void> sync_name();
 
  private:
   NewFolder(Disk& disk, const Dir& parent, std::string name, Dir dir, bool sync)

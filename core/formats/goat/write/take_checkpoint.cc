@@ -179,6 +179,7 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
   if (auto published = folder.publish(id); !published) {
     return published.error().code == Errc::already_exists ? name_is_taken() : published.error();
   }
+  RETURN_IF_ERROR(folder.sync_name());
   return kept;
 }
 

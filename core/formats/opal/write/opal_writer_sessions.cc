@@ -14,6 +14,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
+#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
 #include "core/writer/title_text.h"
 
@@ -139,8 +140,7 @@ Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::str
   RETURN_IF_ERROR(file->publish(place.file));
   const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
   auto made = show_made(place);
-  RETURN_IF_ERROR(synced);
-  return made;
+  return synced ? made : made_but_not_synced(synced.error(), id);
 }
 
 Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::string& target, bool force,
