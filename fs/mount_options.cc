@@ -24,6 +24,7 @@ constexpr std::array kFlags = {
     Flag{"noinotify", [](MountOptions& options) { options.inotify = false; }},
     Flag{"nonotify", [](MountOptions& options) { options.notify = false; }},
     Flag{"allow_delete", [](MountOptions& options) { options.writing.allow_delete = true; }},
+    Flag{"history", [](MountOptions& options) { options.writing.history = true; }},
     Flag{"live=write", [](MountOptions& options) { options.writing.write_live = true; }},
     Flag{"durability=none", [](MountOptions& options) { options.writing.durability = Durability::none; }},
     Flag{"durability=synced", [](MountOptions& options) { options.writing.durability = Durability::synced; }},

@@ -124,6 +124,10 @@ Result<void> Connection::run(const char* sql) const {
   return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen));
 }
 
+void Connection::leave_out_triggers() const {
+  sqlite3_db_config(connection_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+}
+
 Result<Statement> Connection::prepare(std::string_view sql) const {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);

@@ -61,6 +61,9 @@ class Connection {
 
   /// Runs a statement without results. Errors: as open.
   Result<void> run(const char* sql) const;
+  /// Triggers of the database run no more: in one, SQLite refuses the tables of its modules, because the database is
+  /// not trusted.
+  void leave_out_triggers() const;
   /// Errors: those of reading (Statement::step), and unsupported if a table or column is missing, or is not one that
   /// may be read.
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;

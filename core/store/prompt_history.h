@@ -43,6 +43,12 @@ class PromptHistory {
   /// corrupt, unsupported (of a version that arborfs does not know), permission, too_large, io.
   virtual Result<void> read(const Span& span, const Reading& reading) const = 0;
 
+  /// Adds a prompt that is typed now; its time does not matter. A prompt that is there already is treated as the agent
+  /// treats one that is typed again. Creates the history if there is none. `sync`: it is on disk when this returns.
+  /// Errors: invalid_argument (nothing but white space), not_utf8; not_found if the agent has no folder; busy, corrupt,
+  /// unsupported, permission, no_space, io.
+  virtual Result<void> add(const Prompt& prompt, bool sync) = 0;
+
   /// Its file, for messages.
   [[nodiscard]] virtual const std::string& path() const = 0;
 };

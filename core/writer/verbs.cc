@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
+#include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/writer/command_text.h"
 #include "core/writer/verb_usage.h"
@@ -63,7 +64,11 @@ Result<void> check_line(std::string_view text) {
 }
 
 Result<Answer> run_append(Writer& writer, const Subject& subject, std::string text, bool is_json) {
+  const std::string prompt = writer.settings().history && !is_json ? text : std::string();
   ASSIGN_OR_RETURN(const auto written, writer.append_text(subject.session, {std::move(text), is_json, subject.at}));
+  if (!is_blank(prompt)) {
+    writer.remember_prompt(subject.session, prompt);
+  }
   return Answer{line_of(written), nullptr};
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/session/agent_look.h"
 #include "core/session/liveness.h"
+#include "core/store/prompt_history.h"
 
 namespace arborfs {
 
@@ -148,6 +149,19 @@ Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t
   RETURN_IF_ERROR(check_size_limit(*folder, session->place().file, bytes));
   ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, bytes));
   return DiskReservation(std::move(room));
+}
+
+void Writer::remember_prompt(const SessionPtr& session, const std::string& text) {
+  PromptHistory* history = settings_.history ? session->store().prompt_history() : nullptr;
+  if (history == nullptr) {
+    return;
+  }
+  const Header header = session->head().header;
+  const auto done = history->add({0, text, header.cwd, header.id}, settings_.durability == Durability::synced);
+  if (!done && !has_told_of_history_.exchange(true)) {
+    write_log(LogLevel::warning, done.error().message);
+    catalog_.note_error(done.error().message);
+  }
 }
 
 void Writer::note_outcome(const SessionPtr& session, std::string_view doing, const Error* error) {

@@ -13,6 +13,7 @@
 // rewrote the log), no_space, over_quota, io.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct WriteSettings {
   Durability durability = Durability::synced;
   bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
   bool allow_delete = false;  // -o allow_delete
+  bool history = false;       // -o history: text that is appended joins the prompts typed to the agent
   std::string mountpoint;     // of the writing mount, which the Writer must not access; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
 };
@@ -192,6 +194,10 @@ class Writer {
   /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.
   void note_outcome(const SessionPtr& session, std::string_view doing, const Error* error);
 
+  /// Adds appended text to the prompts that were typed to the session's agent, if the settings say so and the agent
+  /// keeps such prompts. Never fails: the first error is recorded as note_outcome() does.
+  void remember_prompt(const SessionPtr& session, const std::string& text);
+
   [[nodiscard]] Catalog& catalog() const { return catalog_; }
   [[nodiscard]] const WriteSettings& settings() const { return settings_; }
 
@@ -216,6 +222,7 @@ class Writer {
   Catalog& catalog_;
   const WriteSettings settings_;
   Memory memory_;
+  std::atomic<bool> has_told_of_history_{false};  // an error of remember_prompt()
 };
 
 }  // namespace arborfs

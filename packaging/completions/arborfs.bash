@@ -67,7 +67,7 @@ _arborfs() {
       return
       ;;
     -o | --options)
-      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
     -p | --project)

@@ -21,7 +21,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
-complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to omp'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to omp, or add one'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Sum up tokens and cost, each message once'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a resume -d 'Continue a session: run its agent in its working directory'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
@@ -48,7 +48,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
-complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from search history" -f

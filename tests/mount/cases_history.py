@@ -78,3 +78,30 @@ def test_a_damaged_database_fails_alone(case):
         fails_with(errno.EIO, os.listdir, mount / "history")
         assert os.listdir(mount / "projects")
         assert case.store["shop"].name in os.listdir(mount / "projects" / "srv-shop")
+
+
+def test_appends_join_the_history(case):
+    """With -o history, a text that is appended is in omp's history when the write has returned; a history that cannot
+    be written fails no append."""
+    with case.browse("history") as mount:
+        shop = case.store["shop"]
+        append = mount.session(shop) / "append"
+        append.write_text("add a discount  \n")
+        append.write_text('{"role":"user","content":"not typed","timestamp":1}\n')
+        [day] = os.listdir(mount / "history")
+        text = (mount / "history" / day).read_text()
+        assert text.endswith(f"  /srv/shop  {shop.id}\n\nadd a discount\n") and "not typed" not in text, text
+        database = case.agent.path / "history.db"
+        equal(database.stat().st_mode & 0o777, 0o600, "mode of the new database")
+        database.write_bytes(b"x" * 4096)
+        append.write_text("still works\n")
+        append.write_text("and again\n")
+        assert "still works" in (mount.session(shop) / "transcript.md").read_text()
+        equal(mount.said().count("the prompt history"), 1, "lines in the log")
+
+
+def test_without_the_option_appends_stay_out(case):
+    """Without -o history no append makes a history."""
+    with case.browse() as mount:
+        (mount.session(case.store["shop"]) / "append").write_text("hello\n")
+        assert not (case.agent.path / "history.db").exists()

@@ -115,5 +115,31 @@ TEST_F(CommandHistory, TimesThatAreNoneArePrintedAsTheNearestOnes) {
             "1970-01-01 00:00  unknown  before\n");
 }
 
+TEST_F(CommandHistory, AddStoresAPromptAsOmpDoes) {
+  make_three();
+  EXPECT_EQ(history({"add", "two", "words  "}), kDone) << terminal.err.str();
+  EXPECT_EQ(terminal.out.str(), "");
+  testing::HistoryProgram program(store.root() + "/history.db");
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(program.run("SELECT prompt, cwd, session_id, use_count, abs(created_at - unixepoch()) < 60 FROM history "
+                        "ORDER BY id DESC LIMIT 1"),
+            "two words|" + here + "||1|1\n");
+  terminal.type("from a pipe \r\nand more\n");
+  EXPECT_EQ(history({"add", "-", "--json"}), kDone) << terminal.err.str();
+  EXPECT_EQ(terminal.out.str(), "{\"history\":\"" + store.root() + "/history.db\"}\n");
+  EXPECT_EQ(program.run("SELECT count(*) FROM history_fts WHERE history_fts MATCH 'pipe'"), "1\n");
+  EXPECT_THAT(listed({"-n1", "--json"}), HasSubstr("\"from a pipe\\nand more\""));
+}
+
+TEST_F(CommandHistory, AddNeedsAPrompt) {
+  make_three();
+  EXPECT_EQ(history({"add", " "}), kFailed);
+  EXPECT_EQ(terminal.err.str(), "arborfs: the prompt has nothing but white space\n");
+  EXPECT_EQ(history({"add", "x", "-n", "2"}), kUsage);
+  terminal.io.in_is_terminal = true;
+  EXPECT_EQ(history({"add"}), kUsage);
+  EXPECT_EQ(history({"ADD"}), kFailed);  // a word to look for
+}
+
 }  // namespace
 }  // namespace arborfs::cli

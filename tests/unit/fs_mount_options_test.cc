@@ -22,11 +22,11 @@ TEST(MountOptions, KnownOptionsAreTaken) {
 
 TEST(MountOptions, WriteDefaultsAreConservative) {
   const auto plain = parse_mount_options("");
-  EXPECT_FALSE(plain->writing.write_live || plain->writing.allow_delete);
+  EXPECT_FALSE(plain->writing.write_live || plain->writing.allow_delete || plain->writing.history);
   EXPECT_EQ(plain->writing.durability, Durability::synced);
-  const auto told = parse_mount_options("live=write,allow_delete,durability=none");
+  const auto told = parse_mount_options("live=write,allow_delete,history,durability=none");
   ASSERT_TRUE(told);
-  EXPECT_TRUE(told->writing.write_live && told->writing.allow_delete);
+  EXPECT_TRUE(told->writing.write_live && told->writing.allow_delete && told->writing.history);
   EXPECT_EQ(told->writing.durability, Durability::none);
 }
 

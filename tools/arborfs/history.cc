@@ -1,5 +1,7 @@
-// arborfs history: the prompts that were typed to omp.
+// arborfs history: the prompts that were typed to omp, and adding one.
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -117,10 +119,50 @@ void print_table(const Prompts& prompts, Terminal& io) {
   }
 }
 
+bool is_addition(const CommandLine& line) {
+  return !line.query.empty() && line.query.front() == "add";
+}
+
+/// The words after `add`; for `-` or none, standard input.
+std::string text_to_add(const CommandLine& line, Terminal& io) {
+  std::string text;
+  for (std::size_t i = 1; i < line.query.size(); ++i) {
+    text += (i == 1 ? "" : " ") + line.query[i];
+  }
+  const bool is_input = line.query.size() == 1 || (line.query.size() == 2 && text == "-");
+  return is_input && io.in != nullptr ? std::string(std::istreambuf_iterator<char>(*io.in), {}) : text;
+}
+
+int add(const CommandLine& line, Terminal& io) {
+  if (line.limit || !line.project.empty()) {
+    return misused(io, "history", "'history add' has neither --limit nor --project");
+  }
+  if (line.query.size() == 1 && io.in_is_terminal) {
+    return misused(io, "history", "a prompt is needed: after 'add', or on standard input");
+  }
+  const auto stores = stores_with_history(line, Access::write);
+  if (!stores) {
+    return fail(io, stores.error());
+  }
+  std::error_code failed;
+  PromptHistory& history = *stores->front()->prompt_history();
+  const auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, true);
+  if (!done) {
+    return fail(io, done.error());
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::object().add("history", history.path()).str()) << "\n";
+  }
+  return kDone;
+}
+
 }  // namespace
 
 /// A history that cannot be read is an error only if no other can.
 int run_history(const CommandLine& line, Terminal& io) {
+  if (is_addition(line)) {
+    return add(line, io);
+  }
   const auto stores = stores_with_history(line, Access::look);
   if (!stores) {
     return fail(io, stores.error());

@@ -8,6 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/history/history_writes.h"
 #include "core/sqlite/database.h"
 
 namespace arborfs {
@@ -42,7 +43,7 @@ std::string query_for(const Columns& columns) {
 
 class OmpHistory final : public PromptHistory {
  public:
-  OmpHistory(const std::string& path, Disk& disk) : database_(path, {"history"}, disk) {}
+  OmpHistory(const std::string& path, Disk& disk) : database_(path, {"history"}, disk), disk_(disk) {}
 
   [[nodiscard]] Result<State> state() const override {
     const auto files = database_.state();
@@ -61,6 +62,13 @@ class OmpHistory final : public PromptHistory {
       return read_rows(connection, span, reading);
     });
     return done ? done : Result<void>(about(path(), done.error()));
+  }
+
+  Result<void> add(const Prompt& prompt, bool sync) override {
+    const auto done = add_to_omp_history(path(), prompt, sync, disk_);
+    const bool is_about_text =
+        !done && (done.error().code == Errc::invalid_argument || done.error().code == Errc::not_utf8);
+    return done || is_about_text ? done : Result<void>(about(path(), done.error()));
   }
 
   [[nodiscard]] const std::string& path() const override { return database_.path(); }
@@ -92,6 +100,7 @@ class OmpHistory final : public PromptHistory {
   }
 
   const sqlite::Database database_;
+  Disk& disk_;
 };
 
 }  // namespace
