@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
@@ -47,6 +49,16 @@ class LogReader {
   }
   [[nodiscard]] virtual Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& /*log*/) const {
     return Error{Errc::unsupported, "the log has to be indexed"};
+  }
+  /// A model that a record which is not an entry names: that of the entries after `offset` that name none.
+  struct ModelChange {
+    std::uint64_t offset = 0;
+    std::string model;
+  };
+  /// In the order of the log. Errors: io, stale, interrupted once `cancelled`, which may be null, is true.
+  [[nodiscard]] virtual Result<std::vector<ModelChange>> model_changes(const LogSource& /*log*/,
+                                                                       const std::atomic<bool>* /*cancelled*/) const {
+    return std::vector<ModelChange>();
   }
 };
 

@@ -10,6 +10,7 @@
 #include "core/base/result_macros.h"
 #include "core/base/wanted.h"
 #include "core/json/date.h"
+#include "core/log/log_reader.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/stats/stats.h"
@@ -107,10 +108,23 @@ class SessionReader {
       return {};
     }
     told->usage.counts_in = 0;
+    if (told->model.empty()) {
+      ASSIGN_OR_RETURN(told->model, model_at(*candidates.log, one.offset));
+    }
     Spent spent{one.time_ms, 0, std::move(told->model), told->usage, true};
     spent.hash = hash_of(spent, session_->agent(), told->request);
     spent_.push_back(std::move(spent));
     return {};
+  }
+
+  /// The model that a record before this offset sets; "" if there is none.
+  Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
+    if (!changes_) {
+      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, options_.cancelled));
+    }
+    const auto next = std::partition_point(changes_->begin(), changes_->end(),
+                                           [&](const auto& change) { return change.offset < offset; });
+    return next == changes_->begin() ? std::string() : std::prev(next)->model;
   }
 
   /// Some records count in some dialects only.
@@ -131,6 +145,7 @@ class SessionReader {
   const SessionPtr& session_;
   const Options& options_;
   std::unordered_set<std::uint64_t> keys_;
+  std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
   std::vector<Spent> spent_;
 };
 

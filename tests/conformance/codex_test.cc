@@ -301,6 +301,22 @@ TEST(CodexSamples, UsageCountsEachResponseOnce) {
             R"({"input":4410,"output":160,"reasoning":40,"cacheRead":400,"cacheWrite":0,"totalTokens":4970})");
 }
 
+TEST(CodexSamples, EachResponseIsOfTheModelOfItsTurn) {
+  const auto log = log_from_bytes(
+      "{\"type\":\"session_meta\",\"payload\":{\"id\":\"t\"}}\n"
+      "{\"type\":\"turn_context\",\"payload\":{\"model\":\"small\"}}\n"
+      "{\"type\":\"turn_context\",\"payload\":{\"model\":\"small\"}}\n"
+      "{\"type\":\"response_item\",\"payload\":{\"model\":\"turn_context\"}}\n"
+      "{\"type\":\"turn_context\",\"payload\":{\"mod\n"
+      "{\"type\":\"turn_context\",\"payload\":{\"model\":\"large\"}}");
+  const auto changes = codex_format().reader->model_changes(*log, nullptr);
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes->size(), 2U);
+  EXPECT_EQ(changes->front().model, "small");
+  EXPECT_EQ(changes->front().offset, 45U);
+  EXPECT_EQ(changes->back().model, "large");
+}
+
 std::string record(const std::string& type, const std::string& payload, int ordinal = -1) {
   return R"({"timestamp":"2026-11-21T20:56:02.763Z",)" +
          (ordinal < 0 ? "" : "\"ordinal\":" + std::to_string(ordinal) + ",") + R"("type":")" + type +

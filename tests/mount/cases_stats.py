@@ -93,8 +93,11 @@ def of_claude(store):
 def of_codex(store):
     counted = set()
     for log in sorted(store.glob("sessions/**/*.jsonl")):
+        model = "unknown"
         for record in records(log):
             payload = record["payload"]
+            if record["type"] == "turn_context":
+                model = payload.get("model", model)
             if record["type"] == "token_usage_record":
                 key, usage = (payload["thread_id"], payload["response_id"]), payload["usage"]
             elif payload.get("type") == "token_count":
@@ -104,7 +107,7 @@ def of_codex(store):
             if key not in counted:
                 counted.add(key)
                 cached = usage["cached_input_tokens"]
-                yield moment(record["timestamp"]), "unknown", 1, {
+                yield moment(record["timestamp"]), model, 1, {
                     "input": usage["input_tokens"] - cached, "output": usage["output_tokens"], "cacheRead": cached,
                     "reasoning": usage.get("reasoning_output_tokens", 0)}
 

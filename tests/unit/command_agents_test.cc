@@ -44,6 +44,15 @@ TEST_F(CommandAgentsTest, ShowTellsTheUsageThatTheAgentKeeps) {
   EXPECT_THAT(of("claude", {"show", "3de02c36"}), HasSubstr("0 written to the cache, cost 0.0312\n"));
 }
 
+TEST_F(CommandAgentsTest, StatsNameTheModelOfCodexsTurn) {
+  for (const std::string kind : {"legacy", "paginated"}) {
+    EXPECT_EQ(
+        terminal.run({"stats", "--by=model", "--store=codex=" + std::string(tests::kTestData) + "/codex/" + kind}),
+        kDone);
+    EXPECT_THAT(terminal.out.str(), AllOf(HasSubstr("\nmock-1 "), Not(HasSubstr("unknown")))) << kind;
+  }
+}
+
 TEST_F(CommandAgentsTest, LsShowsNoSizeOfASessionInADatabase) {
   EXPECT_THAT(of("opencode", {"ls", "-n", "1"}),
               AllOf(HasSubstr("Import of the flight logs"), HasSubstr("   -  quiet")));

@@ -13,6 +13,9 @@ class Reader : public GrowingReader {
   [[nodiscard]] Result<bool> can_grow(const LogSource& log) const override;
   [[nodiscard]] Result<Header> grown_header(const LogSource& log, const Header& before,
                                             std::uint64_t settled) const override;
+  /// The models of the turn_context records (codex/FORMAT.md F3).
+  [[nodiscard]] Result<std::vector<ModelChange>> model_changes(const LogSource& log,
+                                                               const std::atomic<bool>* cancelled) const override;
 };
 
 }  // namespace arborfs::codex
