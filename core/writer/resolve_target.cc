@@ -1,5 +1,6 @@
 #include "core/writer/resolve_target.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
@@ -80,6 +81,26 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled) {
 
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled) {
   return spelled == "root" ? Result<Ordinal>(kNoEntry) : find_target(index, spelled);
+}
+
+Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word) {
+  if (word == "leaf") {
+    return std::optional(leaf);
+  }
+  if (word != "last" && word != "last-user" && word != "last-assistant") {
+    return std::optional<Ordinal>();
+  }
+  const std::string_view role = word == "last" ? "" : word.substr(std::string_view("last-").size());
+  const auto path = path_to(index, leaf);
+  const auto found = std::find_if(path.rbegin(), path.rend(), [&](Ordinal step) {
+    return index.entry(step).type == EntryType::message && (role.empty() || index.name(step) == role);
+  });
+  if (found == path.rend()) {
+    return Error{Errc::not_found, "the current branch has no message" +
+                                      (role.empty() ? "" : " of the " + std::string(role)) +
+                                      "; 'arborfs tree' shows the branches"};
+  }
+  return std::optional(*found);
 }
 
 Result<void> check_branch_end(const Session& session, Ordinal ordinal) {

@@ -3,6 +3,7 @@
 // branch may end at an entry. Any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ Ordinal entry_meant(const LogIndex& index, std::string_view spelled);
 Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 /// The same, and kNoEntry for `root`.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
+
+/// The entry that a word means on the path to `leaf`: `leaf` itself, or the newest message, message of the user or of
+/// the assistant for `last`, `last-user` and `last-assistant`. Nothing for other words. Errors: not_found if the path
+/// has no such message.
+Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word);
 
 /// Fails if a branch that ends at this entry would end in tool calls without results, which models refuse
 /// (FAILURES.md F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of

@@ -13,7 +13,7 @@ _arborfs_trash() {
 
 # ids of the newest entries of the session in $1
 _arborfs_entries() {
-  printf 'leaf\n'
+  printf '%s\n' leaf last last-user last-assistant
   arborfs tree --json "${@:2}" -- "$1" 2>/dev/null |
     sed -n 's/^{"entry":\([0-9]*\),"id":"\([A-Za-z0-9_.-]*\)".*/\1 \2/p' | sort -rn | head -n 200 | cut -d ' ' -f 2
 }

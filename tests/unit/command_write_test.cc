@@ -194,6 +194,26 @@ TEST_F(CommandWriteTest, BranchMovesTheLeafWithoutWritingTheLog) {
   expect_refused({"branch", kId, "ffff"}, "no entry of the session has this name");
 }
 
+TEST_F(CommandWriteTest, WordsNameTheLastMessagesOfTheCurrentBranch) {
+  EXPECT_EQ(run({"append", kId, R"({"role":"assistant","content":[{"type":"text","text":"the answer"}]})"}), kDone)
+      << err();
+  const std::string answer = last()["id"];
+  EXPECT_EQ(run({"label", kId, "last-user", "asked"}), kDone) << err();
+  EXPECT_EQ(last()["targetId"], "e2e2e2e2");
+  EXPECT_EQ(run({"text", kId, "last"}), kDone);
+  EXPECT_EQ(out(), "the answer\n") << "the label is no message";
+  EXPECT_EQ(run({"append", kId, "a detail", "--at=last-assistant"}), kDone) << err();
+  EXPECT_EQ(last()["parentId"], answer);
+  EXPECT_EQ(run({"fork", kId, "last-assistant", "--json"}), kDone) << err();
+  EXPECT_EQ(run({"branch", kId, "e1e1e1e1"}), kDone);
+  EXPECT_EQ(run({"text", kId, "last-user"}), kDone);
+  EXPECT_EQ(out(), "first words\n") << "messages of other branches do not count";
+  for (const char* verb : {"text", "branch", "label", "fork"}) {
+    expect_refused({verb, kId, "last-assistant"}, "the current branch has no message of the assistant");
+  }
+  expect_refused({"append", kId, "more", "--at=last-assistant"}, "no message of the assistant");
+}
+
 TEST_F(CommandWriteTest, BranchReportsWhereAgentsContinue) {
   EXPECT_EQ(run({"branch", kId, "#1"}), kDone);
   EXPECT_EQ(out(), "e1e1e1e1\n");

@@ -199,8 +199,12 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) 
 
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  if (spelled.empty() || spelled == "leaf") {
+  if (spelled.empty()) {
     return guard.leaf();
+  }
+  ASSIGN_OR_RETURN(const auto meant, find_by_word(guard.index(), guard.leaf(), spelled));
+  if (meant) {
+    return *meant;
   }
   auto found = find_target(guard.index(), spelled);
   return found ? found : Error{found.error().code, "'" + visible_line(spelled, 80) + "': " + found.error().message};

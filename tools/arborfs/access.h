@@ -55,8 +55,8 @@ struct Opened {
 };
 Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
 
-/// The entry that the user names. "" and "leaf" name the leaf, which is kNoEntry if the log has none. Errors:
-/// not_found.
+/// The entry that the user names, as find_by_word and find_target. "" and "leaf" name the leaf, which is kNoEntry if
+/// the log has none. Errors: not_found.
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled);
 
 /// The write settings of the command line. `force` also allows writes to live sessions.

@@ -101,17 +101,15 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
   return kDone;
 }
 
-/// The entry in the table's spelling, which has no word for the leaf.
-std::string target_of(const Session& session, const std::string& spelled) {
-  if (spelled != "leaf") {
-    return spelled;
+/// The entry in the table's spelling, which has no words such as leaf and last-user. Errors: those of find_by_word.
+Result<std::string> target_of(const Session& session, const std::string& spelled) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  ASSIGN_OR_RETURN(const auto meant, find_by_word(guard.index(), guard.leaf(), spelled));
+  if (!meant || *meant == kNoEntry) {
+    return std::string(meant ? "root" : spelled);
   }
-  const auto guard = session.read();
-  if (!guard || guard->leaf() == kNoEntry) {
-    return "root";
-  }
-  const EntryId id = guard->index().id(guard->leaf());
-  return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(guard->leaf());
+  const EntryId id = guard.index().id(*meant);
+  return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(*meant);
 }
 
 /// Reads up to one byte more than a command may have, so that a longer one is noticed.
@@ -195,13 +193,16 @@ int run_append(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
+  const auto target = target_of(*opened->of.session, line.entry);
+  if (!target) {
+    return fail(io, target.error());
+  }
   auto text = message_of(line, io);
   if (!text) {
     return fail(io, text.error());
   }
   const bool is_json = begins_as_object(*text);
-  return change({"append", std::move(*text), is_json, target_of(*opened->of.session, line.entry)}, "id", *opened, line,
-                io);
+  return change({"append", std::move(*text), is_json, *target}, "id", *opened, line, io);
 }
 
 int run_branch(const CommandLine& line, Terminal& io) {
@@ -209,9 +210,12 @@ int run_branch(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  const std::string target = target_of(*opened->of.session, line.entry);
+  const auto target = target_of(*opened->of.session, line.entry);
+  if (!target) {
+    return fail(io, target.error());
+  }
   const std::string command =
-      command_json({{"target", target}, {"summary", line.words.value_or("")}}, line.force, line.pin);
+      command_json({{"target", *target}, {"summary", line.words.value_or("")}}, line.force, line.pin);
   const auto result = carry_out({"branch", command}, *opened->catalog, opened->of.session, line, io);
   if (!result) {
     return fail(io, result.error());
@@ -229,8 +233,11 @@ int run_label(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  const std::string target = target_of(*opened->of.session, line.entry);
-  return change({"label", command_json({{"entry", target}, {"label", line.words.value_or("")}}, line.force)}, "id",
+  const auto target = target_of(*opened->of.session, line.entry);
+  if (!target) {
+    return fail(io, target.error());
+  }
+  return change({"label", command_json({{"entry", *target}, {"label", line.words.value_or("")}}, line.force)}, "id",
                 *opened, line, io);
 }
 
@@ -262,11 +269,15 @@ int run_fork(const CommandLine& line, Terminal& io) {
     std::error_code failed;
     cwd = std::filesystem::current_path(failed).string();
   }
-  const std::string target = target_of(session, line.entry);
-  return make({"fork", command_json(
-                           {{"entry", target}, {"title", line.words.value_or("")}, {"agent", line.agent}, {"cwd", cwd}},
-                           line.force)},
-              *opened->catalog, opened->of.session, line, io);
+  const auto target = target_of(session, line.entry);
+  if (!target) {
+    return fail(io, target.error());
+  }
+  return make(
+      {"fork",
+       command_json({{"entry", *target}, {"title", line.words.value_or("")}, {"agent", line.agent}, {"cwd", cwd}},
+                    line.force)},
+      *opened->catalog, opened->of.session, line, io);
 }
 
 int run_checkpoint(const CommandLine& line, Terminal& io) {
