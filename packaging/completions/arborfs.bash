@@ -125,6 +125,7 @@ _arborfs() {
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     history) options='--json --store --agent-dir --limit --project --help' ;;
+    text) options='--json --store --agent-dir --code --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;

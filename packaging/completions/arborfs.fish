@@ -64,6 +64,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -l until -x -a 'today ye
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l state -x -a 'live maybe quiet' -d 'List only sessions in this state'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
+complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'

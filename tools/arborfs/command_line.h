@@ -44,6 +44,7 @@ struct CommandLine {
   std::string session;                // verbs on one session: show to text, append to rewind
   std::vector<std::string> sessions;  // rm; doctor, empty for all
   std::string entry;                  // context, text, append, branch, label, fork
+  bool code = false;                  // text
 
   std::optional<std::string> words;  // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                  // append; "-" for standard input

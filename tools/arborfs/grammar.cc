@@ -230,8 +230,10 @@ void Grammar::add_reading() {
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
   add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));
-  add_entry(add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry",
-                             Access::look));
+  CLI::App* text =
+      add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry", Access::look);
+  add_entry(text);
+  text->add_flag("--code", into_.code, "Print only the fenced code blocks: of ENTRY, else of the last answer");
 }
 
 void Grammar::add_resume() {

@@ -2,8 +2,12 @@
 
 #include <unordered_map>
 
+#include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/model/tree.h"
+#include "core/render/code_blocks.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
@@ -95,6 +99,102 @@ int print_text_json(const Opened& opened, const ViewRow& view, Ordinal ordinal, 
   return kDone;
 }
 
+/// An entry and its text.
+struct SaidText {
+  Ordinal ordinal = kNoEntry;
+  std::string text;
+};
+
+/// The text that an entry says, without reasoning and calls of tools. Errors: stale, too_large; those of reading.
+Result<std::string> text_said(const Session& session, Ordinal ordinal) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
+  const Entry entry = index.entry(ordinal);
+  const std::uint64_t length = index.length(ordinal);
+  const std::string name(index.name(ordinal));
+  if (length > kMaxRenderedEntry) {
+    return Error{Errc::too_large, "the entry is too long; an entry may have 64 MiB"};
+  }
+  ASSIGN_OR_RETURN(const auto raw, guard.log()->read(entry.offset, length));
+  std::vector<Turn> turns;
+  session.format().renderer->add_turns({entry.type, name, raw, entry.timestamp_ms, *session.store().blobs()}, turns);
+  std::string text;
+  for (const Turn& turn : turns) {
+    for (const TurnPart& part : turn.parts) {
+      const bool is_text = part.kind == TurnPart::Kind::text || part.kind == TurnPart::Kind::tool_result;
+      text += is_text ? part.text + "\n" : "";
+    }
+  }
+  return text;
+}
+
+/// The newest message of the assistant on the path to the leaf that says something. Errors: not_found; those of
+/// text_said.
+Result<SaidText> last_answer(const Session& session) {
+  std::vector<Ordinal> answers;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    answers = path_to(guard.index(), guard.leaf());
+    std::erase_if(answers, [&](Ordinal step) { return !guard.index().is_assistant(step); });
+  }
+  for (auto at = answers.rbegin(); at != answers.rend(); ++at) {
+    ASSIGN_OR_RETURN(auto text, text_said(session, *at));
+    if (text.find_first_not_of(" \n\t") != std::string::npos) {
+      return SaidText{*at, std::move(text)};
+    }
+  }
+  return Error{Errc::not_found, "the current branch has no answer of the assistant yet"};
+}
+
+/// The entry whose code is printed: the named one, or the last answer.
+Result<SaidText> entry_of_code(const CommandLine& line, const Session& session) {
+  if (line.entry.empty()) {
+    return last_answer(session);
+  }
+  ASSIGN_OR_RETURN(const Ordinal ordinal, find_entry(session, line.entry));
+  if (ordinal == kNoEntry) {
+    return Error{Errc::not_found, "the session has no entries"};
+  }
+  ASSIGN_OR_RETURN(auto text, text_said(session, ordinal));
+  return SaidText{ordinal, std::move(text)};
+}
+
+std::string code_json(const Opened& opened, Ordinal ordinal, const std::vector<CodeBlock>& blocks) {
+  auto code = JsonText::array();
+  for (const CodeBlock& block : blocks) {
+    code.item_json(JsonText::object().add("language", block.language).add("text", block.text).str());
+  }
+  auto json = JsonText::object();
+  if (const auto guard = opened.of.session->read()) {
+    json = entry_json(guard->index(), ordinal);
+  }
+  return json.add("session", opened.of.id).add_json("code", code.str()).str();
+}
+
+int print_code(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const auto answer = entry_of_code(line, *opened->of.session);
+  if (!answer) {
+    return fail(io, answer.error());
+  }
+  const auto blocks = code_blocks(answer->text);
+  if (blocks.empty()) {
+    return fail(io, {Errc::not_found, std::string(line.entry.empty() ? "the last answer" : "the entry") +
+                                          " has no fenced code block; name another ENTRY"});
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(code_json(*opened, answer->ordinal, blocks)) << "\n";
+    return kDone;
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    io.out << (i == 0 ? "" : "\n") << (io.out_is_terminal ? visible(blocks[i].text) : blocks[i].text);
+  }
+  return kDone;
+}
+
 }  // namespace
 
 int run_tree(const CommandLine& line, Terminal& io) {
@@ -129,6 +229,9 @@ int run_context(const CommandLine& line, Terminal& io) {
 }
 
 int run_text(const CommandLine& line, Terminal& io) {
+  if (line.code) {
+    return print_code(line, io);
+  }
   const bool whole = line.entry.empty();
   const ViewRow& view = whole ? *find_view("transcript.md") : item_views::entry_text;
   const auto opened = open_session(line, view.depth, io);
