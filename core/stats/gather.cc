@@ -219,6 +219,20 @@ void order_by_creation(std::vector<Counted>& sessions) {
 
 }  // namespace
 
+Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
+  ASSIGN_OR_RETURN(const auto all, read_session(session, options));
+  SessionUse use;
+  UsageTotals totals;
+  for (const Spent& spent : all) {
+    totals.add(spent.usage);
+    if (!spent.model.empty()) {
+      use.models.insert(spent.model);
+    }
+  }
+  use.usage = totals.told();
+  return use;
+}
+
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
   order_by_creation(sessions);
   const auto wanted = Wanted::here();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,15 @@ class Stats {
 /// session as a whole has a cost, it counts at the time of its last entry. Errors: interrupted once cancelled, or once
 /// the calling thread's work is not Wanted.
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
+
+/// The models and the usage of one session, over all its branches, including messages that it shares with other
+/// sessions.
+struct SessionUse {
+  std::set<std::string> models;
+  Usage usage = untold_usage();
+};
+/// Errors: those of reading; interrupted once cancelled.
+Result<SessionUse> use_of(const SessionPtr& session, const Options& options = {});
 
 /// The rows as tab-separated values below a header line; a number that no message reports is empty.
 std::string tsv(const Stats& stats, By by);

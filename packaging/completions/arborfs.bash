@@ -122,7 +122,7 @@ _arborfs() {
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     umount | restore | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --children --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     history) options='--json --store --agent-dir --limit --project --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;

@@ -62,6 +62,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only 
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l since -x -a 'today yesterday 1d 1w' -d 'List only sessions written since'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l until -x -a 'today yesterday 1d 1w' -d 'List only sessions written before'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l state -x -a 'live maybe quiet' -d 'List only sessions in this state'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -l model -x -d 'List only sessions that used this model'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -l cost -d 'Also show the cost of each session'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'

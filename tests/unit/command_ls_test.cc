@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/base/clock.h"
@@ -16,8 +17,11 @@
 namespace arborfs::cli {
 namespace {
 
+using ::arborfs::testing::bytes_of;
 using ::arborfs::testing::TempStore;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -75,6 +79,37 @@ TEST_F(CommandLsTest, TimesAreAgesOnATerminal) {
   EXPECT_EQ(age_words(now - 13 * 86400 * kSecond, now), "13 d ago");
   EXPECT_EQ(age_words(now - 14 * 86400 * kSecond, now), time_words(now - 14 * 86400 * kSecond));
   EXPECT_EQ(age_words(now + 100 * kSecond, now), time_words(now + 100 * kSecond));
+}
+
+std::string costly(const std::string& id, const std::string& model, const std::string& cost) {
+  return R"({"type":"message","id":")" + id + R"(","parentId":"e2e2e2e2","timestamp":"2026-02-16T10:20:32.000Z",)" +
+         R"("message":{"role":"assistant","content":[],"model":")" + model +
+         R"(","usage":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":30,"cost":{"total":)" + cost +
+         "}}}}\n";
+}
+
+TEST_F(CommandLsTest, ModelSelectsBeforeTheLimit) {
+  write(bytes_of(log()) + costly("e3e3e3e3", "Small-5", "0.1") + costly("e4e4e4e4", "large-7", "0.2"));
+  const auto old = store.log(kFolder, id_of(20));
+  const auto written = fs::last_write_time(old);
+  std::ofstream(old, std::ios::app) << costly("e3e3e3e3", "small-4", "1");
+  fs::last_write_time(old, written);
+  EXPECT_EQ(ids({"--model=small"}), std::string(kId) + "\n" + id_of(20) + "\n");
+  EXPECT_EQ(ids({"--model", "SMALL-4", "-n1"}), id_of(20) + "\n");
+  EXPECT_EQ(ids({"--model=large", "--state=quiet"}), std::string(kId) + "\n");
+  EXPECT_EQ(run({"ls", "--model=huge"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no session used a model named 'huge'; 'arborfs stats --by model' lists the models"));
+  EXPECT_EQ(run({"ls", "--model="}), kUsage);
+}
+
+TEST_F(CommandLsTest, CostIsTheSumOverAllBranches) {
+  write(bytes_of(log()) + costly("e3e3e3e3", "small", "0.1") + costly("e4e4e4e4", "large", "0.2"));
+  EXPECT_EQ(run({"ls", "--cost", "-n2"}), kDone) << err();
+  EXPECT_THAT(out(), ContainsRegex("SIZE +COST  STATE\n.* 0\\.3000  quiet\n.* -  quiet\n"));
+  EXPECT_EQ(run({"ls", "--cost", "--json", "-n1"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr(R"("models":["large","small"],"cost":0.3,)"));
+  EXPECT_EQ(run({"ls", "--json", "-n1"}), kDone) << err();
+  EXPECT_THAT(out(), Not(HasSubstr("cost"))) << "whole logs are read only if asked to";
 }
 
 TEST(Period, ReadsDaysAndAges) {

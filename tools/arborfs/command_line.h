@@ -33,6 +33,7 @@ struct CommandLine {
   bool only_ids = false;
   bool children = false;  // ls
   std::string state;      // ls: live, maybe, quiet
+  bool cost = false;      // ls
 
   std::vector<std::string> query;  // search, history, resume
   bool print = false;              // resume
@@ -57,7 +58,7 @@ struct CommandLine {
   bool yes = false;        // rm, prune
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
-  std::string model;
+  std::string model;       // new; ls: a part of its name
   std::string provider;
   std::string parent_session;
   std::string trashed;                   // restore

@@ -209,6 +209,10 @@ void Grammar::add_reading() {
   ls->add_option("--state", into_.state, "Only sessions in this state: live, maybe or quiet")
       ->option_text("STATE")
       ->check(is_one_of({"live", "maybe", "quiet"}));
+  ls->add_option("--model", into_.model, "Only sessions that used a model whose name contains this; reads whole logs")
+      ->option_text("MODEL")
+      ->check(needs("a part of a model's name"));
+  ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
   CLI::App* search =

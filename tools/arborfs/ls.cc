@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,8 +12,10 @@
 #include "core/base/parallel_for.h"
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
+#include "core/json/document.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
+#include "core/stats/stats.h"
 #include "core/views/first_user_text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
@@ -31,10 +37,11 @@ struct Row {
   Session::Head head;
   std::string words;  // the first user message, for a session without a title
   std::string state;
+  std::optional<stats::SessionUse> use;  // if --cost or --model is given
 };
 
 Row read_row(const Listed& of, const LivenessRound::Folder& liveness) {
-  Row row{of, of.session->head(), "", ""};
+  Row row{of, of.session->head(), "", "", std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = first_user_text(*of.session, kTitleCharacters);
   }
@@ -75,6 +82,21 @@ std::string short_id(const CatalogView& view, const std::string& id) {
   return id.substr(0, needed);
 }
 
+double cost_of(const Row& row) {
+  return row.use ? row.use->usage.cost : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The models and the cost; a sum of decimal fractions is rounded, because it has noise in its last digits.
+void add_use(const Row& row, JsonText& json) {
+  auto models = JsonText::array();
+  for (const std::string& model : row.use->models) {
+    models.item(model);
+  }
+  const double cost = cost_of(row);
+  json.add_json("models", models.str());
+  json.add_json("cost", std::isnan(cost) ? "null" : json::number_text(std::round(cost * 1e6) / 1e6));
+}
+
 std::string json_row(const Row& row) {
   auto json = JsonText::object();
   json.add("session", row.of.id)
@@ -85,6 +107,9 @@ std::string json_row(const Row& row) {
   json.add("startedBy", row.of.starter);
   has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
+  if (row.use) {
+    add_use(row, json);
+  }
   json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session));
   return json.str();
 }
@@ -104,20 +129,27 @@ Style style_of(const Row& row) {
                                   : Style::plain;
 }
 
-void print_table(const std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
-  Table table({{"MODIFIED"},
-               {"SESSION"},
-               {"AGENT"},
-               {"PROJECT", false, true},
-               {"TITLE", false, true},
-               {"SIZE", true},
-               {"STATE"}});
+void print_table(const std::vector<Row>& rows, bool with_cost, const Catalog& catalog, Terminal& io) {
+  std::vector<Table::Column> columns{{"MODIFIED"},           {"SESSION"},    {"AGENT"}, {"PROJECT", false, true},
+                                     {"TITLE", false, true}, {"SIZE", true}, {"STATE"}};
+  if (with_cost) {
+    columns.insert(std::prev(columns.end()), {"COST", true});
+  }
+  Table table(columns);
   const auto view = catalog.view();
   const std::int64_t now = now_ns();
   for (const auto& row : rows) {
-    table.add({io.out_is_terminal ? age_words(row.of.mtime_ns, now) : time_words(row.of.mtime_ns),
-               short_id(*view, row.of.id), std::string(row.of.session->agent()), row.of.project->name, title_of(row),
-               has_size(row) ? size_words(row.head.stat.size) : "-", row.state});
+    std::vector<std::string> cells{io.out_is_terminal ? age_words(row.of.mtime_ns, now) : time_words(row.of.mtime_ns),
+                                   short_id(*view, row.of.id),
+                                   std::string(row.of.session->agent()),
+                                   row.of.project->name,
+                                   title_of(row),
+                                   has_size(row) ? size_words(row.head.stat.size) : "-",
+                                   row.state};
+    if (with_cost) {
+      cells.insert(std::prev(cells.end()), cost_words(cost_of(row)));
+    }
+    table.add(std::move(cells));
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";
@@ -157,7 +189,18 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
   return rows;
 }
 
-/// The sessions that the options select, except --state and --limit. Errors: not_found if a filter leaves none.
+/// Reads the whole logs.
+void read_uses(std::vector<Row>& rows, Terminal& io) {
+  Progress progress(io, "reading sessions", rows.size());
+  parallel_for(rows.size(), [&](std::size_t i) {
+    auto use = stats::use_of(rows[i].of.session);
+    rows[i].use = use ? *std::move(use) : stats::SessionUse{};
+    progress.step();
+  });
+}
+
+/// The sessions that the options select, except --state, --model and --limit. Errors: not_found if a filter leaves
+/// none.
 Result<std::vector<Listed>> sessions_to_list(const CommandLine& line, const Catalog& catalog) {
   ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
   if (!line.children) {
@@ -178,8 +221,25 @@ Result<std::vector<Listed>> sessions_to_list(const CommandLine& line, const Cata
   return sessions;
 }
 
-std::vector<Row> rows_in_state(std::vector<Row> rows, const std::string& state) {
-  std::erase_if(rows, [&](const Row& row) { return row.state != state; });
+bool has_used(const Row& row, const std::string& part) {
+  return std::any_of(row.use->models.begin(), row.use->models.end(),
+                     [&](const std::string& model) { return ::strcasestr(model.c_str(), part.c_str()) != nullptr; });
+}
+
+/// The sessions that --state and --model select. Errors: not_found if none used the model.
+Result<std::vector<Row>> selected_rows(std::vector<Row> rows, const CommandLine& line, Terminal& io) {
+  if (!line.state.empty()) {
+    std::erase_if(rows, [&](const Row& row) { return row.state != line.state; });
+  }
+  if (line.model.empty() || rows.empty()) {
+    return rows;
+  }
+  read_uses(rows, io);
+  std::erase_if(rows, [&](const Row& row) { return !has_used(row, line.model); });
+  if (rows.empty()) {
+    return {Errc::not_found, "no session used a model named '" + visible_line(line.model, kTitleCharacters) +
+                                 "'; 'arborfs stats --by model' lists the models"};
+  }
   return rows;
 }
 
@@ -200,6 +260,13 @@ void print_ids(const std::vector<Listed>& sessions, bool json, Terminal& io) {
   io.out << (json ? all.str() + "\n" : "");
 }
 
+void print_rows(std::vector<Row> rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
+  if (line.cost && line.model.empty()) {
+    read_uses(rows, io);
+  }
+  line.json ? print_json(rows, io) : print_table(rows, line.cost, catalog, io);
+}
+
 }  // namespace
 
 int run_ls(const CommandLine& line, Terminal& io) {
@@ -212,9 +279,14 @@ int run_ls(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   std::vector<Listed> sessions = std::move(found).value();
-  std::vector<Row> rows;  // with --state they are read for the choice, before the limit
-  if (!line.state.empty()) {
-    rows = rows_in_state(read_rows(sessions, **catalog, io), line.state);
+  const bool reads_to_choose = !line.state.empty() || !line.model.empty();  // before the limit
+  std::vector<Row> rows;
+  if (reads_to_choose) {
+    auto selected = selected_rows(read_rows(sessions, **catalog, io), line, io);
+    if (!selected) {
+      return fail(io, selected.error());
+    }
+    rows = std::move(selected).value();
     sessions = sessions_of(rows);
   }
   const std::size_t limit = limit_of(line, io);
@@ -224,12 +296,12 @@ int run_ls(const CommandLine& line, Terminal& io) {
     print_ids(sessions, line.json, io);
     return kDone;
   }
-  if (line.state.empty()) {
-    rows = read_rows(sessions, **catalog, io);
-  } else {
+  if (reads_to_choose) {
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(sessions.size()), rows.end());
+  } else {
+    rows = read_rows(sessions, **catalog, io);
   }
-  line.json ? print_json(rows, io) : print_table(rows, **catalog, io);
+  print_rows(std::move(rows), line, **catalog, io);
   if (left_out > 0 && io.err_is_terminal) {
     io.err << counted(left_out, "older session") << " not shown; -n 0 shows all\n";
   }

@@ -1,8 +1,6 @@
 // arborfs stats: tokens and cost by day, project, model, agent or session.
 #include "core/stats/stats.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -37,10 +35,6 @@ std::string heading_of(By by) {
 
 std::string count_words(double number) {
   return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::max(0.0, std::round(number))));
-}
-
-std::string cost_words(double cost) {
-  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}", cost, cost < 1 ? 4 : 2);
 }
 
 /// The row's part of the longest one, in eighths of a column.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <iterator>
 #include <numeric>
@@ -61,6 +62,10 @@ std::string size_words(std::uint64_t bytes) {
     value /= 1024;
   }
   return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, units[unit]);
+}
+
+std::string cost_words(double cost) {
+  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}", cost, cost < 1 ? 4 : 2);
 }
 
 std::string time_words(std::int64_t nanoseconds) {
