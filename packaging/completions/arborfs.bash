@@ -25,7 +25,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      mount | umount | ls | show | tree | context | text | search | history | stats | resume | doctor | stores | completion | \
+      mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
         append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
@@ -117,7 +117,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -125,6 +125,7 @@ _arborfs() {
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
     history) options='--json --store --agent-dir --limit --project --help' ;;
+    tail) options='--json --store --agent-dir --all --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
@@ -168,7 +169,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | resume | append | branch | label | title | summary | fork | rewind)
+    show | tree | context | text | tail | resume | append | branch | label | title | summary | fork | rewind)
       if ((${#given[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -20,6 +20,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tail -d 'Print the last line of each session that changes'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to omp, or add one'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Sum up tokens and cost, each message once'
@@ -43,7 +44,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text search history stats resume append branch label title summary fork new checkpoint rewind rm prune doctor stores
+set -l store mount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -66,6 +67,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -l model -x -d 'List onl
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l cost -d 'Also show the cost of each session'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
+complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all sessions'
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'

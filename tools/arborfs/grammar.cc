@@ -231,6 +231,10 @@ void Grammar::add_reading() {
   add_history();
   add_stats();
   add_resume();
+  CLI::App* tail = add_with_store("tail", run_tail, "Print the last line of each session that changes", Access::look);
+  CLI::Option* one =
+      tail->add_option("SESSION", into_.session, kSessionHelp)->option_text(" ")->check(needs("a session"));
+  tail->add_flag("--all", into_.all, "Follow all sessions")->excludes(one);
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
   add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));

@@ -1,0 +1,178 @@
+// arborfs tail: a line for each session that changes, until the verb is interrupted.
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/json/date.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
+#include "core/views/first_user_text.h"
+#include "core/watch/watcher.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+constexpr std::size_t kMostChanges = 256;        // that are printed together
+constexpr std::size_t kShownTitle = 40;          // characters
+constexpr std::size_t kShownLine = 400;          // characters of the last line
+constexpr int kEntriesSearched = 64;             // for one that has a text
+constexpr std::uint64_t kLongestText = 4 << 20;  // longer entries are passed over
+
+/// An entry that a transcript shows, copied so that the log is read without the session's lock.
+struct Place {
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+bool may_have_text(const Session& session, const LogIndex& index, Ordinal ordinal) {
+  const EntryType type = index.entry(ordinal).type;
+  const bool is_said = type == EntryType::message || type == EntryType::compaction || type == EntryType::branch_summary;
+  return is_said && index.length(ordinal) <= kLongestText &&
+         session.format().renderer->is_in_transcript(index.name(ordinal));
+}
+
+/// The last line of a text that is not blank; "" if all are.
+std::string last_line_of(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) {
+    return "";
+  }
+  const std::size_t begin = text.rfind('\n', end);
+  return visible_line(std::string_view(text).substr(begin == std::string::npos ? 0 : begin + 1, end - begin),
+                      kShownLine);
+}
+
+/// The last line of the newest text on the path to the leaf; "" if there is none or it cannot be read.
+std::string last_line(Session& session) {
+  if (!session.refresh(Depth::index)) {
+    return "";
+  }
+  std::vector<Place> places;
+  std::shared_ptr<const LogSource> log;
+  {
+    const auto guard = session.read();
+    if (!guard) {
+      return "";
+    }
+    const LogIndex& index = guard->index();
+    log = guard->log();
+    Ordinal at = guard->leaf();
+    for (int steps = 0; at != kNoEntry && steps < kEntriesSearched; ++steps, at = index.parent(at)) {
+      if (may_have_text(session, index, at)) {
+        places.push_back({index.entry(at).type, index.entry(at).offset, index.length(at)});
+      }
+    }
+  }
+  for (const Place& place : places) {
+    const auto text = read_text(*session.format().renderer, *log, place.type, place.offset, place.length);
+    if (const std::string line = text ? last_line_of(*text) : ""; !line.empty()) {
+      return line;
+    }
+  }
+  return "";
+}
+
+std::string clock_words(std::int64_t time_ms) {
+  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
+  std::tm parts{};
+  std::array<char, 16> text{};
+  ::localtime_r(&seconds, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &parts)};
+}
+
+void print_change(const Listed& of, std::int64_t time_ms, bool json, Terminal& io) {
+  const std::string title = of.session->head().header.title;
+  const std::string said = last_line(*of.session);
+  const std::string project = of.project ? of.project->name : "";
+  if (json) {
+    auto object = JsonText::object().add("time", json::iso_time(time_ms)).add("session", of.id);
+    object.add("agent", of.session->agent()).add("project", project).add("title", title).add("text", said);
+    io.out << terminal_safe_json(object.str()) << std::endl;
+    return;
+  }
+  const std::string shown =
+      title.empty() ? first_user_text(*of.session, kShownTitle) : visible_line(title, kShownTitle);
+  const std::string text =
+      clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said;
+  io.out << (io.out_is_terminal ? cut(text, io.width) : text) << std::endl;
+}
+
+/// True for a change that may be one of the text: of a session that was not read yet, only a touch is known.
+bool may_be_of_text(const Change& change) {
+  return change.session != 0 && change.kind != Change::Kind::session_removed;
+}
+
+/// The sessions of these changes, each once, at the place of its last change.
+std::vector<Change> newest_of_each(const std::vector<Change>& changes) {
+  std::vector<Change> newest;
+  for (const Change& change : changes) {
+    if (may_be_of_text(change)) {
+      std::erase_if(newest, [&](const Change& one) { return one.session == change.session; });
+      newest.push_back(change);
+    }
+  }
+  return newest;
+}
+
+/// Prints changes of one session, or of all, until the output cannot be written or the process is interrupted.
+int follow(const SessionPtr& only, std::uint64_t seen, Catalog& catalog, const CommandLine& line, Terminal& io) {
+  std::unordered_map<std::uint32_t, std::int64_t> printed;  // by session, the time of its last write then
+  while (io.out && catalog.feed().wait(seen)) {
+    const auto changes = catalog.feed().after(seen, kMostChanges);
+    for (const Change& change : newest_of_each(changes)) {
+      const auto session = catalog.view()->session(change.session);
+      const bool is_followed = session && (!only || session == only);
+      if (is_followed && std::exchange(printed[change.session], session->mtime_ns()) != session->mtime_ns()) {
+        print_change(listed(catalog, session), change.time_ms, line.json, io);
+      }
+    }
+    seen = changes.empty() ? catalog.feed().last_sequence() : changes.back().sequence;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int run_tail(const CommandLine& line, Terminal& io) {
+  if (line.session.empty() && !line.all) {
+    return misused(io, "tail", "a session is needed, or --all");
+  }
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  SessionPtr only;
+  if (!line.session.empty()) {
+    const auto found = find_session(**catalog, line.session);
+    if (!found) {
+      return fail(io, found.error());
+    }
+    only = *found;
+  }
+  const Watcher watcher(**catalog, Watcher::Mode::inotify);
+  const std::uint64_t seen = (*catalog)->feed().last_sequence();
+  if (only) {
+    const Listed of = listed(**catalog, only);
+    print_change(of, of.mtime_ns / 1'000'000, line.json, io);
+  }
+  if (io.err_is_terminal) {
+    io.err << "waiting for changes; Ctrl-C ends\n";
+  }
+  return follow(only, seen, **catalog, line, io);
+}
+
+}  // namespace arborfs::cli
