@@ -106,6 +106,17 @@ void Trash::drop(const TrashFolder& folder) {
   }
 }
 
+Result<void> Trash::erase(const Trashed& trashed) {
+  ASSIGN_OR_RETURN(const auto folder, open(trashed));
+  RETURN_IF_ERROR(lock_for_restore(folder));
+  RETURN_IF_ERROR(disk_.remove(folder.folder, std::string(kNote)));
+  if (auto removed = remove_tree(disk_, folder.root, folder.name); !removed) {
+    return Error{removed.error().code,
+                 removed.error().message + "; remove the folder " + folder_ + "/" + folder.name + " yourself"};
+  }
+  return {};
+}
+
 Result<void> Trash::keep_written(const Trashed& trashed, std::string_view lines) {
   if (lines.empty()) {
     return {};

@@ -1,7 +1,7 @@
 // Removed sessions until they are restored (CONTRACT.md 4.7). Each has a private folder under
 // $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all its files. The agent's format
-// moves a session into its folder and back; core/formats/registry.h restores any session. arborfs never empties the
-// trash. Any thread.
+// moves a session into its folder and back; core/formats/registry.h restores any session. arborfs empties the trash
+// only when the user asks for it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +51,9 @@ class Trash {
   /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list
   /// omits it.
   void drop(const TrashFolder& folder);
+  /// Deletes a removed session for good. The list omits it even if its files cannot be deleted completely. Errors:
+  /// not_found; busy while another process removes or restores it; io; corrupt as for open().
+  Result<void> erase(const Trashed& trashed);
 
   /// Keeps the entries that arborfs has written to the log (ErasedEntries::written) with the session. Errors: io,
   /// no_space.

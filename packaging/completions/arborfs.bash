@@ -26,7 +26,7 @@ _arborfs() {
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | prune)
+        append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune)
         [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
         verb=${verb:-${COMP_WORDS[i]}}
         ;;
@@ -34,7 +34,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count | --since | --until | --state)
+        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state)
         option=${COMP_WORDS[i++]}
         [[ ${COMP_WORDS[i]} != = ]] || ((++i))
         if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
@@ -84,7 +84,7 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
-    -n | --limit | --title | --model | --provider | --keep-days | --keep-count)
+    -n | --limit | --title | --model | --provider | --keep-days | --keep-count | --days)
       return
       ;;
     --to)
@@ -117,10 +117,11 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion'
+      options='mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore trash prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
+    trash) options='--json --days --dry-run --yes --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --help' ;;
@@ -151,6 +152,9 @@ _arborfs() {
     mount | umount | new)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      ;;
+    trash)
+      mapfile -t COMPREPLY < <(compgen -W 'list empty' -- "$cur")
       ;;
     completion)
       mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur")

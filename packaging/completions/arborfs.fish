@@ -10,7 +10,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore prune doctor stores completion
+set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore trash prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -36,6 +36,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a checkpoint -d
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rewind -d 'Restore the files of a checkpoint'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a session to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or restore a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a trash -d 'List the trash, or delete what is in it for good'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
@@ -84,12 +85,15 @@ complete -c arborfs -n "__fish_seen_subcommand_from new" -s a -l agent -x -d 'Th
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l provider -x -d 'The module through which Opal reaches the model'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a '(__arborfs_sessions)' -d 'The session that the new one continues'
 complete -c arborfs -n "__fish_seen_subcommand_from rewind" -l dry-run -d 'Only report what would change'
-complete -c arborfs -n "__fish_seen_subcommand_from rm prune" -s y -l yes -d 'Do not ask'
+complete -c arborfs -n "__fish_seen_subcommand_from rm trash prune" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -f
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'Keep sessions of the last N days'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-count -x -d 'Keep the N newest sessions'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l dry-run -d 'Only report what would be removed'
+complete -c arborfs -n "__fish_seen_subcommand_from trash" -f -a 'list empty'
+complete -c arborfs -n "__fish_seen_subcommand_from trash" -l days -x -d 'Only sessions removed at least N days ago'
+complete -c arborfs -n "__fish_seen_subcommand_from trash" -s n -l dry-run -d 'Only report what would be deleted'
 complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_trash)'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'

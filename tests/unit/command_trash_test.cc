@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,8 +170,8 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
     store.write(kFolder, "2026-02-16T10-20-30-000Z_" + id, TempStore::header(id, "/home/dev/kite") + "\n");
   }
   const auto before = files_below(store.sessions());
-  EXPECT_EQ(run({"rm", "bbbb", "nosuch", "cccc"}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("'nosuch'"));
+  EXPECT_EQ(run({"rm", "bbbb", "nosuch", "cccc", "neither"}), kFailed);
+  EXPECT_THAT(err(), AllOf(HasSubstr("'nosuch'"), HasSubstr("'neither'")));
   EXPECT_EQ(files_below(store.sessions()), before) << "nothing is removed unless all are found";
   terminal.io.in_is_terminal = true;
   terminal.type("n\n");
@@ -188,6 +189,50 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
     EXPECT_EQ(run({"restore", std::string(*json::string_member(one, "trashed"))}), kDone) << err();
   }
   EXPECT_EQ(files_below(store.sessions()), before);
+}
+
+TEST_F(CommandTrashTest, EmptyDeletesWhatIsInTheTrash) {
+  for (const std::string id : {"bbbb", "cccc"}) {
+    store.write(kFolder, "2026-02-16T10-20-30-000Z_" + id, TempStore::header(id, "/home/dev/kite") + "\n");
+  }
+  EXPECT_EQ(run({"rm", "bbbb", "cccc"}), kDone) << err();
+  const fs::path trash = fs::path(store.root()) / "data" / "arborfs" / "trash";
+  const auto before = files_below(trash);
+  EXPECT_EQ(run({"trash", "list"}), kDone);
+  EXPECT_THAT(out(), AllOf(StartsWith("REMOVED"), HasSubstr("_bbbb"), HasSubstr("_cccc")));
+  EXPECT_EQ(run({"trash", "empty", "-n"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("would delete "), EndsWith("2 sessions would be deleted from the trash\n")));
+  EXPECT_EQ(run({"trash", "empty", "--days=1", "--json"}), kDone) << err();
+  EXPECT_EQ(out(), "{\"dryRun\":false,\"deleted\":[]}\n") << "both were removed just now";
+  terminal.io.in_is_terminal = true;
+  terminal.type("n\n");
+  EXPECT_EQ(run({"trash", "empty"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("delete 2 sessions from the trash for good? [y/N]"));
+  EXPECT_EQ(files_below(trash), before);
+  EXPECT_EQ(run({"trash", "empty", "--yes"}), kDone) << err();
+  EXPECT_EQ(out(), "2 sessions deleted from the trash\n");
+  EXPECT_THAT(files_below(trash), IsEmpty());
+  EXPECT_TRUE(fs::exists(log())) << "sessions outside the trash stay";
+  EXPECT_EQ(run({"trash"}), kDone);
+  EXPECT_EQ(out(), "the trash is empty\n");
+  EXPECT_EQ(run({"trash", "burn"}), kUsage);
+}
+
+TEST_F(CommandTrashTest, EmptyGoesOnAfterASessionThatIsBeingRestored) {
+  store.write(kFolder, "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/kite") + "\n");
+  EXPECT_EQ(run({"rm", kId, "bbbb"}), kDone) << err();
+  EXPECT_EQ(run({"trash", "--json"}), kDone);
+  json::Document list;
+  ASSERT_TRUE(json::parse(out(), list)) << out();
+  const std::string name(*json::string_member(list[0], "name"));
+  const fs::path files = fs::path(store.root()) / "data" / "arborfs" / "trash" / name / "files";
+  const int held = ::open(files.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  EXPECT_EQ(run({"trash", "empty"}), kFailed);
+  EXPECT_THAT(err(), AllOf(HasSubstr(name), HasSubstr("another process is removing or restoring the session")));
+  EXPECT_EQ(out(), "1 session deleted from the trash\n");
+  ::close(held);
+  EXPECT_EQ(run({"trash", "empty"}), kDone) << err();
 }
 
 TEST_F(CommandTrashTest, RmContinuesAfterARefusedSession) {

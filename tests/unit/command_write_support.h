@@ -67,7 +67,7 @@ class WritingTest : public ::testing::Test {
   [[nodiscard]] Line last() const { return Line(lines_of(log()).back()); }
 
   int run(std::vector<std::string> words) {
-    if (words[0] != "restore") {
+    if (words[0] != "restore" && words[0] != "trash") {
       words.insert(words.begin() + 1, "--agent-dir=" + store.root());
     }
     return terminal.run(words);

@@ -55,14 +55,16 @@ struct CommandLine {
   bool force = false;
   bool pin = false;        // branch
   bool repair = false;     // doctor
-  bool dry_run = false;    // doctor, prune, rewind
-  bool yes = false;        // rm, prune
+  bool dry_run = false;    // doctor, prune, rewind, trash
+  bool yes = false;        // rm, prune, trash
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
   std::string model;       // new; ls: a part of its name
   std::string provider;
   std::string parent_session;
   std::string trashed;                   // restore
+  std::string action;                    // trash: list (also ""), empty
+  std::optional<std::size_t> days;       // trash
   std::optional<std::size_t> keep_days;  // prune
   std::optional<std::size_t> keep_count;
   bool labelled = false;

@@ -340,6 +340,15 @@ void Grammar::add_making() {
   restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
+  CLI::App* trash = add("trash", run_trash, "List the trash, or delete what is in it for good");
+  trash->add_option("ACTION", into_.action, "list (the default) or empty")
+      ->option_text(" ")
+      ->check(is_one_of({"list", "empty"}));
+  trash->add_option("--days", into_.days, "Only sessions that were removed at least N days ago")
+      ->option_text("N")
+      ->check(complain_of_number);
+  trash->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be deleted");
+  trash->add_flag("-y,--yes", into_.yes, "Do not ask");
 }
 
 void Grammar::add_checkpoints() {

@@ -1,9 +1,11 @@
-// The verbs that move sessions to the trash and bring them back: rm, restore.
+// The verbs that move sessions to the trash, bring them back and delete them: rm, restore, trash.
 
 #include "core/writer/trash.h"
 
 #include <algorithm>
 
+#include "core/base/clock.h"
+#include "core/base/number_format.h"
 #include "core/base/result_macros.h"
 #include "core/formats/registry.h"
 #include "core/json/date.h"
@@ -99,6 +101,44 @@ Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
   return restored;
 }
 
+/// The sessions that the command line names, each once. Reports each name that fits none, and sets `status` then.
+std::vector<Listed> found_of(const CommandLine& line, const Catalog& catalog, int& status, Terminal& io) {
+  std::vector<Listed> sessions;
+  for (const std::string& word : line.sessions) {
+    const auto session = find_session(catalog, word);
+    if (!session) {
+      status = fail(io, session.error());
+      continue;
+    }
+    const bool is_there =
+        std::any_of(sessions.begin(), sessions.end(), [&](const Listed& of) { return of.session == *session; });
+    if (!is_there) {
+      sessions.push_back(listed(catalog, *session));
+    }
+  }
+  return sessions;
+}
+
+/// Those that were removed at least so many days ago; all without a number.
+std::vector<Trashed> removed_before(std::vector<Trashed> all, const std::optional<std::size_t>& days) {
+  constexpr std::int64_t kDayMs = 86'400'000;
+  constexpr std::size_t kMostDays = 1'000'000;
+  const std::int64_t age_ms = static_cast<std::int64_t>(std::min(days.value_or(0), kMostDays)) * kDayMs;
+  const std::int64_t last_ms = now_ms() - age_ms;
+  std::erase_if(all, [&](const Trashed& one) { return days && one.removed_ms > last_ms; });
+  return all;
+}
+
+bool is_deletion_confirmed(const CommandLine& line, std::size_t count, Terminal& io) {
+  if (count == 0 || line.yes || io.in == nullptr || !io.in_is_terminal) {
+    return true;
+  }
+  io.err << "delete " << counted(count, "session") << " from the trash for good? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(*io.in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 }  // namespace
 
 std::string described(const Listed& of) {
@@ -135,29 +175,63 @@ int run_rm(const CommandLine& line, Terminal& io) {
   if (!catalog) {
     return fail(io, catalog.error());
   }
-  const auto sessions = listed_all(**catalog, line.sessions);
-  if (!sessions) {
-    return fail(io, sessions.error());
+  int status = kDone;
+  const auto sessions = found_of(line, **catalog, status, io);
+  if (status != kDone) {
+    return status;
   }
-  if (!is_confirmed(line, *sessions, io)) {
+  if (!is_confirmed(line, sessions, io)) {
     return fail(io, {Errc::interrupted, "not removed"});
   }
-  int status = kDone;
+  const bool is_one = line.sessions.size() == 1;
   auto rows = JsonText::lines();
   std::string row;
-  for (const auto& of : *sessions) {
+  for (const auto& of : sessions) {
     const auto name = remove(of, **catalog, line, io);
     if (!name) {
-      status = fail(io, {name.error().code,
-                         sessions->size() == 1 ? name.error().message : described(of) + ": " + name.error().message});
+      status =
+          fail(io, {name.error().code, is_one ? name.error().message : described(of) + ": " + name.error().message});
       continue;
     }
     row = JsonText::object().add("session", of.id).add("trashed", *name).str();
     rows.item_json(row);
     io.out << (line.json ? "" : "removed; to bring it back: arborfs restore " + visible_line(*name, kShown) + "\n");
   }
-  if (line.json && (sessions->size() > 1 || status == kDone)) {
-    io.out << terminal_safe_json(sessions->size() > 1 ? rows.str() : row) << "\n";
+  if (line.json && (!is_one || status == kDone)) {
+    io.out << terminal_safe_json(is_one ? row : rows.str()) << "\n";
+  }
+  return status;
+}
+
+int run_trash(const CommandLine& line, Terminal& io) {
+  Trash trash("");
+  const auto chosen = removed_before(trash.list(), line.days);
+  if (line.action != "empty") {
+    print_trash(chosen, line.json, io);
+    return kDone;
+  }
+  if (!line.dry_run && !is_deletion_confirmed(line, chosen.size(), io)) {
+    return fail(io, {Errc::interrupted, "not deleted"});
+  }
+  int status = kDone;
+  auto names = JsonText::array();
+  std::size_t deleted = 0;
+  for (const Trashed& one : chosen) {
+    if (const auto erased = line.dry_run ? Result<void>() : trash.erase(one); !erased) {
+      status = fail(io, {erased.error().code, one.name + ": " + erased.error().message});
+      continue;
+    }
+    names.item(one.name);
+    ++deleted;
+    if (line.dry_run && !line.json) {
+      io.out << "would delete " << visible_line(one.name, kShown) << " (" << shown_title(one.title) << ")\n";
+    }
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::object().add("dryRun", line.dry_run).add_json("deleted", names.str()).str())
+           << "\n";
+  } else {
+    io.out << counted(deleted, "session") << (line.dry_run ? " would be deleted" : " deleted") << " from the trash\n";
   }
   return status;
 }
