@@ -1,8 +1,25 @@
 # bash completion for arborfs
 
+# ids of the newest sessions, each with a tab and its title
 _arborfs_sessions() {
-  printf 'latest\n'
-  arborfs ls -q -n 200 "$@" 2>/dev/null
+  printf 'latest\tthe session that was written last\n'
+  arborfs ls --json -n 200 "$@" 2>/dev/null | sed -n -e 's/,"title":"","firstMessage":/,"title":/' \
+    -e 's/^{"session":"\([A-Za-z0-9_.@~%-]*\)",.*,"title":"\(\([^"\\]\|\\.\)*\)".*/\1\t\2/p'
+}
+
+# Offers the sessions that begin with the current word. With several, bash shows the titles too; the words are not
+# passed to compgen, which would expand them.
+_arborfs_offer_sessions() {
+  local session title found=() titled=()
+  while IFS=$'\t' read -r session title; do
+    [[ $session == "$cur"* ]] || continue
+    found+=("$session")
+    titled+=("$session  (${title:0:60})")
+  done < <(_arborfs_sessions "$@")
+  COMPREPLY=("${found[@]}")
+  if ((${#found[@]} > 1)) && [[ ${COMP_TYPE-} == 63 ]]; then
+    COMPREPLY=("${titled[@]}")
+  fi
 }
 
 # compgen -W expands its words: what a log or a file is called must not be run, so only plain names are offered.
@@ -11,11 +28,13 @@ _arborfs_trash() {
   arborfs restore --json 2>/dev/null | sed -n 's/^{"name":"\([A-Za-z0-9._%-]*\)".*/\1/p'
 }
 
-# ids of the newest entries of the session in $1
+# labels, and ids of the newest entries, of the session in $1
 _arborfs_entries() {
   printf '%s\n' leaf last last-user last-assistant
   arborfs tree --json "${@:2}" -- "$1" 2>/dev/null |
-    sed -n 's/^{"entry":\([0-9]*\),"id":"\([A-Za-z0-9_.-]*\)".*/\1 \2/p' | sort -rn | head -n 200 | cut -d ' ' -f 2
+    sed -n -e 'h' -e 's/^{"entry":\([0-9]*\),"id":"\([A-Za-z0-9_.-]*\)".*/\1 \2/p' -e 'g' \
+      -e 's/^{"entry":\([0-9]*\),.*,"labels":\["\([A-Za-z0-9_.-]*\)"[],].*/\1 \2/p' | sort -rn | head -n 400 |
+    cut -d ' ' -f 2
 }
 
 _arborfs() {
@@ -104,7 +123,7 @@ _arborfs() {
       return
       ;;
     --parent-session)
-      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
+      _arborfs_offer_sessions "${stores[@]}"
       return
       ;;
   esac
@@ -163,11 +182,11 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
       ;;
     doctor | rm)
-      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
+      _arborfs_offer_sessions "${stores[@]}"
       ;;
     checkpoint)
       if ((${#given[@]} == 0)); then
-        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
+        _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} > 1)); then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -175,7 +194,7 @@ _arborfs() {
       ;;
     show | tree | context | text | tail | resume | append | branch | label | title | summary | fork | rewind)
       if ((${#given[@]} == 0)); then
-        mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_sessions "${stores[@]}")" -- "$cur")
+        _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]}" "${stores[@]}")" -- "$cur")
       fi

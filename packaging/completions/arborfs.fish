@@ -1,8 +1,55 @@
 # fish completion for arborfs
 
+# the options of the command line that name stores
+function __arborfs_stores
+    set -l words (commandline -opc)
+    for i in (seq (count $words))
+        switch $words[$i]
+            case '--store=*' '--agent-dir=*'
+                echo $words[$i]
+            case --store --agent-dir
+                test $i -lt (count $words); and echo $words[$i]=$words[(math $i + 1)]
+        end
+    end
+end
+
+# ids of the newest sessions, each with a tab and its title
 function __arborfs_sessions
-    echo latest
-    arborfs ls -q -n 200 2>/dev/null
+    printf 'latest\tthe session that was written last\n'
+    arborfs ls --json -n 200 (__arborfs_stores) 2>/dev/null | string replace ',"title":"","firstMessage":' ',"title":' |
+        string replace -rf '^\{"session":"([A-Za-z0-9_.@~%-]*)",.*?,"title":"((?:[^"\\\\]|\\\\.)*)".*' '$1\t$2'
+end
+
+# the session of the command line: the first word after the verb that is neither an option nor its value
+function __arborfs_given
+    set -l words (commandline -opc)
+    set -l skips 0
+    for word in $words[3..-1]
+        if test $skips = 1
+            set skips 0
+            continue
+        end
+        switch $word
+            case --store --agent-dir --durability --at --file -f --title --to
+                set skips 1
+            case '-*'
+            case '*'
+                echo $word
+        end
+    end
+end
+
+# true while this many words were given after the verb
+function __arborfs_has_given
+    test (count (__arborfs_given)) -eq $argv[1]
+end
+
+# the words, the labels and the newest entries of the session of the command line
+function __arborfs_entries
+    printf '%s\n' leaf last last-user last-assistant
+    set -l tree (arborfs tree --json (__arborfs_stores) -- (__arborfs_given)[1] 2>/dev/null)
+    printf '%s\n' $tree | string replace -rf '^\{"entry":(\d+),.*"name":"([^"]*)".*,"labels":\["([A-Za-z0-9_.-]*)"[\],].*' '$3\t#$1 $2'
+    printf '%s\n' $tree | string replace -rf '^\{"entry":(\d+),"id":"([A-Za-z0-9_.-]*)",.*"name":"([^"]*)".*' '$2\t#$1 $3' | tail -n 200
 end
 
 function __arborfs_trash
@@ -76,7 +123,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from append branch label title su
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
-complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -d 'Append to this entry'
+complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arborfs_entries)' -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude goat' -d 'Write the conversation as a session of this agent'
@@ -98,6 +145,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text resume append branch label title summary fork rewind rm doctor" -f -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title summary fork rewind; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title summary fork rewind" -f
+complete -c arborfs -n "__fish_seen_subcommand_from rm doctor" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -390,7 +390,7 @@ TEST_F(CommandLineTest, DoctorExplainsRefusedRepairs) {
 TEST_F(CommandLineTest, CompletionPrintsTheScript) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     EXPECT_EQ(run({"completion", shell}), kDone);
-    EXPECT_THAT(out(), HasSubstr("arborfs ls -q"));
+    EXPECT_THAT(out(), HasSubstr("arborfs ls --json"));
   }
   EXPECT_EQ(run({"completion", "fish", "--json"}), kDone);
   EXPECT_EQ(json::string_member(parsed(), "shell"), "fish");

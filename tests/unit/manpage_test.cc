@@ -262,10 +262,14 @@ void need(const std::string& shell) {
   }
 }
 
+/// COMP_TYPE when bash lists the completions, for which titles are offered.
+constexpr char kListing[] = "63";
+
 /// The completions that bash offers for a line whose last word is being typed.
-std::string bash_offers(const std::string& line, const std::string& word, const std::string& folder = "/") {
-  const std::string script = "cd '" + folder + "'; source <(arborfs completion bash); COMP_WORDS=(" + line + " " +
-                             word +
+std::string bash_offers(const std::string& line, const std::string& word, const std::string& folder = "/",
+                        const std::string& type = "9") {
+  const std::string script = "cd '" + folder + "'; COMP_TYPE=" + type +
+                             "; source <(arborfs completion bash); COMP_WORDS=(" + line + " " + word +
                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _arborfs; printf '%s\\n' \"${COMPREPLY[@]}\"";
   return output_of(with_program("bash --norc -c " + quoted(script) + " 2>&1"));
 }
@@ -299,7 +303,56 @@ TEST(Completion, BashOffersSessions) {
   need("bash");
   const std::string samples = kRoot + "/tools/samples/omp";
   const std::string offers = bash_offers("arborfs show --agent-dir '" + samples + "'", "14");
-  EXPECT_NE(offers.find("1472050ec0006b29"), std::string::npos) << offers;
+  EXPECT_EQ(offers, "1472050ec0006b29\n143d3bdfc00a7937\n");
+  const std::string listed = bash_offers("arborfs show --agent-dir '" + samples + "'", "14", "/", kListing);
+  EXPECT_NE(listed.find("1472050ec0006b29  (Retry policy for the sync command)\n"), std::string::npos) << listed;
+}
+
+TEST(Completion, BashExecutesNoTitle) {
+  need("bash");
+  const arborfs::testing::TempStore store;
+  for (const char* id : {"aaaa1111", "aaaa2222"}) {
+    store.write("-x", id,
+                R"({"type":"session","version":3,"id":")" + std::string(id) +
+                    R"(","title":"x$(touch${IFS}ran)`touch${IFS}ran` \" y","cwd":"/x"})" + "\n");
+  }
+  const std::string line = "arborfs rm --agent-dir '" + store.root() + "'";
+  EXPECT_EQ(bash_offers(line, "aaaa1", store.root(), kListing), "aaaa1111\n");
+  EXPECT_NE(bash_offers(line, "aaaa", store.root(), kListing).find("$(touch"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(store.root() + "/ran"));
+}
+
+/// The completions that fish offers for a line, each with a tab and its description.
+std::string fish_offers(const std::string& line) {
+  const std::string script = "arborfs completion fish | source; complete -C " + quoted(line);
+  return output_of(with_program("HOME=/nonexistent fish --no-config -c " + quoted(script) + " 2>&1"));
+}
+
+TEST(Completion, FishOffersSessionsWithTitlesAndEntries) {
+  need("fish");
+  const std::string store = "--agent-dir " + kRoot + "/tools/samples/omp ";
+  EXPECT_EQ(fish_offers("arborfs show " + store + "147"), "1472050ec0006b29\tRetry policy for the sync command\n");
+  EXPECT_EQ(fish_offers("arborfs text " + store + "1472050ec0006b29 b11"), "b116c08d\t#3 user\n");
+  EXPECT_EQ(fish_offers("arborfs label " + store + "1472050ec0006b29 do"), "done\t#10 assistant\n");
+  EXPECT_NE(fish_offers("arborfs fork " + store + "1472050ec0006b29 last").find("last-user\n"), std::string::npos);
+  EXPECT_EQ(fish_offers("arborfs title " + store + "1472050ec0006b29 "), "");
+}
+
+/// True if zsh lists the text at the end of a line.
+bool zsh_lists(const std::string& text, const std::string& line) {
+  const std::string script =
+      "zmodload zsh/zpty; zpty z 'COLUMNS=200 zsh -f -i'; "
+      "zpty -w z 'PS1=; autoload -Uz compinit; compinit -u -D; source <(arborfs completion zsh); LISTMAX=1000; "
+      "print loa\"\"ded'; zpty -r z said '*loaded*'; zpty -n -w z '" +
+      line + "'$'\\t\\t'; zpty -r z said '*" + text + "*' && print found; zpty -d z";
+  return output_of(with_program("HOME=/nonexistent timeout 20 zsh -f -c " + quoted(script) + " 2>&1")) == "found\n";
+}
+
+TEST(Completion, ZshOffersSessionsWithTitlesAndEntries) {
+  need("zsh");
+  const std::string store = "--agent-dir " + kRoot + "/tools/samples/omp ";
+  EXPECT_TRUE(zsh_lists("Kite string physics", "arborfs show " + store));
+  EXPECT_TRUE(zsh_lists("[#]3 user", "arborfs text " + store + "1472050ec0006b29 b"));
 }
 
 TEST(Completion, BashExecutesNoNameOfTheTrash) {
@@ -340,14 +393,10 @@ TEST(Completion, BashOffersEntriesAfterASession) {
 
 TEST(Completion, FishKnowsEveryVerbAndOption) {
   need("fish");
-  const auto offers = [](const std::string& line) {
-    const std::string script = "arborfs completion fish | source; complete -C " + quoted(line);
-    return output_of(with_program("HOME=/nonexistent fish --no-config -c " + quoted(script) + " 2>&1"));
-  };
-  const std::string verbs = offers("arborfs ");
+  const std::string verbs = fish_offers("arborfs ");
   for (const VerbOptions& of : arborfs::cli::all_options()) {
     EXPECT_NE(verbs.find(of.verb), std::string::npos) << of.verb << " is not among " << verbs;
-    const std::string options = offers("arborfs " + of.verb + (of.verb.empty() ? "--" : " --"));
+    const std::string options = fish_offers("arborfs " + of.verb + (of.verb.empty() ? "--" : " --"));
     for (const auto& option : of.options) {
       if (option.starts_with("--")) {
         EXPECT_NE(options.find(option), std::string::npos) << of.verb << " " << option << " is not among " << options;
