@@ -11,6 +11,7 @@
 #include "tools/arborfs/grammar.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/suggestion.h"
+#include "tools/arborfs/word_checks.h"
 
 namespace arborfs::cli {
 namespace {

@@ -1,13 +1,10 @@
 #include "tools/arborfs/grammar.h"
 
 #include <algorithm>
-#include <functional>
 
-#include "core/formats/registry.h"
-#include "core/render/text.h"
 #include "core/stats/stats.h"
-#include "tools/arborfs/period.h"
 #include "tools/arborfs/verbs.h"
+#include "tools/arborfs/word_checks.h"
 
 namespace arborfs::cli {
 namespace {
@@ -22,44 +19,6 @@ constexpr const char* kFooter =
     "Options may precede the verb.\n"
     "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
     "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
-
-// Each returns the complaint about a word, "" for none.
-
-std::string complain_of_number(const std::string& word) {
-  const bool is_number =
-      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? "" : "'" + visible_line(word, kShownOfWord) + "' is not a number";
-}
-
-/// A check that refuses an empty word, which is usually an unset variable of a script.
-std::function<std::string(const std::string&)> needs(const std::string& what) {
-  return [what](const std::string& word) { return word.empty() ? what + " is needed, but the argument is empty" : ""; };
-}
-
-/// A check that accepts only these words.
-std::function<std::string(const std::string&)> is_one_of(const std::vector<std::string>& choices) {
-  return [choices](const std::string& word) {
-    const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
-    return known ? "" : "'" + visible_line(word, kShownOfWord) + "' is not one of " + CLI::detail::join(choices, ", ");
-  };
-}
-
-std::string complain_of_model(const std::string& word) {
-  const std::size_t slash = word.find('/');
-  const bool has_both = slash != std::string::npos && slash > 0 && slash + 1 < word.size();
-  return has_both ? "" : "'" + visible_line(word, kShownOfWord) + "' does not have the form PROVIDER/MODEL";
-}
-
-std::string complain_of_date(const std::string& word) {
-  return start_of(word) ? ""
-                        : "'" + visible_line(word, kShownOfWord) +
-                              "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d or 2w";
-}
-
-std::string complain_of_store(const std::string& word) {
-  const auto chosen = parse_chosen_store(word);
-  return chosen ? "" : visible_line(chosen.error().message, 400);
-}
 
 }  // namespace
 
@@ -194,7 +153,7 @@ void Grammar::add_stats() {
   add_choice(stats);
 }
 
-void Grammar::add_reading() {
+void Grammar::add_ls() {
   CLI::App* ls = add_with_store("ls", run_ls, "List the sessions, most recently written first", Access::look);
   ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
@@ -215,6 +174,10 @@ void Grammar::add_reading() {
   ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
+}
+
+void Grammar::add_reading() {
+  add_ls();
   CLI::App* search =
       add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look);
   search
@@ -331,6 +294,10 @@ void Grammar::add_making() {
       ->option_text("SESSION")
       ->check(needs("a session"));
   add_checkpoints();
+  add_removing();
+}
+
+void Grammar::add_removing() {
   CLI::App* rm = add_with_store("rm", run_rm, "Move sessions to the trash");
   rm->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");

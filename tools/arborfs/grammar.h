@@ -11,8 +11,6 @@ namespace arborfs::cli {
 
 /// The column at which descriptions begin in the help.
 inline constexpr std::size_t kHelpColumn = 28;
-/// The longest part of a wrong word that an error message repeats.
-inline constexpr std::size_t kShownOfWord = 80;
 
 /// Parses into the CommandLine that it was constructed with.
 class Grammar {
@@ -38,6 +36,7 @@ class Grammar {
   void add_project(CLI::App* sub);
   void add_history();
   void add_stats();
+  void add_ls();
   void add_reading();
   void add_resume();
   CLI::App* durable(CLI::App* sub);
@@ -46,6 +45,7 @@ class Grammar {
   void add_writing();
   void add_making();
   void add_checkpoints();
+  void add_removing();
   void add_prune();
   CLI::Option* add_entry(CLI::App* sub);
   void add_checking();
