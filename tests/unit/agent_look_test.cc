@@ -274,7 +274,13 @@ TEST_F(AgentLookTest, ProcessWithAnAgentDatabaseOpenIsAnAgent) {
     EXPECT_EQ(held(), "AB") << words;
   }
   look.open_file = elsewhere() + "/history.db";
-  const StandIn helper(look);
+  {
+    const StandIn helper(look);
+    EXPECT_EQ(held(), "") << words;
+  }
+  look = program("arborfs");
+  look.open_file = store.root() + "/history.db";
+  const StandIn arborfs(look);
   EXPECT_EQ(held(), "") << words;
 }
 

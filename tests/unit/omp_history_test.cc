@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/store/omp_store.h"
+#include "core/session/agent_look.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"
@@ -116,6 +120,37 @@ TEST_F(OmpHistory, PromptsOfOneSecondAreNewestFirstAndASpanSelectsThem) {
        "INSERT INTO history(prompt, created_at) VALUES('a', 100), ('b', 100), ('c', 99), ('d', 101)");
   EXPECT_THAT(*read(), ElementsAre("d|101||", "b|100||", "a|100||", "c|99||"));
   EXPECT_THAT(*read({100, 100}), ElementsAre("b|100||", "a|100||"));
+}
+
+/// The locks of this process on a file.
+int own_locks(const std::string& path) {
+  struct stat st {};
+  EXPECT_EQ(::stat(path.c_str(), &st), 0);
+  const std::string inode = ":" + std::to_string(st.st_ino) + " ";
+  const std::string process = " " + std::to_string(::getpid()) + " ";
+  int count = 0;
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    count += line.find(inode) != std::string::npos && line.find(process) != std::string::npos ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_F(OmpHistory, ALookForAgentsDropsNoLockOfAReader) {
+  make(testing::kHistory183);
+  Owner owner(path);
+  owner.run("INSERT INTO history(prompt, created_at) VALUES('last', 300)");
+  const auto store = open_store(folder.string());
+  std::pair<int, int> locks;
+  EXPECT_TRUE(history->read({}, {[] {},
+                                 [&](const Prompt& /*prompt*/) {
+                                   locks.first = own_locks(path);
+                                   EXPECT_TRUE(AgentLook::now(*store));
+                                   locks.second = own_locks(path);
+                                   return false;
+                                 }}));
+  EXPECT_GT(locks.first, 0);
+  EXPECT_EQ(locks.second, locks.first);
 }
 
 TEST_F(OmpHistory, ADatabaseWithoutTheTableHasNoPrompts) {

@@ -57,6 +57,7 @@ class OmpHistory final : public PromptHistory {
   }
 
   Result<void> read(const Span& span, const Reading& reading) const override {
+    const std::shared_lock open(omp_history_gate());
     const auto done = database_.read([&](const Connection& connection) -> Result<void> {
       reading.restart();
       return read_rows(connection, span, reading);
@@ -65,6 +66,7 @@ class OmpHistory final : public PromptHistory {
   }
 
   Result<void> add(const Prompt& prompt, bool sync) override {
+    const std::shared_lock open(omp_history_gate());
     const auto done = add_to_omp_history(path(), prompt, sync, disk_);
     const bool is_about_text =
         !done && (done.error().code == Errc::invalid_argument || done.error().code == Errc::not_utf8);
@@ -104,6 +106,11 @@ class OmpHistory final : public PromptHistory {
 };
 
 }  // namespace
+
+std::shared_mutex& omp_history_gate() {
+  static std::shared_mutex gate;
+  return gate;
+}
 
 std::unique_ptr<PromptHistory> make_omp_history(const std::string& sessions, Disk& disk) {
   const auto folder = std::filesystem::path(sessions).parent_path();

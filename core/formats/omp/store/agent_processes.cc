@@ -150,9 +150,11 @@ void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point no
   }
   const bool runs_scripts = proc::is_interpreter(seen.executable) || proc::is_interpreter(seen.comm);
   const bool is_named = is_agent_name(seen.comm) || is_agent_name(seen.executable);
+  const bool is_arborfs = seen.executable == "arborfs";  // it has a history open now and then
   const auto remembered = now - seen.first < kYoung ? kRecheckedAfter : kDescriptorsRemembered;
   const bool is_due = now - seen.descriptors_read >= remembered;
-  if (is_named ? seen.databases.empty() : databases_in_use && (is_due || (runs_scripts && seen.databases.empty()))) {
+  const bool may_be_agent = databases_in_use && !is_arborfs;
+  if (is_named ? seen.databases.empty() : may_be_agent && (is_due || (runs_scripts && seen.databases.empty()))) {
     seen.databases = databases_of(pid);
     seen.descriptors_read = now;
   }

@@ -5,12 +5,15 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string_view>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/formats/omp/history/omp_history.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_file_lock.h"
@@ -62,8 +65,13 @@ std::vector<std::string> folders_of(const SessionStore& store) {
   return folders;
 }
 
-/// True if a program may have a database of this store's agents open.
+/// True if a program may have a database of this store's agents open. This process counts too if it has a history open,
+/// whose locks the look would drop.
 bool has_databases_in_use(const SessionStore& store) {
+  const std::unique_lock gate(omp_history_gate(), std::try_to_lock);
+  if (!gate) {
+    return true;
+  }
   const StorePaths& paths = store.paths();
   const std::set<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
   for (const std::string& path : folders) {
