@@ -1,9 +1,22 @@
 #include "core/writer/new_file.h"
 
+#include <dirent.h>
+
+#include <chrono>
+
+#include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/os/processes.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {
+namespace {
+
+constexpr std::string_view kBefore = ".arborfs-";
+constexpr std::string_view kAfter = ".tmp";
+constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
+
+}  // namespace
 
 Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
                          bool sync) {
@@ -25,7 +38,7 @@ Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<
 
 Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, std::string_view bytes, bool sync) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string name = ".arborfs-" + unique + ".tmp";
+  const std::string name = std::string(kBefore) + unique + std::string(kAfter);
   ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, file.mode));
   const auto fill = [&]() -> Result<void> {
     RETURN_IF_ERROR(write_all(disk, fd.get(), bytes));
@@ -37,6 +50,22 @@ Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, 
     return done;
   }
   return sync ? disk.sync_folder(folder) : Result<void>();
+}
+
+void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours) {
+  const auto entries = folder.list();
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const bool has_our_name = entry.name.starts_with(kBefore) && entry.name.ends_with(kAfter);
+    if (entry.type != DT_REG || !(has_our_name || (is_ours && is_ours(entry.name)))) {
+      continue;
+    }
+    FileStat seen;
+    const auto file = File::open_in(folder, entry.name, &seen);
+    const bool is_old = file && now_ns() - seen.mtime_ns > kMaybeInUseNs;
+    if (is_old && !is_open_for_writing(*file, std::chrono::milliseconds(0))) {
+      static_cast<void>(disk.remove(folder, entry.name));
+    }
+  }
 }
 
 }  // namespace arborfs

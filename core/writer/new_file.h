@@ -1,6 +1,8 @@
-// Files of new sessions: each gets its name only when it is completely written. Any thread.
+// Files of new sessions: each gets its name only when it is completely written. What killed processes left of them. Any
+// thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,5 +23,9 @@ struct NewFile {
 /// Writes a file under a name that begins with a dot, and renames it. If it fails it leaves nothing, unless only the
 /// sync of the folder failed. Errors: already_exists, no_space, over_quota, io.
 Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, std::string_view bytes, bool sync);
+
+/// Removes the files that killed processes left in a folder under names as write_new_file() uses them, or that
+/// `is_ours` accepts: those that are older than a minute and that no process has open for writing.
+void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours = nullptr);
 
 }  // namespace arborfs

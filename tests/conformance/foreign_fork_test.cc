@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -364,6 +365,39 @@ TEST(ForeignForks, TakeTheWorkingDirectoryThatIsGiven) {
   Forks forks(kSources[0], Target{"claude"});
   EXPECT_EQ(forks.cwd_of_fork("/given"), "/given");
   EXPECT_NE(forks.cwd_of_fork(""), "/given");
+}
+
+/// Files that a killed process left go with the next start of a writer, unless they may still be in use.
+TEST(LeftoversOfForks, GoWhenTheyAreOldAndNotInUse) {
+  const testing::TempStore scratch;
+  const fs::path claude = fs::path(scratch.root()) / "claude";
+  const fs::path opencode = fs::path(scratch.root()) / "opencode";
+  fs::create_directories(claude);
+  fs::copy(fs::path(tests::kTestData) / "opencode" / "files", opencode, fs::copy_options::recursive);
+  const auto stores =
+      open_stores({{"claude", claude.string(), false}, {"opencode", opencode.string(), false}}, Access::write);
+  ASSERT_TRUE(stores);
+  Catalog catalog(*stores, "/home/sam", "");
+  catalog.rescan();
+  std::vector<fs::path> left{claude / "projects" / "-work"};
+  for (const char* kind : {"session", "message"}) {
+    left.push_back(fs::directory_iterator(opencode / "storage" / kind)->path());
+  }
+  for (const fs::path& folder : left) {
+    fs::create_directories(folder);
+    for (const char* name : {".arborfs-old.tmp", ".arborfs-used.tmp", ".arborfs-young.tmp", "mine.tmp"}) {
+      std::ofstream(folder / name) << "part";
+      if (std::string_view(name) != ".arborfs-young.tmp") {
+        fs::last_write_time(folder / name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+      }
+    }
+    const std::ofstream user(folder / ".arborfs-used.tmp", std::ios::app);
+    make_writer(catalog, {})->take_back_parts();
+    EXPECT_FALSE(fs::exists(folder / ".arborfs-old.tmp")) << folder;
+    for (const char* name : {".arborfs-used.tmp", ".arborfs-young.tmp", "mine.tmp"}) {
+      EXPECT_TRUE(fs::exists(folder / name)) << folder / name;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, FailedForeignFork,

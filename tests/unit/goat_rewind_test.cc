@@ -118,6 +118,20 @@ class GoatRewinding : public ::testing::Test {
   testing::GoatStage stage_;
 };
 
+TEST_F(GoatRewinding, WhatAKilledRewindLeftInTheWorkingDirectoryGoes) {
+  put("src/a", "a");
+  for (const char* name : {"src/.arborfs-old.tmp", "src/.arborfs-young.tmp", "src/old.tmp"}) {
+    put(name, "part");
+  }
+  for (const char* name : {"src/.arborfs-old.tmp", "src/old.tmp"}) {
+    fs::last_write_time(stage_.work() + "/" + name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  ASSERT_TRUE(keep("kept", {"src/a"}));
+  EXPECT_FALSE(has("src/.arborfs-old.tmp"));
+  EXPECT_TRUE(has("src/.arborfs-young.tmp"));
+  EXPECT_TRUE(has("src/old.tmp"));
+}
+
 TEST_F(GoatRewinding, ACheckpointIsAsGoatKeepsOne) {
   put("src/a.go", "one");
   put("empty", "");

@@ -1,5 +1,7 @@
 #include "core/formats/claude/write/claude_writer.h"
 
+#include <vector>
+
 #include "core/base/result_macros.h"
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/writer/new_file.h"
@@ -7,6 +9,19 @@
 #include "core/writer/not_synced.h"
 
 namespace arborfs {
+
+void ClaudeWriter::take_back_parts() {
+  for (const auto& store : catalog().stores()) {
+    const auto projects = store->format().agent == "claude" ? Dir::open_below_root(store->paths().agent_dir, "projects")
+                                                            : Result<Dir>(Errc::not_found, "");
+    const auto names = projects ? projects->list() : Result<std::vector<DirEntry>>(projects.error());
+    for (const DirEntry& name : names ? *names : std::vector<DirEntry>()) {
+      if (const auto folder = projects->open_in(name.name)) {
+        remove_leftovers(store->disk(), *folder);
+      }
+    }
+  }
+}
 
 Result<AdoptResult> ClaudeWriter::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);

@@ -13,6 +13,7 @@ class ClaudeWriter final : public Writer {
   /// `catalog` must outlive this object.
   ClaudeWriter(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
 
+  void take_back_parts() override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 };
 

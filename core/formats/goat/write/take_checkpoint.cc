@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -12,6 +13,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/writer/new_file.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
@@ -102,6 +104,18 @@ std::string manifest_of(const std::string& id, const std::string& cwd, const std
   return text + (files.empty() ? "]\n}" : "\n  ]\n}");
 }
 
+/// Removes what a killed rewind left next to the files.
+void clear_leftovers(const CheckpointPlace& place, const std::vector<std::vector<std::string>>& files) {
+  std::set<std::vector<std::string>> known;
+  for (const auto& parts : files) {
+    const auto folder = known.insert({parts.begin(), parts.end() - 1}).second ? place.work.folder_of(parts)
+                                                                              : Result<Dir>(Errc::not_found, "");
+    if (folder) {
+      remove_leftovers(place.disk, *folder);
+    }
+  }
+}
+
 /// The folder of all checkpoints, which is created if it is missing.
 Result<Dir> checkpoints_folder(const CheckpointPlace& place) {
   auto folder = place.session.open_in(kCheckpoints);
@@ -161,6 +175,7 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
   if (all.stat(id)) {
     return name_is_taken();
   }
+  clear_leftovers(place, files);
   ASSIGN_OR_RETURN(auto folder, NewFolder::begin(place.disk, all, place.sync));
   RETURN_IF_ERROR(place.disk.make_folder(folder.dir(), kContents, kFolderMode));
   ASSIGN_OR_RETURN(const auto contents, folder.dir().open_in(kContents));
