@@ -7,6 +7,8 @@
 #include <chrono>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "core/base/hash.h"
 #include "core/json/document.h"
@@ -302,9 +304,29 @@ class MeddlingDisk final : public Disk {
     }
     return Disk::set_mode(fd, mode);
   }
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    meddle_late(other);
+    return Disk::exchange(folder, name, other);
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    meddle_late(new_name);
+    return Disk::rename(from, name, to, new_name, existing);
+  }
+  std::string late_file;
+
+ private:
+  void meddle_late(const std::string& name) {
+    if (late_file.ends_with("/" + name)) {
+      testing::GoatStage::put(std::exchange(late_file, ""), "changed by another program");
+    }
+  }
 };
 
-TEST(GoatRewindingBesideOthers, AFileThatChangesMeanwhileStays) {
+class GoatRewindingBesideOthers : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Late, GoatRewindingBesideOthers, ::testing::Bool());
+
+TEST_P(GoatRewindingBesideOthers, AFileThatChangesMeanwhileStays) {
   MeddlingDisk disk;
   testing::GoatStage stage(disk);
   stage.add("s1", "");
@@ -313,7 +335,7 @@ TEST(GoatRewindingBesideOthers, AFileThatChangesMeanwhileStays) {
   testing::GoatStage::put(file, "one");
   ASSERT_TRUE(stage.writer().checkpoint(stage.session(), {"before", {"f"}}));
   testing::GoatStage::put(file, "two");
-  disk.file = file;
+  (GetParam() ? disk.late_file : disk.file) = file;
   const auto done = stage.writer().rewind(stage.session(), "before", false);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(*done, HasSubstr("\"complete\":false"));

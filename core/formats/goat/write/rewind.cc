@@ -9,6 +9,7 @@
 #include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
+#include "core/os/replace_file.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
@@ -41,10 +42,13 @@ class Rewinding {
     ASSIGN_OR_RETURN(const auto folder, make_folder_of(file.parts));
     ASSIGN_OR_RETURN(const auto unique, new_uuid());
     const std::string name = temporary_name(unique);
-    if (auto written = write(folder, name, file, kept); !written) {
+    auto written = write(folder, name, file);
+    written = written ? check_unchanged(folder, kept) : written;
+    if (!written) {
       static_cast<void>(place_.disk.remove(folder, name));
       return written;
     }
+    RETURN_IF_ERROR(put_in_place(folder, name, kept));
     return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
   }
 
@@ -53,8 +57,9 @@ class Rewinding {
     const auto now = folder.stat(kept.parts.back());
     const bool is_gone = !now && now.error().code == Errc::not_found;
     const bool is_same = kept.seen ? now && *now == *kept.seen : is_gone;
-    return is_same ? Result<void>() : Error{Errc::stale, "another program changed it meanwhile"};
+    return is_same ? Result<void>() : changed_meanwhile();
   }
+  static Error changed_meanwhile() { return {Errc::stale, "another program changed it meanwhile"}; }
 
   /// Opens the folder of a file and creates the missing part of its path.
   [[nodiscard]] Result<Dir> make_folder_of(const std::vector<std::string>& parts) const {
@@ -71,7 +76,7 @@ class Rewinding {
     return dir;
   }
 
-  Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file, const KeptFile& kept) const {
+  Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file) const {
     ASSIGN_OR_RETURN(const auto content, open_content(place_.session, checkpoint_.id, file.hash));
     const bool keeps_mode = file.mode || file.present;
     ASSIGN_OR_RETURN(const auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
@@ -80,10 +85,24 @@ class Rewinding {
       const mode_t mode = file.mode ? *file.mode : file.present->mode;
       RETURN_IF_ERROR(place_.disk.set_mode(fd.get(), mode & kPermissions));
     }
-    RETURN_IF_ERROR(place_.sync ? place_.disk.sync(fd.get()) : Result<void>());
-    RETURN_IF_ERROR(check_unchanged(folder, kept));
-    return place_.disk.rename(folder, name, folder, file.parts.back(),
-                              kept.seen ? Disk::Existing::replace : Disk::Existing::keep);
+    return place_.sync ? place_.disk.sync(fd.get()) : Result<void>();
+  }
+
+  /// A program may write to the file in the same moment.
+  Result<void> put_in_place(const Dir& folder, const std::string& name, const KeptFile& kept) const {
+    const std::string& target = kept.parts.back();
+    if (!kept.seen) {
+      auto done = place_.disk.rename(folder, name, folder, target, Disk::Existing::keep);
+      if (!done) {
+        static_cast<void>(place_.disk.remove(folder, name));
+      }
+      return done;
+    }
+    ASSIGN_OR_RETURN(const bool is_done, replace_as_read(place_.disk, folder, name, target, [&](const File& old) {
+                       const auto now = old.stat();
+                       return now && *now == *kept.seen;
+                     }));
+    return is_done ? Result<void>() : changed_meanwhile();
   }
 
   const CheckpointPlace& place_;
