@@ -380,9 +380,8 @@ TEST(LeftoversOfForks, GoWhenTheyAreOldAndNotInUse) {
   Catalog catalog(*stores, "/home/sam", "");
   catalog.rescan();
   std::vector<fs::path> left{claude / "projects" / "-work"};
-  for (const char* kind : {"session", "message"}) {
-    left.push_back(fs::directory_iterator(opencode / "storage" / kind)->path());
-  }
+  left.push_back(opencode / "storage" / "project");
+  left.push_back(fs::directory_iterator(opencode / "storage" / "session")->path());
   for (const fs::path& folder : left) {
     fs::create_directories(folder);
     for (const char* name : {".arborfs-old.tmp", ".arborfs-used.tmp", ".arborfs-young.tmp", "mine.tmp"}) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -514,6 +515,21 @@ TEST_F(WritesToOpenCodeFiles, AReaderNeverSeesAMessageWithoutItsPart) {
   is_over = true;
   reader.join();
   EXPECT_GT(looks, 0);
+}
+
+TEST_F(WritesToOpenCodeFiles, AMessageClearsWhatAKilledWriterLeftBesideIt) {
+  open_files(kPlain);
+  const fs::path messages = storage() / "message" / id();
+  for (const char* name : {".msg_old.json.tmp", ".arborfs-old.tmp", ".msg_young.json.tmp"}) {
+    std::ofstream(messages / name) << "part";
+    if (std::string_view(name) != ".msg_young.json.tmp") {
+      fs::last_write_time(messages / name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    }
+  }
+  ASSERT_TRUE(writer->append_text(session, {"hello", false, ""}));
+  EXPECT_FALSE(fs::exists(messages / ".msg_old.json.tmp"));
+  EXPECT_FALSE(fs::exists(messages / ".arborfs-old.tmp"));
+  EXPECT_TRUE(fs::exists(messages / ".msg_young.json.tmp"));
 }
 
 TEST_F(WritesToOpenCodeFiles, WritersTakeTurns) {

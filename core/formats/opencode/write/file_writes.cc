@@ -203,6 +203,9 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
     ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_use, syncs()));
     used.emplace(std::move(draft));
   }
+  if (const auto messages = storage.folder("message", session.id)) {
+    clear_drafts(disk, *messages);
+  }
   MessageOnItsWay message(disk, storage, session.id, syncs());
   RETURN_IF_ERROR(message.prepare(wanted, created_ms, seen.with_model));
   ASSIGN_OR_RETURN(auto id, message.publish());

@@ -17,7 +17,7 @@ class OpenCodeWriter final : public Writer {
   OpenCodeWriter(Catalog& catalog, WriteSettings settings)
       : Writer(catalog, std::move(settings)), in_database_(Writer::settings()), in_files_(Writer::settings()) {}
 
-  /// In a store of JSON files. Parts of messages that were never there stay, as OpenCode's own do.
+  /// In a store of JSON files. The folder of a session's messages is cleared before the next message is added to it.
   void take_back_parts() override;
   /// The text becomes a message for the agent and the model of the user's last one. `at` may only name the last
   /// message. Errors also: busy while OpenCode answers in the session; invalid_argument if the text is JSON, messages

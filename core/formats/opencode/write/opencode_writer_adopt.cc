@@ -2,7 +2,6 @@
 #include <dirent.h>
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,23 +12,21 @@
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/formats/opencode/write/storage_folder.h"
-#include "core/writer/new_file.h"
 
 namespace arborfs {
 namespace {
 
 /// Removes what killed writers left in a folder, and in the folders in it.
 void clear(Disk& disk, const Result<Dir>& folder) {
-  const auto is_draft = [](std::string_view name) { return name.starts_with('.') && name.ends_with(".json.tmp"); };
   const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
   if (!entries) {
     return;
   }
-  remove_leftovers(disk, *folder, is_draft);
+  opencode::clear_drafts(disk, *folder);
   for (const DirEntry& entry : *entries) {
     const auto below = entry.type == DT_DIR ? folder->open_in(entry.name) : Result<Dir>(Errc::not_found, "");
     if (below) {
-      remove_leftovers(disk, *below, is_draft);
+      opencode::clear_drafts(disk, *below);
     }
   }
 }
@@ -41,7 +38,7 @@ void OpenCodeWriter::take_back_parts() {
     if (&store->format() == &opencode_files_format()) {
       const std::string storage = store->paths().sessions.substr(0, store->paths().sessions.rfind('/'));
       const auto lock = opencode::StorageFolder::lock(storage);
-      for (const char* kind : {"project", "session", "message"}) {
+      for (const char* kind : {"project", "session"}) {
         clear(store->disk(), lock ? lock->folder(kind) : Result<Dir>(lock.error()));
       }
     }

@@ -15,6 +15,7 @@
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/json/json_cursor.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -121,6 +122,11 @@ Result<void> StorageFolder::check_quiet(const std::vector<SessionName>& sessions
     }
   }
   return {};
+}
+
+void clear_drafts(Disk& disk, const Dir& folder) {
+  remove_leftovers(disk, folder,
+                   [](std::string_view name) { return name.starts_with('.') && name.ends_with(".json.tmp"); });
 }
 
 Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,

@@ -39,6 +39,9 @@ class StorageFolder {
   Dir root_;
 };
 
+/// Removes the unfinished files that killed processes left in a folder (core/writer/new_file.h).
+void clear_drafts(Disk& disk, const Dir& folder);
+
 /// A file that is complete before it gets its name. The destructor removes it unless it was published.
 class DraftFile {
  public:
