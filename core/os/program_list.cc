@@ -57,8 +57,8 @@ ProgramList list_programs() {
 /// Callers that wait for the mutex share a list that was begun after they called.
 class SharedList {
  public:
-  ProgramList get(bool may_be_recent) {
-    const auto oldest = Clock::now() - (may_be_recent ? kProgramsRemembered : std::chrono::seconds(0));
+  ProgramList get(std::chrono::milliseconds max_age) {
+    const auto oldest = Clock::now() - max_age;
     const std::lock_guard lock(mutex_);
     if (!list_ || begun_ < oldest) {
       begun_ = Clock::now();
@@ -75,9 +75,9 @@ class SharedList {
 
 }  // namespace
 
-ProgramList running_programs(bool may_be_recent) {
+ProgramList running_programs(std::chrono::milliseconds max_age) {
   static SharedList list;
-  return list.get(may_be_recent);
+  return list.get(max_age);
 }
 
 std::optional<ProgramFacts> look_at(const RunningProgram& program, std::span<const std::string_view> variables) {

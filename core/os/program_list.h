@@ -26,10 +26,9 @@ struct RunningProgram {
 /// All but this process.
 using ProgramList = std::shared_ptr<const std::vector<RunningProgram>>;
 
-/// The programs that run now; with `may_be_recent` the list may be kProgramsRemembered old. A program that starts while
-/// the list is made may be missing.
-ProgramList running_programs(bool may_be_recent);
-inline constexpr std::chrono::seconds kProgramsRemembered{1};
+/// The programs that run, from a list that was begun at most `max_age` ago. A program that starts while the list is
+/// made may be missing.
+ProgramList running_programs(std::chrono::milliseconds max_age);
 
 /// Further facts about a program.
 struct ProgramFacts {

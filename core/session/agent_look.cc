@@ -6,19 +6,25 @@ namespace arborfs {
 
 namespace {
 
-std::unique_ptr<AgentLook> look(const SessionStore& store, bool may_be_recent) {
+using namespace std::chrono_literals;
+
+std::unique_ptr<AgentLook> look(const SessionStore& store, std::chrono::milliseconds max_age) {
   const AgentFinder* const finder = store.format().agents;
-  return finder == nullptr ? look_for_programs(store, may_be_recent) : finder->look(store, may_be_recent);
+  return finder == nullptr ? look_for_programs(store, max_age) : finder->look(store, max_age);
 }
 
 }  // namespace
 
 std::unique_ptr<AgentLook> AgentLook::now(const SessionStore& store) {
-  return look(store, false);
+  return look(store, 0ms);
+}
+
+std::unique_ptr<AgentLook> AgentLook::just_now(const SessionStore& store) {
+  return look(store, 2ms);
 }
 
 std::unique_ptr<AgentLook> AgentLook::recent(const SessionStore& store) {
-  return look(store, true);
+  return look(store, 1s);
 }
 
 }  // namespace arborfs

@@ -2,6 +2,7 @@
 // serves many sessions; it soon becomes stale. Changes nothing on disk. Any thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ class AgentLook {
 
   /// Takes the snapshot now. `store` outlives it.
   static std::unique_ptr<AgentLook> now(const SessionStore& store);
+  /// The same, but the list of processes may be a few milliseconds old, less than an agent needs to start and to load a
+  /// session. A program that has ended may still be in it.
+  static std::unique_ptr<AgentLook> just_now(const SessionStore& store);
   /// The same, but the list of processes may be a second old: for display, not for deciding on a write.
   static std::unique_ptr<AgentLook> recent(const SessionStore& store);
 
@@ -37,7 +41,9 @@ class AgentLook {
 class AgentFinder {
  public:
   virtual ~AgentFinder() = default;
-  [[nodiscard]] virtual std::unique_ptr<AgentLook> look(const SessionStore& store, bool may_be_recent) const = 0;
+  /// The list of processes may be `max_age` old.
+  [[nodiscard]] virtual std::unique_ptr<AgentLook> look(const SessionStore& store,
+                                                        std::chrono::milliseconds max_age) const = 0;
 };
 
 }  // namespace arborfs

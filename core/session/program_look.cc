@@ -94,11 +94,12 @@ bool is_of_store(const AgentPrograms& programs, const ProgramFacts& facts, const
                                      normal((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
 }
 
-std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& programs, bool may_be_recent) {
+std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& programs,
+                               std::chrono::milliseconds max_age) {
   std::vector<Agent> found;
   std::vector<std::string> folders;
   const std::string_view variables[] = {kHome, programs.variable};
-  const auto running = running_programs(may_be_recent);
+  const auto running = running_programs(max_age);
   for (const RunningProgram& program : *running) {
     const bool is_sure = is_named(programs, program);
     if (!is_sure && !is_runtime(programs, program)) {
@@ -128,9 +129,10 @@ bool name_session(const std::vector<std::string>& arguments, std::string_view id
 
 class ProgramLook final : public AgentLook {
  public:
-  ProgramLook(const SessionStore& store, bool may_be_recent) : store_(store), programs_(store.format().programs) {
+  ProgramLook(const SessionStore& store, std::chrono::milliseconds max_age)
+      : store_(store), programs_(store.format().programs) {
     if (programs_ != nullptr) {
-      agents_ = find_agents(store, *programs_, may_be_recent);
+      agents_ = find_agents(store, *programs_, max_age);
     }
     signs_ = store.live_signs(!agents_.empty());
   }
@@ -178,8 +180,8 @@ class ProgramLook final : public AgentLook {
 
 }  // namespace
 
-std::unique_ptr<AgentLook> look_for_programs(const SessionStore& store, bool may_be_recent) {
-  return std::make_unique<ProgramLook>(store, may_be_recent);
+std::unique_ptr<AgentLook> look_for_programs(const SessionStore& store, std::chrono::milliseconds max_age) {
+  return std::make_unique<ProgramLook>(store, max_age);
 }
 
 }  // namespace arborfs

@@ -2,13 +2,14 @@
 // (SessionStore::live_signs). See CONTRACT.md 5.6.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "core/session/agent_look.h"
 
 namespace arborfs {
 
-/// A look now; with `may_be_recent` the list of programs may be a second old. `store` outlives it.
-std::unique_ptr<AgentLook> look_for_programs(const SessionStore& store, bool may_be_recent);
+/// The list of programs may be `max_age` old. `store` outlives the look.
+std::unique_ptr<AgentLook> look_for_programs(const SessionStore& store, std::chrono::milliseconds max_age);
 
 }  // namespace arborfs

@@ -16,6 +16,8 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestMark = 256;
+/// Four numbers of up to 20 digits. Padded to one size, a mark is overwritten by one write, so no mark is ever shorter.
+constexpr std::size_t kPaddedMark = 96;
 constexpr std::int64_t kMarkKeptNs = std::chrono::nanoseconds(std::chrono::hours(24 * 30)).count();
 
 /// Removes marks that are too old, and the oldest if there are too many.
@@ -52,12 +54,9 @@ struct WriteMarks::Mark {
 WriteMarks::WriteMarks(std::string folder, std::string store_key, Disk& disk)
     : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
 
-std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
-  const auto folder = open_private_folder(folder_);
-  const auto file =
-      folder ? File::open_in(*folder, state_file_name(store_key_, log_name)) : Result<File>(folder.error());
+std::optional<WriteMarks::Mark> WriteMarks::read(const File& file) {
   std::array<char, kLongestMark> buffer{};
-  const auto got = file ? file->read_at(0, buffer) : Result<std::size_t>(file.error());
+  const auto got = file.read_at(0, buffer);
   if (!got) {
     return std::nullopt;
   }
@@ -73,7 +72,21 @@ std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) co
                                                                                           : std::nullopt;
 }
 
-void WriteMarks::save(const std::string& log_name, const Mark& mark) {
+std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
+  const auto folder = open_private_folder(folder_);
+  const auto file =
+      folder ? File::open_in(*folder, state_file_name(store_key_, log_name)) : Result<File>(folder.error());
+  return file ? read(*file) : std::nullopt;
+}
+
+std::string WriteMarks::text_of(const Mark& mark) {
+  std::string text = std::to_string(mark.ino) + " " + std::to_string(mark.size) + " " + std::to_string(mark.mtime_ns) +
+                     " " + std::to_string(mark.others_ns);
+  text.resize(kPaddedMark - 1, ' ');
+  return text + "\n";
+}
+
+void WriteMarks::create(const std::string& log_name, const Mark& mark) {
   if (folder_.empty()) {
     return;
   }
@@ -86,21 +99,31 @@ void WriteMarks::save(const std::string& log_name, const Mark& mark) {
   if (!folder->stat(name)) {
     make_room_for_one(disk_, *folder);
   }
-  const std::string text = std::to_string(mark.ino) + " " + std::to_string(mark.size) + " " +
-                           std::to_string(mark.mtime_ns) + " " + std::to_string(mark.others_ns) + "\n";
-  static_cast<void>(replace_private_file(disk_, *folder, name, text, false));
+  static_cast<void>(replace_private_file(disk_, *folder, name, text_of(mark), false));
+}
+
+bool WriteMarks::update(const std::string& log_name, const FileStat& before, const FileStat& after) {
+  const auto folder = open_private_folder(folder_);
+  auto fd =
+      folder ? disk_.open_update(*folder, state_file_name(store_key_, log_name)) : Result<UniqueFd>(folder.error());
+  if (!fd) {
+    return false;
+  }
+  const File file = File::of(*std::move(fd));
+  const auto mark = read(file);
+  const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
+  static_cast<void>(disk_.write_at(file.fd(), text_of({after.ino, after.size, after.mtime_ns, others}), 0));
+  return true;
 }
 
 void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
-  save(log_name, {made.ino, made.size, made.mtime_ns, 0});
+  create(log_name, {made.ino, made.size, made.mtime_ns, 0});
 }
 
 void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after,
                               bool even_if_unmarked) {
-  const auto mark = load(log_name);
-  if (mark || even_if_unmarked) {
-    const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
-    save(log_name, {after.ino, after.size, after.mtime_ns, others});
+  if (!update(log_name, before, after) && even_if_unmarked) {
+    create(log_name, {after.ino, after.size, after.mtime_ns, before.mtime_ns});
   }
 }
 

@@ -32,11 +32,16 @@ class WriteMarks {
  private:
   struct Mark;
   [[nodiscard]] std::optional<Mark> load(const std::string& log_name) const;
-  void save(const std::string& log_name, const Mark& mark);
+  static std::optional<Mark> read(const File& file);
+  static std::string text_of(const Mark& mark);
+  void create(const std::string& log_name, const Mark& mark);
+  /// Overwrites the mark in place. A reader that sees a part of this, or of a write that a power cut ended, takes the
+  /// log for one that an agent wrote. False if there is no mark.
+  bool update(const std::string& log_name, const FileStat& before, const FileStat& after);
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;
-  std::mutex mutex_;  // one save at a time; not a leaf
+  std::mutex mutex_;  // one create() at a time; not a leaf
 };
 
 }  // namespace arborfs

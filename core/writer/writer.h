@@ -37,9 +37,9 @@ struct WriteSettings {
   Durability durability = Durability::synced;
   bool write_live = false;    // -o live=write: write to live sessions as if they were quiet
   bool allow_delete = false;  // -o allow_delete
-  bool history = false;       // -o history: text that is appended joins the prompts typed to the agent
   std::string mountpoint;     // of the writing mount, which the Writer must not access; "" for none
   std::string trash;          // folder for removed sessions; "" for the user's own (trash.h)
+  bool history = false;       // -o history: text that is appended joins the prompts typed to the agent
 };
 
 /// No append may be longer.

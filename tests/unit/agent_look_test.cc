@@ -154,10 +154,10 @@ TEST_F(AgentLookTest, EndedAgentHoldsNothingWhateverTheSignal) {
 TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
   for (int i = 0; i < 30; ++i) {
     const auto has = [](pid_t pid) {
-      const auto agents = find_agents(false);
+      const auto agents = find_agents(std::chrono::milliseconds(0), false);
       return std::any_of(agents.begin(), agents.end(), [&](const AgentProcess& agent) { return agent.pid == pid; });
     };
-    find_agents(false);
+    find_agents(std::chrono::milliseconds(0), false);
     const StandIn agent(program("omp"));  // names its agent dir: other tests run meanwhile
     ASSERT_TRUE(has(agent.pid())) << i;
     ASSERT_TRUE(has(agent.pid())) << "without a new process, " << i;

@@ -116,7 +116,7 @@ TEST_F(ProcessesTest, AgentSearchReportsOutOfMemory) {
   for (std::size_t skipped = 0; has_failed; ++skipped) {
     const testing::FailingMemory memory(skipped);
     try {
-      find_agents(true);
+      find_agents(0ms, true);
       EXPECT_FALSE(memory.has_failed()) << "allocation " << skipped;
     } catch (const std::bad_alloc&) {
     }

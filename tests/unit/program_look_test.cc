@@ -90,7 +90,8 @@ class ProgramLookTest : public ::testing::Test {
     EXPECT_TRUE(stores) << stores.error().message;
     Catalog catalog(std::move(*stores), home(), store.root() + "/state");
     catalog.rescan();
-    static_cast<void>(running_programs(false));  // else a list from before the last change might be used
+    static_cast<void>(
+        running_programs(std::chrono::milliseconds(0)));  // else a list from before the last change might be used
     std::string one;
     std::string other;
     for (const auto& [id, session] : catalog.view()->by_id) {

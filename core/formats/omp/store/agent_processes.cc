@@ -30,9 +30,9 @@ constexpr std::array<std::string_view, 13> kVariables = {
     "WEZTERM_PANE",        "TERM_SESSION_ID", "WT_SESSION",
     "XDG_DATA_HOME"};
 constexpr unsigned kMemoryDevices = 1;  // the major number of /dev/null and its like
-/// For so long after it is first seen, each scan looks whether a process has become an agent by exec.
+/// For so long after it is first seen, each scan reads all that identifies a process.
 constexpr auto kNew = kRecheckedAfter;
-/// For so long after it is first seen, a process may open a database at any moment.
+/// For so long after it is first seen, a process may still become an agent, by exec or by opening a database.
 constexpr auto kYoung = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kDescriptorsRemembered{10'000};
 
@@ -92,19 +92,33 @@ struct Seen {
   std::vector<std::string> databases;
 };
 
-/// The number of the most recently started process or thread of this machine, from /proc/loadavg. Nothing if another
-/// program serves that file, as in some containers, or if /proc shows another set of processes than the one this
-/// process belongs to.
-std::optional<long> last_number(int proc) {
-  static const bool is_own = [proc] { return proc::link_target(proc, "self") == std::to_string(::getpid()); }();
-  const UniqueFd fd(is_own ? ::openat(proc, "loadavg", O_RDONLY | O_CLOEXEC) : -1);
+/// Reads the number of the most recently started process or thread of this machine from /proc/loadavg, which stays
+/// open.
+class LastNumber {
+ public:
+  explicit LastNumber(int proc);
+  /// Nothing if another program serves that file, as in some containers, or if /proc shows another set of processes
+  /// than the one this process belongs to.
+  [[nodiscard]] std::optional<long> read() const;
+
+ private:
+  UniqueFd file_;
+};
+
+LastNumber::LastNumber(int proc) {
+  UniqueFd file(proc::link_target(proc, "self") == std::to_string(::getpid())
+                    ? ::openat(proc, "loadavg", O_RDONLY | O_CLOEXEC)
+                    : -1);
   struct stat folder {};
-  struct stat file {};
-  if (!fd || ::fstat(proc, &folder) != 0 || ::fstat(fd.get(), &file) != 0 || folder.st_dev != file.st_dev) {
-    return std::nullopt;
+  struct stat found {};
+  if (file && ::fstat(proc, &folder) == 0 && ::fstat(file.get(), &found) == 0 && folder.st_dev == found.st_dev) {
+    file_ = std::move(file);
   }
+}
+
+std::optional<long> LastNumber::read() const {
   std::array<char, 128> text{};
-  const ssize_t got = ::read(fd.get(), text.data(), text.size());
+  const ssize_t got = file_ ? ::pread(file_.get(), text.data(), text.size(), 0) : 0;
   std::string_view line(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   line = line.substr(line.rfind(' ') + 1);
   long number = 0;
@@ -112,26 +126,35 @@ std::optional<long> last_number(int proc) {
   return number > 0 ? std::optional(number) : std::nullopt;
 }
 
+struct OpenProc {
+  explicit OpenProc(Dir opened) : folder(std::move(opened)), last_number(folder.fd()) {}
+  Dir folder;
+  LastNumber last_number;
+};
+
 /// The processes of this user. A scan lists them all if one has started since the last scan, and in any case every
 /// kRecheckedAfter: the kernel gives a process its number a moment before it shows it. The scan reads the executable
-/// and name of new processes and of candidates, and of all processes every kRecheckedAfter.
+/// and name of new processes and of candidates, of young ones whose executable is another one now, and of all processes
+/// every kRecheckedAfter.
 class ProcessTable {
  public:
-  std::vector<AgentProcess> look(bool databases_in_use);
-  std::vector<AgentProcess> recent(bool databases_in_use);
+  std::vector<AgentProcess> look(std::chrono::milliseconds max_age, bool databases_in_use);
 
  private:
   void identify(int proc, long pid, Seen& seen, Clock::time_point now, bool databases_in_use) const;
   static std::optional<AgentProcess> describe(int proc, long pid, const Seen& seen);
+  static bool may_have_changed(int proc, long pid, const Seen& seen, Clock::time_point now);
   std::vector<AgentProcess> look_locked(Clock::time_point now, bool databases_in_use);
   bool list(const Dir& proc, Clock::time_point first);
 
-  std::mutex mutex_;  // a leaf; guards everything below
+  std::mutex mutex_;              // a leaf; guards everything below
+  std::optional<OpenProc> proc_;  // from the first scan on
   std::map<long, Seen> seen_;
   std::optional<long> last_number_;  // at the last list
   Clock::time_point all_checked_{};
   Clock::time_point looked_{};       // when the last scan began
   std::vector<AgentProcess> found_;  // by the last scan
+  bool found_by_databases_ = false;  // also those that have an agent's database open
 };
 
 void ProcessTable::identify(int proc, long pid, Seen& seen, Clock::time_point now, bool databases_in_use) const {
@@ -216,26 +239,37 @@ bool ProcessTable::list(const Dir& proc, Clock::time_point first) {
   return static_cast<bool>(entries);
 }
 
-std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool databases_in_use) {
-  const auto proc = Dir::open_root("/proc");
-  if (!proc) {
-    seen_.clear();
-    return {};
+bool ProcessTable::may_have_changed(int proc, long pid, const Seen& seen, Clock::time_point now) {
+  if (seen.is_candidate || now - seen.first < kNew) {
+    return true;
   }
+  return now - seen.first < kYoung &&
+         proc::last_component(proc::link_target(proc, std::to_string(pid) + "/exe")) != seen.executable;
+}
+
+std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool databases_in_use) {
+  if (!proc_) {
+    auto opened = Dir::open_root("/proc");
+    if (!opened) {
+      return {};
+    }
+    proc_.emplace(*std::move(opened));
+  }
+  const Dir& proc = proc_->folder;
   const bool all = now - all_checked_ >= kRecheckedAfter;
-  const auto last = last_number(proc->fd());  // before the list: processes that start meanwhile are looked for again
+  const auto last = proc_->last_number.read();  // before the list: processes that start meanwhile are looked for again
   if (all || !last || last != last_number_) {
-    last_number_.reset();                                                    // stays so if the list fails
-    if (list(*proc, looked_ == Clock::time_point() ? now - kYoung : now)) {  // at the first scan most are not young
+    last_number_.reset();                                                   // stays so if the list fails
+    if (list(proc, looked_ == Clock::time_point() ? now - kYoung : now)) {  // at the first scan most are not young
       last_number_ = last;
     }
   }
   std::vector<AgentProcess> found;
   for (auto& [pid, seen] : seen_) {
-    if (all || seen.is_candidate || now - seen.first < kNew) {
-      identify(proc->fd(), pid, seen, now, databases_in_use);
+    if (all || may_have_changed(proc.fd(), pid, seen, now)) {
+      identify(proc.fd(), pid, seen, now, databases_in_use);
     }
-    if (auto agent = seen.is_candidate ? describe(proc->fd(), pid, seen) : std::nullopt) {
+    if (auto agent = seen.is_candidate ? describe(proc.fd(), pid, seen) : std::nullopt) {
       found.push_back(std::move(*agent));
     }
   }
@@ -243,26 +277,18 @@ std::vector<AgentProcess> ProcessTable::look_locked(Clock::time_point now, bool 
   return found;
 }
 
-/// Callers that wait for the mutex share a scan that began after they called.
-std::vector<AgentProcess> ProcessTable::look(bool databases_in_use) {
-  const auto asked = Clock::now();
+/// Callers that wait for the mutex share a scan.
+std::vector<AgentProcess> ProcessTable::look(std::chrono::milliseconds max_age, bool databases_in_use) {
+  const auto oldest = Clock::now() - max_age;
   const std::lock_guard lock(mutex_);
-  if (looked_ < asked) {
+  const bool serves = looked_ != Clock::time_point() && looked_ >= oldest && found_by_databases_ >= databases_in_use;
+  if (!serves) {
     const auto now = Clock::now();
     found_ = look_locked(now, databases_in_use);
     looked_ = now;
+    found_by_databases_ = databases_in_use;
   }
   return found_;
-}
-
-std::vector<AgentProcess> ProcessTable::recent(bool databases_in_use) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (looked_ != Clock::time_point() && Clock::now() - looked_ < kAgentsRemembered) {
-      return found_;
-    }
-  }
-  return look(databases_in_use);
 }
 
 ProcessTable& processes() {
@@ -272,12 +298,8 @@ ProcessTable& processes() {
 
 }  // namespace
 
-std::vector<AgentProcess> find_agents(bool databases_in_use) {
-  return processes().look(databases_in_use);
-}
-
-std::vector<AgentProcess> running_agents(bool databases_in_use) {
-  return processes().recent(databases_in_use);
+std::vector<AgentProcess> find_agents(std::chrono::milliseconds max_age, bool databases_in_use) {
+  return processes().look(max_age, databases_in_use);
 }
 
 }  // namespace arborfs

@@ -26,15 +26,13 @@ struct AgentProcess {
   bool has_agent_name = false;                     // if false, it is an agent only if `databases` belong to one
 };
 
-/// The agents that run now. A process that becomes an agent by exec alone, long after its start, is noticed up to
-/// kRecheckedAfter later; no agent has loaded a session by then. With `databases_in_use`, also reads the descriptors of
-/// all processes and includes those that have an agent's database open.
-std::vector<AgentProcess> find_agents(bool databases_in_use);
+/// The agents that run, by a scan that began at most `max_age` ago. A process that becomes an agent by exec alone, long
+/// after its start, is noticed up to kRecheckedAfter later; no agent has loaded a session by then. With
+/// `databases_in_use`, the scan also reads the descriptors of all processes and includes those that have an agent's
+/// database open.
+std::vector<AgentProcess> find_agents(std::chrono::milliseconds max_age, bool databases_in_use);
 inline constexpr std::chrono::milliseconds kRecheckedAfter{250};
 
-/// The same, but the result may be up to kAgentsRemembered old: for display, not for deciding on a write.
-std::vector<AgentProcess> running_agents(bool databases_in_use);
-inline constexpr std::chrono::seconds kAgentsRemembered{1};
 /// The file names of agents' databases.
 inline constexpr std::array<const char*, 3> kAgentDatabases = {"agent.db", "history.db", "models.db"};
 

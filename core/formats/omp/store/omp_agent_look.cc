@@ -373,9 +373,9 @@ std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
 
 class OmpAgentFinder final : public AgentFinder {
  public:
-  [[nodiscard]] std::unique_ptr<AgentLook> look(const SessionStore& store, bool may_be_recent) const override {
-    const bool in_use = has_databases_in_use(store);
-    return std::make_unique<OmpAgentLook>(store, may_be_recent ? running_agents(in_use) : find_agents(in_use));
+  [[nodiscard]] std::unique_ptr<AgentLook> look(const SessionStore& store,
+                                                std::chrono::milliseconds max_age) const override {
+    return std::make_unique<OmpAgentLook>(store, find_agents(max_age, has_databases_in_use(store)));
   }
 };
 

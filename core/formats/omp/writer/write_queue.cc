@@ -203,15 +203,12 @@ void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
   }
 }
 
-/// Null if agents do not matter. Otherwise scans for agents right before each write, once for a group. With
-/// `may_be_recent` the list of programs may be a second old: a command that was let in then is refused by its write.
-std::shared_ptr<const AgentLook> WriteQueue::look_ahead(const Session& session, LivePolicy policy,
-                                                        bool may_be_recent) const {
+/// Null if agents do not matter. Otherwise scans for agents right before each write, once for a group.
+std::shared_ptr<const AgentLook> WriteQueue::look_ahead(const Session& session, LivePolicy policy) const {
   if (policy == LivePolicy::on_live || settings_.write_live) {
     return nullptr;
   }
-  auto look = std::shared_ptr<const AgentLook>(may_be_recent ? AgentLook::recent(session.store())
-                                                             : AgentLook::now(session.store()));
+  auto look = std::shared_ptr<const AgentLook>(AgentLook::just_now(session.store()));
   agents_run_ = !look->is_empty();
   return look;
 }
@@ -232,7 +229,7 @@ Result<void> WriteQueue::refuse_live(const SessionPtr& session, const LogWriter&
     return may ? Result<void>() : Result<void>(live(found, *session));
   };
   auto may = judge(*look);
-  return may ? may : judge(*AgentLook::now(session->store()));  // it may have ended during the wait for the lock
+  return may ? may : judge(*AgentLook::now(session->store()));  // it may have ended since the scan
 }
 
 /// Takes the log's lock and refreshes the session under it. A long read is done before the lock.
@@ -312,8 +309,7 @@ Result<void> WriteQueue::settle(const SessionPtr& session, LogWriter& writer, co
 Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const bool all_forced =
       std::all_of(group.begin(), group.end(), [](const Waiting* one) { return one->append->force; });
-  const bool all_ask = std::all_of(group.begin(), group.end(), [](const Waiting* one) { return !one->append->plan; });
-  const auto look = look_ahead(*session, live_policy(all_forced), all_ask);
+  const auto look = look_ahead(*session, live_policy(all_forced));
   ASSIGN_OR_RETURN(auto writer, lock(session, LivePolicy::on_live));
   const auto quiet = refuse_live(session, *writer, look.get(), live_policy(all_forced));
   for (Waiting* waiting : group) {
@@ -328,7 +324,8 @@ Result<void> WriteQueue::write_group(const SessionPtr& session, const std::vecto
     const auto guard = session->read();
     RETURN_IF_ERROR(guard ? check_writable(*guard) : Result<void>(gone()));
     const bool is_current = guard->stat().same_file(writer->stat()) && guard->stat().size == writer->stat().size;
-    if (!is_current && !all_ask) {
+    const auto only_asks = [](const Waiting* one) { return !one->append->plan; };
+    if (!is_current && !std::all_of(group.begin(), group.end(), only_asks)) {
       return log_changed();
     }
     had_moved_leaf = guard->leaf() != guard->index().leaf();

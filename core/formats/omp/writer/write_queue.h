@@ -123,8 +123,7 @@ class WriteQueue {
   Result<void> rewrite_with(const SessionPtr& session, std::unique_ptr<LogWriter> writer, const Lines& lines,
                             LivePolicy policy);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, LivePolicy policy);
-  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(const Session& session, LivePolicy policy,
-                                                            bool may_be_recent = false) const;
+  [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(const Session& session, LivePolicy policy) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
                            LivePolicy policy) const;
   void note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after);
