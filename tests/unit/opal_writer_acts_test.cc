@@ -64,8 +64,9 @@ bool survives_fault(const OpalAct& act, const Plan& plan, unsigned at) {
   if (!result && !disk.met_sync()) {
     EXPECT_EQ(stage.bytes(), before);
   }
-  if (plan.count == 1) {
-    EXPECT_TRUE(stage.hidden().empty());
+  if (plan.count == 1) {  // a replaced log has a hidden name until it is removed
+    const bool was_remove = disk.met() == std::vector<std::string>{"remove"};
+    EXPECT_LE(stage.hidden().size(), was_remove ? 1U : 0U);
   }
   stage.start();
   if (!result && !disk.met_sync()) {
