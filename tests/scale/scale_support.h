@@ -23,14 +23,7 @@
 #include "core/formats/omp/log/omp_index.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ARBORFS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define ARBORFS_SANITIZED 1
-#endif
-#endif
+#include "tests/support/sanitized.h"
 
 namespace arborfs::scale {
 

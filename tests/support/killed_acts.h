@@ -15,11 +15,12 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs::testing {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kKillRounds = 20;  // a sanitizer makes each fork slow
+#ifdef ARBORFS_SANITIZED
+inline constexpr int kKillRounds = 5;  // a sanitizer makes each fork slow
 #else
 inline constexpr int kKillRounds = 200;
 #endif

@@ -119,7 +119,7 @@ class KilledGoatActs : public ::testing::TestWithParam<GoatAct> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Acts, KilledGoatActs, ::testing::ValuesIn(kGoatActs), name_of_goat_act);
+INSTANTIATE_TEST_SUITE_P(Kills, KilledGoatActs, ::testing::ValuesIn(kGoatActs), name_of_goat_act);
 
 TEST_P(KilledGoatActs, LoseAndTearNothing) {
   KillMoments moments;
@@ -185,7 +185,7 @@ std::vector<OpalAct> opal_acts_to_kill() {
   return acts;
 }
 
-INSTANTIATE_TEST_SUITE_P(Acts, KilledOpalActs, ::testing::ValuesIn(opal_acts_to_kill()),
+INSTANTIATE_TEST_SUITE_P(Kills, KilledOpalActs, ::testing::ValuesIn(opal_acts_to_kill()),
                          [](const ::testing::TestParamInfo<OpalAct>& with) {
                            std::string name = with.param.name;
                            std::erase_if(name, [](char c) { return c == ' '; });
