@@ -153,4 +153,17 @@ inline const OpalAct kOpalActs[] = {
      opal_acts::has_two},
 };
 
+/// Each session of the store takes another message, which becomes its leaf.
+inline void expect_each_continues(OpalStage& stage) {
+  for (const SessionPtr& session : stage.sessions()) {
+    const auto written = stage.writer().append_text(session, {"the next one", false, ""});
+    ASSERT_TRUE(written) << written.error().message;
+    ASSERT_TRUE(session->refresh(Depth::index));
+    const auto guard = session->read();
+    ASSERT_TRUE(guard);
+    EXPECT_TRUE(guard->index().damage().empty());
+    EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
+  }
+}
+
 }  // namespace arborfs::testing

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <filesystem>
 #include <memory>
@@ -11,37 +10,11 @@
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "tests/support/opencode_session.h"
+#include "tests/support/sqlite_program.h"
 
 namespace arborfs::conformance {
 
-/// A connection of another program.
-class Program {
- public:
-  explicit Program(const std::string& path) {
-    EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK);
-    sqlite3_busy_timeout(database_, 5000);
-  }
-  ~Program() { sqlite3_close(database_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  /// The rows, with | between columns and a line feed after each row.
-  std::string run(const std::string& sql) {
-    std::string rows;
-    const auto take = [](void* out, int columns, char** values, char** /*names*/) {
-      for (int i = 0; i < columns; ++i) {
-        *static_cast<std::string*>(out) += (i == 0 ? "" : "|") + std::string(values[i] == nullptr ? "" : values[i]);
-      }
-      *static_cast<std::string*>(out) += "\n";
-      return 0;
-    };
-    EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), take, &rows, nullptr), SQLITE_OK) << sqlite3_errmsg(database_);
-    return rows;
-  }
-
- private:
-  sqlite3* database_ = nullptr;
-};
+using Program = testing::SqliteProgram;
 
 class WritesToOpenCode : public OpenCodeSamples {
  protected:

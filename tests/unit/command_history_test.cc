@@ -23,7 +23,7 @@ class CommandHistory : public ::testing::Test {
   void TearDown() override { ::tzset(); }
 
   void make(const std::string& rows) {
-    testing::HistoryProgram program(store.root() + "/history.db");
+    testing::SqliteProgram program(store.root() + "/history.db");
     program.run(testing::kHistory183);
     program.run("INSERT INTO history(prompt, created_at, cwd, session_id) VALUES" + rows);
   }
@@ -119,7 +119,7 @@ TEST_F(CommandHistory, AddStoresAPromptAsOmpDoes) {
   make_three();
   EXPECT_EQ(history({"add", "two", "words  "}), kDone) << terminal.err.str();
   EXPECT_EQ(terminal.out.str(), "");
-  testing::HistoryProgram program(store.root() + "/history.db");
+  testing::SqliteProgram program(store.root() + "/history.db");
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(program.run("SELECT prompt, cwd, session_id, use_count, abs(created_at - unixepoch()) < 60 FROM history "
                         "ORDER BY id DESC LIMIT 1"),

@@ -15,8 +15,8 @@ namespace arborfs {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::HistoryProgram;
 using ::testing::IsEmpty;
+using testing::SqliteProgram;
 using testing::TempStore;
 
 class FsHistoryTest : public ::testing::Test {
@@ -25,13 +25,13 @@ class FsHistoryTest : public ::testing::Test {
   void TearDown() override { ::tzset(); }
 
   void make() const {
-    HistoryProgram program(path());
+    SqliteProgram program(path());
     program.run(testing::kHistory183);
     add(program, "'one', 1771237230, '/work/pi', 'aaaa'");
     add(program, "'late', 1771282800, '/work/pi', NULL");  // 2026-02-17 at 00:00 in the zone
     add(program, "'## two' || char(10) || char(27) || '[2J', 1771300000, NULL, NULL");
   }
-  static void add(HistoryProgram& program, const std::string& values) {
+  static void add(SqliteProgram& program, const std::string& values) {
     program.run("INSERT INTO history(prompt, created_at, cwd, session_id) VALUES(" + values + ")");
   }
   [[nodiscard]] std::string path() const { return temp.root() + "/history.db"; }
@@ -96,7 +96,7 @@ TEST_F(FsHistoryTest, ThePromptOfAnotherProgramChangesOnlyItsDays) {
   make();
   const auto kept = find("2026-02-16.md");
   const auto before = find("2026-02-17.md");
-  HistoryProgram program(path());
+  SqliteProgram program(path());
   add(program, "'three', 1771300060, NULL, NULL");
   const auto after = find("2026-02-17.md");
   EXPECT_EQ(find("2026-02-16.md")->node, kept->node);
@@ -124,7 +124,7 @@ TEST_F(FsHistoryTest, AHistoryMayAppearAndVanish) {
 TEST_F(FsHistoryTest, HistoriesOfSeveralStoresAreOne) {
   make();
   const TempStore other;
-  HistoryProgram program(other.root() + "/history.db");
+  SqliteProgram program(other.root() + "/history.db");
   program.run(testing::kHistory13 + "INSERT INTO history(prompt, created_at) VALUES('between', 1771290000)");
   Catalog both(StoreSet({open_store(temp.root()), open_store(other.root())}), "/home/dev", "");
   const auto days = history::prompt_days(both.stores());
@@ -135,7 +135,7 @@ TEST_F(FsHistoryTest, HistoriesOfSeveralStoresAreOne) {
 }
 
 TEST_F(FsHistoryTest, TimesThatAreNoneAreOnTheFirstOrLastDay) {
-  HistoryProgram program(path());
+  SqliteProgram program(path());
   program.run(testing::kHistory18);
   add(program, "'never', 9223372036854775807, NULL, NULL");
   add(program, "'before', -9223372036854775807, NULL, NULL");

@@ -157,15 +157,7 @@ class KilledOpalActs : public ::testing::TestWithParam<OpalAct> {
     ASSERT_TRUE(restored) << restored.error().message;
     expect_log_kept(stage, before);
     EXPECT_TRUE(stage.hidden().empty()) << stage.hidden().front() << " is left";
-    for (const SessionPtr& session : stage.sessions()) {
-      const auto written = stage.writer().append_text(session, {"the next one", false, ""});
-      ASSERT_TRUE(written) << written.error().message;
-      ASSERT_TRUE(session->refresh(Depth::index));
-      const auto guard = session->read();
-      ASSERT_TRUE(guard);
-      EXPECT_TRUE(guard->index().damage().empty());
-      EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
-    }
+    expect_each_continues(stage);
   }
 
  private:

@@ -23,9 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::HistoryProgram;
 using ::testing::IsEmpty;
 using testing::Owner;
+using testing::SqliteProgram;
 
 constexpr const char* kTwo =
     "INSERT INTO history(prompt, created_at, cwd) VALUES('older', 100, '/work/a'), ('newer', 200, NULL)";
@@ -35,7 +35,7 @@ class OmpHistory : public ::testing::Test {
   OmpHistory() { fs::create_directories(folder); }
 
   void make(const std::string& tables, const std::string& rows = kTwo) const {
-    HistoryProgram program(path);
+    SqliteProgram program(path);
     program.run("PRAGMA journal_mode=WAL");
     program.run(tables);
     program.run(rows);
@@ -172,7 +172,7 @@ TEST_F(OmpHistory, WhatCannotBeReadIsAnErrorThatNamesTheFile) {
 
 TEST_F(OmpHistory, ALockedDatabaseIsBusy) {
   {
-    HistoryProgram program(path);
+    SqliteProgram program(path);
     program.run(testing::kHistory13);
   }
   Owner owner(path);

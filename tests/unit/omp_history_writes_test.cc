@@ -19,7 +19,7 @@ namespace arborfs {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::HistoryProgram;
+using testing::SqliteProgram;
 
 class OmpHistoryWrites : public ::testing::Test {
  protected:
@@ -39,9 +39,9 @@ class OmpHistoryWrites : public ::testing::Test {
   }
   void make(const std::string& tables) const {
     clear();
-    HistoryProgram(path).run(tables);
+    SqliteProgram(path).run(tables);
   }
-  std::string ask(const std::string& sql) const { return HistoryProgram(path).run(sql); }
+  std::string ask(const std::string& sql) const { return SqliteProgram(path).run(sql); }
   /// The index agrees with the table.
   void expect_sound() const {
     EXPECT_EQ(ask("PRAGMA integrity_check"), "ok\n");

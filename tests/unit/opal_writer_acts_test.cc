@@ -32,15 +32,7 @@ void expect_whole(OpalStage& stage, const OpalAct& act) {
   EXPECT_NE(log.find("\n" + std::string(log == before ? OpalStage::kLines : act.keeps)), std::string::npos) << log;
   EXPECT_TRUE(stage.hidden().empty()) << stage.hidden().front() << " is left";
   ASSERT_TRUE(stage.session()) << "the session is gone";
-  for (const SessionPtr& session : stage.sessions()) {
-    const auto written = stage.writer().append_text(session, {"the next one", false, ""});
-    ASSERT_TRUE(written) << written.error().message;
-    ASSERT_TRUE(session->refresh(Depth::index));
-    const auto guard = session->read();
-    ASSERT_TRUE(guard);
-    EXPECT_TRUE(guard->index().damage().empty());
-    EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
-  }
+  expect_each_continues(stage);
 }
 
 class OpalActs : public ::testing::TestWithParam<OpalAct> {};
