@@ -119,6 +119,16 @@ std::string no_option(const std::string& word, const std::vector<CLI::App*>& app
   return "unknown option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
 }
 
+/// The complaint about the first of the options in front of a verb that it does not have.
+std::string lacks_option(const CLI::App& verb, const std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at + 1 < words.size() && words_of_option(verb, words[at]) > 0) {
+    at += words_of_option(verb, words[at]);
+  }
+  const std::string& other = words[std::min(at, words.size() - 1)];
+  return quoted(verb.get_name()) + " has no option " + quoted(other.substr(0, other.find('=')));
+}
+
 /// The complaint about a line without a verb; "" if it asks for help or for the version.
 std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>& words) {
   std::size_t at = 0;
@@ -137,6 +147,9 @@ std::string complain_of_no_verb(Grammar& grammar, const std::vector<std::string>
   }
   if (at >= words.size()) {
     return "a verb is missing";
+  }
+  if (const CLI::App* verb = grammar.verb(words[at])) {
+    return lacks_option(*verb, words);
   }
   if (!is_option(words[at])) {
     return "unknown verb " + quoted(words[at]) + did_you_mean(nearest(words[at], grammar.verb_names()));
