@@ -118,6 +118,13 @@ void ReadAhead::note(NodeId node) {
   }
 }
 
+void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
+  if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
+    const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
+    want([&] { return readers_.note_listed(files, is_from_start, last); });
+  }
+}
+
 void ReadAhead::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -163,7 +170,7 @@ void ReadAhead::cut(const ReadAheadRange& stretch, std::uint32_t count) {
 }
 
 ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
-  Files found{stretch, nullptr, nullptr, {}, {}};
+  Files found{stretch, false, nullptr, nullptr, {}, {}};
   found.stretch.count = 0;
   const Kind kind = stretch.folder.kind();
   const auto ref = session_of(state_, stretch.folder);
@@ -188,6 +195,7 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
       found.files.push_back({NodeId(kind, stretch.folder.slot(), ordinal), guard->index().entry(ordinal), *size});
     }
   }
+  found.is_at_end = count < stretch.count && stretch.nth(count) > guard->index().size();
   return found;
 }
 
@@ -195,6 +203,9 @@ void ReadAhead::leave_out_marker(Files& files) {
   const std::lock_guard lock(mutex_);
   const Ordinal marker = readers_.mark(files.stretch);
   std::erase_if(files.files, [&](const Files::File& file) { return file.node.item() == marker; });
+  if (files.is_at_end) {
+    readers_.note_end(files.stretch);
+  }
 }
 
 /// Returns how many files were stored: all, unless the log changed, the kernel does not know a file, or the thread

@@ -4,7 +4,7 @@
 // bytes cost little; the kernel may evict them at any time and then asks as usual.
 //
 // The kernel may make the thread wait until reads in progress are answered, so it must be stopped while requests are
-// still served. note() may be called by any thread.
+// still served. note() and note_listed() may be called by any thread.
 #pragma once
 
 #include <condition_variable>
@@ -37,6 +37,8 @@ class ReadAhead {
 
   /// The kernel asked for the first bytes of a file.
   void note(NodeId node);
+  /// The kernel was sent names in entries/ or text/, up to that of entry `last`; kNoEntry: to the end.
+  void note_listed(NodeId folder, bool is_from_start, Ordinal last);
   void stop();
   /// True while files that were noticed are not stored yet.
   [[nodiscard]] bool is_busy();
@@ -51,6 +53,7 @@ class ReadAhead {
       std::uint64_t size = 0;
     };
     ReadAheadRange stretch;  // as far as files exist
+    bool is_at_end = false;  // it ends where the folder ends
     const RecordRenderer* renderer = nullptr;
     std::shared_ptr<const LogSource> log;
     FileStat log_stat;

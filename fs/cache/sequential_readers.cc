@@ -124,6 +124,29 @@ std::optional<ReadAheadRange> SequentialReaders::note(NodeId node) {
   return lead_on(number, walk.end + walk.step * walk.lead);
 }
 
+std::optional<ReadAheadRange> SequentialReaders::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
+  if (is_from_start && finished_ && finished_->folder != folder) {
+    follow_ = Listed{walk_at(folder, 1), folder, last};
+    Walk& walk = walks_[follow_->walk];
+    begin(walk, kNoEntry);
+    walk.step = 1;
+    walk.lead = finished_->lead;
+    finished_.reset();
+    return std::nullopt;
+  }
+  if (!follow_ || follow_->folder != folder) {
+    return std::nullopt;
+  }
+  const Listed known = *follow_;
+  follow_->last = last;
+  if (last == kNoEntry) {
+    follow_.reset();
+  }
+  const Walk* const walk = walk_of(known.walk, folder, 1);
+  return walk == nullptr ? std::nullopt
+                         : lead_on(known.walk, std::min<std::int64_t>(known.last, walk->at + walk->lead));
+}
+
 Ordinal SequentialReaders::mark(const ReadAheadRange& stretch) {
   Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
   const Ordinal middle = stretch.nth(stretch.count / 2);
@@ -136,6 +159,11 @@ Ordinal SequentialReaders::mark(const ReadAheadRange& stretch) {
   }
   walk->markers.push_back(middle);
   return middle;
+}
+
+void SequentialReaders::note_end(const ReadAheadRange& stretch) {
+  const Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
+  finished_ = Finished{stretch.folder, walk == nullptr ? kFirstLead : walk->lead};
 }
 
 void SequentialReaders::cut(const ReadAheadRange& stretch, std::uint32_t count) {

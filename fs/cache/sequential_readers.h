@@ -1,7 +1,8 @@
 // Detects readers that go through entries/ or text/ in order, and predicts which files they read next. Its input is the
 // sequence of files that the kernel asks for, which are those whose bytes it has not cached. One file in the middle of
 // a predicted stretch, the marker, must not be prefetched: the kernel will ask for it, which shows how far the reader
-// has come while there is still time to prefetch more. Used by one thread at a time.
+// has come while there is still time to prefetch more. A reader that is near the end of a folder and then lists another
+// is expected to continue there. Used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -39,10 +40,15 @@ class SequentialReaders {
 
   /// The kernel asked for the bytes of an entry or a text.
   std::optional<ReadAheadRange> note(NodeId node);
+  /// The kernel is being sent the files of a folder up to `last`, so it knows those of earlier replies; kNoEntry: the
+  /// listing has ended.
+  std::optional<ReadAheadRange> note_listed(NodeId folder, bool is_from_start, Ordinal last);
   /// A stretch is about to be prefetched. Returns its marker; kNoEntry for none.
   Ordinal mark(const ReadAheadRange& stretch);
   /// Only the first `count` files of a stretch are prefetched, and no later prediction for its walk.
   void cut(const ReadAheadRange& stretch, std::uint32_t count);
+  /// The folder ends with this stretch.
+  void note_end(const ReadAheadRange& stretch);
 
  private:
   struct Walk {
@@ -55,6 +61,15 @@ class SequentialReaders {
     std::vector<Ordinal> markers;  // in the order of the walk
     std::uint64_t used = 0;
   };
+  struct Listed {
+    std::size_t walk;
+    NodeId folder;
+    Ordinal last;  // the last one that the kernel knows by the next request
+  };
+  struct Finished {
+    NodeId folder;
+    std::int64_t lead;
+  };
   static bool is_on(const Walk& walk, NodeId folder, Ordinal ordinal);
   std::size_t walk_at(NodeId folder, Ordinal ordinal);
   Walk* walk_of(std::size_t number, NodeId folder, int step);
@@ -65,6 +80,8 @@ class SequentialReaders {
 
   std::array<Walk, kMost> walks_{};
   std::uint64_t uses_ = 0;
+  std::optional<Finished> finished_;  // the last folder that was predicted to its end, until another is listed
+  std::optional<Listed> follow_;      // the folder that was listed then
 };
 
 }  // namespace arborfs

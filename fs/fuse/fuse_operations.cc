@@ -181,6 +181,13 @@ struct FuseOperations : FuseDispatch {
     }
   }
 
+  static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
+    const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
+    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.submount_of(folder)) {
+      ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
+    }
+  }
+
   static std::span<char> room_for(std::size_t size) {
     read_buffer().resize(std::max(read_buffer().size(), size));
     return std::span(read_buffer()).first(size);
@@ -262,7 +269,10 @@ struct FuseOperations : FuseDispatch {
           }
           return buffer;
         },
-        [](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
+        [ino, offset, plus](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
+          if (plus) {
+            note_listed(request, NodeId(ino), offset, buffer->last());
+          }
           fuse_reply_buf(request, buffer->bytes().data(), buffer->bytes().size());
         });
   }

@@ -101,6 +101,7 @@ bool DirBuffer::add(const DirectoryItem& item) {
     return false;
   }
   used_ += needed;
+  last_ = item.attr.node;
   return true;
 }
 

@@ -25,11 +25,14 @@ class DirBuffer {
   /// False if the item does not fit.
   bool add(const DirectoryItem& item);
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
+  /// The node of the last item; no node if there is none.
+  [[nodiscard]] NodeId last() const { return last_; }
 
  private:
   std::vector<char> bytes_;
   std::size_t used_ = 0;
   bool with_attributes_;
+  NodeId last_;
   std::string name_;
 };
 
