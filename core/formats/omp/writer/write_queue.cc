@@ -16,6 +16,9 @@ namespace arborfs {
 
 namespace {
 
+/// Less than an agent needs to start and to load a session, together with the age of AgentLook::just_now().
+constexpr std::chrono::milliseconds kLookServes{2};
+
 Error gone() {
   return {Errc::not_found, "the session is gone"};
 }
@@ -203,13 +206,27 @@ void WriteQueue::commit_group(const SessionPtr& session, const Chain& group) {
   }
 }
 
-/// Null if agents do not matter. Otherwise scans for agents right before each write, once for a group.
+/// Null if agents do not matter. Otherwise the agents that run right before the write; one look serves a group.
 std::shared_ptr<const AgentLook> WriteQueue::look_ahead(const Session& session, LivePolicy policy) const {
   if (policy == LivePolicy::on_live || settings_.write_live) {
     return nullptr;
   }
-  auto look = std::shared_ptr<const AgentLook>(AgentLook::just_now(session.store()));
+  auto look = recent_look(session.store());
   agents_run_ = !look->is_empty();
+  return look;
+}
+
+std::shared_ptr<const AgentLook> WriteQueue::recent_look(const SessionStore& store) const {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(look_mutex_);
+    if (look_.store == &store && now - look_.time < kLookServes) {
+      return look_.look;
+    }
+  }
+  std::shared_ptr<const AgentLook> look = AgentLook::just_now(store);
+  const std::lock_guard lock(look_mutex_);
+  look_ = {&store, now, look};
   return look;
 }
 

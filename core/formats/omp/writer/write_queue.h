@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -124,6 +125,7 @@ class WriteQueue {
                             LivePolicy policy);
   Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, LivePolicy policy);
   [[nodiscard]] std::shared_ptr<const AgentLook> look_ahead(const Session& session, LivePolicy policy) const;
+  [[nodiscard]] std::shared_ptr<const AgentLook> recent_look(const SessionStore& store) const;
   Result<void> refuse_live(const SessionPtr& session, const LogWriter& writer, const AgentLook* look,
                            LivePolicy policy) const;
   void note_own_write(const SessionPtr& session, const FileStat& before, const Result<FileStat>& after);
@@ -142,7 +144,15 @@ class WriteQueue {
   std::condition_variable room_;                  // waiting_bytes_ decreased
   std::map<std::uint32_t, SessionQueue> queues_;  // by session number; guarded by mutex_
   std::uint64_t waiting_bytes_ = 0;               // guarded by mutex_
-  mutable std::atomic<bool> agents_run_{false};   // at the last check
+  /// The last look for agents. Appends in a row share it for a few milliseconds.
+  struct RecentLook {
+    const SessionStore* store = nullptr;
+    std::chrono::steady_clock::time_point time{};
+    std::shared_ptr<const AgentLook> look;
+  };
+  mutable std::mutex look_mutex_;                // leaf
+  mutable RecentLook look_;                      // guarded by look_mutex_
+  mutable std::atomic<bool> agents_run_{false};  // at the last check
 };
 
 }  // namespace arborfs
