@@ -29,9 +29,9 @@ texts contain all words of the query, best first, `excerpts.md` with the matchin
 data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:`
 `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
 
-A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. The file `cwd`
-in it has the full path. A session's folder has the name of its log; for agents other than omp and pi the agent's name
-precedes it, as in `claude-11112222`:
+A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
+`cwd` has the full path, and `by-title/` has links such as `2026-02-16 fix-the-flaky-upload-test`. A session's folder has
+the name of its log; for agents other than omp and pi the agent's name precedes it, as in `claude-11112222`:
 
     session.json       the header of the log, with the current title, the agent and the format
     title              the title

@@ -197,7 +197,8 @@ class Catalog {
   [[nodiscard]] static Families families_among(const std::vector<Placed>& sessions);
   void add_children(CatalogView& view, std::vector<Placed>& sessions, const Families& families);
   [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
-  static void fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members);
+  static void fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members,
+                   std::unordered_set<std::string> taken);
   static std::string shown_name(const Placed& placed);
   static std::vector<std::pair<std::string, SessionPtr>> native_names(const std::vector<Placed*>& members,
                                                                       const std::unordered_set<std::string>& shown);

@@ -131,10 +131,11 @@ std::vector<std::pair<std::string, SessionPtr>> Catalog::native_names(const std:
   return unique;
 }
 
-/// Fills a folder with sessions, and sets the shown path of each. `path` is that of the folder.
-void Catalog::fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members) {
+/// Fills a folder with sessions, and sets the shown path of each. `path` is that of the folder, `taken` are the names
+/// of its other files.
+void Catalog::fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members,
+                   std::unordered_set<std::string> taken) {
   folder.sessions.reserve(members.size());
-  std::unordered_set<std::string> taken;
   for (Placed* placed : members) {
     const Session& session = *placed->session;
     folder.sessions.emplace_back(unique_name(shown_name(*placed), taken), placed->session);
@@ -162,7 +163,7 @@ void Catalog::add_children(CatalogView& view, std::vector<Placed>& sessions, con
     }
     const Session& starter = *sessions[at].session;
     auto folder = std::make_shared<SessionFolder>();
-    fill(*folder, view.path_of(starter.number()) + "/children", members->second);
+    fill(*folder, view.path_of(starter.number()) + "/children", members->second, {});
     const ProjectPtr project = view.where[starter.number()].project;
     note_places(view, folder, project, starter.number());
     view.children[starter.number()] = std::move(folder);
@@ -175,7 +176,7 @@ ProjectPtr Catalog::make_project(const std::vector<Placed*>& members, std::strin
   project->cwd = members.front()->standing.cwd;
   project->number = project_number(project->cwd);
   project->name = std::move(name);
-  fill(*project, "projects/" + project->name, members);
+  fill(*project, "projects/" + project->name, members, {"cwd", "by-title"});
   return project;
 }
 

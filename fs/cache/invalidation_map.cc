@@ -75,7 +75,8 @@ void InvalidationMap::add_all_in(NodeId folder, std::vector<Invalidation>& out) 
 /// A session without a slot was never looked up, so the kernel has nothing of it cached.
 void InvalidationMap::add_session(const Change& change, std::vector<Invalidation>& out) const {
   const std::uint32_t home = state_.slots.find(change.session, 0);
-  const auto session = state_.catalog.view()->session(change.session);
+  const auto view = state_.catalog.view();
+  const auto session = view->session(change.session);
   if (home == 0 || !session) {
     return;
   }
@@ -85,12 +86,15 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
     out.push_back({folder, std::string(name)});
   }
   out.push_back({NodeId(Kind::labels, home, 0), ""});
+  if (const auto place = view->where.find(change.session); place->second.starter == 0) {
+    out.push_back({NodeId(Kind::by_title, 0, place->second.project->number), ""});
+  }
   const auto [generation, raw_generation] = session->generations();
-  for (const ViewRow& view : session_views()) {
-    if (grows(view)) {
-      const bool is_raw = view.validity == Validity::raw_generation;
+  for (const ViewRow& row : session_views()) {
+    if (grows(row)) {
+      const bool is_raw = row.validity == Validity::raw_generation;
       const std::uint32_t item = is_raw ? raw_generation : state_.transcript_versions.last_of(change.session);
-      out.push_back({NodeId(kind_of(view), home, item), ""});
+      out.push_back({NodeId(kind_of(row), home, item), ""});
     }
   }
   if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
@@ -171,6 +175,7 @@ void InvalidationMap::add_place(const std::string& path, std::uint32_t starter, 
     out.push_back({node, ""});
     out.push_back({node, path.substr(second + 1)});
     add_unlisted_names(node, *project, out);
+    add_all_in(NodeId(Kind::by_title, 0, project->number), out);
   }
 }
 

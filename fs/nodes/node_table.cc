@@ -24,6 +24,7 @@ namespace session = session_nodes;
 namespace shortcut = shortcut_nodes;
 namespace shown = shown_file_nodes;
 namespace sums = stats_nodes;
+namespace titles = title_nodes;
 
 constexpr NodeRow folder(Kind kind, std::string_view word, decltype(NodeRow::attr) attr,
                          decltype(NodeRow::lookup) lookup, decltype(NodeRow::list) list) {
@@ -58,8 +59,10 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::project, "project", project::project_attr, project::project_lookup, project::project_list),
     file(Kind::project_cwd, "cwd", project::cwd_attr, project::cwd_open),
     link(Kind::project_alias, "project-alias", project::alias_attr, project::alias_target),
+    folder(Kind::by_title, "by-title", titles::attr, titles::lookup, titles::list),
     folder(Kind::agent, "agent", shortcut::agent_attr, shortcut::lookup, shortcut::list),
     link(Kind::session_alias, "session-alias", shortcut::link_attr, shortcut::link_target),
+    link(Kind::by_title_link, "by-title-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::by_id_link, "by-id-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::by_agent_link, "by-agent-link", shortcut::link_attr, shortcut::link_target),
     link(Kind::recent_link, "recent-link", shortcut::link_attr, shortcut::link_target),

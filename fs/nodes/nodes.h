@@ -43,7 +43,7 @@ Result<Attr> alias_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> alias_target(MountState&, RequestContext&, NodeId);
 }  // namespace project_nodes
 
-/// by-id/, by-agent/, recent/, terminals/: symlinks to sessions, and those in projects and in search/.
+/// by-id/, by-agent/, recent/, terminals/: symlinks to sessions, and those in projects, in by-title/ and in search/.
 namespace shortcut_nodes {
 /// The folder of an agent in by-agent/.
 NodeId agent_folder(std::string_view agent);
@@ -58,6 +58,14 @@ Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
 Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace shortcut_nodes
+
+/// by-title/ of a project. Listing it reads the first messages of the sessions that have no title, and so does looking
+/// up a name that it has not listed.
+namespace title_nodes {
+Result<Attr> attr(MountState&, RequestContext&, NodeId);
+Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+}  // namespace title_nodes
 
 /// search/: a folder for each query, created when it is looked up. Looking up a query does not search; listing its
 /// folder, and looking up names in it, does.

@@ -8,6 +8,7 @@ namespace arborfs::project_nodes {
 namespace {
 
 constexpr std::string_view kCwdName = "cwd";
+constexpr std::string_view kByTitleName = "by-title";
 
 Result<ProjectPtr> project_at(MountState& state, NodeId node) {
   auto project = state.catalog.view()->project(node.item());
@@ -111,6 +112,9 @@ Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId
   if (name == kCwdName) {
     return Child{NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever};
   }
+  if (name == kByTitleName) {
+    return Child{NodeId(Kind::by_title, 0, node.item()), CacheTtl::forever};
+  }
   return child_of(state, *state.catalog.view(), **project, name);
 }
 
@@ -123,6 +127,8 @@ Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, Nod
   }
   items.push_back(
       {std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever}, std::nullopt});
+  items.push_back(
+      {std::string(kByTitleName), {NodeId(Kind::by_title, 0, node.item()), CacheTtl::forever}, std::nullopt});
   add_sessions(state, *project, items);
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
 }

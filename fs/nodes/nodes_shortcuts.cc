@@ -12,6 +12,8 @@ std::string target_to(const CatalogView& view, Kind kind, const Session& session
   switch (kind) {
     case Kind::session_alias:
       return path.substr(path.rfind('/') + 1);
+    case Kind::by_title_link:
+      return ".." + path.substr(path.rfind('/'));
     case Kind::by_agent_link:
     case Kind::search_link:
       return "../../" + path;

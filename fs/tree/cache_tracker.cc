@@ -17,6 +17,7 @@ bool is_told_of(Kind kind) {
     case Kind::recent:
     case Kind::terminals:
     case Kind::project:
+    case Kind::by_title:
     case Kind::session:
     case Kind::labels:
     case Kind::children:

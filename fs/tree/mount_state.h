@@ -14,6 +14,7 @@
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
 #include "core/stats/recent_stats.h"
+#include "core/views/link_names.h"
 #include "fs/tree/cache_tracker.h"
 #include "fs/tree/control_inodes.h"
 #include "fs/tree/inode_number.h"
@@ -47,6 +48,8 @@ struct MountState {
   TextVersions versions;
   CacheTracker kernel;
   ControlInodes control_inodes;
+  SessionSlugs slugs;
+  LinkNames titles{LinkNames::Style::day, slugs};
   search::RecentSearches searches;
   stats::RecentStats stats;
   history::RecentHistory history;

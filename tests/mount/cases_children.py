@@ -30,7 +30,8 @@ def place_of(mount, session):
 
 
 def in_projects(mount):
-    return sorted(name for project in (mount / "projects").iterdir() for name in os.listdir(project) if name != "cwd")
+    return sorted(name for project in (mount / "projects").iterdir() for name in os.listdir(project)
+                  if name not in ("by-title", "cwd"))
 
 
 def check_child(mount, agent, starter, child):

@@ -273,7 +273,7 @@ def test_writes_are_visible_when_they_return(case):
             fork = answered(home / "fork", "")
             equal(sorted(os.listdir(mount / fork["path"] / "entries")), sorted(os.listdir(home / "entries")))
             new = answered(mount / "new", f"/srv/new{number}")
-            equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", os.path.basename(new["path"])])
+            equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", "by-title", os.path.basename(new["path"])])
             assert {fork["session"], new["session"]} <= set(os.listdir(mount / "by-id"))
             os.rename(home, there)
             assert session.name in os.listdir(there.parent) and session.name not in os.listdir(home.parent)
@@ -308,7 +308,8 @@ def test_second_mount_shows_every_write(case):
             made = []
             seen(lambda: made.append(answered(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
             seen(lambda: made.append(answered(one / "new", f"/srv/n{number}")),
-                 lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", Path(made[1]["path"]).name], "new")
+                 lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", "by-title", Path(made[1]["path"]).name],
+                 "new")
             away = two / "projects" / other.project / session.name
             seen(lambda: os.rename(mine, one / "projects" / other.project / session.name),
                  lambda: away.is_dir() and not theirs.exists(), "moved away")

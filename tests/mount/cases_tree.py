@@ -4,7 +4,9 @@ listed."""
 import errno
 import json
 import os
+import re
 import stat
+import time
 
 from agentdir import PNG, START_MS, STEP_MS
 from crawl import is_control, paths_below
@@ -48,7 +50,7 @@ def test_sessions_are_grouped_by_working_directory(case):
         equal((projects / "srv-shop" / "cwd").read_text().removesuffix("\n"), "/srv/shop", "cwd")
         equal((projects / "notes" / "cwd").read_text().removesuffix("\n"), f"{case.home}/notes", "cwd in home")
         sessions = [case.store["shop"].name, case.store["hurt"].name]
-        equal(sorted(set(os.listdir(projects / "srv-shop")) - {"cwd"}), sorted(sessions), "sessions of a project")
+        equal(sorted(os.listdir(projects / "srv-shop")), sorted([*sessions, "by-title", "cwd"]), "a project")
         by_folder = projects / case.store["shop"].folder
         equal(sorted(os.listdir(by_folder)), sorted(os.listdir(projects / "srv-shop")), "by the store's folder")
         fails_with(errno.ENOENT, os.stat, projects / "no-such-project")
@@ -191,6 +193,60 @@ def test_recent_lists_the_newest_first(case):
         found = [store[os.path.basename(os.readlink(mount / "recent" / name))] for name in names]
         equal(found, order, "order")
         assert names[0].startswith("01-long-haul") and names[1].startswith("02-mend-the-checkout"), names
+
+
+def by_title(mount, project):
+    """{name in by-title/: the name of the session that it leads to}."""
+    folder = mount / "projects" / project / "by-title"
+    return {name: os.path.basename(os.readlink(folder / name)) for name in os.listdir(folder)}
+
+
+def test_by_title_links_to_each_session_of_its_project(case):
+    """by-title/ has a link to each session of the project, named after the day of its creation and its title, else its
+    first message; the links of two sessions with equal names differ."""
+    talks = [case.agent.talk(3, title="Größe: 1/2"), case.agent.talk(3), case.agent.talk(3, title="Twin"),
+             case.agent.talk(3, title="Twin"), case.agent.talk(3, title="Elsewhere", cwd="/srv/other")]
+    day = time.strftime("%Y-%m-%d", time.localtime(START_MS / 1000))
+    with case.mount() as mount:
+        links = by_title(mount, "srv-shop")
+        plain = {f"{day} größe-1-2": talks[0].name, f"{day} turn-1": talks[1].name, f"{day} twin": talks[2].name}
+        equal({name: links[name] for name in plain}, plain, "the plain names")
+        [other] = set(links) - set(plain)
+        assert re.fullmatch(f"{day} twin~[0-9a-f]{{8}}", other) and links[other] == talks[3].name, links
+        equal(list(links), sorted(links), "the order")
+        equal(set(os.listdir(mount / "projects" / "srv-shop" / "by-title" / other)),
+              set(os.listdir(mount.session(talks[3]))))
+        equal(by_title(mount, "srv-other"), {f"{day} elsewhere": talks[4].name})
+        fails_with(errno.ENOENT, os.stat, mount / "projects" / "srv-shop" / "by-title" / f"{day} no-such-title")
+    with case.mount() as mount:
+        assert os.path.samefile(mount / "projects" / "srv-shop" / "by-title" / other, mount.session(talks[3])), \
+            "a name that was not listed"
+        equal(by_title(mount, "srv-shop"), links, "after a remount")
+
+
+def test_old_names_in_by_title_lead_to_the_session(case):
+    """A new title gives a session a new name in by-title/; the old one is not listed but still leads to the session."""
+    session = case.agent.talk(3, title="Before")
+    day = time.strftime("%Y-%m-%d", time.localtime(START_MS / 1000))
+    with case.mount() as mount:
+        folder = mount.session(session)
+        equal(by_title(mount, "srv-shop"), {f"{day} before": session.name})
+        (folder / "title").write_text("After\n")
+        equal(by_title(mount, "srv-shop"), {f"{day} after": session.name})
+        assert os.path.samefile(mount / "projects" / "srv-shop" / "by-title" / f"{day} before", folder)
+
+
+def test_no_session_hides_a_file_of_its_project(case):
+    """Logs named cwd.jsonl and by-title.jsonl get other names in the project."""
+    names = ("cwd", "by-title")
+    session = case.agent.talk(1)
+    for name in names:
+        header = {**session.header, "id": name}
+        (session.path.parent / f"{name}.jsonl").write_text(json.dumps(header) + "\n")
+    with case.mount() as mount:
+        equal(sorted(os.listdir(mount / "projects" / "srv-shop")),
+              sorted([session.name, *names, *(f"{name}~2" for name in names)]))
+        equal((mount / "projects" / "srv-shop" / "cwd").read_text(), "/srv/shop\n")
 
 
 def test_terminals_link_to_their_last_session(case):

@@ -88,7 +88,7 @@ class SessionChildren : public ::testing::Test {
 
 TEST_F(SessionChildren, AreInTheFolderOfTheirStarterOnly) {
   const std::string path = std::string(kShownStarter) + "/children";
-  EXPECT_THAT(list("projects/work"), ElementsAre("cwd", "claude-" + std::string(kStarter)));
+  EXPECT_THAT(list("projects/work"), ElementsAre("cwd", "by-title", "claude-" + std::string(kStarter)));
   EXPECT_THAT(list(kShownStarter), Contains("children"));
   EXPECT_THAT(list(path), ElementsAre("claude-agent-7"));
   EXPECT_THAT(list(path + "/claude-agent-7"), Not(Contains("children")));
@@ -116,7 +116,7 @@ TEST_F(SessionChildren, MoveToTheProjectWhenTheirStarterGoes) {
   const std::string before = child->shown_path();
   std::filesystem::remove(starter_log());
   catalog.rescan();
-  EXPECT_THAT(list("projects/work"), ElementsAre("cwd", "claude-agent-7"));
+  EXPECT_THAT(list("projects/work"), ElementsAre("cwd", "by-title", "claude-agent-7"));
   std::vector<std::pair<Change::Kind, std::string>> told;
   for (const Change& change : catalog.feed().after(mark, 100)) {
     if (change.session == child->number()) {

@@ -1,0 +1,74 @@
+#include "core/views/session_slugs.h"
+
+#include <utility>
+
+#include "core/base/cancellation.h"
+#include "core/base/parallel_for.h"
+#include "core/render/names.h"
+#include "core/views/first_user_text.h"
+
+namespace arborfs {
+
+namespace {
+
+constexpr std::size_t kColumns = 80;  // of a first message; a slug has fewer
+
+}  // namespace
+
+/// The first message stays while the log only grows. A log without a message is read again when it has changed.
+std::optional<SessionSlugs::FirstWords> SessionSlugs::known(const Session& session, const FileStat& stat) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = read_.find(session.number());
+  if (found == read_.end()) {
+    return std::nullopt;
+  }
+  const FirstWords& words = found->second;
+  const bool is_valid =
+      words.slug.empty() ? words.stat == stat : words.stat.same_file(stat) && words.stat.size <= stat.size;
+  return is_valid ? std::optional(words) : std::nullopt;
+}
+
+bool SessionSlugs::needs_log(const Session& session) const {
+  const auto head = session.head();
+  return head.header.title.empty() && head.problem.empty() && !known(session, head.stat);
+}
+
+Result<void> SessionSlugs::read(const std::vector<SessionPtr>& sessions) {
+  const std::atomic<bool>* const cancelled = Cancellation::current();
+  std::vector<SessionPtr> unknown;
+  for (const auto& session : sessions) {
+    if (needs_log(*session)) {
+      unknown.push_back(session);
+    }
+  }
+  parallel_for(unknown.size(), [&](std::size_t at) {
+    if (cancelled != nullptr && cancelled->load()) {
+      return;
+    }
+    FirstWords words{unknown[at]->stat(), first_user_text(*unknown[at], kColumns)};
+    words.slug = words.slug.empty() ? "" : names::slug(words.slug);
+    const std::lock_guard lock(mutex_);
+    read_[unknown[at]->number()] = std::move(words);
+  });
+  return cancelled != nullptr && cancelled->load() ? Result<void>(Errc::interrupted, "the reader is gone")
+                                                   : Result<void>();
+}
+
+std::string SessionSlugs::of(const Session& session) const {
+  const auto head = session.head();
+  if (!head.header.title.empty()) {
+    return names::slug(head.header.title);
+  }
+  const auto words = known(session, head.stat);
+  return words && !words->slug.empty() ? words->slug : names::slug("");
+}
+
+void SessionSlugs::keep_only(const CatalogView& view) {
+  const std::lock_guard lock(mutex_);
+  if (view.version > kept_version_) {
+    kept_version_ = view.version;
+    std::erase_if(read_, [&](const auto& row) { return !view.where.contains(row.first); });
+  }
+}
+
+}  // namespace arborfs
