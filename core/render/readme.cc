@@ -17,7 +17,7 @@ them; reading changes nothing in the logs.
     projects/          one folder per working directory, with one folder per session
     by-id/             every session by its id; a unique prefix of an id is found too
     by-agent/          the sessions of each agent, by their ids
-    recent/            the 50 sessions that changed last, newest first
+    recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     history/           the prompts that were typed to omp, one file a day, newest first
@@ -64,18 +64,18 @@ contain them unchanged.
 constexpr std::string_view kToTry = R"(
 ## Try this
 
-    ls -l recent/
-    cat recent/01-*/tree.txt
-    less recent/01-*/transcript.md
-    tail -n 40 recent/01-*/transcript.md
-    jq -r '.messages[] | .role' recent/01-*/context.json
-    jq . recent/01-*/usage.json
+    ls -lt recent/
+    cat recent/1/tree.txt
+    less recent/1/transcript.md
+    tail -n 40 recent/1/transcript.md
+    jq -r '.messages[] | .role' recent/1/context.json
+    jq . recent/1/usage.json
     rg -l 'needle' projects/*/*/text/
     cat "search/race condition/excerpts.md"
     less 'search/"race condition" role:user after:2026-02-16'/01-*/transcript.md
     ls -l projects/*/*/labels/
     find . -path '*/labels/checkpoint'
-    cd recent/01-*/ && ls branches/
+    cd recent/1/ && ls branches/
     diff branches/ONE/transcript.md branches/OTHER/transcript.md
     jq -r 'select(.writable | not) | input_filename' projects/*/*/status.json
 

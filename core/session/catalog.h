@@ -90,7 +90,7 @@ struct CatalogView {
 };
 using CatalogViewPtr = std::shared_ptr<const CatalogView>;
 
-/// A session in recent/ or terminals/.
+/// A session and the name of a link to it.
 struct NamedSession {
   std::string name;
   SessionPtr session;
@@ -148,8 +148,8 @@ class Catalog {
   /// The cwd of a project that any view has shown.
   [[nodiscard]] std::optional<std::string> cwd_of_project(std::uint32_t number) const;
 
-  /// Newest first by the log's mtime, at most `limit`, without those in children/; names 01-<slug of title>.
-  [[nodiscard]] std::vector<NamedSession> recent(std::size_t limit = 50) const;
+  /// Newest first by the log's mtime, at most `limit`, without those in children/.
+  [[nodiscard]] std::vector<SessionPtr> recent(std::size_t limit = 50) const;
   [[nodiscard]] std::vector<NamedSession> terminals() const;
 
   /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix, its name in

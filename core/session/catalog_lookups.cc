@@ -1,9 +1,7 @@
 // Finds the latest sessions, and the session that a user names.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
-#include "core/render/names.h"
 #include "core/session/catalog.h"
 
 namespace arborfs {
@@ -57,7 +55,7 @@ std::ptrdiff_t count_prefix(const CatalogView& view, std::string_view id, std::s
 
 }  // namespace
 
-std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
+std::vector<SessionPtr> Catalog::recent(std::size_t limit) const {
   struct Row {
     std::int64_t mtime;
     std::uint32_t number;
@@ -75,13 +73,12 @@ std::vector<NamedSession> Catalog::recent(std::size_t limit) const {
   std::partial_sort(
       rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end(),
       [](const Row& a, const Row& b) { return a.mtime != b.mtime ? a.mtime > b.mtime : a.number < b.number; });
-  std::vector<NamedSession> named;
+  std::vector<SessionPtr> newest;
+  newest.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    char prefix[24];
-    std::snprintf(prefix, sizeof prefix, "%02zu-", i + 1);
-    named.push_back({prefix + names::slug(rows[i].session->head().header.title), rows[i].session});
+    newest.push_back(std::move(rows[i].session));
   }
-  return named;
+  return newest;
 }
 
 Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {

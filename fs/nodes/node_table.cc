@@ -50,7 +50,7 @@ constexpr std::array<NodeRow, kFirstView + 1> kRows = {
     folder(Kind::projects, "projects", project::attr, project::lookup, project::list),
     folder(Kind::by_id, "by-id", shortcut::attr, shortcut::lookup, shortcut::list),
     folder(Kind::by_agent, "by-agent", shortcut::attr, shortcut::agents_lookup, shortcut::agents_list),
-    folder(Kind::recent, "recent", shortcut::attr, shortcut::lookup, shortcut::list),
+    folder(Kind::recent, "recent", shortcut::attr, titles::recent_lookup, titles::recent_list),
     folder(Kind::search, "search", searches::attr, searches::lookup, searches::list),
     folder(Kind::stats, "stats", sums::attr, sums::lookup, sums::list),
     folder(Kind::history, "history", prompts::attr, prompts::lookup, prompts::list),

@@ -59,12 +59,14 @@ Result<Attr> link_attr(MountState&, RequestContext&, NodeId);
 Result<std::string> link_target(MountState&, RequestContext&, NodeId);
 }  // namespace shortcut_nodes
 
-/// by-title/ of a project. Listing it reads the first messages of the sessions that have no title, and so does looking
-/// up a name that it has not listed.
+/// by-title/ of a project, and recent/. Listing them reads the first messages of sessions that have no title, and so
+/// does looking up a name that they have not listed.
 namespace title_nodes {
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 Result<Child> lookup(MountState&, RequestContext&, NodeId, std::string_view name);
 Result<ListingPtr> list(MountState&, RequestContext&, NodeId);
+Result<Child> recent_lookup(MountState&, RequestContext&, NodeId, std::string_view name);
+Result<ListingPtr> recent_list(MountState&, RequestContext&, NodeId);
 }  // namespace title_nodes
 
 /// search/: a folder for each query, created when it is looked up. Looking up a query does not search; listing its

@@ -36,10 +36,6 @@ std::string_view agent_of(const CatalogView& view, NodeId folder) {
   return "";
 }
 
-std::vector<NamedSession> sessions_of(const MountState& state, Kind folder) {
-  return folder == Kind::recent ? state.catalog.recent() : state.catalog.terminals();
-}
-
 bool is_by_id(NodeId folder) {
   return folder.kind() == Kind::by_id || folder.kind() == Kind::agent;
 }
@@ -50,8 +46,6 @@ Kind link_kind(Kind folder) {
       return Kind::by_id_link;
     case Kind::agent:
       return Kind::by_agent_link;
-    case Kind::recent:
-      return Kind::recent_link;
     default:
       return Kind::terminal_link;
   }
@@ -106,8 +100,8 @@ Result<Attr> agent_attr(MountState& state, RequestContext& /*call*/, NodeId node
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   std::int64_t time = state.view_time(*state.catalog.view());
   if (node.kind() == Kind::recent) {
-    for (const auto& row : state.catalog.recent(1)) {
-      time = std::max(time, row.session->mtime_ns());
+    for (const auto& session : state.catalog.recent(1)) {
+      time = std::max(time, session->mtime_ns());
     }
   }
   return directory_attr(node, stable_ino(0, word_of(node)), time);
@@ -120,7 +114,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, s
     return session ? Result<Child>(Child{link_node(state, *view, link_kind(node.kind()), *session), CacheTtl::moment})
                    : Result<Child>(no_such_name());
   }
-  for (const auto& row : sessions_of(state, node.kind())) {
+  for (const auto& row : state.catalog.terminals()) {
     if (row.name == name) {
       return Child{link_node(state, *view, link_kind(node.kind()), *row.session), CacheTtl::moment};
     }
@@ -144,7 +138,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
       }
     }
   } else {
-    for (auto& row : sessions_of(state, node.kind())) {
+    for (auto& row : state.catalog.terminals()) {
       const NodeId link = link_node(state, *view, link_kind(node.kind()), *row.session);
       items.push_back({std::move(row.name), {link, CacheTtl::moment}, std::nullopt});
     }

@@ -50,6 +50,7 @@ struct MountState {
   ControlInodes control_inodes;
   SessionSlugs slugs;
   LinkNames titles{LinkNames::Style::day, slugs};
+  LinkNames recents{LinkNames::Style::minute, slugs};
   search::RecentSearches searches;
   stats::RecentStats stats;
   history::RecentHistory history;

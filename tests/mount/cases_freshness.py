@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 
-from agentdir import PNG, append_bytes, backdate, compact, overwrite_bytes, replace_by_rename, slot_line
+from agentdir import PNG, append_bytes, backdate, compact, overwrite_bytes, replace_by_rename, slot_line, started
 from crawl import ROOT_CONTROLS, SESSION_CONTROLS
 from mounting import PATIENCE, equal, eventually, fails_with, variants, visible_within
 from views import damage, messages, status
@@ -139,7 +139,7 @@ def test_title_written_in_place_is_seen(case, limit, options):
                 lambda: ((folder / "title").read_text().strip() == title
                          and json.loads((folder / "session.json").read_bytes())["title"] == title
                          and (folder / "raw.jsonl").read_bytes() == session.path.read_bytes()
-                         and os.listdir(mount / "recent") == [f"01-{slug}"]), title)
+                         and os.listdir(mount / "recent") == [f"{started(session)}-{slug}"]), title)
 
 
 @in_each_mode

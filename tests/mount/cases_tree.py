@@ -6,9 +6,8 @@ import json
 import os
 import re
 import stat
-import time
 
-from agentdir import PNG, START_MS, STEP_MS
+from agentdir import PNG, START_MS, STEP_MS, started
 from crawl import is_control, paths_below
 from mounting import equal, fails_with, output_of, visible_within
 
@@ -182,17 +181,44 @@ def test_symbolic_links_are_relative_and_resolve(case):
 
 
 def test_recent_lists_the_newest_first(case):
-    """recent/ numbers the sessions by the time of their last change and names them by title."""
+    """recent/ lists the sessions by the time of their last change, which their links have, and names them by the time of
+    their creation and their title or first message."""
     with case.browse() as mount:
         order = ["long", "shop", "hurt", "notes"]
         for age, name in enumerate(order):
             os.utime(case.store[name].path, (START_MS / 1000 - age * 60,) * 2)
     with case.mount() as mount:
-        names = sorted(os.listdir(mount / "recent"))
+        names = os.listdir(mount / "recent")
+        equal(output_of("ls", "-t", mount / "recent").split(), names, "ls -t")
+        equal(output_of("ls", "-U", mount / "recent").split(), names, "ls -U")
         store = {session.name: name for name, session in case.store.items()}
         found = [store[os.path.basename(os.readlink(mount / "recent" / name))] for name in names]
         equal(found, order, "order")
-        assert names[0].startswith("01-long-haul") and names[1].startswith("02-mend-the-checkout"), names
+        equal(names[:2], [f"{started(case.store['long'])}-long-haul", f"{started(case.store['shop'])}-mend-the-checkout"])
+        for number, name in enumerate(names, 1):
+            for spelled in (str(number), f"{number:02}"):
+                assert os.path.samefile(mount / "recent" / spelled, mount / "recent" / name), spelled
+        for spelled in ("0", str(len(names) + 1), "1x", "-1", f"{started(case.store['long'])}-long"):
+            fails_with(errno.ENOENT, os.stat, mount / "recent" / spelled)
+
+
+def test_names_in_recent_stay(case):
+    """Names in recent/ stay when another session changes; a former name leads to its session."""
+    first, second = case.agent.talk(3, title="First"), case.agent.talk(3, title="Second")
+    os.utime(first.path, (START_MS / 1000,) * 2)
+    with case.mount() as mount:
+        recent = mount / "recent"
+        names = [f"{started(second)}-second", f"{started(first)}-first"]
+        equal(os.listdir(recent), names)
+        first.user("more")
+        visible_within(2, first.grow, lambda: os.listdir(recent) == names[::-1], "the other order")
+        assert os.path.samefile(recent / "1", mount.session(first))
+        (mount.session(second) / "title").write_text("Renamed\n")
+        equal(os.listdir(recent), [f"{started(second)}-renamed", names[1]])
+        assert os.path.samefile(recent / names[0], mount.session(second)), "a former name"
+        fails_with(errno.ENOENT, os.stat, recent / f"{started(first)}-second")
+    with case.mount() as mount:
+        assert os.path.samefile(mount / "recent" / names[1], mount.session(first)), "a name that was not listed"
 
 
 def by_title(mount, project):
@@ -206,7 +232,7 @@ def test_by_title_links_to_each_session_of_its_project(case):
     first message; the links of two sessions with equal names differ."""
     talks = [case.agent.talk(3, title="Größe: 1/2"), case.agent.talk(3), case.agent.talk(3, title="Twin"),
              case.agent.talk(3, title="Twin"), case.agent.talk(3, title="Elsewhere", cwd="/srv/other")]
-    day = time.strftime("%Y-%m-%d", time.localtime(START_MS / 1000))
+    day = started(talks[0])[:10]
     with case.mount() as mount:
         links = by_title(mount, "srv-shop")
         plain = {f"{day} größe-1-2": talks[0].name, f"{day} turn-1": talks[1].name, f"{day} twin": talks[2].name}
@@ -227,7 +253,7 @@ def test_by_title_links_to_each_session_of_its_project(case):
 def test_old_names_in_by_title_lead_to_the_session(case):
     """A new title gives a session a new name in by-title/; the old one is not listed but still leads to the session."""
     session = case.agent.talk(3, title="Before")
-    day = time.strftime("%Y-%m-%d", time.localtime(START_MS / 1000))
+    day = started(session)[:10]
     with case.mount() as mount:
         folder = mount.session(session)
         equal(by_title(mount, "srv-shop"), {f"{day} before": session.name})

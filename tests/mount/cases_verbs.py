@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from agentdir import started
 from mounting import at_most, concurrent, equal, fails_with, needs, run, shell, variants
 from writing import added, one_session, reason, refused, text_of
 
@@ -131,7 +132,7 @@ def test_echo_into_title_renames_the_session(case):
             shell(f"echo 'Title {number}' > title", cwd=folder)
             equal((folder / "title").read_text(), f"Title {number}\n")
             equal(json.loads((folder / "session.json").read_text())["title"], f"Title {number}")
-            equal(os.listdir(mount / "recent"), [f"01-title-{number}"])
+            equal(os.listdir(mount / "recent"), [f"{started(session)}-title-{number}"])
         shell("printf 'without newline' > title", cwd=folder)
         equal((folder / "title").read_text(), "without newline\n")
 

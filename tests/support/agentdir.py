@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -73,6 +74,11 @@ def backdate(path, seconds=10):
     status = os.stat(path)
     past = status.st_mtime_ns - int(seconds * 1e9)
     os.utime(path, ns=(past, past))
+
+
+def started(session):
+    """When a session was created, in local time, as names in recent/ begin."""
+    return time.strftime("%Y-%m-%dT%H-%M", time.localtime(session.started_ms / 1000))
 
 
 class Session:

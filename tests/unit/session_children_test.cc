@@ -109,7 +109,7 @@ TEST_F(SessionChildren, AreFoundByIdAndByPath) {
   }
   EXPECT_EQ(*catalog.find("/mnt/" + starter->shown_path() + "/text"), starter);
   ASSERT_EQ(catalog.recent().size(), 1U);
-  EXPECT_EQ(catalog.recent().front().session, starter);
+  EXPECT_EQ(catalog.recent().front(), starter);
 }
 
 TEST_F(SessionChildren, MoveToTheProjectWhenTheirStarterGoes) {

@@ -52,7 +52,7 @@ class Opened {
     if (recent.empty()) {
       fail(agent_dir, {Errc::not_found, "no session"});
     }
-    session_ = recent.front().session;
+    session_ = recent.front();
   }
   void read(Depth depth) {
     if (const auto done = session_->refresh(depth); !done) {

@@ -54,7 +54,7 @@ Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
     }
   }
   std::size_t looked_at = 0;
-  for (const auto& [name, session] : catalog.recent(SIZE_MAX)) {
+  for (const auto& session : catalog.recent(SIZE_MAX)) {
     if (session->store_number() == store && looked_at++ < kMostLookedAt && is_log_of_pi(session)) {
       return of_pi();
     }

@@ -89,8 +89,8 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
   if (!found) {
     const auto recent = impl->catalog.recent(SIZE_MAX);
     const auto here = std::find_if(recent.begin(), recent.end(),
-                                   [&](const NamedSession& row) { return row.session->head().header.cwd == resolved; });
-    found = here == recent.end() ? nullptr : here->session;
+                                   [&](const SessionPtr& session) { return session->head().header.cwd == resolved; });
+    found = here == recent.end() ? nullptr : *here;
   }
   if (!found) {
     return create(std::move(store), cwd, std::move(settings));
