@@ -18,14 +18,13 @@ std::shared_timed_mutex& shared_memory_gate() {
 }
 
 /// Opens the -shm too.
-Result<Connection> Transaction::connect(const std::string& path, Sync sync) {
-  constexpr std::chrono::milliseconds kPatience(kPatienceMs);
-  const std::unique_lock gate(shared_memory_gate(), kPatience);
+Result<Connection> Transaction::connect(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
+  const std::unique_lock gate(shared_memory_gate(), patience);
   if (!gate) {
     return Error{Errc::busy, "cannot open the database: this process reads it all the time"};
   }
   ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
-  sqlite3_busy_timeout(connection.handle(), kPatienceMs);
+  sqlite3_busy_timeout(connection.handle(), static_cast<int>(patience.count()));
   // The last connection to close leaves no -wal behind, as its program would.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=ON"));
@@ -35,8 +34,8 @@ Result<Connection> Transaction::connect(const std::string& path, Sync sync) {
   return connection;
 }
 
-Result<Transaction> Transaction::begin(const std::string& path, Sync sync) {
-  ASSIGN_OR_RETURN(auto connection, connect(path, sync));
+Result<Transaction> Transaction::begin(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
+  ASSIGN_OR_RETURN(auto connection, connect(path, sync, patience));
   return begin(std::move(connection));
 }
 

@@ -3,6 +3,7 @@
 // database keeps. Used by one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,16 +15,16 @@ namespace arborfs::sqlite {
 class Transaction {
  public:
   enum class Sync : std::uint8_t { full, left_to_kernel };
-  /// A connection that may read before it begins to write. Errors: as begin.
-  static Result<Connection> connect(const std::string& path, Sync sync);
-  /// Waits up to kPatienceMs for other writers. Errors: busy after that; not_found, permission, corrupt, io.
+  static constexpr std::chrono::milliseconds kPatience{5000};
+  /// A connection that may read before it begins to write; it waits up to `patience` for other programs. Errors: as
+  /// begin.
+  static Result<Connection> connect(const std::string& path, Sync sync, std::chrono::milliseconds patience = kPatience);
+  /// Waits for other writers. Errors: busy after that; not_found, permission, corrupt, io.
   static Result<Transaction> begin(Connection connection);
-  static Result<Transaction> begin(const std::string& path, Sync sync);
+  static Result<Transaction> begin(const std::string& path, Sync sync, std::chrono::milliseconds patience = kPatience);
   [[nodiscard]] const Connection& connection() const { return connection_; }
   /// Errors: busy, no_space, io; nothing is changed then.
   Result<void> commit() const;
-
-  static constexpr int kPatienceMs = 5000;
 
  private:
   explicit Transaction(Connection connection) : connection_(std::move(connection)) {}

@@ -1,6 +1,7 @@
 // The prompts that a user typed to an agent, as the agent keeps them apart from its sessions. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -43,11 +44,14 @@ class PromptHistory {
   /// corrupt, unsupported (of a version that arborfs does not know), permission, too_large, io.
   virtual Result<void> read(const Span& span, const Reading& reading) const = 0;
 
-  /// Adds a prompt that is typed now; its time does not matter. A prompt that is there already is treated as the agent
-  /// treats one that is typed again. Creates the history if there is none. `sync`: it is on disk when this returns.
-  /// Errors: invalid_argument (nothing but white space), not_utf8; not_found if the agent has no folder; busy, corrupt,
-  /// unsupported, permission, no_space, io.
-  virtual Result<void> add(const Prompt& prompt, bool sync) = 0;
+  struct Adding {
+    bool sync = true;                          // it is on disk when add() returns
+    std::chrono::milliseconds patience{5000};  // how long add() waits for other programs that have the history locked
+  };
+  /// Adds a prompt; without a time, as one that is typed now. A prompt that is there already is treated as the agent
+  /// treats one that is typed again. Creates the history if there is none. Errors: invalid_argument (nothing but white
+  /// space), not_utf8; not_found if the agent has no folder; busy, corrupt, unsupported, permission, no_space, io.
+  virtual Result<void> add(const Prompt& prompt, const Adding& how) = 0;
 
   /// Its file, for messages.
   [[nodiscard]] virtual const std::string& path() const = 0;

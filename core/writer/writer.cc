@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/session/agent_look.h"
@@ -157,10 +158,13 @@ void Writer::remember_prompt(const SessionPtr& session, const std::string& text)
     return;
   }
   const Header header = session->head().header;
-  const auto done = history->add({0, text, header.cwd, header.id}, settings_.durability == Durability::synced);
-  if (!done && !has_told_of_history_.exchange(true)) {
-    write_log(LogLevel::warning, done.error().message);
-    catalog_.note_error(done.error().message);
+  prompts_.add(*history, {now_ms() / 1000, text, header.cwd, header.id}, settings_.durability == Durability::synced);
+}
+
+void Writer::note_lost_prompt(const Error& error) {
+  if (!has_told_of_history_.exchange(true)) {
+    write_log(LogLevel::warning, error.message);
+    catalog_.note_error(error.message);
   }
 }
 

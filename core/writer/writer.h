@@ -25,6 +25,7 @@
 #include "core/session/catalog.h"
 #include "core/writer/conversation.h"
 #include "core/writer/disk_reservation.h"
+#include "core/writer/prompt_queue.h"
 
 namespace arborfs {
 
@@ -195,7 +196,8 @@ class Writer {
   void note_outcome(const SessionPtr& session, std::string_view doing, const Error* error);
 
   /// Adds appended text to the prompts that were typed to the session's agent, if the settings say so and the agent
-  /// keeps such prompts. Never fails: the first error is recorded as note_outcome() does.
+  /// keeps such prompts. If another program has them locked, the text is added later, and this does not wait. Never
+  /// fails: the first error is recorded as note_outcome() does.
   void remember_prompt(const SessionPtr& session, const std::string& text);
 
   [[nodiscard]] Catalog& catalog() const { return catalog_; }
@@ -219,10 +221,12 @@ class Writer {
   Result<CreateResult> show_made(const LogPlace& place);
 
  private:
+  void note_lost_prompt(const Error& error);
   Catalog& catalog_;
   const WriteSettings settings_;
   Memory memory_;
   std::atomic<bool> has_told_of_history_{false};  // an error of remember_prompt()
+  PromptQueue prompts_{[this](const Error& error) { note_lost_prompt(error); }};
 };
 
 }  // namespace arborfs

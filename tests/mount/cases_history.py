@@ -1,10 +1,14 @@
 """history/ and `arborfs history` show what omp's history.db has, while omp writes it, and change nothing there."""
 
+import contextlib
 import errno
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 
-from mounting import equal, fails_with, visible_within
+from mounting import PATIENCE, at_most, equal, fails_with, visible_within
 
 TABLES = """
 CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL UNIQUE,
@@ -98,6 +102,64 @@ def test_appends_join_the_history(case):
         append.write_text("and again\n")
         assert "still works" in (mount.session(shop) / "transcript.md").read_text()
         equal(mount.said().count("the prompt history"), 1, "lines in the log")
+
+
+HOLD = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("BEGIN " + sys.argv[2])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held(case, how):
+    """A process that holds a lock on the history."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, case.agent.path / "history.db", how],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        try:
+            equal(holder.stdout.readline(), b"held\n")
+            yield
+        finally:
+            holder.kill()
+
+
+def prompts(case):
+    """What is in the history."""
+    with contextlib.closing(sqlite3.connect(case.agent.path / "history.db")) as database:
+        return [prompt for [prompt] in database.execute("SELECT prompt FROM history ORDER BY id")]
+
+
+def test_a_locked_history_does_not_delay_appends(case):
+    """While another process holds the history locked, an append takes no longer than without; the texts are in the
+    history soon after the lock is gone, in their order."""
+    typed(case).close()
+    with case.browse("history") as mount:
+        append = mount.session(case.store["shop"]) / "append"
+        for how in ("EXCLUSIVE", "IMMEDIATE"):
+            texts = [f"{how} {number}" for number in range(20)]
+            with held(case, how):
+                with at_most(3, "20 appends"):
+                    for text in texts:
+                        append.write_text(f"{text}\n")
+                assert f"{how} 19" in (mount.session(case.store["shop"]) / "transcript.md").read_text()
+            visible_within(5, lambda: None, lambda: prompts(case)[-20:] == texts, "the texts in the history")
+        equal(mount.said().count("the prompt history"), 0, "lines in the log")
+
+
+def test_a_locked_history_does_not_delay_the_unmount(case):
+    """Texts that still wait for a locked history when the mount ends are left out, and the log says so."""
+    typed(case).close()
+    browsing = case.browse("history")  # the sessions are older than the process, which looks like a running omp
+    with held(case, "EXCLUSIVE"):
+        with browsing as mount:
+            (mount.session(case.store["shop"]) / "append").write_text("left out\n")
+            written = time.monotonic()
+        assert time.monotonic() - written < 3 * PATIENCE, "the unmount waited"
+    equal(prompts(case), [])
+    assert "is locked; prompts that waited for it and are not in it: 1" in mount.said(), mount.said()
+    assert b"left out" in case.store["shop"].path.read_bytes()
 
 
 def test_without_the_option_appends_stay_out(case):

@@ -25,7 +25,7 @@ class OmpHistoryWrites : public ::testing::Test {
  protected:
   Result<void> add(const std::string& text, const std::string& cwd = "", const std::string& session = "",
                    Disk& disk = Disk::real()) const {
-    return add_to_omp_history(path, {0, text, cwd, session}, true, disk);
+    return add_to_omp_history(path, {0, text, cwd, session}, {}, disk);
   }
   void expect_added(const std::string& text) const {
     const auto done = add(text, "/work/a", "s1");

@@ -146,7 +146,7 @@ int add(const CommandLine& line, Terminal& io) {
   }
   std::error_code failed;
   PromptHistory& history = *stores->front()->prompt_history();
-  const auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, true);
+  const auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, {});
   if (!done) {
     return fail(io, done.error());
   }

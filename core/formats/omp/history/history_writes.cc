@@ -141,7 +141,7 @@ Result<void> store(const Connection& connection, Prompt prompt) {
   connection.leave_out_triggers();
   ASSIGN_OR_RETURN(const Tables tables, known_tables(connection));
   prompt.text = tables.is_unique ? stored_prompt(prompt.text) : std::string(trimmed(prompt.text));
-  prompt.time_s = now_ms() / 1000;
+  prompt.time_s = prompt.time_s == 0 ? now_ms() / 1000 : prompt.time_s;
   ASSIGN_OR_RETURN(const std::int64_t row, row_of_same(connection, prompt.text, tables.is_unique));
   if (row == 0) {
     return insert(connection, tables, prompt);
@@ -162,16 +162,17 @@ std::string stored_prompt(std::string_view text) {
   return std::string(trimmed(stored));
 }
 
-Result<void> add_to_omp_history(const std::string& path, const Prompt& prompt, bool sync, Disk& disk) {
+Result<void> add_to_omp_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
+                                Disk& disk) {
   if (!json::is_valid_utf8(prompt.text)) {
     return Error{Errc::not_utf8, "the prompt is not UTF-8"};
   }
   if (is_blank(prompt.text)) {
     return Error{Errc::invalid_argument, "the prompt has nothing but white space"};
   }
-  RETURN_IF_ERROR(make_file(path, sync, disk));
-  const auto how = sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
-  ASSIGN_OR_RETURN(const auto transaction, Transaction::begin(path, how));
+  RETURN_IF_ERROR(make_file(path, adding.sync, disk));
+  const auto how = adding.sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
+  ASSIGN_OR_RETURN(const auto transaction, Transaction::begin(path, how, adding.patience));
   RETURN_IF_ERROR(store(transaction.connection(), prompt));
   return transaction.commit();
 }

@@ -65,9 +65,9 @@ class OmpHistory final : public PromptHistory {
     return done ? done : Result<void>(about(path(), done.error()));
   }
 
-  Result<void> add(const Prompt& prompt, bool sync) override {
+  Result<void> add(const Prompt& prompt, const Adding& how) override {
     const std::shared_lock open(omp_history_gate());
-    const auto done = add_to_omp_history(path(), prompt, sync, disk_);
+    const auto done = add_to_omp_history(path(), prompt, how, disk_);
     const bool is_about_text =
         !done && (done.error().code == Errc::invalid_argument || done.error().code == Errc::not_utf8);
     return done || is_about_text ? done : Result<void>(about(path(), done.error()));
