@@ -34,6 +34,9 @@ class LogReader {
   [[nodiscard]] virtual bool serves_observers() const { return false; }
   /// True if logs of this format only grow, so that entries keep their places. Others may be rewritten whole.
   [[nodiscard]] virtual bool only_grow() const { return false; }
+  /// A log of at most so many bytes that was indexed just after a write, when a later one may leave its times
+  /// unchanged, is not indexed again if none of its bytes has changed. Comparing costs time with each index.
+  [[nodiscard]] virtual std::uint64_t most_compared() const { return std::uint64_t{8} << 10U; }
   /// Copies facts that an earlier index found, and that the head does not show, into the head of a log that has grown.
   virtual void keep_findings(const Header& /*before*/, Header& /*header*/) const {}
   /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.

@@ -10,29 +10,52 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kHashed = ContentFingerprint::kWhole / 2;  // bytes at either end
-
-/// Hashes at most kHashed bytes from `from` on, as far as the log has them.
-Result<std::uint64_t> hash_of(const LogSource& log, std::uint64_t from, std::uint64_t to, std::uint64_t seed) {
-  std::string bytes(std::min(to - from, kHashed), '\0');
-  ASSIGN_OR_RETURN(auto got, log.read_raw_at(from, bytes));
-  bytes.resize(got);
-  return xxh64(bytes, seed);
-}
+constexpr std::uint64_t kAtEitherEnd = std::uint64_t{4} << 10U;
+constexpr std::uint64_t kPiece = std::uint64_t{64} << 10U;
 
 }  // namespace
 
-Result<ContentFingerprint> ContentFingerprint::of(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
-  ContentFingerprint mark;
-  mark.size_ = size;
-  mark.slot_ = std::min(slot, size);
-  ASSIGN_OR_RETURN(const auto first, hash_of(log, mark.slot_, size, size));
-  ASSIGN_OR_RETURN(mark.hash_, hash_of(log, std::max(mark.slot_, size - std::min(size, kHashed)), size, first));
+ContentFingerprint::ContentFingerprint(std::uint64_t slot, std::uint64_t size, bool is_of_all)
+    : slot_(std::min(slot, size)), size_(size), is_of_all_(is_of_all), hash_(size) {}
+
+/// Adds the bytes from `from` to `to`, as far as the log has them.
+Result<void> ContentFingerprint::add(const LogSource& log, std::uint64_t from, std::uint64_t to) {
+  std::string bytes;
+  while (from < to) {
+    bytes.resize(std::min(to - from, kPiece));
+    ASSIGN_OR_RETURN(const auto got, log.read_raw_at(from, bytes));
+    bytes.resize(got);
+    hash_ = xxh64(bytes, hash_);
+    from += got;
+    if (got == 0) {
+      break;
+    }
+  }
+  return {};
+}
+
+Result<ContentFingerprint> ContentFingerprint::make(const LogSource& log, std::uint64_t slot, std::uint64_t size,
+                                                    bool is_of_all) {
+  ContentFingerprint mark(slot, size, is_of_all);
+  if (is_of_all) {
+    RETURN_IF_ERROR(mark.add(log, mark.slot_, size));
+    return mark;
+  }
+  RETURN_IF_ERROR(mark.add(log, mark.slot_, std::min(size, mark.slot_ + kAtEitherEnd)));
+  RETURN_IF_ERROR(mark.add(log, std::max(mark.slot_, size - std::min(size, kAtEitherEnd)), size));
   return mark;
 }
 
+Result<ContentFingerprint> ContentFingerprint::of(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
+  return make(log, slot, size, false);
+}
+
+Result<ContentFingerprint> ContentFingerprint::of_all(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
+  return make(log, slot, size, true);
+}
+
 Result<bool> ContentFingerprint::is_of(const LogSource& log) const {
-  ASSIGN_OR_RETURN(const auto now, of(log, slot_, size_));
+  ASSIGN_OR_RETURN(const auto now, make(log, slot_, size_, is_of_all_));
   return now.hash_ == hash_;
 }
 

@@ -32,35 +32,27 @@ FileStat seen_at(const FileStat& look, const LogSource& log) {
   return log.opened().same_file(look) ? look : log.opened();
 }
 
-/// The fingerprint of a log short enough to be hashed completely; nothing for a longer one and on a read error.
-std::optional<ContentFingerprint> short_mark(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
-  const auto mark = size <= ContentFingerprint::kWhole ? ContentFingerprint::of(log, slot, size)
-                                                       : Result<ContentFingerprint>(Errc::unsupported, "too long");
+/// The fingerprint of all bytes of a log; nothing on a read error.
+std::optional<ContentFingerprint> whole_mark_of(const LogSource& log, std::uint64_t slot, std::uint64_t size) {
+  const auto mark = ContentFingerprint::of_all(log, slot, size);
   return mark ? std::optional(*mark) : std::nullopt;
 }
 
-/// The state of a short log before it is read.
+/// The state of a log before it is read, if it is at most `most` bytes long.
 class BeforeReading {
  public:
-  BeforeReading(const LogSource& log, std::uint64_t size) : log_(log), size_(size) {
-    if (size <= ContentFingerprint::kWhole) {
-      const auto line = first_line(log);
-      line_ = line ? *line : "";
-      mark_ = short_mark(log, line_.size(), size);
-    }
-  }
+  BeforeReading(const LogSource& log, std::uint64_t size, std::uint64_t most)
+      : log_(log), size_(size), mark_(size <= most ? whole_mark_of(log, 0, size) : std::nullopt) {}
   /// The fingerprint of the bytes that were read, after the slot; nothing if another program wrote to them meanwhile.
   [[nodiscard]] std::optional<ContentFingerprint> mark_of_read(const std::string& slot) const {
-    const auto mark = short_mark(log_, slot.size(), size_);
-    const auto line = slot.empty() && mark_ ? first_line(log_) : Result<std::string>(line_);
-    return line && *line == line_ && is_still_of(mark_, log_) ? mark : std::nullopt;
+    const auto mark = slot.empty() || !mark_ ? mark_ : whole_mark_of(log_, slot.size(), size_);
+    return is_still_of(mark_, log_) ? mark : std::nullopt;
   }
 
  private:
   const LogSource& log_;
   const std::uint64_t size_;
-  std::string line_;
-  std::optional<ContentFingerprint> mark_;
+  const std::optional<ContentFingerprint> mark_;
 };
 
 /// While it lives for long work, is_quick() is false.
@@ -167,7 +159,7 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
     return log.error();
   }
   const FileStat seen = seen_at(st, **log);
-  const BeforeReading before(**log, seen.size);
+  const BeforeReading before(**log, seen.size, format().reader->most_compared());
   const bool is_observed = depth == Depth::details && format().reader->serves_observers();
   const auto observer = is_observed ? format().renderer->observe(**log) : nullptr;
   auto index = format().reader->index(**log, {cancelled, observer.get()});

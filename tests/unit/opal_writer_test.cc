@@ -80,6 +80,35 @@ TEST_F(OpalWriting, AnAppendKeepsEveryOtherLineAndMovesTheLeaf) {
   EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
 }
 
+std::string line_with(std::size_t number, char letter) {
+  return R"({"id":"m)" + std::to_string(number) + R"(","parent_id":"b2","role":"user","content":")" +
+         std::string(1000, letter) + "\"}\n";
+}
+
+/// Each look at a young log would otherwise index all of it again, and writers look before each append.
+TEST_F(OpalWriting, ALogThatIsYoungAndUnchangedIsIndexedOnce) {
+  std::string bytes = kHeader + "\n" + kLines;
+  for (std::size_t i = 0; i < 100; ++i) {
+    bytes += line_with(i, 'x');
+  }
+  put(bytes);
+  const auto source_of = [&] {
+    EXPECT_TRUE(session()->refresh(Depth::index));
+    return session()->read()->log();
+  };
+  // While that is ahead, no look at the log can rely on its time.
+  const auto soon = std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1);
+  std::filesystem::last_write_time(log(), soon);
+  const auto first = source_of();
+  EXPECT_EQ(source_of(), first);
+  const std::size_t at = bytes.find("xxxx", bytes.size() / 2);
+  std::fstream(log(), std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(at)) << "y";
+  std::filesystem::last_write_time(log(), soon);
+  const auto second = source_of();
+  EXPECT_NE(second, first) << "a byte in the middle has changed";
+  EXPECT_EQ(source_of(), second);
+}
+
 /// A disk that has room for what is written, but not when names are synced.
 class FullAtSync : public Disk {
  public:

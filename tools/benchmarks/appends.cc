@@ -1,8 +1,9 @@
 // arborfs-appends: measures writers that append lines to a file; each line takes open, write and close. The lines are
-// user messages of 200 bytes. With --locked each is written under the lock that agents take, as arborfs must do: no
-// mount can do with less. Prints {"p50":µs,"p99":µs,"rate":appends a second}; exits with 1 at the first call that
-// fails.
+// user messages of 200 bytes. With --locked each is written under the lock that omp takes, and with --flock under one
+// as goat takes it, as arborfs must do: no mount can do with less. Prints {"p50":µs,"p99":µs,"rate":appends a second};
+// exits with 1 at the first call that fails.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,9 +30,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kUsage =
-    "usage: arborfs-appends FILE TAG WRITERS COUNT [--sync] [--locked]\n"
+    "usage: arborfs-appends FILE TAG WRITERS COUNT [--sync] [--locked | --flock]\n"
     "WRITERS processes append COUNT lines each; --sync: each with fdatasync(2) before close(2);\n"
-    "--locked: each with the agents' lock held for open(2) and write(2).\n"
+    "--locked: each with the lock of omp held for open(2) and write(2);\n"
+    "--flock: each with flock(2) of FILE.lock held for open(2) and write(2).\n"
     "The content of a line begins with `TAG writer number `, both counted from 0.\n";
 constexpr std::size_t kLine = 200;
 
@@ -42,6 +44,7 @@ struct Task {
   std::size_t count = 0;
   bool sync = false;
   bool locked = false;
+  bool flock = false;
 };
 
 std::string line_of(const Task& task, std::size_t writer, std::size_t number) {
@@ -79,14 +82,32 @@ class Lock {
   std::optional<arborfs::OmpFileLock> held_;
 };
 
+/// Locks `<file>.lock` until the result is closed; -1 if that fails.
+int take_flock(const char* file) {
+  const int fd = ::open((std::string(file) + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd >= 0 && ::flock(fd, LOCK_EX) != 0) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
 bool append(const Task& task, const std::string& line, std::optional<Lock>& lock) {
   if (lock && !lock->take()) {
+    return false;
+  }
+  const int flock_fd = task.flock ? take_flock(task.file) : -1;
+  if (task.flock && flock_fd < 0) {
+    std::perror("arborfs-appends: flock");
     return false;
   }
   const int fd = ::open(task.file, O_WRONLY | O_APPEND | O_CLOEXEC);
   bool done = fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   if (lock) {
     lock->release();
+  }
+  if (flock_fd >= 0) {
+    ::close(flock_fd);
   }
   done = done && (!task.sync || ::fdatasync(fd) == 0);
   done = fd >= 0 && ::close(fd) == 0 && done;
@@ -157,7 +178,8 @@ int main(int argc, char** argv) {
     const std::string_view option = argv[i];
     task.sync = task.sync || option == "--sync";
     task.locked = task.locked || option == "--locked";
-    is_known = is_known && (option == "--sync" || option == "--locked");
+    task.flock = task.flock || option == "--flock";
+    is_known = is_known && (option == "--sync" || option == "--locked" || option == "--flock");
   }
   if (!is_known || !read_number(argv[3], task.writers) || !read_number(argv[4], task.count)) {
     std::fputs(kUsage, stderr);

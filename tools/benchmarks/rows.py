@@ -1,8 +1,9 @@
 """All rows by name, in the order of the output."""
+import agents_writing
 import browsing
 import formats
 import memory
 import starting
 import writing
 
-ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **formats.ROWS}
+ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **formats.ROWS, **agents_writing.ROWS}

@@ -174,8 +174,8 @@ def database(folder, sessions, messages=MESSAGES, parts=PARTS):
     connection.close()
 
 
-def files(folder, count):
-    """A store of JSON files, about this many: sessions of 50 messages of 9 parts."""
+def files(folder, count, messages=FILE_MESSAGES, parts=FILE_PARTS):
+    """A store of about `count` JSON files: sessions of so many messages and parts of each."""
     text = Texts(SHORT)
     root = pathlib.Path(folder) / "storage"
 
@@ -187,18 +187,18 @@ def files(folder, count):
         (root / "session" / f"{number:040x}").mkdir(parents=True)
         project = {"id": f"{number:040x}", "worktree": f"/srv/p{number}", "time": {"created": 1}}
         write(f"project/{project['id']}.json", project)
-    for session in range(count // (FILE_MESSAGES * (FILE_PARTS + 1))):
+    for session in range(count // (messages * (parts + 1))):
         row, own = opencode_session(session), {"sessionID": opencode_id(session)}
         write(f"session/{row['project_id']}/{row['id']}.json", {
             "id": row["id"], "projectID": row["project_id"], "directory": row["directory"], "title": row["title"],
             "version": "1.1.53", "time": {"created": row["time_created"], "updated": row["time_updated"]}})
         (root / "message" / row["id"]).mkdir(parents=True)
-        for number in range(FILE_MESSAGES):
+        for number in range(messages):
             message_id, _, data = message(session, number, number % 2 == 1)
             write(f"message/{row['id']}/{message_id}.json", {"id": message_id, **own, **data})
             (root / "part" / message_id).mkdir(parents=True)
-            for at in range(FILE_PARTS):
-                part_id, data = part(session, number * FILE_PARTS + at, text(), at % 2 == 1)
+            for at in range(parts):
+                part_id, data = part(session, number * parts + at, text(), at % 2 == 1)
                 write(f"part/{message_id}/{part_id}.json", {"id": part_id, **own, "messageID": message_id, **data})
 
 

@@ -33,19 +33,39 @@ def check_appended(log, old, texts):
         parent = entry["id"]
 
 
+class OmpSession:
+    """A session of omp that a row appends to."""
+
+    def __init__(self, bed):
+        self.bed = bed
+
+    def copied(self):
+        """(folder, log): a fresh copy."""
+        return self.bed.written_agent_dir()
+
+    @contextlib.contextmanager
+    def mounted(self, folder, log, options):
+        """The path of the session in a mount of the copy."""
+        with self.bed.mount(folder, options) as mount:
+            yield self.bed.session_in(mount, log)
+
+    check = staticmethod(check_appended)
+
+
 class Appending:
     """The contestants of a row about appends. Each opens, writes and closes a fresh copy of a log for every line."""
 
-    def __init__(self, bed, row):
+    def __init__(self, bed, row, session=None):
         self.bed = bed
         self.row = row
+        self.session = session or OmpSession(bed)
 
     def mounted(self, name, options, writers, count):
         """Appends through the control file of a mount, which syncs by itself."""
         @contextlib.contextmanager
-        def opened(agent_dir, log):
-            with self.bed.mount(agent_dir, options) as mount:
-                yield self.bed.session_in(mount, log) + "/append"
+        def opened(folder, log):
+            with self.session.mounted(folder, log, options) as session:
+                yield session + "/append"
         self._add(name, f"to SESSION/append{' -o ' * bool(options) + options}", opened, writers, count)
 
     def plain(self, name, writers, count, *options):
@@ -67,20 +87,21 @@ class Appending:
     def _add(self, name, where, opened, writers, count, options=()):
         shown = "open, write, fdatasync, close" if "--sync" in options else "open, write, close"
         shown += " under the agents' lock" if "--locked" in options else ""
+        shown += " under a flock" if "--flock" in options else ""
         for measure in MEASURES:
             self.row.commands[f"{name} {measure}"] = f"{shown}: {writers} x {count} lines of 200 bytes {where}"
 
         def contestant(check):
-            agent_dir, log = self.bed.written_agent_dir()
+            folder, log = self.session.copied()
             with open(log, "rb") as file:
                 old = file.read()
-            with opened(agent_dir, log) as path:
+            with opened(folder, log) as path:
                 run(self.bed.appends, path, "first", "1", str(FIRST), *options)
                 said = json.loads(run(self.bed.appends, path, "turn", str(writers), str(count), *options))
             if check and os.path.basename(path) == "append":
                 wanted = [f"first 0 {number}" for number in range(FIRST)]
                 wanted += [f"turn {writer} {number}" for writer in range(writers) for number in range(count)]
-                check_appended(log, old, wanted)
+                self.session.check(log, old, wanted)
             return {f"{name} {measure}": said[measure] for measure in MEASURES}
         self.row.contestants.append(contestant)
 

@@ -170,8 +170,8 @@ Result<void> GoatWriter::append_lines(const SessionPtr& session, LogWriter& writ
 
 Result<void> GoatWriter::append_batch(const SessionPtr& session, const std::vector<Waiting*>& batch) {
   const Session::Use use(session);
-  RETURN_IF_ERROR(session->refresh(Depth::index));
-  RETURN_IF_ERROR(end_of(*session));
+  RETURN_IF_ERROR(session->has(Depth::index) ? Result<void>() : session->refresh(Depth::index));
+  RETURN_IF_ERROR(end_of(*session));  // a log that refuses appends gets no lock file; below it is read as it is now
   const auto quiet = check_quiet(session, false);
   if (!quiet && std::none_of(batch.begin(), batch.end(), [](const Waiting* one) { return one->records->force; })) {
     return quiet;

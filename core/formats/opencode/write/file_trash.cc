@@ -12,28 +12,13 @@
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/formats/opencode/write/row_text.h"
+#include "core/formats/opencode/write/session_files.h"
 
 namespace arborfs {
 
-namespace opencode {
-
-/// A file of a session: `<kind>/<folder>/<name>`, or `<kind>/<name>` where `folder` is "".
-struct StoredFile {
-  std::string kind;
-  std::string folder;
-  std::string name;
-  FileStat stat;
-  bool operator==(const StoredFile&) const = default;
-  /// Other sessions may have the same project.
-  [[nodiscard]] bool is_shared() const { return kind == "project"; }
-  [[nodiscard]] bool is_session() const { return kind == "session"; }
-};
-
-}  // namespace opencode
-
 namespace {
 
-using opencode::file_of_id;
+using opencode::LastFolder;
 using opencode::SessionName;
 using opencode::StorageFolder;
 using opencode::StoredFile;
@@ -49,53 +34,6 @@ struct SavedFile {
   StoredFile file;
   std::string text;
   std::optional<mode_t> mode = std::nullopt;
-};
-
-/// All files of sessions, in the order in which they are restored: each session after its parent; within a session the
-/// parts before the messages, and the session's own file last.
-class FilesOfSessions {
- public:
-  explicit FilesOfSessions(const StorageFolder& storage) : storage_(storage) {}
-
-  Result<std::vector<StoredFile>> find(const std::vector<SessionName>& sessions) && {
-    for (const SessionName& session : sessions) {
-      RETURN_IF_ERROR(add("project", "", file_of_id(session.folder)));
-      ASSIGN_OR_RETURN(const auto messages, opencode::all_ids_in(storage_.folder("message", session.id)));
-      for (const std::string& message : messages) {
-        RETURN_IF_ERROR(add_all("part", message));
-      }
-      RETURN_IF_ERROR(add_all("message", session.id));
-      for (const char* kind : {"todo", "session_diff", "session_share"}) {
-        RETURN_IF_ERROR(add(kind, "", file_of_id(session.id)));
-      }
-      RETURN_IF_ERROR(add("session", session.folder, file_of_id(session.id)));
-    }
-    return std::move(found_);
-  }
-
- private:
-  Result<void> add(const std::string& kind, const std::string& folder, const std::string& name) {
-    const auto dir = is_plain_name(name) ? storage_.folder(kind, folder) : Result<Dir>(Errc::not_found, "");
-    const auto st = dir ? dir->stat(name) : Result<FileStat>(dir.error());
-    if (st && (st->mode & S_IFMT) == S_IFREG) {
-      found_.push_back({kind, folder, name, *st});
-    }
-    return st || st.error().code == Errc::not_found ? Result<void>() : Result<void>(st.error());
-  }
-  Result<void> add_all(const std::string& kind, const std::string& folder) {
-    const auto dir = storage_.folder(kind, folder);
-    const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-    if (!entries) {
-      return entries.error().code == Errc::not_found ? Result<void>() : Result<void>(entries.error());
-    }
-    for (const DirEntry& entry : *entries) {
-      RETURN_IF_ERROR(add(kind, folder, entry.name));
-    }
-    return {};
-  }
-
-  const StorageFolder& storage_;
-  std::vector<StoredFile> found_;
 };
 
 Result<std::string> whole_text(const Dir& folder, const std::string& name) {
@@ -160,7 +98,8 @@ Error changed_meanwhile() {
 /// Removes files, those of the most recently started session first, and in each session the parts before the messages.
 class Removal {
  public:
-  Removal(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
+  Removal(Disk& disk, const StorageFolder& storage)
+      : disk_(disk), storage_(storage), folders_(storage), parents_(storage) {}
 
   Result<void> run(const std::vector<StoredFile>& files) {
     for (auto end = files.end(); end != files.begin();) {
@@ -190,17 +129,18 @@ class Removal {
       if (file.is_shared()) {
         continue;
       }
-      ASSIGN_OR_RETURN(const auto dir, storage_.folder(file.kind, file.folder));
-      if (const auto now = dir.stat(file.name); !now || !(*now == file.stat)) {
+      ASSIGN_OR_RETURN(const Dir* const dir, folders_.of(file.kind, file.folder));
+      if (const auto now = dir->stat(file.name); !now || !(*now == file.stat)) {
         return changed_meanwhile();
       }
-      RETURN_IF_ERROR(disk_.remove(dir, file.name));
+      RETURN_IF_ERROR(disk_.remove(*dir, file.name));
       const bool has_own_folder = file.kind == "part" || file.kind == "message";
       touched_.insert({file.kind, has_own_folder ? "" : file.folder});
       const bool is_last = i + 1 == files.size() || files[i + 1].folder != file.folder;
       if (has_own_folder && is_last) {
-        ASSIGN_OR_RETURN(const auto parent, storage_.folder(file.kind));
-        static_cast<void>(disk_.remove_folder(parent, file.folder));  // files that were added meanwhile stay
+        folders_.forget();
+        ASSIGN_OR_RETURN(const Dir* const parent, parents_.of(file.kind));
+        static_cast<void>(disk_.remove_folder(*parent, file.folder));  // files that were added meanwhile stay
       }
     }
     return {};
@@ -208,6 +148,8 @@ class Removal {
 
   Disk& disk_;
   const StorageFolder& storage_;
+  LastFolder folders_;
+  LastFolder parents_;
   std::set<std::pair<std::string, std::string>> touched_;
 };
 
@@ -309,12 +251,13 @@ Result<OpenCodeFileTrash::Saved> OpenCodeFileTrash::save(const SessionName& sess
   Saved saved;
   ASSIGN_OR_RETURN(saved.sessions, storage.family_of(session));
   RETURN_IF_ERROR(how.force ? Result<void>() : storage.check_quiet(saved.sessions));
-  ASSIGN_OR_RETURN(saved.files, FilesOfSessions(storage).find(saved.sessions));
+  ASSIGN_OR_RETURN(saved.files, opencode::files_of(storage, saved.sessions));
   ASSIGN_OR_RETURN(const auto fd, disk().create(folder.files, std::string(kSavedFiles), kPrivateLines));
   std::string lines;
+  LastFolder folders(storage);
   for (const StoredFile& file : saved.files) {
-    ASSIGN_OR_RETURN(const auto dir, storage.folder(file.kind, file.folder));
-    ASSIGN_OR_RETURN(auto text, whole_text(dir, file.name));
+    ASSIGN_OR_RETURN(const Dir* const dir, folders.of(file.kind, file.folder));
+    ASSIGN_OR_RETURN(auto text, whole_text(*dir, file.name));
     lines += line_of_file(file, std::move(text));
   }
   RETURN_IF_ERROR(write_all(disk(), fd.get(), lines));
@@ -326,7 +269,7 @@ Result<OpenCodeFileTrash::Saved> OpenCodeFileTrash::save(const SessionName& sess
 /// Errors: stale if the sessions have changed since they were saved.
 Result<void> OpenCodeFileTrash::check_unchanged(const Saved& saved, const StorageFolder& storage) {
   ASSIGN_OR_RETURN(const auto sessions, storage.family_of(saved.sessions.front()));
-  ASSIGN_OR_RETURN(const auto files, FilesOfSessions(storage).find(sessions));
+  ASSIGN_OR_RETURN(const auto files, opencode::files_of(storage, sessions));
   if (sessions != saved.sessions || files != saved.files) {
     return changed_meanwhile();
   }
