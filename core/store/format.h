@@ -45,6 +45,7 @@ struct Format {
   std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
+  bool has_cwd = true;  // false: its sessions do not record a working directory
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -107,7 +107,8 @@ struct ForeignFork {
   std::string agent;
   std::string entry;  // where its path ends, spelled as LabelChange::target; "" for the leaf
   std::string title;  // "" for that of the source
-  std::string cwd;    // absolute; "" for that of the source, or the home folder if the source has none
+  std::string cwd;    // absolute; "" for that of the source, or the home folder if the source has none;
+                      // not for agents whose sessions have none (Format::has_cwd)
 };
 
 /// A session that an agent got from another one.

@@ -77,15 +77,21 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (found == by_agent_.end()) {
     return refusing_->fork_to(session, wanted);
   }
-  if (!catalog().stores().first_of(wanted.agent)) {
+  const auto store = catalog().stores().first_of(wanted.agent);
+  if (!store) {
     return Error{Errc::read_only, "no store of " + wanted.agent + " is open"};
   }
+  const SessionStore& target = *catalog().stores().at(*store);
   ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry));
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;
   }
   if (!wanted.cwd.empty() && !wanted.cwd.starts_with('/')) {
     return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
+  }
+  if (!wanted.cwd.empty() && !target.format().has_cwd) {
+    return Error{Errc::invalid_argument,
+                 "sessions of " + wanted.agent + " do not record a working directory; leave out 'cwd'"};
   }
   if (!wanted.cwd.empty()) {
     conversation.cwd = wanted.cwd;

@@ -191,6 +191,9 @@ class Forks {
     return sessions;
   }
 
+  Result<AdoptResult> fork(const std::string& cwd) {
+    return writer_->fork_to(sources().front(), {std::string(target_.agent), "", "", cwd});
+  }
   /// The working directory of a fork for which this one is wanted.
   std::string cwd_of_fork(const std::string& wanted) {
     for (const SessionPtr& session : sources()) {
@@ -365,6 +368,15 @@ TEST(ForeignForks, TakeTheWorkingDirectoryThatIsGiven) {
   Forks forks(kSources[0], Target{"claude"});
   EXPECT_EQ(forks.cwd_of_fork("/given"), "/given");
   EXPECT_NE(forks.cwd_of_fork(""), "/given");
+}
+
+TEST(ForeignForks, ToAnAgentWithoutWorkingDirectoriesRefuseOne) {
+  Forks forks(kSources[0], Target{"opal"});
+  const auto refused = forks.fork("/given");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("do not record a working directory"));
+  EXPECT_TRUE(forks.fork(""));
 }
 
 /// Files that a killed process left go with the next start of a writer, unless they may still be in use.

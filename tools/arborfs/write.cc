@@ -265,7 +265,9 @@ int run_fork(const CommandLine& line, Terminal& io) {
   const Session& session = *opened->of.session;
   std::string cwd;
   const bool is_own = line.agent == session.agent() && session.format().takes("fork");
-  if (!line.agent.empty() && !is_own && session.head().header.cwd.empty()) {
+  const auto store = opened->catalog->stores().first_of(line.agent);
+  const bool needs_cwd = store && opened->catalog->stores().at(*store)->format().has_cwd;
+  if (needs_cwd && !is_own && session.head().header.cwd.empty()) {
     std::error_code failed;
     cwd = std::filesystem::current_path(failed).string();
   }

@@ -49,7 +49,8 @@ const Format& opal_format() {
                              .programs = &kAgent,
                              .startup_json = opal::startup_json,
                              .resume = &kResume,
-                             .usages = kUsages};
+                             .usages = kUsages,
+                             .has_cwd = false};
   return format;
 }
 
@@ -58,7 +59,8 @@ const Format& opal_dets_format() {
                              .name = "opal-dets",
                              .reader = opal_format().reader,
                              .renderer = opal_format().renderer,
-                             .resume = &kResume};
+                             .resume = &kResume,
+                             .has_cwd = false};
   return format;
 }
 
