@@ -132,6 +132,15 @@ std::map<std::string, std::string> bytes_below(const fs::path& folder) {
   return files;
 }
 
+/// The files and folders below a folder.
+std::set<std::string> paths_below(const fs::path& folder) {
+  std::set<std::string> paths;
+  for (const auto& one : fs::recursive_directory_iterator(folder)) {
+    paths.insert(one.path().string());
+  }
+  return paths;
+}
+
 /// The store of an agent that arborfs fills. OpenCode's must have been made by the program.
 std::string make_target_store(const Target& target, const std::string& root) {
   const std::string place = root + "/to-" + std::string(target.agent);
@@ -377,6 +386,59 @@ TEST(ForeignForks, ToAnAgentWithoutWorkingDirectoriesRefuseOne) {
   EXPECT_EQ(refused.error().code, Errc::invalid_argument);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("do not record a working directory"));
   EXPECT_TRUE(forks.fork(""));
+}
+
+/// Temporary files of the last minute, which the next writer leaves alone.
+void remove_drafts(const fs::path& folder) {
+  for (const std::string& path : paths_below(folder)) {
+    const std::string name = fs::path(path).filename().string();
+    if (name.starts_with(".arborfs-") && name.ends_with(".tmp")) {
+      fs::remove(path);
+    }
+  }
+}
+
+/// From some operation on all fail, as after a kill, for each operation of a fork. The next writer removes what is left
+/// of an incomplete session, and leaves everything else.
+TEST(LeftoversOfForks, AKilledForkToFilesOfOpenCodeLeavesNothing) {
+  const testing::TempStore scratch;
+  testing::FaultyDisk disk;
+  const fs::path from = fs::path(scratch.root()) / "from";
+  fs::copy(fs::path(tests::kSourceDir) / "tools/samples/codex", from, fs::copy_options::recursive);
+  const fs::path opencode = fs::path(scratch.root()) / "opencode";
+  fs::copy(fs::path(tests::kTestData) / "opencode" / "files", opencode, fs::copy_options::recursive);
+  const auto stores =
+      open_stores({{"codex", from.string(), false}, {"opencode", opencode.string(), false}}, Access::write, disk);
+  ASSERT_TRUE(stores);
+  Catalog catalog(*stores, "/home/sam", "");
+  catalog.rescan();
+  const auto writer = make_writer(catalog, {});
+  const auto session = catalog.find("019c4740-4400-7084-801f-7a603712c18d");
+  ASSERT_TRUE(session);
+  const auto fork = [&] { return writer->fork_to(*session, {"opencode", "", "", ""}); };
+  ASSERT_TRUE(fork()) << "the project is there from now on";
+  auto before = paths_below(opencode);
+  ASSERT_TRUE(fork());
+  const std::size_t whole = paths_below(opencode).size() - before.size();
+  unsigned left = 0;
+  for (unsigned operation = 1;; ++operation) {
+    before = paths_below(opencode);
+    disk.arm(testing::Fault::io, operation, testing::FaultyDisk::kForGood);
+    const auto forked = fork();
+    const bool is_met = !disk.met().empty();
+    disk.disarm();
+    left += paths_below(opencode) != before ? 1 : 0;
+    writer->take_back_parts();
+    remove_drafts(opencode);
+    const auto now = paths_below(opencode);
+    ASSERT_TRUE(std::includes(now.begin(), now.end(), before.begin(), before.end())) << "operation " << operation;
+    const std::size_t made = now.size() - before.size();
+    ASSERT_TRUE(made == whole || (!forked && made == 0)) << "operation " << operation << " leaves " << made;
+    if (!is_met) {
+      break;
+    }
+  }
+  EXPECT_GT(left, 10U);
 }
 
 /// Files that a killed process left go with the next start of a writer, unless they may still be in use.

@@ -6,6 +6,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/write/fork_note.h"
 #include "core/json/document.h"
 #include "core/writer/new_file.h"
 
@@ -151,6 +152,7 @@ Result<AdoptedPlace> adopt_in_files(Disk& disk, const std::string& storage, cons
   const Custom custom;
   const AdoptedSession session = adopted_session(conversation, custom, counts);
   const std::string project = project_in(storage, conversation.cwd);
+  ASSIGN_OR_RETURN(const auto note, ForkNote::make(disk, storage, session, sync));
   FileBatch files(disk, storage, sync);
   RETURN_IF_ERROR(project == kGlobal ? write_global_project(files, storage, session.created_ms) : Result<void>());
   RETURN_IF_ERROR(write_messages(files, session));

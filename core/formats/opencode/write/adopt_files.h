@@ -14,7 +14,9 @@ struct AdoptedPlace {
 };
 
 /// Writes parts before their message and the session last, so that OpenCode sees all of it or nothing. On an error the
-/// written files are removed again. `storage` is the folder with all of OpenCode's files. Errors: no_space, io.
+/// written files are removed again, and after a kill by the next writer (fork_note.h). `storage` is the folder with all
+/// of OpenCode's files. Errors: no_space, io; busy if another arborfs process holds the folder for longer than the
+/// wait.
 Result<AdoptedPlace> adopt_in_files(Disk& disk, const std::string& storage, const Conversation& conversation, bool sync,
                                     AsText& counts);
 

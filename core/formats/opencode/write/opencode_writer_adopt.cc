@@ -10,6 +10,7 @@
 #include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/write/adopt_database.h"
 #include "core/formats/opencode/write/adopt_files.h"
+#include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/formats/opencode/write/storage_folder.h"
 
@@ -40,6 +41,9 @@ void OpenCodeWriter::take_back_parts() {
       const auto lock = opencode::StorageFolder::lock(storage);
       for (const char* kind : {"project", "session"}) {
         clear(store->disk(), lock ? lock->folder(kind) : Result<Dir>(lock.error()));
+      }
+      if (lock) {
+        opencode::clear_killed_forks(store->disk(), *lock);
       }
     }
   }

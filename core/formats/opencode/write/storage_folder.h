@@ -22,6 +22,7 @@ class StorageFolder {
   /// Without a lock, for reading.
   static Result<StorageFolder> open(const std::string& path);
 
+  [[nodiscard]] const Dir& root() const { return root_; }
   /// A folder in it, as "message" and the id of a session. Errors: not_found; those of opening it.
   [[nodiscard]] Result<Dir> folder(const std::string& kind, const std::string& name = "") const;
   /// The same, but creates the folder, and syncs its name, if it is missing.
