@@ -129,10 +129,28 @@ void find_in_store(const Session& session, std::vector<Finding>& found) {
   }
 }
 
-std::vector<Finding> find_faults(Session& session) {
+void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
+  const std::string file = session.place().file;
+  const auto erased = catalog.state_of(session).erased.of(file);
+  if (erased.empty()) {
+    return;
+  }
+  std::string ids;
+  for (const auto& entry : erased) {
+    ids += (ids.empty() ? "" : ", ") + visible_line(entry.id, 80);
+  }
+  found.push_back(
+      {"erased_entries",
+       fmt::format("another program's rewrite erased {} that arborfs had appended: {}; kept in {}",
+                   counted(erased.size(), "entry", "entries"), ids, catalog.state_of(session).erased.path_of(file)),
+       std::nullopt, 0, kNoEntry});
+}
+
+std::vector<Finding> find_faults(Session& session, const Catalog& catalog) {
   std::vector<Finding> found;
   if (const auto reading = read_for_doctor(session, found)) {
     find_in_bytes(*reading, found);
+    find_erased(session, catalog, found);
   }
   find_in_store(session, found);
   return found;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/session/session.h"
+#include "core/session/catalog.h"
 #include "core/store/finding.h"
 
 namespace arborfs {
@@ -28,8 +28,10 @@ std::optional<Reading> read_for_doctor(Session& session, std::vector<Finding>& f
 void find_in_bytes(const Reading& reading, std::vector<Finding>& found);
 /// Finds the faults that the session's store detects.
 void find_in_store(const Session& session, std::vector<Finding>& found);
+/// Finds the entries that another program's rewrite has erased (core/session/erased_entries.h).
+void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found);
 
 /// All of these.
-std::vector<Finding> find_faults(Session& session);
+std::vector<Finding> find_faults(Session& session, const Catalog& catalog);
 
 }  // namespace arborfs

@@ -313,7 +313,8 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
 
 std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
   const Agent* agent = find_agent(session.agent());
-  return agent == nullptr || agent->examine == nullptr ? find_faults(session) : agent->examine(session, catalog);
+  return agent == nullptr || agent->examine == nullptr ? find_faults(session, catalog)
+                                                       : agent->examine(session, catalog);
 }
 
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings) {

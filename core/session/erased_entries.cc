@@ -261,14 +261,14 @@ Result<bool> ErasedEntries::note_lost(const std::string& log_name, const LogInde
   if (!lock.is_held()) {
     return locked();
   }
-  ASSIGN_OR_RETURN(auto bytes, read_newest(*watched, written_name(log_name), kMostRead));
-  Entries written = entries_of(bytes);
-  bytes = std::string();  // it may be large
   const auto kept = open_private_folder(folder_ + std::string(kErased));
   const auto lost_before = kept ? read_private_file(*kept, erased_name(log_name)) : Result<std::string>(std::string());
   if (!lost_before) {
     return lost_before.error();  // it must not be overwritten
   }
+  ASSIGN_OR_RETURN(auto bytes, read_newest(*watched, written_name(log_name), kMostRead));
+  Entries written = entries_of(bytes);
+  bytes = std::string();  // it may be large
   Entries erased = entries_of(*lost_before);
   const auto is_there = [&](const Kept& entry) { return index.find(entry.id) != kNoEntry; };
   const auto lost = std::stable_partition(written.begin(), written.end(), is_there);
@@ -302,11 +302,21 @@ bool ErasedEntries::compare(const std::string& log_name, const LogIndex& index,
     return true;
   }
   const auto told = note_lost(log_name, index, is_current);
-  if (!told) {
-    write_log(LogLevel::warning,
-              "cannot protect the entries that were appended to " + log_name + ": " + told.error().message);
+  if (told) {
+    const std::lock_guard lock(warned_mutex_);
+    warned_.erase(log_name);
+    return *told;
   }
-  return told && *told;
+  warn_once(log_name, told.error());
+  const Errc why = told.error().code;
+  return why != Errc::busy && why != Errc::no_space && why != Errc::over_quota;
+}
+
+void ErasedEntries::warn_once(const std::string& log_name, const Error& why) {
+  const std::lock_guard lock(warned_mutex_);
+  if (warned_.insert(log_name).second) {
+    write_log(LogLevel::warning, "cannot protect the entries that were appended to " + log_name + ": " + why.message);
+  }
 }
 
 std::string ErasedEntries::written(const std::string& log_name) const {
@@ -327,6 +337,22 @@ std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) 
   const auto bytes =
       folder && !folder_.empty() ? read_private_file(*folder, erased_name(log_name)) : Result<std::string>("");
   return bytes ? entries_of(*bytes) : Entries{};
+}
+
+void ErasedEntries::forget(const std::string& log_name, const std::vector<std::string>& ids) {
+  const auto folder =
+      folder_.empty() ? Result<Dir>(Errc::not_found, "") : open_private_folder(folder_ + std::string(kWritten));
+  if (!folder) {
+    return;
+  }
+  const std::lock_guard alone(mutex_);
+  const FolderLock lock(*folder);
+  const auto bytes = lock.is_held() ? read_newest(*folder, written_name(log_name), kMostRead) : locked();
+  Entries entries = bytes ? entries_of(*bytes) : Entries{};
+  const auto is_removed = [&](const Kept& entry) { return std::find(ids.begin(), ids.end(), entry.id) != ids.end(); };
+  if (std::erase_if(entries, is_removed) != 0) {
+    static_cast<void>(replace(*folder, written_name(log_name), entries));
+  }
 }
 
 void ErasedEntries::forget(const std::string& log_name) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,8 @@ class ErasedEntries {
   void acknowledge(const std::string& log_name, std::string_view lines);
   /// Finds the acknowledged entries that `index` lacks, or has again. `is_current` returns whether the log still is the
   /// one that the index was made from: entries that another process appended and acknowledged since then are not lost.
-  /// False if the comparison is not possible now; compare again when the index has caught up.
+  /// False if the comparison is not possible now; compare again when the index has caught up. A failure that lasts goes
+  /// to the daemon's log once, and counts as a comparison until the log is rewritten again.
   bool compare(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
   /// The copies of acknowledged entries, as they were given.
   [[nodiscard]] std::string written(const std::string& log_name) const;
@@ -47,6 +49,8 @@ class ErasedEntries {
   /// The file that holds of(), JSON lines, for messages. A user who removes it discards them.
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
 
+  /// arborfs itself removes these entries from the log: drops the copies of them.
+  void forget(const std::string& log_name, const std::vector<std::string>& ids);
   /// The session is removed: drops the copies of its acknowledged entries (FAILURES.md S12).
   void forget(const std::string& log_name);
 
@@ -58,6 +62,7 @@ class ErasedEntries {
   [[nodiscard]] std::string erased_name(const std::string& log_name) const;
   Result<void> append_written(const std::string& log_name, std::string_view lines);
   Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
+  void warn_once(const std::string& log_name, const Error& why);
   Result<bool> note_lost(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
   struct Opened;
   Result<void> open_written_folder();
@@ -67,6 +72,8 @@ class ErasedEntries {
   Disk& disk_;
   std::mutex mutex_;                // one append at a time; not a leaf
   std::unique_ptr<Opened> opened_;  // by the previous append; guarded by mutex_
+  std::mutex warned_mutex_;         // a leaf
+  std::set<std::string> warned_;    // logs whose last comparison failed; guarded by warned_mutex_
 };
 
 }  // namespace arborfs

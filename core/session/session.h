@@ -113,6 +113,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool is_known_since(std::chrono::steady_clock::time_point when, Depth depth) const;
   /// Discards the result of the last check: the log has been written to.
   void forget_look() { looked_ = kNever; }
+  /// This process is about to replace the log by a file with this stat, which has all entries that it acknowledged.
+  void expect_own_log(const FileStat& stat);
   /// This process has written to the log, and the session has been refreshed since.
   void note_own_write() { written_ = std::chrono::steady_clock::now(); }
   [[nodiscard]] bool was_written_since(std::chrono::steady_clock::time_point when) const {
@@ -313,6 +315,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   std::mutex refresh_mutex_;
   bool may_lack_entries_ = false;        // our entries, not compared yet; guarded by refresh_mutex_
+  std::optional<FileStat> own_log_;      // guarded by refresh_mutex_
   std::atomic<bool> works_long_{false};  // a thread holds refresh_mutex_ for long
   std::atomic<bool> has_loaded_{false};  // loaded data changed, LoadedIndexes is not notified yet
   mutable std::atomic<std::uint32_t> uses_{0};

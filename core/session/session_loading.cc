@@ -286,7 +286,16 @@ Result<void> Session::load_details(const std::atomic<bool>* cancelled) {
   return {};
 }
 
+void Session::expect_own_log(const FileStat& stat) {
+  const std::lock_guard refreshing(refresh_mutex_);
+  own_log_ = stat;
+}
+
 void Session::look_for_erased(const LogSource& log, const LogIndex& index) {
+  if (own_log_ && log.opened() == *own_log_) {
+    may_lack_entries_ = false;
+    return;
+  }
   const auto is_current = [&] {
     const auto now = shared_.store->stat(place());
     return now && now->same_file(log.opened()) && now->size == index.scanned_size();

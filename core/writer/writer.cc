@@ -129,6 +129,10 @@ Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacemen
   return does_not_take(session->format(), "replace");
 }
 
+Result<std::size_t> Writer::put_back_erased(const SessionPtr& session, bool /*force*/) {
+  return does_not_take(session->format(), "doctor --repair");
+}
+
 Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::string& /*text*/, bool /*force*/) {
   return does_not_take(session->format(), "summary");
 }

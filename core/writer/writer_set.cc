@@ -135,6 +135,10 @@ Result<AppendResult> WriterSet::replace(const SessionPtr& session, const Replace
   return of(session).replace(session, wanted, force);
 }
 
+Result<std::size_t> WriterSet::put_back_erased(const SessionPtr& session, bool force) {
+  return of(session).put_back_erased(session, force);
+}
+
 Result<AppendResult> WriterSet::summarize(const SessionPtr& session, const std::string& text, bool force) {
   return of(session).summarize(session, text, force);
 }

@@ -39,6 +39,7 @@ class WriterSet final : public Writer {
   Result<void> remove(const SessionPtr& session, bool force) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force) override;
   Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force) override;
+  Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false) override;
   Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force) override;
   Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force) override;
   Result<std::string> rewind(const SessionPtr& session, const std::string& checkpoint, bool dry_run,

@@ -81,6 +81,27 @@ TEST_F(ErasedEntriesTest, GiantStateFilesAreNotReadWhole) {
   EXPECT_EQ(fs::file_size(erased), kGiant) << "what cannot be read is not replaced";
 }
 
+/// Otherwise each append would read all copies again, and add a line to the daemon's log.
+TEST_F(ErasedEntriesTest, AFailureThatLastsIsNotTriedAgainUntilTheLogIsRewritten) {
+  const std::string before = stage_.bytes(session_);
+  append("one");
+  const fs::path file = fs::directory_iterator(state("written"))->path();
+  const fs::path erased = state("erased") / (session_->stem() + "." + file.filename().string() + ".jsonl");
+  fs::create_directories(erased);  // cannot be read
+  std::string line(1 << 20, 'x');
+  std::ofstream(file, std::ios::app) << line << "\n";
+  rewrite(before);
+  static_cast<void>(status());
+  const std::uint64_t read = bytes_read();
+  for (int i = 0; i < 8; ++i) {
+    append("more");
+  }
+  EXPECT_LT(bytes_read() - read, std::uint64_t{1} << 20U);
+  fs::remove(erased);
+  rewrite(before + "\n");
+  EXPECT_EQ(status().erased_entries.size(), 9U) << "the next rewrite is compared again";
+}
+
 TEST_F(ErasedEntriesTest, LaterEntriesAreKeptAfterStateFilesAreRemoved) {
   const std::string before = stage_.bytes(session_);
   append("one");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/result_macros.h"
 #include "core/formats/omp/doctor/orphan_files.h"
 #include "core/formats/omp/doctor/repairer.h"
 #include "core/formats/registry.h"
@@ -47,7 +48,11 @@ bool belongs_to(const OrphanFile& leftover, const std::vector<Listed>& sessions)
 class Doctor {
  public:
   Doctor(const CommandLine& line, Catalog& catalog)
-      : line_(line), catalog_(catalog), writer_(catalog, write_settings(line)), mender_(writer_, settings(line)) {}
+      : line_(line),
+        catalog_(catalog),
+        writer_(catalog, write_settings(line)),
+        mender_(writer_, settings(line)),
+        writers_(make_writer(catalog, write_settings(line))) {}
 
   std::vector<Report> run(const std::vector<Listed>& sessions, Terminal& io) {
     Progress progress(io, "examining sessions", sessions.size());
@@ -108,9 +113,30 @@ class Doctor {
     }
     Report& report = reports_.back();
     report.left = report.findings.size();
-    if (line_.repair || line_.dry_run) {
-      report.not_mended = "arborfs repairs no sessions of " + std::string(session->agent());
+    if (!line_.repair && !line_.dry_run) {
+      return;
     }
+    const bool lacks_entries = std::any_of(report.findings.begin(), report.findings.end(),
+                                           [](const Finding& one) { return one.kind == "erased_entries"; });
+    if (!lacks_entries) {
+      report.not_mended = "arborfs repairs no sessions of " + std::string(session->agent());
+    } else if (auto done = put_back(session); !done) {
+      report.not_mended = visible_line(done.error().message, kLineLength);
+    } else {
+      report.mended = *std::move(done);
+      report.left = line_.dry_run ? report.left : examine_session(*session, catalog_).size();
+    }
+  }
+
+  /// Puts the entries back that another program's rewrite has erased.
+  Result<RepairResult> put_back(const SessionPtr& session) {
+    const std::string words = "put the entries that another program's rewrite had erased back at the end of the log";
+    if (line_.dry_run) {
+      return RepairResult{{words}, ""};
+    }
+    ASSIGN_OR_RETURN(auto copy, mender_.keep_copy_of(*session));
+    RETURN_IF_ERROR(writers_->put_back_erased(session, line_.force));
+    return RepairResult{{words}, std::move(copy)};
   }
 
   /// Repairs the subject of the last report.
@@ -136,6 +162,7 @@ class Doctor {
   Catalog& catalog_;
   OmpWriter writer_;
   Repairer mender_;
+  const std::unique_ptr<Writer> writers_;
   std::vector<Report> reports_;
 };
 

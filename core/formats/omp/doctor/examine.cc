@@ -44,23 +44,6 @@ void find_in_blobs(const Reading& reading, const BlobStore& blobs, std::vector<F
   }
 }
 
-void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
-  const std::string file = session.place().file;
-  const auto erased = catalog.state_of(session).erased.of(file);
-  if (erased.empty()) {
-    return;
-  }
-  std::string ids;
-  for (const auto& entry : erased) {
-    ids += (ids.empty() ? "" : ", ") + visible_line(entry.id, 80);
-  }
-  found.push_back(
-      {"erased_entries",
-       fmt::format("another program's rewrite erased {} that arborfs had appended: {}; kept in {}",
-                   counted(erased.size(), "entry", "entries"), ids, catalog.state_of(session).erased.path_of(file)),
-       std::nullopt, 0, kNoEntry});
-}
-
 }  // namespace
 
 std::vector<Finding> examine_omp_session(Session& session, const Catalog& catalog) {

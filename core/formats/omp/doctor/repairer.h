@@ -31,10 +31,11 @@ class Repairer {
   /// Holds the lock of the log that the file belongs to. Errors: busy if another process holds it, not_found if the
   /// file is gone, no_space, io.
   Result<RepairResult> mend(const OrphanFile& leftover);
+  /// Copies the session's log to the folder for copies, whatever its format. Returns the path of the copy.
+  Result<std::string> keep_copy_of(const Session& session);
 
  private:
   Result<std::string> keep_copy(const File& file, const LogPlace& place);
-  Result<std::string> keep_copy_of(const Session& session);
   Result<void> rewrite(const SessionPtr& session, RepairResult& mended);
   Result<void> lead_out_of_dead_end(const SessionPtr& session, RepairResult& mended);
   Result<void> clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended);

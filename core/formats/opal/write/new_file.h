@@ -31,6 +31,8 @@ class NewFile {
   Result<void> end_line() { return last_ == '\n' ? Result<void>() : write("\n"); }
   /// Finishes the file; no write may follow.
   Result<void> finish(bool sync);
+  /// The file with all that is written to it.
+  [[nodiscard]] Result<FileStat> stat() const { return folder_.stat(name_); }
   /// Gives the finished file its name. The caller syncs the folder.
   Result<void> publish(const std::string& name);
   /// The same for a name that a log has, if the log is still as it was read (core/os/replace_file.h). The file is used

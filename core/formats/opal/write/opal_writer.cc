@@ -116,7 +116,19 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   RETURN_IF_ERROR(file->write(draft.lines));
   RETURN_IF_ERROR(file->finish(is_synced));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, stat));
-  return file->replace(place.file, stat);
+  ASSIGN_OR_RETURN(const auto written, file->stat());
+  if (!draft.puts_back) {
+    session->expect_own_log(written);  // else reading it shows that they are there again
+  }
+  RETURN_IF_ERROR(file->replace(place.file, stat));
+  ErasedEntries& erased = catalog().state_of(*session).erased;
+  if (!draft.removed.empty()) {
+    erased.forget(place.file, draft.removed);
+  }
+  if (!draft.lines.empty() && !draft.puts_back) {
+    erased.acknowledge(place.file, draft.lines);
+  }
+  return {};
 }
 
 Result<void> OpalWriter::sync_name(const SessionPtr& session) const {
@@ -241,6 +253,24 @@ Result<AppendResult> OpalWriter::append_text(const SessionPtr& session, AppendTe
   };
   RETURN_IF_ERROR(apply(session, append, messages.force));
   return result;
+}
+
+Result<std::size_t> OpalWriter::put_back_erased(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  const auto erased = catalog().state_of(*session).erased.of(session->place().file);
+  std::size_t count = 0;
+  const auto put_back = [&](Draft& draft) -> Result<void> {
+    for (const auto& entry : erased) {
+      if (draft.index->find(entry.id) == kNoEntry) {
+        draft.lines += entry.json + "\n";
+        draft.puts_back = true;
+        ++count;
+      }
+    }
+    return {};
+  };
+  RETURN_IF_ERROR(apply(session, put_back, force, Shares::nothing));
+  return count;
 }
 
 Result<void> OpalWriter::check_branch(const SessionPtr& session, const std::string& target) {

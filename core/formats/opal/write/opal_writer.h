@@ -34,6 +34,8 @@ class OpalWriter final : public Writer {
   /// Errors also: invalid_argument for a run that is not on the path to the leaf, or that would separate a tool call
   /// from its result (F27; `force` overrides).
   Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false) override;
+  /// The leaf stays.
+  Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false) override;
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
   /// Opal keeps no working directory, so that of `wanted` is not used. Errors also: invalid_argument for a session that
@@ -54,6 +56,7 @@ class OpalWriter final : public Writer {
     std::vector<opal::LineEdit> edits;  // of other lines than the header, in the order of the log
     std::vector<std::string> removed;   // ids
     std::string new_parent;             // of relinked lines, "" for none
+    bool puts_back = false;             // the lines were erased before
   };
   /// Changes the draft; leaves it unchanged if it fails. Does no I/O.
   using Change = std::function<Result<void>(Draft&)>;
