@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -110,11 +111,53 @@ Result<void> Trash::erase(const Trashed& trashed) {
   ASSIGN_OR_RETURN(const auto folder, open(trashed));
   RETURN_IF_ERROR(lock_for_restore(folder));
   RETURN_IF_ERROR(disk_.remove(folder.folder, std::string(kNote)));
+  if (auto synced = disk_.sync_folder(folder.folder); !synced) {  // else a power cut may bring the note back alone
+    static_cast<void>(write_note(folder, trashed));
+    return synced;
+  }
   if (auto removed = remove_tree(disk_, folder.root, folder.name); !removed) {
     return Error{removed.error().code,
                  removed.error().message + "; remove the folder " + folder_ + "/" + folder.name + " yourself"};
   }
   return {};
+}
+
+namespace {
+
+/// True if the folder in the trash has no note and no process uses it. While the result lives, that stays so.
+struct Leftover {
+  Dir folder;
+  std::optional<Dir> files;
+};
+std::optional<Leftover> leftover_in(const Dir& root, const std::string& name) {
+  auto folder = root.open_in(name);
+  if (!folder || ::flock(folder->fd(), LOCK_EX | LOCK_NB) != 0) {
+    return std::nullopt;
+  }
+  const auto note = folder->stat(std::string(kNote));
+  if (note || note.error().code != Errc::not_found) {
+    return std::nullopt;
+  }
+  auto files = folder->open_in(std::string(Trash::kFiles));
+  if (files ? ::flock(files->fd(), LOCK_EX | LOCK_NB) != 0 : files.error().code != Errc::not_found) {
+    return std::nullopt;
+  }
+  return Leftover{std::move(*folder), files ? std::optional(std::move(*files)) : std::nullopt};
+}
+
+}  // namespace
+
+void Trash::erase_leftovers() {
+  const auto root = Dir::open_root(folder_);
+  const auto entries = root ? root->list() : Result<std::vector<DirEntry>>(root.error());
+  if (!entries) {
+    return;
+  }
+  for (const DirEntry& entry : *entries) {
+    if (const auto leftover = leftover_in(*root, entry.name)) {
+      static_cast<void>(remove_tree(disk_, *root, entry.name));
+    }
+  }
 }
 
 Result<void> Trash::keep_written(const Trashed& trashed, std::string_view lines) {

@@ -51,9 +51,13 @@ class Trash {
   /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list
   /// omits it.
   void drop(const TrashFolder& folder);
-  /// Deletes a removed session for good. The list omits it even if its files cannot be deleted completely. Errors:
-  /// not_found; busy while another process removes or restores it; io; corrupt as for open().
+  /// Deletes a removed session for good. Whenever the process or the power fails, the list has the session with all its
+  /// files or not at all; what remains of it then is left over. Errors: not_found; busy while another process removes
+  /// or restores it; io; corrupt as for open().
   Result<void> erase(const Trashed& trashed);
+  /// Deletes the folders without a note that no process uses: those of killed removals, restores and erase() calls. The
+  /// store has the session, or it was erased. Folders that cannot be deleted stay.
+  void erase_leftovers();
 
   /// Keeps the entries that arborfs has written to the log (ErasedEntries::written) with the session. Errors: io,
   /// no_space.

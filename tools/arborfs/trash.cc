@@ -227,6 +227,9 @@ int run_trash(const CommandLine& line, Terminal& io) {
       io.out << "would delete " << visible_line(one.name, kShown) << " (" << shown_title(one.title) << ")\n";
     }
   }
+  if (!line.dry_run) {
+    trash.erase_leftovers();
+  }
   if (line.json) {
     io.out << terminal_safe_json(JsonText::object().add("dryRun", line.dry_run).add_json("deleted", names.str()).str())
            << "\n";
