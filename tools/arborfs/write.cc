@@ -11,6 +11,7 @@
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
 #include "core/render/text.h"
+#include "core/writer/resolve_target.h"
 #include "core/writer/verbs.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
