@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kHashSuffix = 17;        // '~' and 16 hex digits
 constexpr std::size_t kOrdinalDigits = 6;      // listed ordinals have at least this many
 constexpr std::size_t kWordLimit = 64;         // for the role or type within a stem
+constexpr std::size_t kProjectLimit = 200;     // leaves room for "~2"
 constexpr std::string_view kEmpty = "%empty";  // never an encoding of other text: there, '%' is followed by hex
 
 bool is_digit(char c) {
@@ -85,6 +86,14 @@ bool file_keeps(const chars::Char& c, bool first, bool last) {
   return label_keeps(c, false, last) && !(first && c.code == '-') && !(last && is_space);
 }
 
+/// Of ASCII, only what is safe in a shell.
+bool project_keeps(const chars::Char& c, bool first, bool last) {
+  if (c.valid && c.code < 0x80) {
+    return is_portable(static_cast<char>(c.code)) && !(first && (c.code == '-' || c.code == '.'));
+  }
+  return label_keeps(c, first, last) && !chars::is_wide_space(c.code);
+}
+
 /// The text with every character that `keeps` rejects as %XX.
 std::string encoded_but(bool (*keeps)(const chars::Char&, bool first, bool last), std::string_view text,
                         std::size_t limit) {
@@ -116,6 +125,10 @@ std::string percent_decoded(std::string_view name) {
     }
   }
   return text;
+}
+
+std::string_view without_end_slashes(std::string_view path) {
+  return path.substr(0, path.find_last_not_of('/') + 1);
 }
 
 std::string padded(Ordinal ordinal) {
@@ -208,6 +221,31 @@ std::optional<Ordinal> leading_ordinal(std::string_view name) {
   Ordinal ordinal = kNoEntry;
   const auto parsed = std::from_chars(name.data(), name.data() + digits, ordinal);
   return parsed.ec == std::errc() && ordinal != kNoEntry ? std::optional(ordinal) : std::nullopt;
+}
+
+std::string project_name(std::string_view cwd, std::string_view home) {
+  if (cwd.empty()) {
+    return "unknown";
+  }
+  std::string_view path = without_end_slashes(cwd);
+  const std::string_view base = without_end_slashes(home);
+  if (path.empty()) {
+    return "root";
+  }
+  if (!base.empty() && path == base) {
+    return "home";
+  }
+  if (!base.empty() && path.starts_with(base) && path[base.size()] == '/') {
+    path.remove_prefix(base.size() + 1);
+  }
+  std::string joined;
+  for (const char c : path) {
+    const bool separates = c == '/';
+    if (!separates || (!joined.empty() && joined.back() != '-')) {
+      joined += separates ? '-' : c;
+    }
+  }
+  return encoded_but(project_keeps, joined, kProjectLimit);
 }
 
 std::string_view image_extension(std::string_view mime_type) {

@@ -39,8 +39,8 @@ std::string branch_stem(const LogIndex& index, Ordinal ordinal);
 /// nothing.
 std::optional<Ordinal> leading_ordinal(std::string_view name);
 
-/// A project's name from its cwd: without the home prefix, separators as '-', the rest as in encode(), never starting
-/// with '-' or '.'; or "home", "root", "unknown" (CONTRACT.md 2.1).
+/// A project's name from its cwd: without the home prefix, separators as '-', beyond ASCII the UTF-8 spelling as in a
+/// label, the rest as in encode(), never starting with '-' or '.'; or "home", "root", "unknown" (CONTRACT.md 2.1).
 std::string project_name(std::string_view cwd, std::string_view home);
 
 /// A readable form of a title for recent/: lower-case letters, digits and '-', at most 60 bytes; or "untitled".

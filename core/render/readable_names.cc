@@ -1,4 +1,4 @@
-// The names of names.h that are for reading rather than for distinguishing items: projects and titles.
+// The names of names.h that are for reading rather than for distinguishing items: those made from titles.
 #include <algorithm>
 #include <string>
 
@@ -8,7 +8,6 @@
 namespace arborfs::names {
 namespace {
 
-constexpr std::size_t kProjectLimit = 200;  // leaves room for "~2"
 constexpr std::size_t kSlugLimit = 60;
 
 bool is_ascii_word(char32_t code) {
@@ -85,37 +84,7 @@ std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell 
   return out;
 }
 
-std::string_view without_end_slashes(std::string_view path) {
-  return path.substr(0, path.find_last_not_of('/') + 1);
-}
-
 }  // namespace
-
-std::string project_name(std::string_view cwd, std::string_view home) {
-  if (cwd.empty()) {
-    return "unknown";
-  }
-  std::string_view path = without_end_slashes(cwd);
-  const std::string_view base = without_end_slashes(home);
-  if (path.empty()) {
-    return "root";
-  }
-  if (!base.empty() && path == base) {
-    return "home";
-  }
-  if (!base.empty() && path.starts_with(base) && path[base.size()] == '/') {
-    path.remove_prefix(base.size() + 1);
-  }
-  std::string joined;
-  for (const char c : path) {
-    const bool separates = c == '/';
-    if (!separates || (!joined.empty() && joined.back() != '-')) {
-      joined += separates ? '-' : c;
-    }
-  }
-  const std::string name = encode(joined, kProjectLimit);
-  return name.front() == '.' ? "%2E" + name.substr(1) : name;
-}
 
 std::string slug(std::string_view title) {
   std::string name = strip(dashed(title, kSlugLimit, slug_keeps, lower_bytes), "-");

@@ -9,6 +9,7 @@
 #include "core/formats/omp/log/omp_index.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
+#include "core/render/chars.h"
 #include "core/render/names.h"
 
 namespace arborfs::names {
@@ -215,7 +216,16 @@ TEST(ProjectName, IsReadable) {
   EXPECT_EQ(project_name("/srv/pi", ""), "srv-pi");
   EXPECT_EQ(project_name("/srv/pi", "/"), "srv-pi");
   EXPECT_EQ(project_name("/home/dev/.config/My App (1)", home), "%2Econfig-My%20App%20%281%29");
-  EXPECT_EQ(project_name("/srv/été/日本", home), "srv-%C3%A9t%C3%A9-%E6%97%A5%E6%9C%AC");
+  EXPECT_EQ(project_name("/srv/été/日本", home), "srv-été-日本");
+  EXPECT_EQ(project_name("/srv/a\xE2\x80\xAE"
+                         "b\xC2\xA0"
+                         "c\xFF\xC2\x85",
+                         home),
+            "srv-a%E2%80%AEb%C2%A0c%FF%C2%85");
+  EXPECT_EQ(project_name("/\xE2\x80\x8D"
+                         "x",
+                         home),
+            "%E2%80%8Dx");
   EXPECT_EQ(project_name("/srv//a-b/c", home), "srv-a-b-c");
   EXPECT_EQ(project_name("/srv/$(rm)/\x1B[2J", home), "srv-%24%28rm%29-%1B%5B2J");
   EXPECT_EQ(project_name("/...", home), "%2E..");
@@ -228,9 +238,14 @@ TEST(ProjectName, IsAlwaysSafe) {
     const std::string name = project_name("/" + random_text(random, 500), "/home/dev");
     ASSERT_TRUE(!name.empty() && name[0] != '.' && name[0] != '-') << name;
     ASSERT_LE(name.size(), 202U);
-    for (const char c : name) {
-      const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-      ASSERT_TRUE(word || std::string_view("._-%~").find(c) != std::string_view::npos) << name;
+    for (std::size_t at = 0; at < name.size();) {
+      const chars::Char c = chars::decode(name, at);
+      const bool is_word = c.code < 0x80 && (std::isalnum(static_cast<int>(c.code)) != 0 ||
+                                             std::string_view("._-%~").find(name[at]) != std::string_view::npos);
+      const bool is_plain = c.valid && c.code >= 0x80 && !chars::is_control(c.code) && !chars::is_invisible(c.code) &&
+                            !chars::is_wide_space(c.code);
+      ASSERT_TRUE(is_word || is_plain) << name;
+      at += c.length;
     }
   }
 }
