@@ -15,6 +15,9 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/formats/registry.h"
+#include "core/os/state_dir.h"
+#include "core/search/indexer.h"
+#include "core/search/search_index.h"
 #include "core/session/catalog.h"
 #include "core/watch/watcher.h"
 #include "fs/fuse/events_file.h"
@@ -104,7 +107,8 @@ class Daemon {
         writer_(make_writer(catalog_, plan.writing)),
         changes_(vfs_, *writer_, news_, plan.settings.mountpoint),
         events_(catalog_.feed()),
-        server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings) {}
+        server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings),
+        search_index_(cache_path("")) {}
 
   Result<void> run(const std::function<void()>& on_ready, const std::function<void()>& on_leaving) {
     watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
@@ -112,6 +116,10 @@ class Daemon {
       writer_->take_back_parts();
     }
     vfs_.state().watching = [this] { return watcher_->how(); };
+    if (plan_.search_index) {
+      indexer_.emplace(catalog_, search::Indexer::Settings{.folder = cache_path("")});
+      vfs_.state().searches.use(search_index_, [this] { indexer_->note_search(); });
+    }
     RETURN_IF_ERROR(server_.mount());
     const bool served = server_.serve([this] { start_threads(); }, on_ready);
     on_leaving();
@@ -122,7 +130,8 @@ class Daemon {
     catalog_.feed().close();
     events_.close();
     server_.unmount();
-    watcher_.reset();  // only now: it may be checking a folder that hangs
+    watcher_.reset();  // only now: these may be reading a folder that hangs
+    indexer_.reset();
     return served ? Result<void>() : Result<void>(Errc::io, "serving the mount failed");
   }
 
@@ -157,6 +166,8 @@ class Daemon {
   WriteOps changes_;
   EventsFile events_;
   FuseServer server_;
+  search::SearchIndex search_index_;
+  std::optional<search::Indexer> indexer_;
   std::optional<Watcher> watcher_;
   std::optional<Invalidator> invalidator_;
   std::optional<MountWatch> mount_watch_;

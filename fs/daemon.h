@@ -19,6 +19,7 @@ struct DaemonPlan {
   bool inotify = true;
   std::size_t index_bytes = 0;  // limit of LoadedIndexes
   std::string home{};
+  bool search_index = true;  // searches use an index in the cache folder, and keep it up to date
 };
 
 /// Mounts and serves until unmounted or until SIGTERM, SIGINT, SIGHUP, SIGQUIT or SIGXCPU, which is a success too.

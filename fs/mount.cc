@@ -74,6 +74,7 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   plan.writing.mountpoint = mountpoint;
   plan.inotify = options.inotify;
   plan.index_bytes = options.index_bytes;
+  plan.search_index = options.search_index;
   const char* home = std::getenv("HOME");
   plan.home = home == nullptr ? "" : home;
   return plan;

@@ -26,6 +26,7 @@ struct MountOptions {
   bool debug = false;
   unsigned max_read = 0;                                // longest READ, in bytes; 0 for the kernel's own limit
   std::size_t index_bytes = LoadedIndexes::kMostBytes;  // for sessions that are not in use
+  bool search_index = true;                             // false: searches read all texts, and nothing is cached on disk
   WriteSettings writing;
   std::string log_file;                   // "" for none, or standard error in the foreground
   std::vector<std::string> fuse_options;  // passed on to libfuse

@@ -22,6 +22,7 @@ constexpr std::array kFlags = {
     Flag{"xattr", [](MountOptions& options) { options.xattr = true; }},
     Flag{"noxattr", [](MountOptions& options) { options.xattr = false; }},
     Flag{"noinotify", [](MountOptions& options) { options.inotify = false; }},
+    Flag{"nosearchindex", [](MountOptions& options) { options.search_index = false; }},
     Flag{"nonotify", [](MountOptions& options) { options.notify = false; }},
     Flag{"allow_delete", [](MountOptions& options) { options.writing.allow_delete = true; }},
     Flag{"history", [](MountOptions& options) { options.writing.history = true; }},

@@ -34,4 +34,12 @@ void request_short_thread_slice() {
   }
 }
 
+void make_thread_idle() {
+  constexpr int kThisThread = 1;       // IOPRIO_WHO_PROCESS; the C library declares none of these
+  constexpr int kIdleClass = 3 << 13;  // IOPRIO_CLASS_IDLE
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_IDLE, &none);
+  ::syscall(SYS_ioprio_set, kThisThread, 0, kIdleClass);
+}
+
 }  // namespace arborfs

@@ -1,4 +1,4 @@
-// The length of a thread's time slice.
+// How the kernel schedules a thread.
 #pragma once
 
 namespace arborfs {
@@ -8,5 +8,9 @@ namespace arborfs {
 /// threads that do short work for a waiting client; a thread that wakes often would interrupt the program that it
 /// serves. Has no effect before Linux 6.12.
 void request_short_thread_slice();
+
+/// From now on the calling thread runs, and accesses disks, only when no other program wants to, as far as the kernel
+/// permits. It must hold no lock that another thread waits for.
+void make_thread_idle();
 
 }  // namespace arborfs

@@ -1,6 +1,7 @@
-// Where arborfs keeps data that belongs in no store: $XDG_STATE_HOME/arborfs, else ~/.local/state/arborfs, and the
-// trash under $XDG_DATA_HOME/arborfs. Folders are created when first needed, accessible to their owner only
-// (FAILURES.md S12). Reads the environment; any thread, provided that none calls setenv meanwhile.
+// Where arborfs keeps data that belongs in no store: $XDG_STATE_HOME/arborfs, else ~/.local/state/arborfs, the trash
+// under $XDG_DATA_HOME/arborfs, and the search index under $XDG_CACHE_HOME/arborfs. Folders are created when first
+// needed, accessible to their owner only (FAILURES.md S12). Reads the environment; any thread, provided that none calls
+// setenv meanwhile.
 #pragma once
 
 #include <string>
@@ -13,6 +14,7 @@ namespace arborfs {
 /// The path of `below` in the folder. `below` is one component such as "trash", or "" for the folder itself.
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
+std::string cache_path(const std::string& below);
 /// The name of the state file for one log of one store: a hash of both, so that it survives a rename of the folder.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
 /// Opens a folder that must belong to this user. Errors: not_found; permission if it belongs to another user, who could

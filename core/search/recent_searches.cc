@@ -89,6 +89,8 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   ASSIGN_OR_RETURN(const Query query, parse_query(text));
   Options options;
   options.cancelled = cancelled;
+  options.index = index_;
+  on_search_();
   ASSIGN_OR_RETURN(Found found, search::search(catalog, query, options));
   const auto shown = shown_matches(*catalog.view(), std::move(found.matches));
   for (const ShownMatch& one : shown) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -35,8 +36,16 @@ struct SearchResult {
 };
 using SearchResultPtr = std::shared_ptr<const SearchResult>;
 
+class SearchIndex;
+
 class RecentSearches {
  public:
+  /// From now on searches use an index, which outlives them, and call `on_search`. Set it before the first search.
+  void use(SearchIndex& index, std::function<void()> on_search) {
+    index_ = &index;
+    on_search_ = std::move(on_search);
+  }
+
   static constexpr std::chrono::seconds kFresh{1};
   static constexpr std::size_t kMostQueries = 4096;
   static constexpr std::size_t kMostResults = 8;
@@ -61,6 +70,8 @@ class RecentSearches {
                               const std::atomic<bool>* cancelled);
   SearchResultPtr keep(SearchResult found);
   [[nodiscard]] SearchResultPtr find_locked(std::uint32_t number) const;
+  SearchIndex* index_ = nullptr;
+  std::function<void()> on_search_ = [] {};
   mutable std::mutex mutex_;
   std::map<std::uint32_t, std::string> queries_;  // guarded by mutex_
   std::uint32_t last_number_ = 0;                 // guarded by mutex_

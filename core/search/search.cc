@@ -7,6 +7,7 @@
 #include "core/base/parallel_for.h"
 #include "core/base/wanted.h"
 #include "core/search/fold.h"
+#include "core/search/search_index.h"
 #include "core/search/session_search.h"
 
 namespace arborfs::search {
@@ -58,6 +59,7 @@ void score(std::vector<SessionFindings>& found, std::size_t sessions) {
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
   const auto sessions = chosen_sessions(catalog, query);
+  const auto lookup = options.index != nullptr ? options.index->look_up(query) : nullptr;
   const auto wanted = Wanted::here();
   std::atomic<bool> unwanted{false};
   Options here = options;
@@ -73,7 +75,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
       unwanted = true;
       return;
     }
-    auto findings = search_session(sessions[i], query, here);
+    auto findings = search_session(sessions[i], query, here, lookup.get());
     const std::lock_guard lock(mutex);
     if (!findings) {
       ++result.unreadable;

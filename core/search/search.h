@@ -1,6 +1,6 @@
 // Finds the sessions of a catalog whose texts match a query. It reads the logs, so the result always matches the
-// current texts of the mount; there is no index that could be out of date. Any thread; memory is bounded by the number
-// of hits that are kept.
+// current texts of the mount. An index saves reading the texts that cannot have the words; a session that changed since
+// it was indexed is read completely. Any thread; memory is bounded by the number of hits that are kept.
 #pragma once
 
 #include <atomic>
@@ -31,10 +31,13 @@ struct Match {
   std::vector<Hit> hits;        // the best of them, at most Options::most_hits, in the order of the session
 };
 
+class SearchIndex;
+
 struct Options {
   std::size_t most_hits = 5;             // kept of each session
   std::size_t excerpt_characters = 160;  // at most
   const std::atomic<bool>* cancelled = nullptr;
+  SearchIndex* index = nullptr;                          // null: all texts are read
   std::function<bool()> is_over = [] { return false; };  // set by search(): true once its result is not needed; cheap
 };
 

@@ -22,6 +22,8 @@ struct Candidate {
 
 struct Candidates {
   std::shared_ptr<const LogSource> log;
+  FileStat state;
+  Ordinal of = kNoEntry;  // how many entries the session has
   std::vector<Candidate> entries;
 };
 
@@ -48,7 +50,7 @@ Result<Candidates> candidates_of(const Session& session, const Query& query) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
   const auto chosen = query.label.empty() ? std::vector<Ordinal>() : labelled(index, query.label);
-  Candidates found{guard.log(), {}};
+  Candidates found{guard.log(), guard.stat(), index.size(), {}};
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     const bool has_label = query.label.empty() || std::find(chosen.begin(), chosen.end(), ordinal) != chosen.end();
     if (has_label && passes(index, ordinal, query)) {
@@ -84,15 +86,20 @@ std::uint64_t count_of(std::string_view text, std::string_view word) {
 
 class SessionSearch {
  public:
-  SessionSearch(const SessionPtr& session, const Query& query, const Options& options)
-      : session_(session), query_(query), options_(options) {
+  SessionSearch(const SessionPtr& session, const Query& query, const Options& options, std::optional<TextsToRead> texts)
+      : session_(session), query_(query), options_(options), texts_(std::move(texts)) {
     findings_.counts.resize(query.wanted.size());
     findings_.match.session = session;
   }
 
   Result<std::optional<SessionFindings>> run() {
     ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_, query_));
+    const auto indexed = indexed_entries(candidates);
     for (const Candidate& one : candidates.entries) {
+      if (indexed && !texts_->has(one.ordinal)) {
+        findings_.text_bytes += query_.tool.empty() ? (*indexed)[one.ordinal - 1].text_size : 0;
+        continue;
+      }
       if (options_.is_over()) {
         return Error{Errc::interrupted, "the search was cancelled"};
       }
@@ -110,6 +117,12 @@ class SessionSearch {
   }
 
  private:
+  /// The entries as they are indexed; nothing if all texts are to be read.
+  std::optional<std::vector<IndexedEntry>> indexed_entries(const Candidates& now) const {
+    const bool is_indexed = texts_ && is_state_of(*texts_->indexed, now.state) && texts_->indexed->count() == now.of;
+    return is_indexed ? texts_->indexed->entries() : std::nullopt;
+  }
+
   /// False if the text has an unwanted word.
   bool take(Ordinal ordinal, const std::string& text) {
     const std::string folded_text = folded(text);
@@ -168,17 +181,64 @@ class SessionSearch {
   const SessionPtr& session_;
   const Query& query_;
   const Options& options_;
+  const std::optional<TextsToRead> texts_;
   SessionFindings findings_;
   std::vector<std::size_t> words_;  // of each kept hit
 };
 
+/// False if the texts to read lack a wanted word. Reads until each has been found, without the log's index: most of the
+/// sessions that the search index names by mistake are left out here.
+bool has_words(const Session& session, const Query& query, const TextsToRead& texts, const Options& options) {
+  const auto log = session.store().open(session.place());
+  const auto entries = texts.indexed->entries();
+  if (!log || !entries || !is_state_of(*texts.indexed, (*log)->opened())) {
+    return true;
+  }
+  std::vector<std::string_view> missing(query.wanted.begin(), query.wanted.end());
+  for (const Chunk& chunk : texts.chunks) {
+    for (Ordinal ordinal = chunk.first; ordinal <= chunk.last; ++ordinal) {
+      const IndexedEntry& entry = (*entries)[ordinal - 1];
+      const auto text = read_text(*session.format().renderer, **log, entry.type, entry.offset, entry.length);
+      if (!text || options.is_over()) {
+        return true;
+      }
+      const std::string folded_text = folded(*text);
+      std::erase_if(missing, [&](std::string_view word) { return folded_text.find(word) != std::string::npos; });
+      if (missing.empty()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// What to read of a session according to the search index; nothing if all is to be read.
+std::optional<TextsToRead> texts_to_read(const Session& session, const Query& query, const Options& options,
+                                         const IndexLookup* lookup) {
+  const auto now = lookup == nullptr ? Result<FileStat>(FileStat()) : session.store().stat(session.place());
+  auto texts = lookup != nullptr && now ? lookup->texts_of(session, *now) : std::nullopt;
+  if (texts && texts->may_match && !query.wanted.empty() && !session.has(Depth::index)) {
+    texts->may_match = has_words(session, query, *texts, options);
+  }
+  return texts;
+}
+
 }  // namespace
 
 Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
-                                                      const Options& options) {
+                                                      const Options& options, const IndexLookup* lookup) {
+  auto texts = texts_to_read(*session, query, options, lookup);
+  if (texts && !texts->may_match) {
+    return std::optional<SessionFindings>();
+  }
+  if (texts && texts->chunks.empty() && !query.filters_entries()) {  // not even a word is wanted
+    SessionFindings findings;
+    findings.match.session = session;
+    return std::optional(std::move(findings));
+  }
   const Session::Use use(session);
   RETURN_IF_ERROR(session->refresh(Depth::index, options.cancelled));
-  return SessionSearch(session, query, options).run();
+  return SessionSearch(session, query, options, std::move(texts)).run();
 }
 
 }  // namespace arborfs::search

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/search/index_lookup.h"
 #include "core/search/search.h"
 
 namespace arborfs::search {
@@ -16,8 +17,9 @@ struct SessionFindings {
   Match match;                        // without its score
 };
 
-/// Nothing if the session does not match. Reads its log. Errors: those of reading it; interrupted.
+/// Nothing if the session does not match. Reads the texts that may contain the words according to `lookup`; all of them
+/// if it is null, or does not have the session as it is now. Errors: those of reading the log; interrupted.
 Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
-                                                      const Options& options);
+                                                      const Options& options, const IndexLookup* lookup);
 
 }  // namespace arborfs::search

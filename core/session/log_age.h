@@ -1,4 +1,5 @@
-// How long ago a log must have been written for facts about it to be reliable. Internal to core/session.
+// How long ago a log must have been written for facts about it to be reliable. Internal to core/session and
+// core/search.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,7 @@ _arborfs() {
       return
       ;;
     -o | --options)
-      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
     -p | --project)

@@ -1,14 +1,20 @@
-"""`arborfs search` finds the sessions that `rg -i -F` finds in the mount's text/, for sessions of all agents."""
+"""`arborfs search` finds the sessions that `rg -i -F` finds in the mount's text/, for sessions of all agents; with the
+search index too, whatever happens to it."""
 
 import errno
 import json
 import os
 import re
 import shutil
+import sqlite3
+import stat
 import subprocess
+import time
 from pathlib import Path
 
-from mounting import at_most, concurrent, equal, fails_with, needs, run, visible_within
+from mounting import (at_most, concurrent, equal, eventually, fails_with, needs, needs_root, run, shell,
+                      visible_within)
+from volumes import MIB, tmpfs
 
 TESTS = Path(__file__).resolve().parent.parent
 STORES = {"opal": "opal/sessions", "opencode": "opencode/fresh-1.18.33", "claude": "claude", "codex": "codex/paginated",
@@ -24,6 +30,13 @@ def copies(case):
         shutil.copytree(source.parent if agent == "opal" else source, folder)
         options.append(f"{agent}={folder}")
     return options
+
+
+QUERIES = {"test": ["test"], "race condition": ["race", "condition"], '"race condition"': ["race condition"],
+           "FooBar": ["foobar"], "foo_bar": ["foo_bar"], "a::b": ["a::b"], "straSSe": ["strasse"],
+           "STRAßE": ["straße"], "σοφός": ["σοφός"], "日本語": ["日本語"], "écrit": ["écrit"], "KÖLN": ["köln"],
+           "hello": ["hello"], "write": ["write"], "greet": ["greet"], "bash": ["bash"], "the a": ["the", "a"],
+           "image": ["image"], "zyzzyva": ["zyzzyva"]}
 
 
 def conversations(case):
@@ -61,14 +74,9 @@ def test_search_finds_what_rg_finds_in_the_texts(case):
     """Words, parts of words, several words, phrases, identifiers, and letters of several scripts and cases."""
     conversations(case)
     stores = copies(case)
-    queries = {"test": ["test"], "race condition": ["race", "condition"], '"race condition"': ["race condition"],
-               "FooBar": ["foobar"], "foo_bar": ["foo_bar"], "a::b": ["a::b"], "straSSe": ["strasse"],
-               "STRAßE": ["straße"], "σοφός": ["σοφός"], "日本語": ["日本語"], "écrit": ["écrit"], "KÖLN": ["köln"],
-               "hello": ["hello"], "write": ["write"], "greet": ["greet"], "bash": ["bash"], "the a": ["the", "a"],
-               "image": ["image"], "zyzzyva": ["zyzzyva"]}
     with case.mount("ro", *(f"store={store}" for store in stores[1:])) as mount:
         hits = 0
-        for query, words in queries.items():
+        for query, words in QUERIES.items():
             expected = found_by_rg(mount, words)
             equal(found_by_search(case, stores, query), expected, query)
             hits += len(expected)
@@ -76,7 +84,7 @@ def test_search_finds_what_rg_finds_in_the_texts(case):
 
 
 def test_search_follows_the_logs(case):
-    """There is no index that could be out of date: an append is found at once."""
+    """An append is found at once."""
     session, _ = conversations(case)
     stores = [f"omp={case.agent.path}"]
     equal(found_by_search(case, stores, "afterthought"), set(), "before")
@@ -172,3 +180,99 @@ def test_killed_client_of_a_search_exits_at_once(case):
         with at_most(5, "the daemon's end"):
             mount.unmount()
             mount.wait_gone()
+
+
+# -- the index
+
+
+def index_of(case):
+    return case.root / "cache" / "arborfs" / "search.db"
+
+
+def make_old(folder):
+    """Logs that were written a moment ago are not indexed yet."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (time.time() - 1000, time.time() - 1000))
+
+
+def indexed(case):
+    """How many sessions are in the index."""
+    try:
+        with sqlite3.connect(f"file:{index_of(case)}?mode=ro", uri=True) as database:
+            return database.execute("SELECT count(*) FROM sessions").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
+def build_index(case, mount):
+    """The first search starts it."""
+    links_in(mount / "search" / "zyzzyva")
+    sessions = len(os.listdir(mount / "by-id"))
+    eventually(20, lambda: indexed(case) == sessions, "all sessions are indexed")
+
+
+@needs("rg")
+def test_index_changes_no_result(case):
+    """With the index, without it, and after the logs changed, both searches find what rg finds."""
+    session, _ = conversations(case)
+    stores = copies(case)
+    make_old(case.root)
+    with case.mount("ro", *(f"store={store}" for store in stores[1:])) as mount:
+        build_index(case, mount)
+        for query, words in QUERIES.items():
+            expected = found_by_rg(mount, words)
+            equal(set(links_in(mount / "search" / query)), expected, query)
+            equal(found_by_search(case, stores, query), expected, query)
+        session.user("an afterthought")
+        visible_within(1, session.grow, lambda: links_in(mount / "search" / "afterthought") == [session.name], "append")
+        equal(found_by_search(case, stores, "afterthought"), {session.name}, "append")
+        shutil.rmtree(index_of(case).parent)
+        for query, words in list(QUERIES.items())[:5]:
+            equal(set(links_in(mount / "search" / f" {query}")), found_by_rg(mount, words), query)
+        make_old(case.agent.path)
+        build_index(case, mount)
+
+
+def test_index_is_private_and_made_in_idle_time(case):
+    """No other user can read it, a mount that is never searched has none, and its thread yields to all others."""
+    conversations(case)
+    make_old(case.agent.path)
+    with case.mount() as mount:
+        assert not index_of(case).exists()
+        build_index(case, mount)
+        equal(stat.S_IMODE(index_of(case).parent.stat().st_mode), 0o700, "the folder")
+        for path in index_of(case).parent.iterdir():
+            equal(stat.S_IMODE(path.stat().st_mode), 0o600, path.name)
+        tasks = Path(f"/proc/{mount.process.pid}/task")
+        policies = [os.sched_getscheduler(int(task.name)) for task in tasks.iterdir()]
+        equal(policies.count(os.SCHED_IDLE), 1, "idle threads")
+
+
+def test_nosearchindex_keeps_nothing(case):
+    """-o nosearchindex: searches leave no file in the cache folder."""
+    session, _ = conversations(case)
+    make_old(case.agent.path)
+    with case.mount("nosearchindex") as mount:
+        equal(links_in(mount / "search" / "afterthought"), [], "search")
+        equal(links_in(mount / "search" / "upload"), [session.name], "search")
+    assert not index_of(case).parent.exists()
+
+
+@needs_root
+def test_full_disk_ends_indexing_and_not_the_mount(case):
+    """Searches and appends go on as if there were no index."""
+    agent = case.agent
+    volume = tmpfs(case, size=1 * MIB)
+    case.agent = agent
+    session, _ = conversations(case)
+    make_old(case.agent.path)
+    case.environment["XDG_CACHE_HOME"] = str(volume.point)
+    with volume.filled(), case.mount() as mount:
+        equal(links_in(mount / "search" / "upload"), [session.name], "search")
+        idle = Path(f"/proc/{mount.process.pid}/task")
+        eventually(10, lambda: all(os.sched_getscheduler(int(task.name)) != os.SCHED_IDLE for task in idle.iterdir()),
+                   "indexing has ended")
+        equal(links_in(mount / "search" / "uploads"), [], "search")
+        shell("echo an afterthought > append", cwd=mount.session(session))
+        equal(links_in(mount / "search" / "afterthought"), [session.name], "search")

@@ -37,7 +37,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/watch", {"core/session"}},
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
-    {"core/search", {"core/session"}},
+    {"core/search", {"core/session", "core/sqlite"}},
     {"core/stats", {"core/session"}},
     {"core/history", {"core/search"}},
     {"core/writer", {"core/views"}},
@@ -252,7 +252,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/base/log.cc", "what the program tells of itself"},
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
-    {"core/base/thread_slice.cc", "how long turns are"},
+    {"core/base/thread_slice.cc", "how threads are scheduled"},
     {"tools/arborfs/terminal/programs.cc", "the rows that fzf shows, in memory"},
 };
 

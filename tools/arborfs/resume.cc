@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/fold.h"
 #include "core/search/search.h"
+#include "core/search/search_index.h"
 #include "core/session/liveness.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
@@ -82,7 +84,10 @@ Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Cat
                                        Terminal& io) {
   ASSIGN_OR_RETURN(const auto parsed, search::parse_query(query));
   const Progress progress(io, "searching");
-  ASSIGN_OR_RETURN(const auto matching, search::search(catalog, parsed));
+  search::SearchIndex index(cache_path(""));
+  search::Options options;
+  options.index = &index;
+  ASSIGN_OR_RETURN(const auto matching, search::search(catalog, parsed, options));
   std::vector<Listed> found;
   for (const search::Match& match : matching.matches) {
     const auto of =

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/report.h"
+#include "core/search/search_index.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"
@@ -84,6 +86,8 @@ int run_search(const CommandLine& line, Terminal& io) {
   }
   search::Options options;
   options.most_hits = line.json ? kHitsInJson : kHitsShown;
+  search::SearchIndex index(cache_path(""));
+  options.index = &index;
   Progress progress(io, "searching");
   auto found = search::search(**catalog, *query, options);
   progress.done();

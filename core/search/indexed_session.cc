@@ -1,0 +1,113 @@
+#include "core/search/indexed_session.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace arborfs::search {
+
+namespace {
+
+void pack(std::uint64_t number, std::string& out) {
+  for (; number >= 0x80; number >>= 7U) {
+    out.push_back(static_cast<char>(number | 0x80U));
+  }
+  out.push_back(static_cast<char>(number));
+}
+
+/// The next number; nothing at the end and for damaged bytes.
+std::optional<std::uint64_t> unpack(std::string_view& bytes) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    number |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+    if (byte < 0x80) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+IndexKey key_of(const Session& session) {
+  const LogPlace place = session.place();
+  const SessionStore& store = session.store();
+  return {std::string(store.format().name) + ":" + store.paths().sessions, place.folder + "/" + place.file};
+}
+
+bool is_state_of(const IndexedSession& indexed, const FileStat& state) {
+  FileStat elsewhere = state;
+  elsewhere.dev = indexed.state.dev;
+  return elsewhere == indexed.state;
+}
+
+/// Of each entry: its type, how far it lies behind the end of the last one, its length and that of its text. The
+/// distance is negative in a log whose order is not that of its entries; then it wraps around.
+std::string packed(const std::vector<IndexedEntry>& entries) {
+  std::string out;
+  std::uint64_t end = 0;
+  for (const IndexedEntry& entry : entries) {
+    pack(static_cast<std::uint64_t>(entry.type), out);
+    pack(entry.offset - end, out);
+    pack(entry.length, out);
+    pack(entry.text_size, out);
+    end = entry.offset + entry.length;
+  }
+  return out;
+}
+
+std::optional<std::vector<IndexedEntry>> IndexedSession::entries() const {
+  constexpr std::uint64_t kMostType = std::numeric_limits<std::uint8_t>::max();
+  std::vector<IndexedEntry> all;
+  constexpr std::size_t kFewestBytes = 4;  // of an entry
+  all.reserve(std::min<std::size_t>(count(), packed_entries.size() / kFewestBytes));
+  std::uint64_t end = 0;
+  for (std::string_view rest = packed_entries; !rest.empty();) {
+    const auto type = unpack(rest);
+    const auto distance = unpack(rest);
+    const auto length = unpack(rest);
+    const auto text_size = unpack(rest);
+    if (!text_size || !length || !distance || !type || *type > kMostType) {
+      return std::nullopt;
+    }
+    all.push_back({static_cast<EntryType>(*type), end + *distance, *length, *text_size});
+    end = all.back().offset + *length;
+  }
+  return all.size() == count() ? std::optional(std::move(all)) : std::nullopt;
+}
+
+/// Of each chunk: how much greater than the last its id is, 0 without one, and how many entries it has.
+std::string packed(const std::vector<Chunk>& chunks) {
+  std::string out;
+  std::int64_t id = 0;
+  for (const Chunk& chunk : chunks) {
+    pack(chunk.id == Chunk::kUnread ? 0 : static_cast<std::uint64_t>(chunk.id - id), out);
+    pack(chunk.last - chunk.first + 1, out);
+    id = std::max(id, chunk.id);
+  }
+  return out;
+}
+
+std::optional<std::vector<Chunk>> unpacked_chunks(std::string_view bytes) {
+  constexpr std::uint64_t kMostEntries = std::numeric_limits<Ordinal>::max();
+  std::vector<Chunk> chunks;
+  std::uint64_t id = 0;
+  std::uint64_t last = 0;
+  while (!bytes.empty()) {
+    const auto further = unpack(bytes);
+    const auto entries = unpack(bytes);
+    const bool is_whole = further && entries && *entries != 0;
+    if (!is_whole || *further > kMostChunks - id || *entries > kMostEntries - last) {
+      return std::nullopt;
+    }
+    id += *further;
+    chunks.push_back({*further == 0 ? Chunk::kUnread : static_cast<std::int64_t>(id), static_cast<Ordinal>(last + 1),
+                      static_cast<Ordinal>(last + *entries)});
+    last += *entries;
+  }
+  return chunks;
+}
+
+}  // namespace arborfs::search

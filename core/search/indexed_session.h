@@ -1,0 +1,64 @@
+// What the search index has of one session, and its form in the database. Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/session/session.h"
+
+namespace arborfs::search {
+
+/// The session's store and log as the index names them: the paths, so that they mean the same in each process.
+struct IndexKey {
+  std::string store;
+  std::string log;
+  bool operator==(const IndexKey&) const = default;
+};
+struct IndexKeyHash {
+  std::size_t operator()(const IndexKey& key) const {
+    return std::hash<std::string>()(key.log) ^ std::hash<std::string>()(key.store);
+  }
+};
+IndexKey key_of(const Session& session);
+
+/// An index has at most this many, those of sessions that are gone included: enough for 100 GB of texts.
+inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 24U;
+
+/// Consecutive entries whose grams are one row of the index.
+struct Chunk {
+  std::int64_t id = 0;  // of the row, from 1; kUnread for entries that are not in the index, because they are too long
+  Ordinal first = kNoEntry;
+  Ordinal last = kNoEntry;
+  static constexpr std::int64_t kUnread = 0;
+};
+
+/// Where an entry lies in its log, and how long its text is.
+struct IndexedEntry {
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint64_t text_size = 0;  // in bytes; 0 in a chunk without a row
+};
+
+/// A session as it was in one state of its log.
+struct IndexedSession {
+  FileStat state;              // without the device, whose number may change when the machine starts
+  std::vector<Chunk> chunks;   // all entries, in their order
+  std::string packed_entries;  // unpacked_entries() of them
+  [[nodiscard]] Ordinal count() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
+  /// By ordinal - 1; nothing for damaged bytes.
+  [[nodiscard]] std::optional<std::vector<IndexedEntry>> entries() const;
+};
+
+/// True if a session in this state is as it was when it was indexed.
+bool is_state_of(const IndexedSession& indexed, const FileStat& state);
+
+std::string packed(const std::vector<IndexedEntry>& entries);
+std::string packed(const std::vector<Chunk>& chunks);
+/// Nothing for damaged bytes.
+std::optional<std::vector<Chunk>> unpacked_chunks(std::string_view bytes);
+
+}  // namespace arborfs::search

@@ -1,0 +1,230 @@
+#include "core/search/indexer.h"
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/base/result_macros.h"
+#include "core/base/thread_slice.h"
+
+namespace arborfs::search {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A batch ends after so much text, or so long: until then no other process can write, and its work is lost if the
+/// process ends.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{32} << 20U;
+constexpr std::chrono::seconds kBatchTime{5};
+/// An index that keeps being damaged is not made again for ever.
+constexpr unsigned kMostPutAside = 3;
+
+std::vector<ShownAt> newest_first(const Catalog& catalog) {
+  auto shown = catalog.view()->all_shown();
+  std::stable_sort(shown.begin(), shown.end(), [](const ShownAt& a, const ShownAt& b) {
+    return a.session()->mtime_ns() > b.session()->mtime_ns();
+  });
+  return shown;
+}
+
+}  // namespace
+
+Indexer::Indexer(Catalog& catalog, Settings settings)
+    : catalog_(catalog), settings_(std::move(settings)), sessions_(stopping_) {}
+
+Indexer::~Indexer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Indexer::note_search() {
+  const std::lock_guard lock(mutex_);
+  ++asked_;
+  last_search_ = Clock::now();
+  woken_.notify_all();
+  if (thread_.joinable() || stopping_) {
+    return;
+  }
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {  // the next search tries again
+  }
+}
+
+bool Indexer::wait_until_done() {
+  note_search();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t asked = asked_;
+  woken_.wait(lock, [&] { return has_ended_ || answered_ >= asked; });
+  return !has_ended_;
+}
+
+void Indexer::run() {
+  make_thread_idle();
+  try {
+    for (Next next = pass(); next != Next::end && wait(next); next = pass()) {
+    }
+  } catch (const std::exception& thrown) {
+    write_log(LogLevel::warning, std::string("the search index is not kept up to date any more: ") + thrown.what());
+  }
+  writer_.reset();
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  woken_.notify_all();
+}
+
+/// Waits until there may be something to do; false once the thread is to end.
+bool Indexer::wait(Next next) {
+  std::unique_lock lock(mutex_);
+  const auto is_stopping = [this] { return stopping_.load(); };
+  woken_.wait_for(lock, settings_.look_again, is_stopping);
+  while (!stopping_ && next == Next::done && asked_ == answered_ && sequence_ == catalog_.feed().last_sequence()) {
+    if (Clock::now() - last_search_ < kFollowing) {
+      woken_.wait_for(lock, settings_.look_again);
+    } else {
+      woken_.wait(lock);
+    }
+  }
+  return !stopping_;
+}
+
+Indexer::Next Indexer::pass() {
+  std::uint64_t asked = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    asked = asked_;
+  }
+  sequence_ = catalog_.feed().last_sequence();
+  const auto is_complete = add_all();
+  if (!is_complete) {
+    return stopping_ ? Next::end : recover(is_complete.error());
+  }
+  locked_since_.reset();
+  if (!*is_complete) {
+    return Next::look_again;
+  }
+  const std::lock_guard lock(mutex_);
+  answered_ = asked;
+  woken_.notify_all();
+  return Next::done;
+}
+
+Result<void> Indexer::open() {
+  if (writer_ != nullptr && writer_->is_in_place()) {
+    return writer_->update();
+  }
+  writer_.reset();
+  ASSIGN_OR_RETURN(writer_, IndexWriter::open(catalog_.stores().main().disk(), settings_.folder));
+  return {};
+}
+
+/// False if a session was too young to be indexed.
+Result<bool> Indexer::add_all() {
+  RETURN_IF_ERROR(open());
+  const auto shown = newest_first(catalog_);
+  bool is_complete = true;
+  for (const ShownAt& one : shown) {
+    RETURN_IF_ERROR(add(*one.session(), is_complete));
+  }
+  RETURN_IF_ERROR(remove_gone(shown));
+  RETURN_IF_ERROR(writer_->is_in_batch() ? writer_->commit() : Result<void>());
+  ASSIGN_OR_RETURN(const bool is_removed, remove_if_mostly_garbage());
+  return is_complete && !is_removed;
+}
+
+/// Sessions of a submount, which may hang, are left out.
+Result<void> Indexer::add(const Session& session, bool& is_complete) {
+  if (stopping_) {
+    return Error{Errc::interrupted, "indexing was ended"};
+  }
+  const FileStat state = session.stat();
+  const auto known = writer_->table().find(key_of(session));
+  const auto failed = unreadable_.find(session.number());
+  if ((known != nullptr && is_state_of(*known, state)) || (failed != unreadable_.end() && failed->second == state) ||
+      catalog_.is_submount(session.place().in())) {
+    return {};
+  }
+  if (!writer_->is_in_batch()) {
+    batch_begun_ = Clock::now();
+    batch_bytes_ = 0;
+  }
+  ASSIGN_OR_RETURN(const auto done, sessions_.add(session, catalog_.stores().at(session.store_number()), *writer_));
+  if (done.is_unreadable) {
+    unreadable_[session.number()] = state;
+  }
+  is_complete = is_complete && done.outcome == SessionIndexer::Outcome::done;
+  batch_bytes_ += done.text_bytes;
+  const bool is_full = batch_bytes_ >= kBatchBytes || Clock::now() - batch_begun_ >= kBatchTime;
+  return is_full && writer_->is_in_batch() ? writer_->commit() : Result<void>();
+}
+
+/// Only of stores that are there: those of one that is not mounted now may come back.
+Result<void> Indexer::remove_gone(const std::vector<ShownAt>& shown) {
+  std::set<std::string> present;
+  std::unordered_map<IndexKey, bool, IndexKeyHash> is_shown;
+  for (const ShownAt& one : shown) {
+    IndexKey key = key_of(*one.session());
+    present.insert(key.store);
+    is_shown.emplace(std::move(key), true);
+  }
+  std::vector<IndexKey> gone;
+  for (const auto& [key, row] : *writer_->table().rows()) {
+    if (present.count(key.store) != 0 && is_shown.count(key) == 0) {
+      gone.push_back(key);
+    }
+  }
+  for (const IndexKey& key : gone) {
+    RETURN_IF_ERROR(writer_->is_in_batch() ? Result<void>() : writer_->begin());
+    RETURN_IF_ERROR(writer_->remove(key));
+  }
+  return {};
+}
+
+/// The next pass makes it again.
+Result<bool> Indexer::remove_if_mostly_garbage() {
+  if (!writer_->is_mostly_garbage()) {
+    return false;
+  }
+  writer_.reset();
+  RETURN_IF_ERROR(IndexDatabase::remove(catalog_.stores().main().disk(), settings_.folder));
+  return true;
+}
+
+/// What to do after an error of the index.
+Indexer::Next Indexer::recover(const Error& error) {
+  const bool is_locked = error.code == Errc::busy;
+  if (writer_ != nullptr) {
+    writer_->roll_back();
+  }
+  if (is_locked) {
+    locked_since_ = locked_since_.value_or(Clock::now());
+    if (Clock::now() - *locked_since_ < settings_.lock_patience) {
+      return Next::look_again;
+    }
+  }
+  locked_since_.reset();
+  writer_.reset();
+  const bool is_unusable = is_locked || error.code == Errc::corrupt || error.code == Errc::unsupported ||
+                           error.code == Errc::permission || error.code == Errc::too_large;
+  if (is_unusable && ++put_aside_ <= kMostPutAside) {
+    write_log(LogLevel::warning, "the search index is put aside and made again: " + error.message);
+    const auto done = IndexDatabase::put_aside(catalog_.stores().main().disk(), settings_.folder);
+    if (done) {
+      return Next::look_again;
+    }
+  }
+  write_log(LogLevel::warning, "searches go on without an index: " + error.message);
+  return Next::end;
+}
+
+}  // namespace arborfs::search

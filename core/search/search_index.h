@@ -1,0 +1,32 @@
+// The search index as searches use it. Without a usable index, or while one is made, searches read the texts. It never
+// changes the index. Thread-safe; mutex_ is a leaf, held while the index is read.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/search/index_database.h"
+#include "core/search/index_lookup.h"
+
+namespace arborfs::search {
+
+class SearchIndex {
+ public:
+  /// `folder` is that of the cache, and need not exist.
+  explicit SearchIndex(std::string folder) : folder_(std::move(folder)) {}
+  /// Null if the index cannot be used, or would save nothing.
+  std::shared_ptr<const IndexLookup> look_up(const Query& query);
+
+ private:
+  Result<std::shared_ptr<const IndexLookup>> read(const Query& query);
+  Result<ChunkSet> chunks_with(const std::string& word) const;
+  const std::string folder_;
+  std::mutex mutex_;
+  std::optional<IndexDatabase> database_;  // guarded by mutex_
+  IndexTable table_;                       // of database_; guarded by mutex_
+};
+
+}  // namespace arborfs::search

@@ -1,0 +1,216 @@
+#include "core/search/session_indexer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/result_macros.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
+#include "core/search/fold.h"
+#include "core/session/log_age.h"
+
+namespace arborfs::search {
+
+namespace {
+
+/// Small enough to be read in a fraction of a millisecond; twice as much would make the index a quarter smaller.
+constexpr std::size_t kChunkBytes = std::size_t{8} << 10U;
+/// Entries longer than this are left out: reading one takes several times its length in memory.
+constexpr std::uint64_t kLongestEntry = std::uint64_t{2} << 20U;
+/// A log that was written later than this before it is read is read again later. Longer than kTailAgeNanos, after which
+/// a log's age alone changes its state no more.
+constexpr std::int64_t kYoungNanos = 3 * 1000 * kNanosPerMilli;
+
+constexpr std::size_t kMostFollowed = 8;
+constexpr Ordinal kMostFollowedEntries = 32768;
+constexpr std::int64_t kFollowedNanos = 3600 * 1000 * kNanosPerMilli;
+
+Error unreadable() {
+  return {Errc::not_found, "the session cannot be read"};
+}
+
+}  // namespace
+
+/// One state of a session.
+struct SessionIndexer::Reading {
+  std::shared_ptr<const LogSource> log;
+  const Format* format = nullptr;
+  FileStat state;
+  std::uint32_t generation = 0;
+  Ordinal settled = kNoEntry;
+  bool is_young = false;
+  std::vector<IndexedEntry> entries;  // without the sizes of their texts
+};
+
+SessionIndexer::Followed SessionIndexer::take(const Session& session, const std::shared_ptr<SessionStore>& store) {
+  const auto is_it = [&](const Followed& followed) {
+    return followed.number == session.number() && followed.session->place() == session.place();
+  };
+  const auto found = std::find_if(followed_.begin(), followed_.end(), is_it);
+  if (found != followed_.end()) {
+    Followed followed = std::move(*found);
+    followed_.erase(found);
+    return followed;
+  }
+  Followed made;
+  made.number = session.number();
+  made.shared.reset(new Session::Shared{.store = store, .generations = generations_});
+  made.session = std::make_shared<Session>(made.number, FoundLog{session.place(), {}, {}}, *made.shared);
+  return made;
+}
+
+void SessionIndexer::keep(Followed followed, Ordinal entries) {
+  if (entries > kMostFollowedEntries || !is_younger(followed.state.mtime_ns, now_ns(), kFollowedNanos)) {
+    return;
+  }
+  followed_.push_front(std::move(followed));
+  if (followed_.size() > kMostFollowed) {
+    followed_.pop_back();
+  }
+}
+
+Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, const std::atomic<bool>& stopping) {
+  const std::int64_t begun = now_ns();
+  if (auto done = followed.session->refresh(Depth::index, &stopping); !done) {
+    return done.error().code == Errc::interrupted ? done.error() : unreadable();
+  }
+  ASSIGN_OR_RETURN(const auto guard, followed.session->read_index());
+  const LogIndex& index = guard.index();
+  Reading reading;
+  reading.log = guard.log();
+  reading.format = &guard.format();
+  reading.state = guard.stat();
+  reading.generation = guard.generation();
+  reading.settled = index.settled();
+  reading.is_young = is_younger(guard.stat().mtime_ns, begun, kYoungNanos);
+  reading.entries.reserve(index.size());
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    const Entry& entry = index.entry(ordinal);
+    reading.entries.push_back({entry.type, entry.offset, index.length(ordinal), 0});
+  }
+  return reading;
+}
+
+namespace {
+
+/// What of an indexed session is still so, if its first `entries` are as they were. A last chunk that is not full goes
+/// too, so that the chunks of a session that grows entry by entry do not become many.
+std::vector<Chunk> chunks_kept(const IndexedSession& indexed, const std::vector<IndexedEntry>& of, Ordinal entries) {
+  std::vector<Chunk> kept;
+  for (const Chunk& chunk : indexed.chunks) {
+    std::uint64_t bytes = 0;
+    for (Ordinal ordinal = chunk.first; ordinal <= chunk.last; ++ordinal) {
+      bytes += of[ordinal - 1].text_size;
+    }
+    const bool is_full = bytes >= kChunkBytes / 2 || chunk.id == Chunk::kUnread;
+    if (chunk.last > entries || (chunk.last == indexed.count() && !is_full)) {
+      break;
+    }
+    kept.push_back(chunk);
+  }
+  return kept;
+}
+
+}  // namespace
+
+/// Ends a chunk: what follows `chunks` up to `last`.
+Result<void> SessionIndexer::end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer) {
+  const Ordinal first = chunks.empty() ? 1 : chunks.back().last + 1;
+  if (first <= last) {
+    ASSIGN_OR_RETURN(const auto id, writer.add_chunk(grams_.take()));
+    chunks.push_back({id, first, last});
+  }
+  return {};
+}
+
+/// Adds the entries after `chunks`, which stay.
+Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer,
+                                                   std::uint64_t& text_bytes) {
+  grams_.take();
+  std::uint64_t bytes = 0;
+  const auto count = static_cast<Ordinal>(reading.entries.size());
+  for (Ordinal ordinal = chunks.empty() ? 1 : chunks.back().last + 1; ordinal <= count; ++ordinal) {
+    IndexedEntry& entry = reading.entries[ordinal - 1];
+    if (entry.length > kLongestEntry) {
+      RETURN_IF_ERROR(end_chunk(chunks, ordinal - 1, writer));
+      chunks.push_back({Chunk::kUnread, ordinal, ordinal});
+      bytes = 0;
+      continue;
+    }
+    if (stopping_) {
+      return Error{Errc::interrupted, "indexing was ended"};
+    }
+    const auto text = read_text(*reading.format->renderer, *reading.log, entry.type, entry.offset, entry.length);
+    if (!text) {
+      return unreadable();
+    }
+    grams_.add(folded(*text));
+    entry.text_size = text->size();
+    text_bytes += text->size();
+    bytes += text->size();
+    if (bytes >= kChunkBytes) {
+      RETURN_IF_ERROR(end_chunk(chunks, ordinal, writer));
+      bytes = 0;
+    }
+  }
+  RETURN_IF_ERROR(end_chunk(chunks, count, writer));
+  IndexedSession indexed{reading.state, std::move(chunks), packed(reading.entries)};
+  indexed.state.dev = 0;
+  return indexed;
+}
+
+/// The chunks of a session that has only grown since it was indexed, as far as they are still right.
+std::vector<Chunk> SessionIndexer::still_right(const Followed& followed, Reading& reading,
+                                               const IndexTable::Row& known) {
+  const bool has_grown =
+      known != nullptr && is_state_of(*known, followed.state) && followed.generation == reading.generation;
+  const auto before = has_grown ? known->entries() : std::nullopt;
+  if (!before || before->size() > reading.entries.size()) {
+    return {};
+  }
+  auto kept = chunks_kept(*known, *before, followed.settled);
+  const std::size_t count = kept.empty() ? 0 : kept.back().last;
+  for (std::size_t i = 0; i < count; ++i) {
+    reading.entries[i].text_size = (*before)[i].text_size;
+  }
+  return kept;
+}
+
+Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const std::shared_ptr<SessionStore>& store,
+                                                 IndexWriter& writer) {
+  const IndexKey key = key_of(session);
+  Followed followed = take(session, store);
+  auto reading = read(followed, stopping_);
+  if (!reading) {
+    return reading.error().code == Errc::interrupted ? Result<Done>(reading.error()) : Done{.is_unreadable = true};
+  }
+  if (reading->is_young) {
+    keep(std::move(followed), kNoEntry);
+    return Done{.outcome = Outcome::too_young};
+  }
+  RETURN_IF_ERROR(writer.is_in_batch() ? Result<void>() : writer.begin());
+  const auto known = writer.table().find(key);
+  Done done;
+  if (known == nullptr || !is_state_of(*known, reading->state)) {
+    auto kept = still_right(followed, *reading, known);
+    auto indexed = add_entries(*reading, std::move(kept), writer, done.text_bytes);
+    if (!indexed) {
+      done.is_unreadable = indexed.error().code == Errc::not_found;
+      return done.is_unreadable ? Result<Done>(done) : Result<Done>(indexed.error());
+    }
+    const auto now = store->stat(session.place());
+    if (!now || !is_state_of(*indexed, *now)) {
+      done.outcome = Outcome::too_young;  // it was written while it was read
+      return done;
+    }
+    RETURN_IF_ERROR(writer.put(key, *indexed));
+  }
+  followed.state = reading->state;
+  followed.generation = reading->generation;
+  followed.settled = reading->settled;
+  keep(std::move(followed), static_cast<Ordinal>(reading->entries.size()));
+  return done;
+}
+
+}  // namespace arborfs::search

@@ -1,0 +1,60 @@
+// Reads sessions for the search index: cuts their texts into chunks, and adds what is new in a session that has grown.
+// It reads them through Session objects of its own, so that no request waits for its thread, which may run seldom. Used
+// by one thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "core/search/grams.h"
+#include "core/search/index_writer.h"
+#include "core/session/session.h"
+
+namespace arborfs::search {
+
+class SessionIndexer {
+ public:
+  /// Reading stops with `interrupted` once `stopping` is true; it outlives this.
+  explicit SessionIndexer(const std::atomic<bool>& stopping) : stopping_(stopping) {}
+
+  enum class Outcome : std::uint8_t {
+    done,       // the index has the session as it is now
+    too_young,  // it has just been written: what was read might not last
+  };
+  /// Reads a session of `store`, which is the session's, and adds it to the index; begins a batch if there is none. The
+  /// errors of reading a session are `unreadable`, all others those of the writer.
+  struct Done {
+    Outcome outcome = Outcome::done;
+    bool is_unreadable = false;
+    std::uint64_t text_bytes = 0;  // that were added
+  };
+  Result<Done> add(const Session& session, const std::shared_ptr<SessionStore>& store, IndexWriter& writer);
+
+ private:
+  /// A session that was written lately, and that may grow.
+  struct Followed {
+    std::uint32_t number = 0;
+    std::shared_ptr<Session> session;
+    std::unique_ptr<Session::Shared> shared;
+    FileStat state;                // when it was indexed
+    std::uint32_t generation = 0;  // the same
+    Ordinal settled = kNoEntry;    // the same
+  };
+  struct Reading;
+  Followed take(const Session& session, const std::shared_ptr<SessionStore>& store);
+  void keep(Followed followed, Ordinal entries);
+  static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
+  static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
+  Result<void> end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer);
+  Result<IndexedSession> add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer,
+                                     std::uint64_t& text_bytes);
+  const std::atomic<bool>& stopping_;
+  std::atomic<std::uint32_t> generations_{0};
+  GramSet grams_;
+  std::list<Followed> followed_;  // the last one that changed first
+};
+
+}  // namespace arborfs::search

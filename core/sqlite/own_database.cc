@@ -1,0 +1,20 @@
+#include "core/sqlite/own_database.h"
+
+#include <sqlite3.h>
+
+#include "core/base/result_macros.h"
+#include "core/sqlite/private_copy.h"
+
+namespace arborfs::sqlite {
+
+Result<Connection> open_own_database(const std::string& path) {
+  ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
+  sqlite3_busy_timeout(connection.handle(), 0);
+  RETURN_IF_ERROR(connection.run("PRAGMA journal_mode=WAL"));
+  // Not OFF: a checkpoint that does not sync may damage the database in a power cut without anything showing it.
+  RETURN_IF_ERROR(connection.run("PRAGMA synchronous=NORMAL"));
+  RETURN_IF_ERROR(connection.run("PRAGMA journal_size_limit=1048576"));
+  return connection;
+}
+
+}  // namespace arborfs::sqlite

@@ -1,0 +1,430 @@
+// The search index: a search finds the same with it as without it, whatever state the index is in.
+#include "core/search/search_index.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "core/formats/omp/store/omp_store.h"
+#include "core/search/grams.h"
+#include "core/search/indexer.h"
+#include "core/search/search.h"
+#include "core/sqlite/own_database.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs::search {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::TempStore;
+namespace fs = std::filesystem;
+
+TEST(SearchGrams, TextHasAllGramsOfItsWords) {
+  GramSet set;
+  set.add("the race condition");
+  set.add("日本語のテキスト");
+  const std::string all = set.take();
+  EXPECT_THAT(set.take(), IsEmpty());
+  for (const char* word : {"race", "e cond", "condition", "日本", "本語のテ"}) {
+    for (const std::string& gram : grams_of(word)) {
+      bool has = false;
+      for (std::size_t at = 0; at < all.size(); at += 3) {
+        has = has || all.compare(at, 3, gram) == 0;
+      }
+      EXPECT_TRUE(has) << word;
+    }
+  }
+  EXPECT_EQ(all.find('\0'), std::string::npos);
+  EXPECT_THAT(grams_of("abc"), IsEmpty());
+  EXPECT_THAT(grams_of("aaaaaa"), SizeIs(1));
+}
+
+TEST(SearchIndexedSession, PackedFormsAreRead) {
+  const std::vector<IndexedEntry> entries{{EntryType::message, 300, 17, 5}, {EntryType::none, 0, 300, 1U << 20U}};
+  const std::vector<Chunk> chunks{{7, 1, 1}, {Chunk::kUnread, 2, 2}};
+  const IndexedSession session{{}, *unpacked_chunks(packed(chunks)), packed(entries)};
+  ASSERT_THAT(session.chunks, SizeIs(2));
+  EXPECT_EQ(session.chunks[0].id, 7);
+  EXPECT_EQ(session.chunks[1].id, Chunk::kUnread);
+  ASSERT_EQ(session.count(), 2U);
+  ASSERT_TRUE(session.entries());
+  EXPECT_EQ((*session.entries())[1].offset, 0U);
+  EXPECT_EQ((*session.entries())[1].length, 300U);
+  EXPECT_EQ((*session.entries())[0].text_size, 5U);
+}
+
+TEST(SearchIndexedSession, DamagedFormsAreRefused) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(random() % 12, '\0');
+    for (char& byte : bytes) {
+      byte = static_cast<char>(random());
+    }
+    const auto chunks = unpacked_chunks(bytes);
+    Ordinal last = 0;
+    for (const Chunk& chunk : chunks.value_or(std::vector<Chunk>())) {
+      ASSERT_EQ(chunk.first, last + 1);
+      ASSERT_GE(chunk.last, chunk.first);
+      last = chunk.last;
+    }
+    static_cast<void>(IndexedSession{{}, chunks.value_or(std::vector<Chunk>()), bytes}.entries());
+  }
+  EXPECT_FALSE(unpacked_chunks(std::string(9, '\xff') + '\x01'));
+}
+
+/// All that a search says.
+std::string words_of(const Result<Found>& found) {
+  std::string out;
+  for (const Match& match : found->matches) {
+    out += match.session->head().header.id + " " + std::to_string(match.score) + " " + std::to_string(match.hit_count);
+    for (const Hit& hit : match.hits) {
+      out += "\n  " + hit.stem + " " + marked(hit.excerpt, "[", "]");
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+class SearchIndexTest : public ::testing::Test {
+ protected:
+  static std::string header(const std::string& id) {
+    return R"({"type":"session","version":3,"id":")" + id +
+           R"(","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work","title":"Title of )" + id + "\"}\n";
+  }
+  static std::string message(unsigned number, const std::string& role, const std::string& text) {
+    char id[16];
+    std::snprintf(id, sizeof id, "%08x", number + 1);
+    return std::string(R"({"type":"message","id":")") + id +
+           R"(","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":")" + role +
+           R"(","content":[{"type":"text","text":")" + text + "\"}]}}\n";
+  }
+  /// Some words of a small vocabulary, so that many are in several sessions.
+  std::string some_text(std::size_t words) {
+    static const std::vector<std::string> kWords{"race",  "Condition", "fooBar", "foo_bar", "a::b", "日本語", "Straße",
+                                                 "ΣΟΦΌΣ", "cache",     "of",     "the",     "x",    "upload", "🙂"};
+    std::string text;
+    for (std::size_t i = 0; i < words; ++i) {
+      text += (i == 0 ? "" : " ") +
+              (random() % 5 == 0 ? "w" + std::to_string(random() % 4000) : kWords[random() % kWords.size()]);
+    }
+    return text;
+  }
+  std::string log_path(const std::string& id) { return temp.root() + "/sessions/-work/" + id + ".jsonl"; }
+  /// Old enough to be indexed, and different from any time before.
+  void age(const std::string& id) {
+    const timespec time{::time(nullptr) - 100'000 + ++ages, 0};
+    const timespec both[2] = {time, time};
+    ASSERT_EQ(::utimensat(AT_FDCWD, log_path(id).c_str(), both, 0), 0);
+  }
+  void put(const std::string& id, unsigned entries) {
+    std::string text = header(id);
+    for (unsigned i = 0; i < entries; ++i) {
+      text += message(i, i % 2 == 0 ? "user" : "assistant", some_text(1 + random() % 80));
+    }
+    temp.write("-work", id, text);
+    age(id);
+  }
+  void append(const std::string& id, unsigned number, const std::string& text) {
+    std::ofstream(log_path(id), std::ios::app) << message(number, "user", text);
+    age(id);
+    catalog.rescan();
+  }
+  void put_some(const std::string& prefix, unsigned sessions) {
+    for (unsigned i = 0; i < sessions; ++i) {
+      put(prefix + std::to_string(i), 1 + static_cast<unsigned>(random() % 20));
+    }
+    catalog.rescan();
+  }
+  std::vector<std::string> queries(std::size_t count) {
+    std::vector<std::string> all{"zyzzyva",
+                                 "x",
+                                 "of",
+                                 "race -cache",
+                                 "-w17 race",
+                                 "project:work",
+                                 "project:work -w23",
+                                 "role:user",
+                                 "role:assistant w1",
+                                 "tool:bash",
+                                 "tool:bash race",
+                                 "w1 w2",
+                                 "after:2026-02-16 w3",
+                                 "before:2026-02-16 w3",
+                                 "label:none race",
+                                 "title:some race"};
+    while (all.size() < count) {
+      std::string text = some_text(1 + random() % 4);
+      all.push_back(random() % 2 == 0 ? text : "\"" + text + "\"");
+    }
+    return all;
+  }
+  void expect_same(std::size_t count, const char* when) {
+    std::size_t found = 0;
+    for (const std::string& text : queries(count)) {
+      const auto query = parse_query(text);
+      ASSERT_TRUE(query) << text;
+      Options with;
+      with.index = &index;
+      const std::string without = words_of(search(catalog, *query));
+      EXPECT_EQ(words_of(search(catalog, *query, with)), without) << when << ": " << text;
+      found += without.empty() ? 0 : 1;
+    }
+    EXPECT_GT(found, count / 4) << when;
+  }
+  /// True if the index says that a session, as it is now, cannot have the word.
+  bool is_excluded(const std::string& id, const std::string& word) {
+    const auto lookup = index.look_up(*parse_query(word));
+    const auto session = catalog.view()->by_id_prefix(id);
+    const auto state = session->store().stat(session->place());
+    const auto texts = lookup == nullptr ? std::nullopt : lookup->texts_of(*session, *state);
+    return texts && !texts->may_match;
+  }
+  Indexer::Settings settings() const {
+    return {.folder = folder, .lock_patience = std::chrono::seconds(0), .look_again = std::chrono::milliseconds(1)};
+  }
+  void build() {
+    Indexer indexer(catalog, settings());
+    ASSERT_TRUE(indexer.wait_until_done());
+  }
+  std::string file() const { return folder + "/search.db"; }
+  std::string aside() const { return folder + "/aside-search.db"; }
+
+  TempStore temp;
+  const std::string folder = temp.root() + "/cache/arborfs";
+  std::mt19937 random{7};
+  int ages = 0;
+  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+  SearchIndex index{folder};
+};
+
+TEST_F(SearchIndexTest, SearchesFindTheSameWithAnIndex) {
+  put_some("a", 15);
+  expect_same(20, "no index");
+  build();
+  expect_same(200, "all is indexed");
+  put_some("b", 15);
+  expect_same(100, "half is indexed");
+  append("a3", 90, "race w1 afterthought");
+  put("a4", 20);
+  fs::remove(log_path("a5"));
+  catalog.rescan();
+  expect_same(100, "the logs changed");
+  build();
+  expect_same(100, "the index followed");
+}
+
+TEST_F(SearchIndexTest, IndexExcludesSessionsWithoutTheWord) {
+  put("one", 3);
+  append("one", 70, "the needle");
+  put("two", 3);
+  catalog.rescan();
+  EXPECT_FALSE(is_excluded("two", "needle")) << "no index yet";
+  build();
+  EXPECT_TRUE(is_excluded("two", "needle"));
+  EXPECT_FALSE(is_excluded("one", "NEEDLE"));
+  EXPECT_FALSE(is_excluded("two", "eed")) << "too short for the index";
+  append("two", 70, "another needle");
+  EXPECT_FALSE(is_excluded("two", "needle")) << "it has changed since";
+}
+
+TEST_F(SearchIndexTest, SessionsThatWereJustWrittenAreIndexedLater) {
+  put("old", 2);
+  temp.write("-work", "young", header("young") + message(1, "user", "nothing"));
+  catalog.rescan();
+  Indexer indexer(catalog, settings());
+  indexer.note_search();
+  while (!is_excluded("old", "needle")) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(is_excluded("young", "needle"));
+  age("young");
+  catalog.rescan();
+  ASSERT_TRUE(indexer.wait_until_done());
+  EXPECT_TRUE(is_excluded("young", "needle"));
+}
+
+TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {
+  put("one", 150);
+  Indexer indexer(catalog, settings());
+  for (unsigned i = 0; i < 60; ++i) {
+    append("one", 200 + i, "step " + std::to_string(i) + " " + some_text(20));
+    ASSERT_TRUE(indexer.wait_until_done());
+    ASSERT_TRUE(is_excluded("one", "needle")) << i;
+  }
+  expect_same(100, "grown");
+  const auto lookup = index.look_up(*parse_query("step"));
+  const auto session = catalog.view()->by_id_prefix("one");
+  const auto texts = lookup->texts_of(*session, *session->store().stat(session->place()));
+  EXPECT_LE(texts->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";
+}
+
+TEST_F(SearchIndexTest, RewrittenSessionsAreIndexedAnew) {
+  put("one", 120);
+  put("two", 5);
+  catalog.rescan();
+  Indexer indexer(catalog, settings());
+  ASSERT_TRUE(indexer.wait_until_done());
+  const auto size = [&] { return fs::file_size(file()); };
+  for (unsigned i = 0; i < 20; ++i) {
+    put("one", 120);
+    catalog.rescan();
+    ASSERT_TRUE(indexer.wait_until_done());
+  }
+  expect_same(60, "rewritten");
+  EXPECT_LT(size(), std::uint64_t{4} << 20U) << "an index of mostly garbage is made again";
+  fs::remove(log_path("one"));
+  catalog.rescan();
+  ASSERT_TRUE(indexer.wait_until_done());
+  expect_same(20, "removed");
+}
+
+TEST_F(SearchIndexTest, LongEntriesAreAlwaysRead) {
+  put("one", 3);
+  append("one", 50, std::string(3 << 20, 'y') + " needle");
+  append("one", 51, "the end");
+  build();
+  EXPECT_FALSE(is_excluded("one", "nowhere"));
+  Options with;
+  with.index = &index;
+  EXPECT_THAT(search(catalog, *parse_query("needle"), with)->matches, SizeIs(1));
+  EXPECT_THAT(search(catalog, *parse_query("nowhere"), with)->matches, IsEmpty());
+  expect_same(30, "a long entry");
+}
+
+TEST_F(SearchIndexTest, FilesArePrivate) {
+  const mode_t before = ::umask(0);
+  put_some("a", 2);
+  build();
+  ::umask(before);
+  struct stat st {};
+  ASSERT_EQ(::stat(folder.c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, 0700U);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    ASSERT_EQ(::stat(entry.path().c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0600U) << entry.path();
+  }
+}
+
+TEST_F(SearchIndexTest, UnusableFilesArePutAside) {
+  put_some("a", 5);
+  const auto write = [&](const std::string& text) { std::ofstream(file(), std::ios::binary) << text; };
+  const auto run = [&](const char* sql) { EXPECT_TRUE(sqlite::open_own_database(file())->run(sql)); };
+  const std::vector<std::pair<const char*, std::function<void()>>> faults{
+      {"garbage",
+       [&] {
+         run("PRAGMA wal_checkpoint(TRUNCATE)");
+         write(std::string(100'000, 'g'));
+       }},
+      {"pages of zeros",
+       [&] {
+         run("PRAGMA wal_checkpoint(TRUNCATE)");
+         std::fstream out(file(), std::ios::in | std::ios::out | std::ios::binary);
+         out.seekp(4096);
+         out << std::string(fs::file_size(file()) - 4096, '\0');
+       }},
+      {"newer", [&] { run("PRAGMA user_version=999"); }},
+      {"of another program", [&] { run("UPDATE facts SET value='9.9' WHERE name='program'"); }},
+      {"wrong rows",
+       [&] {
+         run("UPDATE sessions SET chunks=x'ffffffffffff01', changed=changed+1000000");
+         run("UPDATE facts SET value=value+2000000 WHERE name='last_change'");
+       }},
+      {"a folder",
+       [&] {
+         fs::remove(file());
+         fs::create_directory(file());
+       }},
+      {"a link",
+       [&] {
+         fs::remove(file());
+         fs::create_symlink("/etc/passwd", file());
+       }},
+  };
+  for (const auto& [name, damage] : faults) {
+    fs::remove_all(folder);
+    build();
+    ASSERT_TRUE(is_excluded("a1", "needle")) << name;
+    damage();
+    expect_same(8, name);
+    build();
+    EXPECT_TRUE(fs::exists(fs::symlink_status(aside()))) << name;
+    EXPECT_TRUE(is_excluded("a1", "needle")) << name;
+    expect_same(8, name);
+  }
+}
+
+TEST_F(SearchIndexTest, IndexOfAnotherUserIsPutAside) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a file away";
+  }
+  put_some("a", 3);
+  build();
+  ASSERT_EQ(::chown(file().c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(is_excluded("a1", "needle"));
+  build();
+  EXPECT_TRUE(fs::exists(aside()));
+  EXPECT_TRUE(is_excluded("a1", "needle"));
+}
+
+TEST_F(SearchIndexTest, FolderOfAnotherUserMeansNoIndex) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a folder away";
+  }
+  put_some("a", 3);
+  fs::create_directories(folder);
+  ASSERT_EQ(::chown(folder.c_str(), 65534, 65534), 0);
+  Indexer indexer(catalog, settings());
+  EXPECT_FALSE(indexer.wait_until_done());
+  expect_same(8, "no index");
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
+TEST_F(SearchIndexTest, LockedIndexIsPutAside) {
+  put_some("a", 3);
+  build();
+  put_some("b", 1);
+  {
+    const auto other = sqlite::open_own_database(file());
+    ASSERT_TRUE(other->run("PRAGMA locking_mode=EXCLUSIVE"));
+    ASSERT_TRUE(other->run("BEGIN IMMEDIATE"));
+    expect_same(8, "locked");
+    build();
+    EXPECT_TRUE(fs::exists(aside()));
+    EXPECT_TRUE(is_excluded("b0", "needle"));
+  }
+  expect_same(8, "made again");
+}
+
+TEST_F(SearchIndexTest, IndexMayBeDeletedAtAnyTime) {
+  put_some("a", 5);
+  Indexer indexer(catalog, settings());
+  ASSERT_TRUE(indexer.wait_until_done());
+  ASSERT_TRUE(is_excluded("a1", "needle"));
+  fs::remove_all(folder);
+  expect_same(8, "deleted");
+  ASSERT_TRUE(indexer.wait_until_done());
+  EXPECT_TRUE(is_excluded("a1", "needle"));
+  expect_same(8, "made again");
+}
+
+TEST_F(SearchIndexTest, SeveralIndexersShareAnIndex) {
+  put_some("a", 20);
+  Indexer one(catalog, {.folder = folder, .look_again = std::chrono::milliseconds(1)});
+  Indexer two(catalog, {.folder = folder, .look_again = std::chrono::milliseconds(1)});
+  one.note_search();
+  two.note_search();
+  ASSERT_TRUE(one.wait_until_done());
+  ASSERT_TRUE(two.wait_until_done());
+  EXPECT_FALSE(fs::exists(aside()));
+  expect_same(30, "two indexers");
+}
+
+}  // namespace
+}  // namespace arborfs::search
