@@ -53,6 +53,11 @@ std::ptrdiff_t count_prefix(const CatalogView& view, std::string_view id, std::s
                        [&](const auto& row) { return row.first.starts_with(id) && is_of(*row.second, agent); });
 }
 
+/// True if a path in a mount leads to one branch of the session: commands would take its other branches too.
+bool leads_to_branch(const Session& session, std::string_view path) {
+  return path.find("/" + session.shown_path() + "/branches/") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<SessionPtr> Catalog::recent(std::size_t limit) const {
@@ -98,6 +103,9 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
       longest = shown.size();
     }
   }
+  if (found && leads_to_branch(*found, full)) {
+    return Error{Errc::invalid_argument, "'" + path + "' is a branch; name its session, and an entry of the branch"};
+  }
   if (found) {
     return found;
   }
@@ -109,13 +117,11 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
 }
 
 Result<SessionPtr> Catalog::find_latest(std::string_view agent) const {
-  SessionPtr newest;
-  for (const auto& session : all_sessions()) {
-    if (is_of(*session, agent) && (!newest || session->mtime_ns() > newest->mtime_ns())) {
-      newest = session;
-    }
-  }
-  return newest ? Result<SessionPtr>(std::move(newest)) : Error{Errc::not_found, "there are no sessions yet"};
+  auto sessions = recent(SIZE_MAX);
+  const auto newest =
+      std::find_if(sessions.begin(), sessions.end(), [&](const SessionPtr& one) { return is_of(*one, agent); });
+  return newest != sessions.end() ? Result<SessionPtr>(std::move(*newest))
+                                  : Error{Errc::not_found, "there are no sessions yet"};
 }
 
 Result<SessionPtr> Catalog::find(const std::string& spelled) const {

@@ -119,10 +119,10 @@ Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming
 
 /// JSON that lacks only its line feed can be checked completely.
 Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming& incoming) {
-  if (!incoming.is_whole) {
-    return {};
+  if (!incoming.is_json) {
+    return writer.check_text(subject.session, subject.at);
   }
-  return writer.check_json(subject.session, incoming.text);
+  return incoming.is_whole ? writer.check_json(subject.session, incoming.text) : Result<void>();
 }
 
 std::vector<LabelChange> label_lines(std::string_view text) {

@@ -65,6 +65,10 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /
   return does_not_take(session->format(), "append");
 }
 
+Result<void> Writer::check_text(const SessionPtr& /*session*/, const std::string& /*at*/) {
+  return {};
+}
+
 Result<void> Writer::check_json(const SessionPtr& session, std::string_view /*text*/) {
   return check(session);
 }

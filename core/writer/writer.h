@@ -143,6 +143,9 @@ class Writer {
   /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
   /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.
   virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text);
+  /// Fails if append_text() would refuse any text for this entry, "" for the leaf, even if the session can be written
+  /// to. Cheap unless the agent keeps its sessions in a database.
+  [[nodiscard]] virtual Result<void> check_text(const SessionPtr& session, const std::string& at);
   /// Fails if append_text() would refuse this JSON text, or if the session cannot be written to now.
   [[nodiscard]] virtual Result<void> check_json(const SessionPtr& session, std::string_view text);
   /// `target` is spelled as in LabelChange, or `root`. Without a summary nothing is written to the log: the leaf is

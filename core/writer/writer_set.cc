@@ -41,6 +41,10 @@ Result<AppendResult> WriterSet::append_text(const SessionPtr& session, AppendTex
   return of(session).append_text(session, std::move(text));
 }
 
+Result<void> WriterSet::check_text(const SessionPtr& session, const std::string& at) {
+  return of(session).check_text(session, at);
+}
+
 Result<void> WriterSet::check_json(const SessionPtr& session, std::string_view text) {
   return of(session).check_json(session, text);
 }

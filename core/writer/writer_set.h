@@ -22,6 +22,7 @@ class WriterSet final : public Writer {
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
+  [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary, bool force,
                            bool pin) override;

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from cases_requests import Requests, all_sleep
-from mounting import PATIENCE, Metronome, equal, eventually, visible_within
+from mounting import PATIENCE, Metronome, equal, eventually, variants, visible_within
 from views import status
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
@@ -278,6 +278,20 @@ def test_opencode_files_take_messages_titles_and_summaries(case):
     assert after[f"storage/message/{session_id}/{message}.json"].decode() == json.dumps(written, indent=2), written
     own = json.loads(after[next(iter(changed))])
     equal(own["title"], "From the mount", "title")
+
+
+@variants(database={"name": "fresh-1.18.33"}, files={"name": "files"})
+def test_a_shell_learns_that_opencode_would_remove_a_message(case, name):
+    """A shell ignores errors of close, so the write already fails where the last messages are undone."""
+    folder = store(case, name)
+    undone = next(session["id"] for session in expected(name) if session["revert"])
+    before = files_of(folder)
+    with case.mount(f"store=opencode={folder}") as mount:
+        session = mount / "by-id" / undone
+        said = subprocess.run(["bash", "-c", "echo Go on. > append"], cwd=session, capture_output=True, text=True)
+        assert said.returncode != 0 and "Invalid argument" in said.stderr, said
+        assert "undone" in str(status(session)["lastError"]), status(session)
+    equal(files_of(folder), before, "files of the store")
 
 
 def test_sessions_in_opencode_files_are_removed_and_restored(case):

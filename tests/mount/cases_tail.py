@@ -20,7 +20,7 @@ def test_tail_all_names_each_session_that_changes(case):
 
     def begun():
         """Writes until the verb watches: nothing tells when it does."""
-        old.assistant("first words\n\nlast words\n\n")
+        old.assistant("first words\n\n```\nlast words\n```\n\n")
         old.grow()
         return lines()
 

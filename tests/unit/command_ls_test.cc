@@ -121,7 +121,12 @@ TEST(Period, ReadsDaysAndAges) {
   EXPECT_GT(end_of("today"), before);
   EXPECT_LT(start_of("yesterday"), end_of("yesterday"));
   EXPECT_EQ(start_of("2026-02-16T10:20:30Z"), 1'771'237'230'000);
-  for (const char* word : {"", "d", "3x", "-3d", "999999d", "2026-13-01", "soon"}) {
+  EXPECT_EQ(start_of("2026-02"), start_of("2026-02-01"));
+  EXPECT_EQ(end_of("2026-02"), start_of("2026-03-01"));
+  EXPECT_EQ(end_of("2026-12"), start_of("2027-01-01"));
+  EXPECT_EQ(start_of("2026"), start_of("2026-01-01"));
+  EXPECT_EQ(end_of("2026"), start_of("2027-01-01"));
+  for (const char* word : {"", "d", "3x", "-3d", "999999d", "2026-13-01", "2026-13", "soon"}) {
     EXPECT_FALSE(start_of(word)) << word;
   }
 }

@@ -110,7 +110,7 @@ TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   ASSERT_EQ(list.Size(), 2U);
   EXPECT_EQ(json::string_member(list[1], "title"), "Kites");
   EXPECT_EQ(run({"restore", name.substr(0, 10)}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("2 names in the trash have this prefix"));
+  EXPECT_THAT(err(), HasSubstr("2 sessions in the trash have this prefix"));
   EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore", name.substr(0, name.size() - 3)}), kFailed) << "its place is taken";
@@ -119,6 +119,12 @@ TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   EXPECT_THAT(lines_of(log()), SizeIs(1));
   EXPECT_EQ(run({"restore"}), kDone);
   EXPECT_THAT(out(), HasSubstr(name)) << "and it is still in the trash";
+}
+
+TEST_F(CommandTrashTest, RestoreTakesTheIdThatRmTook) {
+  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"restore", std::string(kId).substr(0, 8)}), kDone) << err();
+  EXPECT_THAT(lines_of(log()), ::testing::Not(::testing::IsEmpty()));
 }
 
 /// A folder on another file system than the store's, if there is one.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -110,6 +111,24 @@ TEST_F(SessionChildren, AreFoundByIdAndByPath) {
   EXPECT_EQ(*catalog.find("/mnt/" + starter->shown_path() + "/text"), starter);
   ASSERT_EQ(catalog.recent().size(), 1U);
   EXPECT_EQ(catalog.recent().front(), starter);
+}
+
+TEST_F(SessionChildren, AreNeverTheLatestSession) {
+  std::filesystem::last_write_time(starter_log(),
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  catalog.rescan();
+  for (const char* word : {"latest", "claude:latest"}) {
+    const auto latest = catalog.find(word);
+    ASSERT_TRUE(latest) << latest.error().message;
+    EXPECT_EQ((*latest)->number(), starter->number()) << word;
+  }
+}
+
+TEST_F(SessionChildren, APathToABranchIsNotItsSession) {
+  const auto branch = catalog.find("/mnt/" + std::string(kShownStarter) + "/branches/000001");
+  ASSERT_FALSE(branch);
+  EXPECT_EQ(branch.error().code, Errc::invalid_argument);
+  EXPECT_TRUE(catalog.find("/mnt/" + std::string(kShownStarter) + "/branches"));
 }
 
 TEST_F(SessionChildren, MoveToTheProjectWhenTheirStarterGoes) {

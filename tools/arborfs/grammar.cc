@@ -304,7 +304,7 @@ void Grammar::add_removing() {
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
   add_prune();
   CLI::App* restore = add("restore", run_restore, "List the trash, or restore a session");
-  restore->add_option("NAME", into_.trashed, "Name in the trash, a unique prefix of it, or 'latest'")
+  restore->add_option("NAME", into_.trashed, "Name in the trash, id, unique prefix of either, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
   CLI::App* trash = add("trash", run_trash, "List the trash, or delete what is in it for good");

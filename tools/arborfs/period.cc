@@ -27,18 +27,27 @@ std::int64_t midnight_after(const std::tm& date, int days) {
   return std::int64_t{std::mktime(&at)} * 1000;
 }
 
-/// Midnight that many days after the day that a word such as 2026-02-16 names; nothing for other words.
-std::optional<std::int64_t> midnight(const std::string& word, int days_after) {
-  constexpr std::string_view kForm = "dddd-dd-dd";
-  const auto fits = [](char c, char form) { return form == 'd' ? c >= '0' && c <= '9' : c == form; };
-  if (!std::equal(word.begin(), word.end(), kForm.begin(), kForm.end(), fits) || !json::parse_date(word)) {
+/// True if the word has this form, in which d is a digit.
+bool has_form(std::string_view word, std::string_view form) {
+  const auto fits = [](char c, char wanted) { return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted; };
+  return std::equal(word.begin(), word.end(), form.begin(), form.end(), fits);
+}
+
+/// The first midnight of the day, month or year that a word such as 2026-02-16, 2026-02 or 2026 names, or of the one
+/// `later` after it; nothing for other words.
+std::optional<std::int64_t> midnight(const std::string& word, int later) {
+  const bool is_day = has_form(word, "dddd-dd-dd");
+  const bool is_month = has_form(word, "dddd-dd");
+  const bool is_year = has_form(word, "dddd");
+  if (!(is_day || is_month || is_year) || !json::parse_date(word)) {
     return std::nullopt;
   }
+  const std::string_view text = word;
   std::tm parts{};
-  parts.tm_year = number_at(std::string_view(word).substr(0, 4)) - 1900;
-  parts.tm_mon = number_at(std::string_view(word).substr(5, 2)) - 1;
-  parts.tm_mday = number_at(std::string_view(word).substr(8, 2));
-  return midnight_after(parts, days_after);
+  parts.tm_year = number_at(text.substr(0, 4)) - 1900 + (is_year ? later : 0);
+  parts.tm_mon = is_year ? 0 : number_at(text.substr(5, 2)) - 1 + (is_month ? later : 0);
+  parts.tm_mday = is_day ? number_at(text.substr(8, 2)) : 1;
+  return midnight_after(parts, is_day ? later : 0);
 }
 
 /// In milliseconds; 0 if it is not a unit.
@@ -71,16 +80,17 @@ std::optional<std::int64_t> ago(const std::string& word) {
   return now_ms() - number_at(std::string_view(word).substr(0, digits)) * length_of(word.back());
 }
 
-/// The beginning of the day that a word means, or of the day that many days later; else the moment that it means.
-std::optional<std::int64_t> time_of(const std::string& word, int days_after) {
+/// The beginning of the day, month or year that a word means, or of the one `later` after it; else the moment that it
+/// means.
+std::optional<std::int64_t> time_of(const std::string& word, int later) {
   if (word == "today" || word == "yesterday") {
     const std::time_t now = std::time(nullptr);
     std::tm date{};
     return ::localtime_r(&now, &date) == nullptr
                ? std::nullopt
-               : std::optional(midnight_after(date, days_after - (word == "today" ? 0 : 1)));
+               : std::optional(midnight_after(date, later - (word == "today" ? 0 : 1)));
   }
-  if (const auto day = midnight(word, days_after)) {
+  if (const auto day = midnight(word, later)) {
     return day;
   }
   const auto moment = ago(word);

@@ -45,15 +45,17 @@ bool may_have_text(const Session& session, const LogIndex& index, Ordinal ordina
          session.format().renderer->is_in_transcript(index.name(ordinal));
 }
 
-/// The last line of a text that is not blank; "" if all are.
-std::string last_line_of(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) {
-    return "";
+/// The last line of a text that is neither blank nor the end of a code block; "" if there is none.
+std::string last_line_of(std::string_view text) {
+  constexpr std::string_view kFence = "```";
+  for (;;) {
+    text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+    const std::string_view line = text.substr(text.rfind('\n') + 1);
+    if (line != kFence) {
+      return visible_line(line, kShownLine);
+    }
+    text.remove_suffix(line.size());
   }
-  const std::size_t begin = text.rfind('\n', end);
-  return visible_line(std::string_view(text).substr(begin == std::string::npos ? 0 : begin + 1, end - begin),
-                      kShownLine);
 }
 
 /// The last line of the newest text on the path to the leaf; "" if there is none or it cannot be read.

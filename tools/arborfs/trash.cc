@@ -56,6 +56,12 @@ void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
   }
 }
 
+/// True if the word is a prefix of its name in the trash, of the name that it had, or of the id in that name.
+bool is_named(const Trashed& one, std::string_view word) {
+  const std::string_view stem = one.place.stem();
+  return one.name.starts_with(word) || stem.starts_with(word) || stem.substr(stem.rfind('_') + 1).starts_with(word);
+}
+
 Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled) {
   if (spelled == "latest" && !all.empty()) {
     return all.front();
@@ -65,18 +71,18 @@ Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string&
     if (one.name == spelled) {
       return one;
     }
-    if (one.name.starts_with(spelled)) {
+    if (is_named(one, spelled)) {
       fits.push_back(&one);
     }
   }
   if (fits.size() == 1) {
     return *fits.front();
   }
-  return fits.empty()
-             ? Result<Trashed>(Errc::not_found, "nothing in the trash has that name; 'arborfs restore' lists the trash")
-             : Result<Trashed>(
-                   Errc::invalid_argument,
-                   std::to_string(fits.size()) + " names in the trash have this prefix; give more of the name");
+  return fits.empty() ? Result<Trashed>(Errc::not_found,
+                                        "nothing in the trash has that name or id; 'arborfs restore' lists the trash")
+                      : Result<Trashed>(Errc::invalid_argument,
+                                        std::to_string(fits.size()) +
+                                            " sessions in the trash have this prefix; give more of the name");
 }
 
 /// Removes one session. Returns its name in the trash.

@@ -283,6 +283,18 @@ int run_fork(const CommandLine& line, Terminal& io) {
       *opened->catalog, opened->of.session, line, io);
 }
 
+/// A misspelled name is kept as that of a file that does not exist, so the user must learn of it.
+void warn_of_absent_files(const std::string& result, Terminal& io) {
+  json::Document parsed;
+  json::parse(result, parsed);
+  const json::Value* absent = json::member(parsed, "absent");
+  const std::string count = absent != nullptr ? json::stringify(*absent) : "0";
+  if (count != "0") {
+    io.err << "arborfs: " << count << (count == "1" ? " file does" : " files do")
+           << " not exist now; if they exist later, a rewind to this checkpoint removes them\n";
+  }
+}
+
 int run_checkpoint(const CommandLine& line, Terminal& io) {
   const auto opened = open_session(line, Depth::head, io);
   if (!opened) {
@@ -297,8 +309,15 @@ int run_checkpoint(const CommandLine& line, Terminal& io) {
     }
     files.item(path.string());
   }
-  return change({"checkpoint", JsonText::object().add("name", line.checkpoint).add_json("files", files.str()).str()},
-                "checkpoint", *opened, line, io);
+  const auto result =
+      carry_out({"checkpoint", JsonText::object().add("name", line.checkpoint).add_json("files", files.str()).str()},
+                *opened->catalog, opened->of.session, line, io);
+  if (!result) {
+    return fail(io, result.error());
+  }
+  print_result(*result, "checkpoint", line, io);
+  warn_of_absent_files(*result, io);
+  return kDone;
 }
 
 int run_rewind(const CommandLine& line, Terminal& io) {

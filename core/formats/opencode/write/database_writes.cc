@@ -60,6 +60,14 @@ Result<void> run(const Connection& database, std::string_view sql, std::initiali
   return {};
 }
 
+/// The last message of the session, if `wanted` may follow it.
+Result<LastMessage> message_before(const Connection& database, const std::string& session, const NewMessage& wanted) {
+  RETURN_IF_ERROR(check_nothing_undone(database, session));
+  ASSIGN_OR_RETURN(auto last, last_message(database, session));
+  RETURN_IF_ERROR(check_follows(last, wanted));
+  return last;
+}
+
 /// Adds the message and its only part. Returns the message's id.
 Result<std::string> insert_message(const Connection& database, const std::string& session, const NewMessage& wanted,
                                    std::int64_t created_ms) {
@@ -95,12 +103,21 @@ Result<void> look_at_family(const SessionStore& store, const LogPlace& place, co
 Result<AppendResult> DatabaseWrites::add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
   const std::string id(place.stem());
   ASSIGN_OR_RETURN(const auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
-  RETURN_IF_ERROR(check_nothing_undone(change.connection(), id));
-  ASSIGN_OR_RETURN(const auto last, last_message(change.connection(), id));
-  RETURN_IF_ERROR(check_follows(last, wanted));
+  ASSIGN_OR_RETURN(const auto last, message_before(change.connection(), id, wanted));
   ASSIGN_OR_RETURN(auto made, insert_message(change.connection(), id, wanted, time_behind(last)));
   RETURN_IF_ERROR(change.commit());
   return AppendResult{std::move(made), last.id};
+}
+
+Result<void> DatabaseWrites::check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
+  const std::string id(place.stem());
+  const sqlite::Database database(store.path_of(place), tables_read(), store.disk());
+  return database.read([&](const Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto last, message_before(connection, id, wanted));
+    ASSIGN_OR_RETURN(const auto with_model, message_with_model(connection, id));
+    RETURN_IF_ERROR(message_text(wanted, time_behind(last), with_model));
+    return {};
+  });
 }
 
 Result<std::string> DatabaseWrites::set_title(const SessionStore& store, const LogPlace& place,

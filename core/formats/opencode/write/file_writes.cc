@@ -100,6 +100,15 @@ Result<MessagesSeen> messages_of(const StorageFolder& storage, const SessionName
   return seen;
 }
 
+/// The same, if `wanted` may follow them.
+Result<MessagesSeen> messages_before(const StorageFolder& storage, const SessionFile& file, const SessionName& session,
+                                     const NewMessage& wanted) {
+  RETURN_IF_ERROR(has_revert(file.text()) ? Result<void>(messages_undone()) : Result<void>());
+  ASSIGN_OR_RETURN(auto seen, messages_of(storage, session));
+  RETURN_IF_ERROR(check_follows(seen.last, wanted));
+  return seen;
+}
+
 /// Inserts the ids before the members of a text (new_message.h).
 std::string with_ids(std::initializer_list<std::pair<std::string_view, std::string_view>> ids, std::string_view text) {
   std::string object = "{";
@@ -193,9 +202,7 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   const SessionName session = session_at(place);
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
-  RETURN_IF_ERROR(has_revert(file.text()) ? Result<void>(messages_undone()) : Result<void>());
-  ASSIGN_OR_RETURN(const MessagesSeen seen, messages_of(storage, session));
-  RETURN_IF_ERROR(check_follows(seen.last, wanted));
+  ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
   const std::int64_t created_ms = time_behind(seen.last);
   std::optional<DraftFile> used;
   const std::string with_use = wanted.is_summary ? file.text() : with_time(file.text(), created_ms);
@@ -214,6 +221,15 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
     static_cast<void>(file.publish(disk, *used, syncs()));
   }
   return AppendResult{std::move(id), seen.last.id};
+}
+
+Result<void> FileWrites::check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
+  const SessionName session = session_at(place);
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
+  ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
+  RETURN_IF_ERROR(message_text(wanted, time_behind(seen.last), seen.with_model));
+  return {};
 }
 
 Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,

@@ -13,6 +13,7 @@ class FileWrites final : public SessionWrites {
   explicit FileWrites(const WriteSettings& settings) : settings_(settings) {}
 
   Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
   Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                 bool is_automatic) override;
   Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override;

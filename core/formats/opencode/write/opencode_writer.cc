@@ -68,6 +68,10 @@ Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const openco
   return made;
 }
 
+Result<void> OpenCodeWriter::check_text(const SessionPtr& session, const std::string& at) {
+  return writes_of(session).check_add(session->store(), session->place(), {"", at, false, settings().write_live});
+}
+
 Result<void> OpenCodeWriter::check_json(const SessionPtr& /*session*/, std::string_view /*text*/) {
   return refuse_json();
 }

@@ -23,6 +23,7 @@ class OpenCodeWriter final : public Writer {
   /// message. Errors also: busy while OpenCode answers in the session; invalid_argument if the text is JSON, messages
   /// are undone, or the user has sent none yet.
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
+  [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,

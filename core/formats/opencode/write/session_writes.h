@@ -18,6 +18,8 @@ class SessionWrites {
   virtual ~SessionWrites() = default;
   /// Errors also: those of check_follows() and message_text(); invalid_argument if messages are undone.
   virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  /// Fails as add() would fail now. Reads only.
+  virtual Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// `is_automatic`: only a default title is replaced. Returns the title in effect.
   virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                         bool is_automatic) = 0;
