@@ -3,7 +3,9 @@ import agents_writing
 import browsing
 import formats
 import memory
+import searching
 import starting
 import writing
 
-ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **formats.ROWS, **agents_writing.ROWS}
+ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **searching.ROWS,
+       **formats.ROWS, **agents_writing.ROWS}
