@@ -109,7 +109,7 @@ int run_search(const CommandLine& line, Terminal& io) {
     io.err << "arborfs: " << counted(found->unreadable, "session") << " could not be read; see arborfs doctor\n";
   }
   if (all == 0 && io.err_is_terminal) {
-    io.err << "no session matches\n";
+    io.err << "no session matches; title:WORD finds sessions by their titles\n";
   }
   return all == 0 ? kFailed : kDone;
 }
