@@ -187,7 +187,7 @@ TEST_F(ForeignSession, NameBeginsWithTheAgentAndTheBareNameIsALink) {
   ASSERT_TRUE(session);
   EXPECT_EQ(session->agent(), "heron");
   EXPECT_EQ(session->shown_path(), "projects/work/heron-1111");
-  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "heron-1111"));
+  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "by-title", "heron-1111"));
   EXPECT_EQ(link("projects/work/1111"), "heron-1111");
   EXPECT_EQ(find("projects/work/2222").error().code, Errc::not_found);
   for (const char* name : {"1111", "heron-1111", "heron:1111", "heron:h1", "h1"}) {
@@ -199,7 +199,7 @@ TEST_F(ForeignSession, NameBeginsWithTheAgentAndTheBareNameIsALink) {
 TEST_F(ForeignSession, BareNameOfTwoSessionsIsNoName) {
   temp.write("-other", "1111", TempStore::header("h2", "/work") + "\n");
   catalog.rescan();
-  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "heron-1111", "heron-1111~2"));
+  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "by-title", "heron-1111", "heron-1111~2"));
   EXPECT_EQ(find("projects/work/1111").error().code, Errc::not_found);
 }
 
