@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "core/base/result_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/os/file.h"
+#include "fs/fuse/hung_mount.h"
 
 namespace arborfs {
 
@@ -54,6 +56,15 @@ bool is_dead(int errnum) {
   return errnum == ENOTCONN || errnum == ECONNABORTED;
 }
 
+/// The target of a symbolic link; empty if it is none. Asks nothing of a file system that is mounted there, as
+/// std::filesystem would.
+std::filesystem::path link_target(const std::string& path) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  return length <= 0 ? std::filesystem::path()
+                     : std::filesystem::path(target.substr(0, static_cast<std::size_t>(length)));
+}
+
 /// The path of a folder that cannot be entered: the real path of its parent and its own name. Follows links by itself.
 std::string path_of_dead(std::string path) {
   for (int i = 0; i < kMaxLinks; ++i) {
@@ -66,9 +77,8 @@ std::string path_of_dead(std::string path) {
       return "";
     }
     const std::string own = (parent == "/" ? "" : parent) + "/" + spelled.filename().string();
-    std::error_code failed;
-    const auto target = std::filesystem::read_symlink(own, failed);
-    if (failed) {
+    const auto target = link_target(own);
+    if (target.empty()) {
       return own;
     }
     path = target.is_absolute() ? target.string() : parent + "/" + target.string();
@@ -153,14 +163,16 @@ std::optional<MountEntry> mount_in(const std::string& table, const std::string& 
     std::istringstream fields(line);
     MountEntry entry;
     std::string skipped;
+    std::string device;
     std::string point;
-    fields >> entry.id >> skipped >> skipped >> skipped >> point;
+    fields >> entry.id >> skipped >> device >> skipped >> point;
     if (unescaped(point) != path) {
       continue;
     }
     while (fields >> skipped && skipped != "-") {
     }
     entry.path = path;
+    entry.minor = device.substr(device.find(':') + 1);
     fields >> entry.type >> entry.source;
     entry.source = unescaped(entry.source);
     found = std::move(entry);
@@ -172,7 +184,24 @@ bool is_arborfs(const MountEntry& entry) {
   return entry.type == "fuse.arborfs";
 }
 
+namespace {
+
+/// The arborfs that is mounted there and does not answer. Never waits for it longer than answers() does.
+std::optional<MountEntry> hung_mount_at(const std::string& path) {
+  const std::string point = path_of_dead(path);
+  auto entry = point.empty() ? std::nullopt : mount_at(point);
+  return entry && is_arborfs(*entry) && !answers(point) ? std::move(entry) : std::nullopt;
+}
+
+}  // namespace
+
 Result<std::string> resolve_mountpoint(const std::string& path) {
+  if (hung_mount_at(path)) {
+    return Error{Errc::busy, path +
+                                 " does not answer: its daemon is stopped, or was killed while a program waited for "
+                                 "it; run: arborfs umount " +
+                                 path};
+  }
   std::string real = real_path(path);
   if (real.empty() && is_dead(errno)) {
     real = path_of_dead(path);
@@ -258,6 +287,10 @@ Result<void> check_apart(const std::string& mountpoint, const std::vector<std::s
 }
 
 Result<void> unmount(const std::string& mountpoint, std::string* said) {
+  if (const auto hung = hung_mount_at(mountpoint)) {
+    static_cast<void>(abort_connection(*hung));  // if this is not permitted, the mount still goes
+    return detach(hung->path);
+  }
   const auto path = resolve_mountpoint(mountpoint);
   const auto entry = path ? mount_at(*path) : std::nullopt;
   if (!entry) {

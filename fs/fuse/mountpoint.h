@@ -16,6 +16,7 @@ struct MountEntry {
   std::string path;
   std::string type;
   std::string source;
+  std::string minor;  // the minor number of its device, which names its FUSE connection
 };
 /// The text of /proc/self/mountinfo; empty if it cannot be read completely.
 std::optional<std::string> mount_table();
@@ -26,7 +27,7 @@ std::optional<MountEntry> mount_in(const std::string& table, const std::string& 
 bool is_arborfs(const MountEntry& entry);
 
 /// Makes a path absolute and free of symbolic links; works for a folder whose daemon is dead. Errors: not_found,
-/// invalid_argument (not a folder).
+/// invalid_argument (not a folder), busy (an arborfs that does not answer is mounted there).
 Result<std::string> resolve_mountpoint(const std::string& path);
 
 /// True if the folder has any entries; false if it cannot be read.
@@ -45,7 +46,8 @@ Result<void> check_apart(const std::string& mountpoint, const std::vector<std::s
 /// Unmounts the arborfs at a path; lazily if it is busy. Errors: io.
 Result<void> detach(const std::string& path);
 
-/// Unmounts the arborfs at `mountpoint`, at once even if busy. If nothing is mounted there, this succeeds and sets
+/// Unmounts the arborfs at `mountpoint`, at once even if busy. If it does not answer, ends its connection first
+/// (hung_mount.h). If nothing is mounted there, this succeeds and sets
 /// `said` to a message. Errors: invalid_argument if another file system is mounted there, io.
 Result<void> unmount(const std::string& mountpoint, std::string* said = nullptr);
 

@@ -369,6 +369,25 @@ def test_mount_command_replaces_a_just_killed_mount(case):
         wait_until_daemons_exit(5, case)
 
 
+@needs_root  # others need the control files of FUSE, which may not be mounted
+def test_mount_that_does_not_answer_can_be_unmounted(case):
+    """A stopped daemon answers nothing, like one that was killed while the kernel made it wait. `arborfs mount` says
+    what to do; `arborfs umount` ends the mount, and a program that waits for an answer gets an error."""
+    mount = case.mount().start()
+    mount.process.send_signal(signal.SIGSTOP)
+    try:
+        reader = case.spawn(["stat", "--file-system", mount.path], case.new_path("stat"))
+        refused = case.arborfs("mount", "--agent-dir", case.agent.path, mount.path, check=False)
+        equal(refused.returncode, 1, refused)
+        assert b"does not answer" in refused.stderr and b"arborfs umount" in refused.stderr, refused
+        case.arborfs("umount", mount.path)
+        assert reader.wait(PATIENCE * 10) != 0, "an answer"
+        assert not is_mounted(mount.path), "it is still mounted"
+    finally:
+        mount.process.send_signal(signal.SIGCONT)
+    mount.process.wait(PATIENCE * 10)
+
+
 def test_dead_mount_can_be_unmounted(case):
     """`arborfs umount` removes a dead mount."""
     case.agent.talk()
