@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/sqlite/gram_tokenizer.h"
+
 namespace arborfs::search {
 
 namespace {
 
 constexpr std::size_t kWindow = 4;
-constexpr std::size_t kBytes = 3;
+constexpr std::size_t kBytes = sqlite::kGramBytes;
 /// More numbers would tell more texts apart, but each takes space in the index.
 constexpr unsigned kBits = 20;
 constexpr std::uint32_t kBase = 255;

@@ -73,9 +73,7 @@ Result<void> IndexTable::read_rows(const sqlite::Connection& connection, std::in
   ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT store, log, changed, inode, size, mtime, mode, owner, chunks, "
                                                  "entries FROM sessions WHERE changed > ?1"));
   rows.bind(1, last_change_);
-  if (rows_.use_count() > 1) {
-    rows_ = std::make_shared<Rows>(*rows_);
-  }
+  Rows& changed = rows_to_change();
   for (;;) {
     ASSIGN_OR_RETURN(const bool has_row, rows.step());
     if (!has_row) {
@@ -86,15 +84,19 @@ Result<void> IndexTable::read_rows(const sqlite::Connection& connection, std::in
     if (std::any_of(row->chunks.begin(), row->chunks.end(), is_beyond)) {
       return damaged();
     }
-    (*rows_)[{std::string(rows.text(0)), std::string(rows.text(1))}] = std::move(row);
+    changed[{std::string(rows.text(0)), std::string(rows.text(1))}] = std::move(row);
   }
 }
 
-void IndexTable::forget(const IndexKey& key) {
+IndexTable::Rows& IndexTable::rows_to_change() {
   if (rows_.use_count() > 1) {
     rows_ = std::make_shared<Rows>(*rows_);
   }
-  rows_->erase(key);
+  return *rows_;
+}
+
+void IndexTable::forget(const IndexKey& key) {
+  rows_to_change().erase(key);
 }
 
 IndexTable::Row IndexTable::find(const IndexKey& key) const {

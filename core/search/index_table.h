@@ -32,6 +32,8 @@ class IndexTable {
   [[nodiscard]] std::uint64_t live_chunks() const;
 
  private:
+  /// Copies the rows if another object holds them.
+  Rows& rows_to_change();
   Result<void> read_rows(const sqlite::Connection& connection, std::int64_t until);
   std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();  // never changed while another object holds it
   GramCounts counts_;
@@ -40,7 +42,7 @@ class IndexTable {
   std::int64_t last_change_ = 0;
 };
 
-/// Numbers and blobs of the table `facts`.
+/// A number in the table `facts`; 0 if there is none.
 Result<std::int64_t> number_fact(const sqlite::Connection& connection, std::string_view name);
 Result<void> set_fact(const sqlite::Connection& connection, std::string_view name, std::int64_t number);
 
