@@ -28,8 +28,10 @@ Result<Connection> Transaction::connect(const std::string& path, Sync sync, std:
   // The last connection to close leaves no -wal behind, as its program would.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=ON"));
-  // Not OFF: a checkpoint that does not sync may damage the whole database in a power cut, not only the last change.
-  RETURN_IF_ERROR(connection.run(sync == Sync::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
+  // EXTRA is FULL, and also syncs the removal of a rollback journal: with a journal that is back after a power cut, the
+  // next program takes the change back. Not OFF: a checkpoint that does not sync may damage the whole database in a
+  // power cut, not only the last change.
+  RETURN_IF_ERROR(connection.run(sync == Sync::full ? "PRAGMA synchronous=EXTRA" : "PRAGMA synchronous=NORMAL"));
   RETURN_IF_ERROR(connection.run("SELECT count(*) FROM sqlite_master"));
   return connection;
 }

@@ -1,4 +1,4 @@
-// The power fails after each operation of each act on OpenCode's JSON files, and everything not synced is lost, torn or
+// The power fails after each operation of each act on a store of OpenCode, and everything not synced is lost, torn or
 // turned into NULs in turn. Acknowledged changes are there, each session is complete in the store or in the trash, and
 // the next append works.
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/support/crash_disk.h"
+#include "tests/support/crash_vfs.h"
 #include "tests/support/opencode_acts.h"
 
 namespace arborfs {
@@ -17,8 +18,10 @@ using conformance::lost_of;
 using conformance::name_of_act;
 using conformance::OpenCodeAct;
 using conformance::OpenCodeStage;
+using conformance::Program;
 using testing::Bytes;
 using testing::CrashDisk;
+using testing::CrashVfs;
 using testing::Image;
 using testing::lay_out;
 using testing::Names;
@@ -53,11 +56,32 @@ class CutsPowerInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     stage.expect_sound();
   }
 
+  static void set_journal(const OpenCodeStage& stage, const char* journal) {
+    if (!stage.is_in_files()) {
+      EXPECT_EQ(Program(stage.database()).run(std::string("PRAGMA journal_mode=") + journal),
+                std::string(journal) + "\n");
+    }
+  }
+
+  static std::vector<std::string> operations_of(const std::string& sample, const char* journal) {
+    CrashDisk disk;
+    CrashVfs vfs(disk);
+    OpenCodeStage stage(sample, disk);
+    set_journal(stage, journal);
+    EXPECT_TRUE(GetParam().prepare(stage));
+    disk.begin(stage.root(), UINT_MAX);
+    EXPECT_TRUE(GetParam().run(stage));
+    disk.end();
+    return disk.operations();
+  }
+
   /// False if the act ended before the power failed.
-  bool cut(unsigned behind) {
+  bool cut(const std::string& sample, const char* journal, unsigned behind) {
     const OpenCodeAct& act = GetParam();
     CrashDisk disk;
-    OpenCodeStage stage("files", disk);
+    CrashVfs vfs(disk);
+    OpenCodeStage stage(sample, disk);
+    set_journal(stage, journal);
     const auto whole = stage.pieces();
     EXPECT_TRUE(act.prepare(stage));
     const auto before = stage.pieces();
@@ -78,18 +102,33 @@ class CutsPowerInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     }
     return is_cut;
   }
+
+  /// Of writes in a row, which are mostly those of pages, behind the first and the last one.
+  void cut_after_each(const std::string& sample, const char* journal) {
+    const auto operations = operations_of(sample, journal);
+    EXPECT_GT(operations.size(), 3U) << "the disk is not the one that is written through";
+    for (unsigned behind = 0; behind < operations.size() && !HasFailure(); ++behind) {
+      const auto is_write = [&](unsigned i) { return i < operations.size() && operations[i] == "write"; };
+      if (behind < 2 || !(is_write(behind - 2) && is_write(behind - 1) && is_write(behind))) {
+        EXPECT_TRUE(cut(sample, journal, behind)) << "it has fewer operations now";
+      }
+    }
+    EXPECT_FALSE(cut(sample, journal, UINT_MAX));
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Acts, CutsPowerInOpenCode, ::testing::ValuesIn(kOpenCodeActs), name_of_act);
 
 TEST_P(CutsPowerInOpenCode, FilesSurviveAPowerCutAfterEachOperation) {
-  constexpr unsigned kMost = 500;
-  unsigned behind = 0;
-  while (behind < kMost && !HasFatalFailure() && cut(behind)) {
-    ++behind;
-  }
-  EXPECT_GT(behind, 3U) << "the disk is not the one that is written through";
-  EXPECT_LT(behind, kMost);
+  cut_after_each("files", "");
+}
+
+TEST_P(CutsPowerInOpenCode, ADatabaseSurvivesAPowerCutAfterEachOperation) {
+  cut_after_each("fresh-1.18.33", "wal");
+}
+
+TEST_P(CutsPowerInOpenCode, ADatabaseWithARollbackJournalSurvivesAPowerCutAfterEachOperation) {
+  cut_after_each("fresh-1.18.33", "delete");
 }
 
 }  // namespace

@@ -48,13 +48,15 @@ class CrashDisk : public SplitDisk {
     left_ = operations;
     is_watching_ = true;
     is_off_ = false;
-    last_ = "";
+    operations_.clear();
   }
   /// From now on it is an ordinary disk.
   void end() { is_watching_ = is_off_ = false; }
   [[nodiscard]] bool is_off() const { return is_off_; }
-  /// The last operation that went through.
-  [[nodiscard]] const std::string& last() const { return last_; }
+  /// Those that went through, in order.
+  [[nodiscard]] const std::vector<std::string>& operations() const { return operations_; }
+  /// The last of them; "" if there is none.
+  [[nodiscard]] std::string last() const { return operations_.empty() ? "" : operations_.back(); }
 
   [[nodiscard]] Image image(Bytes bytes, Names names) const {
     auto folders = folders_;
@@ -69,6 +71,55 @@ class CrashDisk : public SplitDisk {
     Image found;
     collect(folders, root_, "", bytes, found);
     return found;
+  }
+
+  // The same disk for changes that another library makes to files below the root.
+  /// Asked before each operation: true if it must fail, because the power is off.
+  bool refuses(const char* operation) {
+    if (!is_watching_) {
+      return false;
+    }
+    if (left_ == 0) {
+      is_off_ = true;
+      return true;
+    }
+    --left_;
+    operations_.emplace_back(operation);
+    return false;
+  }
+  // After an operation on the file at a path.
+  void note_created(const std::string& path) {
+    if (is_watching_) {
+      Held held = hold(path);
+      const ino_t number = number_of(held->get());
+      files_[number].held = std::move(held);
+      note({number_of_folder(path), name_in(path), number});
+    }
+  }
+  void note_written(const std::string& path, std::uint64_t at, std::string_view bytes) {
+    if (is_watching_) {
+      files_[number_of(path)].unsynced.push_back({false, at, std::string(bytes), ++clock_});
+    }
+  }
+  void note_cut(const std::string& path, std::uint64_t size) {
+    if (is_watching_) {
+      files_[number_of(path)].unsynced.push_back({true, size, "", ++clock_});
+    }
+  }
+  void note_synced(const std::string& path) {
+    if (is_watching_) {
+      synced(number_of(path));
+    }
+  }
+  void note_folder_synced(const std::string& path) {
+    if (is_watching_) {
+      folder_synced(number_of_folder(path));
+    }
+  }
+  void note_removed(const std::string& path) {
+    if (is_watching_) {
+      note({number_of_folder(path), name_in(path), std::nullopt});
+    }
   }
 
   Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {
@@ -122,11 +173,7 @@ class CrashDisk : public SplitDisk {
       return off();
     }
     if (is_watching_) {
-      File& file = files_[number_of(fd)];
-      for (const Write& one : file.unsynced) {
-        apply(one, one.bytes.size(), file.synced);
-      }
-      file.unsynced.clear();
+      synced(number_of(fd));
     }
     return {};
   }
@@ -134,13 +181,7 @@ class CrashDisk : public SplitDisk {
     if (refuses("sync_folder")) {
       return off();
     }
-    const ino_t number = number_of(folder.fd());
-    for (const NameChange& change : changes_) {
-      if (change.folder == number) {
-        apply(change, folders_);
-      }
-    }
-    std::erase_if(changes_, [&](const NameChange& change) { return change.folder == number; });
+    folder_synced(number_of(folder.fd()));
     return {};
   }
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
@@ -241,6 +282,11 @@ class CrashDisk : public SplitDisk {
     return st;
   }
   static ino_t number_of(int fd) { return stat_of(fd).st_ino; }
+  static ino_t number_of(const std::string& path) { return number_of(hold(path)->get()); }
+  static ino_t number_of_folder(const std::string& path) {
+    return number_of(std::filesystem::path(path).parent_path().string());
+  }
+  static std::string name_in(const std::string& path) { return std::filesystem::path(path).filename().string(); }
   static std::uint64_t size_of(int fd) { return static_cast<std::uint64_t>(stat_of(fd).st_size); }
   static Error off() { return error_from_errno(EIO, "the power is off"); }
 
@@ -269,17 +315,20 @@ class CrashDisk : public SplitDisk {
     return number;
   }
 
-  bool refuses(const char* operation) {
-    if (!is_watching_) {
-      return false;
+  void synced(ino_t number) {
+    File& file = files_[number];
+    for (const Write& one : file.unsynced) {
+      apply(one, one.bytes.size(), file.synced);
     }
-    if (left_ == 0) {
-      is_off_ = true;
-      return true;
+    file.unsynced.clear();
+  }
+  void folder_synced(ino_t number) {
+    for (const NameChange& change : changes_) {
+      if (change.folder == number) {
+        apply(change, folders_);
+      }
     }
-    --left_;
-    last_ = operation;
-    return false;
+    std::erase_if(changes_, [&](const NameChange& change) { return change.folder == number; });
   }
   /// `goes_on`: part of the operation noted just before.
   void note(NameChange change, bool goes_on = false) {
@@ -374,7 +423,7 @@ class CrashDisk : public SplitDisk {
   ino_t root_ = 0;
   unsigned left_ = 0;
   unsigned clock_ = 0;
-  std::string last_;
+  std::vector<std::string> operations_;
   bool is_watching_ = false;
   bool is_off_ = false;
 };

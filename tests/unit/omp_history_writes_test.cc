@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <climits>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/formats/omp/history/history_writes.h"
+#include "tests/support/crash_vfs.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/failing_vfs.h"
 #include "tests/support/faulty_disk.h"
@@ -190,6 +193,59 @@ TEST_F(OmpHistoryWrites, AFailingDiskAddsNothingOrAllOfAPrompt) {
   EXPECT_EQ(add("one", "", "", disk).error().code, Errc::no_space);
   disk.disarm();
   EXPECT_TRUE(add("one", "", "", disk));
+}
+
+/// A history, with a journal of this kind, that is there before the power fails; without one, none is there.
+class CutsPowerInHistory : public OmpHistoryWrites, public ::testing::WithParamInterface<const char*> {
+ protected:
+  /// False if the prompt was added before the power failed.
+  bool cut(unsigned behind) {
+    testing::CrashDisk disk;
+    testing::CrashVfs vfs(disk);
+    clear();
+    if (*GetParam() != '\0') {
+      make("PRAGMA journal_mode=" + std::string(GetParam()) + ";" + testing::kHistory183);
+      expect_added("before");
+    }
+    disk.begin(temp.root(), behind);
+    const auto done = add("one", "", "", disk);
+    const bool is_cut = disk.is_off();
+    EXPECT_TRUE(done || is_cut) << done.error().message;
+    std::set<testing::Image> images;
+    for (const auto bytes :
+         {testing::Bytes::kept, testing::Bytes::dropped, testing::Bytes::torn, testing::Bytes::nuls}) {
+      for (const auto names : {testing::Names::kept, testing::Names::first_half, testing::Names::gone}) {
+        images.insert(disk.image(bytes, names));
+      }
+    }
+    disk.end();
+    SCOPED_TRACE("power off behind operation " + std::to_string(behind) + " (" + disk.last() + ")");
+    for (const testing::Image& image : images) {
+      testing::lay_out(image, temp.root());
+      expect_whole(done.has_value());
+    }
+    return is_cut;
+  }
+
+ private:
+  void expect_whole(bool is_added) const {
+    expect_added("next");
+    const std::string before = *GetParam() != '\0' ? "before\n" : "";
+    const auto rows = ask("SELECT prompt FROM history ORDER BY id");
+    EXPECT_TRUE(rows == before + "one\nnext\n" || (!is_added && rows == before + "next\n")) << rows;
+    expect_sound();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Journals, CutsPowerInHistory, ::testing::Values("", "wal", "delete"));
+
+TEST_P(CutsPowerInHistory, APromptThatWasAddedIsThereAndTheHistoryIsSound) {
+  unsigned behind = 0;
+  while (behind < 500 && !HasFailure() && cut(behind)) {
+    ++behind;
+  }
+  EXPECT_GT(behind, 3U) << "SQLite does not call what fails";
+  EXPECT_LT(behind, 500U);
 }
 
 }  // namespace
