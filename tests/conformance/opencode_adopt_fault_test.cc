@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/formats/opencode/write/adopt_database.h"
+#include "tests/support/conversations.h"
 #include "tests/support/failing_vfs.h"
 #include "tests/support/opencode_acts.h"
 #include "tests/support/split_disk.h"
@@ -21,24 +22,10 @@ using Pieces = std::vector<std::string>;
 
 constexpr unsigned kEnoughCalls = 2000;
 
-Conversation conversation_to_adopt() {
-  Conversation conversation;
-  conversation.cwd = "/work/kite";
-  conversation.title = "Kites";
-  for (int i = 0; i < 6; ++i) {
-    Turn turn;
-    turn.speaker = i % 2 == 0 ? Turn::Speaker::user : Turn::Speaker::assistant;
-    turn.time_ms = 1000 + i;
-    turn.add(TurnPart::Kind::text, "turn " + std::to_string(i) + std::string(3000, 'x'));
-    conversation.turns.push_back(turn);
-  }
-  return conversation;
-}
-
 Result<std::string> adopt(const OpenCodeStage& stage) {
   AsText counts;
-  return opencode::adopt_in_database(stage.database(), sqlite::Transaction::Sync::full, conversation_to_adopt(),
-                                     counts);
+  return opencode::adopt_in_database(stage.database(), sqlite::Transaction::Sync::full,
+                                     testing::conversation_of(6, 3000), counts);
 }
 
 Pieces without(const Pieces& all, const Pieces& some) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/formats/goat/write/goat_trash.h"
+#include "tests/support/conversations.h"
 #include "tests/support/goat_stage.h"
 
 namespace arborfs::testing {
@@ -119,6 +120,9 @@ inline const GoatAct kGoatActs[] = {
      },
      [](GoatStage& stage) { return goat_sessions(stage) == 2; }},
     {"fork", with_messages, [](GoatStage& stage) { return only_error(stage.writer().fork(stage.session())); },
+     [](GoatStage& stage) { return goat_sessions(stage) == 2; }},
+    {"fork from another agent", with_messages,
+     [](GoatStage& stage) { return only_error(stage.writer().adopt(testing::conversation_of(2, 100), "goat")); },
      [](GoatStage& stage) { return goat_sessions(stage) == 2; }},
     {"remove", with_messages, remove_from_goat, is_in_goat_trash},
     {"remove to another file system", with_messages, remove_from_goat, is_in_goat_trash, true},

@@ -14,6 +14,7 @@
 
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
+#include "tests/support/conversations.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::testing {
@@ -150,6 +151,9 @@ inline const OpalAct kOpalActs[] = {
     {"fork", [](OpalStage& stage) { return opal_acts::plain(stage.writer().fork(stage.session())); },
      opal_acts::has_two},
     {"fork of a path", [](OpalStage& stage) { return opal_acts::plain(stage.writer().fork(stage.session(), "#1")); },
+     opal_acts::has_two},
+    {"fork from another agent",
+     [](OpalStage& stage) { return opal_acts::plain(stage.writer().adopt(testing::conversation_of(2, 100), "opal")); },
      opal_acts::has_two},
 };
 

@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/opencode/write/opencode_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/writer/trash.h"
+#include "tests/support/conversations.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs::conformance {
@@ -49,7 +51,8 @@ class OpenCodeStage {
     WriteSettings settings;
     settings.allow_delete = true;
     settings.trash = trash();
-    writer_ = make_writer(*catalog_, settings);
+    writer_ = std::make_unique<OpenCodeWriter>(*catalog_, settings);
+    writer_->take_back_parts();
   }
   [[nodiscard]] std::string root() const { return temp_.root(); }
   [[nodiscard]] fs::path folder() const { return fs::path(temp_.root()) / "opencode"; }
@@ -148,7 +151,7 @@ class OpenCodeStage {
   arborfs::testing::TempStore temp_;
   Disk& disk_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<Writer> writer_;
+  std::unique_ptr<OpenCodeWriter> writer_;
 };
 
 struct OpenCodeAct {
@@ -182,6 +185,11 @@ inline std::size_t count_marked(const std::vector<std::string>& pieces) {
   }));
 }
 
+inline std::size_t count_sessions(const std::vector<std::string>& pieces) {
+  return static_cast<std::size_t>(std::count_if(
+      pieces.begin(), pieces.end(), [](const std::string& piece) { return piece.starts_with("session|"); }));
+}
+
 inline bool has_one_more(OpenCodeStage& stage, const std::vector<std::string>& before) {
   const auto now = stage.pieces();
   return count_marked(now) == count_marked(before) + 1 && lost_of(before, now).empty();
@@ -212,6 +220,15 @@ inline const OpenCodeAct kOpenCodeActs[] = {
      },
      [](OpenCodeStage& stage, const std::vector<std::string>& before) {
        return stage.titled("another title") != nullptr && lost_of(before, stage.pieces()).empty();
+     }},
+    {"fork_from_another_agent", nothing_to_prepare,
+     [](OpenCodeStage& stage) -> Result<void> {
+       const auto done = stage.writer().adopt(arborfs::testing::conversation_of(2, 100), "opencode");
+       return done ? Result<void>() : Result<void>(done.error());
+     },
+     [](OpenCodeStage& stage, const std::vector<std::string>& before) {
+       const auto now = stage.pieces();
+       return count_sessions(now) == count_sessions(before) + 1 && lost_of(before, now).empty();
      }},
     {"remove", nothing_to_prepare, remove_parent,
      [](OpenCodeStage& stage, const std::vector<std::string>& /*before*/) {
