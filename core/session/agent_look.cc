@@ -19,10 +19,6 @@ std::unique_ptr<AgentLook> AgentLook::now(const SessionStore& store) {
   return look(store, 0ms);
 }
 
-std::unique_ptr<AgentLook> AgentLook::just_now(const SessionStore& store) {
-  return look(store, 2ms);
-}
-
 std::unique_ptr<AgentLook> AgentLook::recent(const SessionStore& store) {
   return look(store, 1s);
 }

@@ -22,9 +22,6 @@ class AgentLook {
 
   /// Takes the snapshot now. `store` outlives it.
   static std::unique_ptr<AgentLook> now(const SessionStore& store);
-  /// The same, but the list of processes may be a few milliseconds old, less than an agent needs to start and to load a
-  /// session. A program that has ended may still be in it.
-  static std::unique_ptr<AgentLook> just_now(const SessionStore& store);
   /// The same, but the list of processes may be a second old: for display, not for deciding on a write.
   static std::unique_ptr<AgentLook> recent(const SessionStore& store);
 

@@ -117,7 +117,7 @@ Result<SessionPtr> Catalog::find_by_path(const std::string& path) const {
 }
 
 Result<SessionPtr> Catalog::find_latest(std::string_view agent) const {
-  auto sessions = recent(SIZE_MAX);
+  auto sessions = recent(agent.empty() ? 1 : SIZE_MAX);
   const auto newest =
       std::find_if(sessions.begin(), sessions.end(), [&](const SessionPtr& one) { return is_of(*one, agent); });
   return newest != sessions.end() ? Result<SessionPtr>(std::move(*newest))

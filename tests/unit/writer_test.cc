@@ -535,6 +535,7 @@ TEST(WriterOnDisk, WriteIsRefusedOnlyWhileAnAgentMayHoldTheSession) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(stage.writer().append(session, Stage::text("before")));
     const testing::StandIn omp(omp_in(stage, cwd));
+    std::this_thread::sleep_for(WriteQueue::kLookServes);
     const auto refused = stage.writer().append(session, Stage::text("while"));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::busy);

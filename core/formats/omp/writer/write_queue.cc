@@ -16,9 +16,6 @@ namespace arborfs {
 
 namespace {
 
-/// Less than an agent needs to start and to load a session, together with the age of AgentLook::just_now().
-constexpr std::chrono::milliseconds kLookServes{2};
-
 Error gone() {
   return {Errc::not_found, "the session is gone"};
 }
@@ -224,7 +221,7 @@ std::shared_ptr<const AgentLook> WriteQueue::recent_look(const SessionStore& sto
       return look_.look;
     }
   }
-  std::shared_ptr<const AgentLook> look = AgentLook::just_now(store);
+  std::shared_ptr<const AgentLook> look = AgentLook::now(store);
   const std::lock_guard lock(look_mutex_);
   look_ = {&store, now, look};
   return look;

@@ -65,6 +65,9 @@ class WriteQueue {
     bool sync = true;
     bool write_live = false;
   };
+  /// How long appends share a look for agents: less than an agent needs to start and to load a session.
+  static constexpr std::chrono::milliseconds kLookServes{4};
+
   WriteQueue(Catalog& catalog, Settings settings) : catalog_(catalog), settings_(settings) {}
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
@@ -144,7 +147,7 @@ class WriteQueue {
   std::condition_variable room_;                  // waiting_bytes_ decreased
   std::map<std::uint32_t, SessionQueue> queues_;  // by session number; guarded by mutex_
   std::uint64_t waiting_bytes_ = 0;               // guarded by mutex_
-  /// The last look for agents. Appends in a row share it for a few milliseconds.
+  /// The last look for agents.
   struct RecentLook {
     const SessionStore* store = nullptr;
     std::chrono::steady_clock::time_point time{};
